@@ -182,6 +182,12 @@ class Dependence:
         new = FlatCells(x, y, np.diff(sets.offsets).astype(np.int32), sets.members)
         return self._sepset.changed(new).of_skeleton(skeleton)
 
+    def write(self, cells: FlatCells) -> None:
+        """Enter the sets of these cells, which a rule for triples has changed."""
+        sets = Lists(np.append(0, np.cumsum(cells.length, dtype=np.int64)), cells.members)
+        for i, cell in enumerate(zip(cells.x.tolist(), cells.y.tolist(), strict=True)):
+            self._cells[cell] = tuple(sets.of_question(i))
+
     # -- triples ------------------------------------------------------------------------------------------------------
 
     def examine_all(self) -> None:

@@ -14,7 +14,7 @@ from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import AMBIGUOUS, KIND, MIRROR, MixedGraph, find, owners, triple_number
 from pycupc.orientation.pag import Decide, JointCausalInference, PagOrientation, lists, local_rules, paths
-from pycupc.orientation.pag.lists import JCI, KNOWN, NONE
+from pycupc.orientation.pag.lists import COLLIDER, JCI, KNOWN, NONE
 from pycupc.orientation.trace import Reason
 from pycupc.system.compiled import announced, plain_if_small
 
@@ -97,11 +97,23 @@ class Orienting:
         self.graph.triple[number] |= AMBIGUOUS
 
     def remove(self, x: int, y: int) -> None:
-        """Remove an edge."""
+        """Remove an edge, if there is one."""
         e = self._find(x, y)
-        for i in (e, self._mirror(e)):
+        for i in (e, self._mirror(e)) if e >= 0 else ():
             self.graph.entry[KIND, i] = NONE
             self._paths.pop(i, None)
+
+    def put_collider(self, x: int, y: int, z: int) -> None:
+        """x *-> y <-* z."""
+        for end, other in ((x, z), (z, x)):
+            e = self._find(y, end)
+            self._paths.pop(e, None)
+            lists.put(self.graph.entry, e, ARROW, COLLIDER, other, 0)
+
+    def has_circles(self, x: int, y: int) -> bool:
+        """Whether x o-o y."""
+        e = self._find(x, y)
+        return e >= 0 and bool(self.graph.entry[KIND, e] == self.graph.entry[KIND, self._mirror(e)] == CIRCLE)
 
     # -- the rules ----------------------------------------------------------------------------------------------------
 

@@ -148,9 +148,11 @@ class Orienting:
 
     def _rule_4(self, chosen: NDArray[np.int64], decide: Decide, spare_tails: bool) -> None:
         start, entry, _, near = self.graph
-        for path in self._found(paths.next_discriminating, (start, entry, near), chosen):
+        at = np.zeros(2, dtype=np.int64)
+        while path := self._next(paths.next_discriminating, (start, entry, near), chosen, at):
             member = decide(path)
-            if member is None:
+            if member is None:  # an edge of the path has been removed: is there another one?
+                at[1] -= 1
                 continue
             a, b, c = path[-3:]
             at_b, reason = self._find(b, c), ("R4", *path)
@@ -179,11 +181,21 @@ class Orienting:
     ) -> Iterator[tuple[int, ...]]:
         """The paths that a function of `pycupc.orientation.pag.paths` finds, one after the other."""
         at = np.zeros(2, dtype=np.int64)
-        while length := search(*graph, chosen, self._owner, at, self._seen, self._work, *options):
-            if length == paths.FULL:
-                self._work = np.zeros((3, 2 * self._work.shape[1]), dtype=np.int64)
-            else:
-                yield tuple(self._work[paths.PATH, :length].tolist())
+        while path := self._next(search, graph, chosen, at, *options):
+            yield path
+
+    def _next(
+        self,
+        search: Search,
+        graph: Iterable[NDArray[Any]],
+        chosen: NDArray[np.int64],
+        at: NDArray[np.int64],
+        *options: bool,
+    ) -> tuple[int, ...]:
+        """The next path, empty at the end; with a longer work space where that is needed."""
+        while (length := search(*graph, chosen, self._owner, at, self._seen, self._work, *options)) == paths.FULL:
+            self._work = np.zeros((3, 2 * self._work.shape[1]), dtype=np.int64)
+        return tuple(self._work[paths.PATH, :length].tolist())
 
     def _find(self, v: int, w: int) -> int:
         return int(find(self.graph.start, self.graph.entry, v, w))

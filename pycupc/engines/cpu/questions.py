@@ -77,9 +77,9 @@ class _Run:
         self._value, self._weight = np.full(m, math.nan), np.full(m, -math.inf)
         self._found: dict[int, list[int]] = {}
 
-    def _report(self, decided: int = 0) -> None:
+    def _report(self, undecided: int) -> None:
         if self._progress is not None:
-            self._progress(int((~self._left).sum()) + decided, len(self._left))
+            self._progress(len(self._left) - undecided, len(self._left))
 
     def enumerate(self, begin: Indices, end: Indices) -> None:
         """Test the pairs that are left given their sets of begin[i] to end[i] - 1 members."""
@@ -100,7 +100,7 @@ class _Run:
                 self._found.update(zip(separated.tolist(), members[first].tolist(), strict=True))
                 self._left[separated] = False
                 self._left &= ~self._over
-                self._report()
+                self._report(int(self._left.sum()))
 
     def search(self, test: GaussianTest, first: Indices) -> Mask:
         """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
@@ -122,7 +122,8 @@ class _Run:
             return decide
 
         tasks = map(task, pairs[np.argsort(-degree[pairs], kind="stable")].tolist())
-        threads.run(tasks, self._n_threads, INLINE_TESTS, threads.Progress(self._report))
+        progress = threads.Progress(lambda decided: self._report(len(pairs) - decided))
+        threads.run(tasks, self._n_threads, INLINE_TESTS, progress)
         unsound[[i for i, outcome in outcomes.items() if not outcome.sound]] = True
         self._take(test, first, {i: outcome for i, outcome in outcomes.items() if outcome.sound})
         return unsound
@@ -141,8 +142,7 @@ class _Run:
 
     def answers(self) -> Answers:
         m, weight = len(self._left), self._weight
-        if self._progress is not None:
-            self._progress(m, m)
+        self._report(0)
         separated = np.zeros(m, dtype=np.bool_)
         separated[list(self._found)] = True
         p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if self._test.has_r else weight

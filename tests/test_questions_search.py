@@ -16,7 +16,7 @@ from test_pruning import CASES, random_correlations, spoilt
 from test_wide_rows import N, equicorrelated, planted
 
 import pycupc
-from pycupc.engines.base import Answers, Lists, Questions
+from pycupc.engines.base import Answers, EngineError, Lists, Questions
 from pycupc.engines.cpu import CpuEngine, tuning
 from pycupc.engines.cpu.pruning import node, pairs
 from pycupc.independence.gaussian.family import GaussianTest
@@ -150,3 +150,36 @@ def test_a_largest_p_value_that_may_be_larger_is_told(monkeypatch):
         answers = answered(test, questions, pruning=True)
     assert not answers.open.any()
     assert answers.n_tests[0, 34] == comb(68, 34)
+
+
+def test_checked_answers_are_tested(monkeypatch):
+    rng = np.random.default_rng(1)
+    C, n = random_correlations(rng)
+    test = GaussianTest(pycupc.SuffStat(C, n), 0.05)
+    questions = asked(rng, len(C), 20)._replace(smallest=2, largest=6)
+    monkeypatch.setattr(tuning, "FEW_SETS", 1)
+    plain, checked = answered(test, questions, pruning=False), answered(test, questions, pruning="checked")
+    np.testing.assert_array_equal(plain.n_tests, checked.n_tests)
+    assert plain.found.any()
+    search = pairs.PairSearch.__call__
+
+    def wrong(self, *arguments):
+        outcome = search(self, *arguments)
+        return outcome if outcome.positions is None else outcome._replace(n_tests=[0, 10**6], positions=None)
+
+    monkeypatch.setattr(pairs.PairSearch, "__call__", wrong)
+    with pytest.raises(EngineError, match="a bound is wrong about the sets that separate variables"):
+        answered(test, questions, pruning="checked")
+
+
+def test_nearly_collinear_candidates_are_tested_one_by_one(monkeypatch):
+    monkeypatch.setattr("pycupc.engines.cpu.questions.WORTH_A_WARNING", 1e-6)
+    C = equicorrelated(12)
+    C[2] = C[:, 2] = C[3]
+    C[2, 2] = C[2, 3] = C[3, 2] = 1.0
+    test = GaussianTest(pycupc.SuffStat(C, 1000), 0.01)
+    questions = Questions(np.array([0]), np.array([1]), Lists.of([list(range(2, 12))]), 0, 10)
+    with pytest.warns(UserWarning, match="1 pairs of variables, 0 and 1 first, are tested .* up to 1e\\+03 tests"):
+        answers = answered(test, questions, pruning="always")
+    plain = answered(test, questions, pruning=False)
+    np.testing.assert_array_equal(answers.n_tests, plain.n_tests)

@@ -150,8 +150,8 @@ class _Run:
             x, y = self._ends(int(unsound.argmax()))
             warnings.warn(
                 f"{int(unsound.sum())} pairs of variables, {x} and {y} first, are tested given one set after the "
-                f"other, up to {most:.0e} tests, as bounds do not hold for nearly collinear candidates; a limit on the size "
-                "of the sets, or a budget, makes this shorter",
+                f"other, up to {most:.0e} tests, as bounds do not hold for nearly collinear candidates; a limit on the "
+                "size of the sets, or a budget, makes this shorter",
                 stacklevel=2,
             )
 

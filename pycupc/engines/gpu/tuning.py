@@ -33,6 +33,11 @@ SETTLE_PAIRS = 1024
 #: Bytes of work space of `finish`, at most. Judged.
 FINISH_BYTES = 64 << 20
 
+# -- the sieve ------------------------------------------------------------------------------------------------------
+
+#: Pairs per variable for which the sieve has room at first, 16 bytes each. Judged: sparse data have 10 or so.
+PICKED_PER_VARIABLE = 32
+
 # -- the Schur walk -------------------------------------------------------------------------------------------------
 
 #: Largest degrees of the first five classes of rows; the sixth class, of all larger rows, goes through tiles. Log:

@@ -121,7 +121,7 @@ DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Cond
         UNROLL
         for (int i = 0; i < l; ++i) member = member || z.at[i] == t;
         const int y = row.adj[t];
-        if (member || (!row.shared && !is_of_side(g, row.x, y, row.side))) continue;
+        if (member || (!row.shared && !is_of_side(g, row.e0 + t, row.x, y, row.side))) continue;
         const Moments m = moments_of<L>(g, lv, z, row.x, y);
         if (m.sound && m.num2 > fmax(from_bits(*(volatile u64*)&row.least[t]), lv.sure_out) * m.den) continue;
         double r2;

@@ -38,7 +38,7 @@ struct CanonicalInput {
     const int* prefix;       // [q] positions of the prefix
     double* work;            // work space of the canonical formula for all warps of the block
     i64 p;                   // numbers in a row of C
-    int x, q, first, slots;  // place of the row in C; size of the prefix; position of column 0 of M; lanes of a warp with work space
+    int x, q, first, slots;  // place of x in C; size of the prefix; position of column 0 of M; lanes with work space
 };
 
 // Fills the fields that hold for all rows; one thread.

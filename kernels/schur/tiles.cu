@@ -245,7 +245,8 @@ __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level
         const int d = (int)(g.start[x + 1] - e0), tiles = (d + ptile_width - 1) / ptile_width;
         int* ids = (int*)(W + (i64)w_pitch(q) * (d + 1));
         const Row row = {matrix_of(g, x), pitch_of(g, x), e0, ids, mem.prefix, W, x, d, q, w_pitch(q)};
-        for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? place_of_pair(g, e0 + a) : place_of_row(g, x);
+        for (int a = threadIdx.x; a <= d; a += blockDim.x)
+            ids[a] = a < d ? place_of_pair(g, e0 + a) : place_of_row(g, x);
         if (threadIdx.x == 0) subset_unrank(lv.binom, d - 2, q, item.number / tiles, mem.prefix);
         __syncthreads();
         const int ptile = (int)(item.number % tiles) * ptile_width;

@@ -31,11 +31,10 @@ DEVICE double correlation_of(const double sum, const double of_a, const double o
 //   Work    a thread per pair
 //   Launch  any grid and block
 //   kept    [p] neighbours of each variable; zero before
-extern "C" __global__ void correlate_pairs(const double* __restrict__ Z, const double* __restrict__ squares,
-                                           u64* pairs, double* r, i64* kept, const i64* __restrict__ gaps,
-                                           const i64 n_gaps, const i64* __restrict__ fixed, const i64 n_fixed,
-                                           const i64 picked, const i64 total, const double cutoff, const int n,
-                                           const i64 p) {
+extern "C" __global__ void correlate_pairs(const double* __restrict__ Z, const double* __restrict__ squares, u64* pairs,
+                                           double* r, i64* kept, const i64* __restrict__ gaps, const i64 n_gaps,
+                                           const i64* __restrict__ fixed, const i64 n_fixed, const i64 picked,
+                                           const i64 total, const double cutoff, const int n, const i64 p) {
     const i64 threads = (i64)gridDim.x * blockDim.x;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < total; e += threads) {
         const i64 key = (i64)pairs[e], x = key / p, y = key % p;
@@ -154,10 +153,9 @@ extern "C" __global__ void row_matrices(const Graph g, const double* __restrict_
                     right[k][c] = in && x0 + c < w ? Z[variable(x0 + c) * n + begin + k] : 0.0;
                 }
                 __syncthreads();
-                for (int k = 0; k < DEPTH; ++k)
-                    UNROLL
-                    for (int i = 0; i < 4; ++i) UNROLL
-                    for (int j = 0; j < 4; ++j) S[i][j] = fma(left[k][ty + 8 * i], right[k][tx + 8 * j], S[i][j]);
+                for (int k = 0; k < DEPTH; ++k) UNROLL
+                for (int i = 0; i < 4; ++i) UNROLL
+                for (int j = 0; j < 4; ++j) S[i][j] = fma(left[k][ty + 8 * i], right[k][tx + 8 * j], S[i][j]);
                 __syncthreads();
             }
             UNROLL

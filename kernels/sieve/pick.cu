@@ -6,10 +6,10 @@
 //            observation and column. P is p rounded up to SIDE, and words is even
 #include "sieve/halves.cuh"
 
-constexpr int SIDE = 128;   // columns on a side of a tile; as in pycupc/engines/gpu/sieve.py
-constexpr int GROUP = 16;   // tiles on a side of a square of tiles, whose blocks run at about the same time: its columns
-                            // stay in the L2 cache; as in pycupc/engines/gpu/sieve.py
-constexpr int WORDS = 4;    // words of a column in shared memory at a time
+constexpr int SIDE = 128;  // columns on a side of a tile; as in pycupc/engines/gpu/sieve.py
+constexpr int GROUP = 16;  // tiles on a side of a square of tiles, whose blocks run at about the same time: its columns
+                           // stay in the L2 cache; as in pycupc/engines/gpu/sieve.py
+constexpr int WORDS = 4;   // words of a column in shared memory at a time
 constexpr int THREADS_OF_TILE = 256;
 
 //   Work    a thread per word
@@ -48,8 +48,7 @@ struct Stage {
         UNROLL
         for (int h = 0; h < 4; ++h) {
             const int i = (int)threadIdx.x + (h & 1) * THREADS_OF_TILE, j = i / WORDS, c = i % WORDS;
-            if (w0 + c < words)
-                copy16(&word[h >> 1][at(j, c)], halves + ((h >> 1 ? x0 : y0) + j) * words + w0 + c);
+            if (w0 + c < words) copy16(&word[h >> 1][at(j, c)], halves + ((h >> 1 ? x0 : y0) + j) * words + w0 + c);
         }
     }
 };

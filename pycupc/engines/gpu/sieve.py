@@ -184,7 +184,9 @@ class RowGraph(DeviceGraph):
         # With degrees d, sum (d + 1)^2 = sum d (d - 1) + 3 sum d + p, and the first sum is exact in a double.
         cells = int(self.outlook.tests_at_most) + 3 * self.outlook.pairs + p
         self._picked = pairs = r = None
-        self._check_memory(8 * cells, f"the {self.outlook.pairs // 2:,} edges left after level 0 have {cells:,} correlations")
+        self._check_memory(
+            8 * cells, f"the {self.outlook.pairs // 2:,} edges left after level 0 have {cells:,} correlations"
+        )
         self._C = dev.cp.empty(cells)
         graph.C = other.C = self._C.data.ptr
         args = (graph, *map(ptr, (*self._columns, self._C)), i32(n))

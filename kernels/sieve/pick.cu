@@ -7,8 +7,6 @@
 #include "sieve/halves.cuh"
 
 constexpr int SIDE = 128;  // columns on a side of a tile; as in pycupc/engines/gpu/sieve.py
-constexpr int GROUP = 16;  // tiles on a side of a square of tiles, whose blocks run at about the same time: its columns
-                           // stay in the L2 cache; as in pycupc/engines/gpu/sieve.py
 constexpr int WORDS = 4;   // words of a column in shared memory at a time
 constexpr int THREADS_OF_TILE = 256;
 
@@ -80,15 +78,16 @@ DEVICE void add_products(const Stage& stage, Sums& sums, const int y, const int 
     }
 }
 
-// The tile of a block, or none. Squares of tiles are numbered by columns of the upper triangle.
+// The tile of a block. Squares of `group` x `group` tiles are numbered by columns of the upper triangle; their blocks run
+// at about the same time, so that their columns stay in the L2 cache.
 struct Tile {
     i64 y, x;  // tile numbers
 };
-DEVICE Tile tile_of(const i64 square, const int inner) {
+DEVICE Tile tile_of(const i64 square, const int inner, const int group) {
     i64 J = (i64)((sqrt(8.0 * (double)square + 1.0) - 1.0) / 2.0);
     while (J * (J + 1) / 2 > square) --J;
     while ((J + 1) * (J + 2) / 2 <= square) ++J;
-    return {(square - J * (J + 1) / 2) * GROUP + inner % GROUP, J * GROUP + inner / GROUP};
+    return {(square - J * (J + 1) / 2) * group + inner % group, J * group + inner / group};
 }
 
 // Writes the pairs of a tile whose |sum| exceeds the threshold, or is NaN. Whole block.
@@ -119,18 +118,20 @@ DEVICE void write_pairs(const Sums& sums, const i64 y, const i64 x, const int p,
 
 // The pairs that may be dependent given the empty set.
 //   Work    a block has a tile of SIDE x SIDE pairs, a warp 64 x 32 of them; tiles below the diagonal return at once
-//   Launch  grid GROUP^2 per square of tiles, block 256
+//   Launch  grid group^2 per square of tiles, block 256
 //   first      the square of the first block
+//   group      tiles on a side of a square
 //   threshold  cutoff - margin, rounded down
 //   count      [1] number of pairs; beyond `room` they are only counted
 //   pairs      [room] i p + j of each pair i < j, in any order
+//   stop       [1] a non-zero value makes the kernel return
 //   Template argument LONG: whether there are more than STRETCH observations.
 template <bool LONG>
 __global__ void __launch_bounds__(THREADS_OF_TILE, LONG ? 1 : 2)
     pick_pairs(const uint4* __restrict__ halves, const int words, const int p, const float threshold, const i64 first,
-               const u64 room, u64* count, u64* pairs, const volatile int* stop) {
+               const int group, const u64 room, u64* count, u64* pairs, const volatile int* stop) {
     __shared__ Stage stages[2];
-    const Tile tile = tile_of(first + blockIdx.x / (GROUP * GROUP), blockIdx.x % (GROUP * GROUP));
+    const Tile tile = tile_of(first + blockIdx.x / (group * group), blockIdx.x % (group * group), group);
     const i64 y0 = tile.y * SIDE, x0 = tile.x * SIDE;
     if (y0 > x0 || x0 >= p) return;
     if (__syncthreads_or(threadIdx.x == 0 && *stop)) return;

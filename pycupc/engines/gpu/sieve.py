@@ -25,7 +25,7 @@ from pycupc.engines.gpu.schur import PLAN, SETS, TILES, Choice, SchurTests
 from pycupc.engines.gpu.structures import Graph, Level, RowCounts, f32, f64, i32, i64, ptr, u64
 
 #: As in kernels/sieve/pick.cu and halves.cuh.
-SIDE, GROUP, STRETCH = 128, 16, 1024
+SIDE, STRETCH = 128, 1024
 ROUND: KernelName = ("sieve/pick", "round_columns")
 PICK: dict[bool, KernelName] = {long: ("sieve/pick", f"pick_pairs<{str(long).lower()}>") for long in (False, True)}
 CORRELATE, COUNT, ENTER, SORT, MATRICES = (
@@ -139,14 +139,15 @@ class RowGraph(DeviceGraph):
         args: tuple[Any, ...] = (*map(ptr, (*self._columns, halves)), i32(words), i32(n), i32(p), i64(total))
         dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
         threshold = np.nextafter(np.float32(level.cutoff - margin_of(n)), np.float32(-np.inf))
-        on_side = -(-padded // (SIDE * GROUP))
-        squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // GROUP**2, _first_room(p)
+        group = min(tuning.TILES_ON_SIDE, padded // SIDE)
+        on_side = -(-padded // (SIDE * group))
+        squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, _first_room(p)
         while True:
             pairs = self._room_for(room)
             dev.cp.cuda.runtime.memsetAsync(count.data.ptr, 0, 8, dev.stream.ptr)
             for first in range(0, squares, at_a_time):
-                grid = (GROUP**2 * min(at_a_time, squares - first),)
-                args = (ptr(halves), i32(words), i32(p), f32(float(threshold)), i64(first), u64(room))
+                grid = (group**2 * min(at_a_time, squares - first),)
+                args = (ptr(halves), i32(words), i32(p), f32(float(threshold)), i64(first), i32(group), u64(room))
                 dev.launch(*PICK[n > STRETCH], grid, (256,), (*args, ptr(count), ptr(pairs), ptr(level.stop)))
             (found,) = dev.transfers.download((count.data.ptr, np.uint64, (1,)))
             dev.wait()

@@ -34,8 +34,8 @@ def library(tmp_path_factory):
     return build(tmp_path_factory.mktemp("kernels"), 256, FILES)
 
 
-@pytest.fixture
-def engine(library):
+@pytest.fixture(scope="module")
+def engine(library):  # one for all tests: its tables of subsets take two seconds
     return HostEngine(library, correlations="rows")
 
 

@@ -71,11 +71,25 @@ def check_meta(meta: Mapping[str, Any]) -> None:
         require(all(type(v) is int and v >= 0 for v in numbers), "levels", level)
         require(type(summary.seconds) in (int, float) and math.isfinite(summary.seconds), "levels", level)
         require(all(type(v) is int for v in (summary.n_made, summary.n_bounds)), "levels", level)
-    p = len(meta["labels"])
-    for entry in meta["trace"]:
+    check_trace(meta["trace"], len(meta["labels"]))
+
+
+def check_trace(entries: Sequence[Any], p: int) -> None:
+    """Raise ValueError or TypeError unless these are entries of a trace on p variables."""
+    for entry in entries:
         a, b, kind, *variables = entry
         require(isinstance(kind, str), "trace", entry)
         require(all(type(v) is int and 0 <= v < p for v in (a, b, *variables)), "trace", entry)
+
+
+def trace_entries(trace: Trace) -> list[list[Any]]:
+    """A trace for a file: each [x, y, rule, variable, ...]."""
+    return [[*pair, *reason] for pair, reason in trace.items()]
+
+
+def trace_from(entries: Sequence[Any]) -> Trace:
+    """The reverse of `trace_entries`."""
+    return {(entry[0], entry[1]): tuple(entry[2:]) for entry in entries}
 
 
 def check_arrays(arrays: Arrays, p: int) -> None:
@@ -83,10 +97,10 @@ def check_arrays(arrays: Arrays, p: int) -> None:
     graph = CELLS if "graph_from" in arrays else EDGES
     if missing := [name for name in (*graph, *ANSWER) if name not in arrays]:
         raise ValueError(f"without {', '.join(missing)}")
-    edges = _check_cells(arrays, p) if graph is CELLS else _check_edges(arrays, p)
+    edges = _check_cells(arrays, p) if graph is CELLS else check_edges(arrays, p)
     found = "found_" if "found_x" in arrays else "sepset_"
     for name in dict.fromkeys(("sepset_", found)):
-        _check_sets(arrays, name, p, edges)
+        check_sets(arrays, name, p, edges)
     counts = arrays["n_edgetests"]
     require(bool(np.isfinite(counts).all() and (counts >= 0).all()), "n_edgetests", counts.tolist()[:5])
     n_removed = len(arrays["removed_x"] if "removed_x" in arrays else arrays[f"{found}x"])
@@ -104,7 +118,7 @@ def check_arrays(arrays: Arrays, p: int) -> None:
         require(bool(((table >= 0) & (table < limits)).all()), "untested", "outside of the range")
 
 
-def _check_edges(arrays: Arrays, p: int) -> NDArray[np.int64]:
+def check_edges(arrays: Arrays, p: int) -> NDArray[np.int64]:
     """Check the edges; returns their `pair_keys`, ascending."""
     low, high = (indices(arrays, name, p) for name in EDGES[:2])
     marks = [indices(arrays, name, TAIL + 1) for name in EDGES[2:]]
@@ -125,7 +139,7 @@ def _check_cells(arrays: Arrays, p: int) -> NDArray[np.int64]:
     return np.unique(pair_keys(row, column, p))
 
 
-def _check_sets(arrays: Arrays, name: str, p: int, edges: NDArray[np.int64]) -> None:
+def check_sets(arrays: Arrays, name: str, p: int, edges: NDArray[np.int64]) -> None:
     gap = GAPS[name]
     x, y, members = (indices(arrays, f"{name}{key}", p) for key in ("x", "y", "members"))
     length = np.asarray(arrays[f"{name}len"], dtype=np.int64)
@@ -169,6 +183,7 @@ def require(condition: bool | np.bool_, name: str, value: object) -> None:
 
 
 Arrays = Mapping[str, NDArray[Any]]
+Trace = Mapping[tuple[int, int], tuple[Any, ...]]
 PValueForm = Literal["matrix", "evidence"]
 
 #: Largest array of evidence that is saved unless more is requested: 8 MB.

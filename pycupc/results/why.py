@@ -25,6 +25,7 @@ from pycupc.independence.gaussian import fisher_z, limits
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues
 from pycupc.independence.untested import UntestedPairs
+from pycupc.results.later_tests import LaterTests
 
 Integers = NDArray[np.int64]
 
@@ -137,6 +138,16 @@ class KeptEdges:
 MOST_TESTS = 100_000
 
 
+#: What was known before the tests, as reasons of arrows (`pycupc.orientation.trace.KNOWN`).
+_KNOWN = {
+    "tier": "the tiers",
+    "context": "its context variable",
+    "JCI": "the context variables",
+    "required": "a required arrow",
+    "forbidden": "a forbidden arrow",
+}
+
+
 @dataclass(frozen=True)
 class Why:
     """Why a pair is, or is not, joined by an edge. ``print(why)`` puts it into a sentence.
@@ -159,6 +170,15 @@ class Why:
     n, needed : float and int, or None
         Of a removed edge whose separating test was not made, because there were too few observations (discrete data):
         how many there were, and how many it needs.
+    stage : str or None
+        Of an edge that `fci` or `rfci` removed after the levels: the stage, "possible-d-sep" or "rfci". The level is
+        the size of the set, and there is no side.
+    symbol : str or None
+        Of a kept edge of a PAG: its marks between x and y, such as ``o->``.
+    set_by : tuple of two tuples or None, or None
+        Of a kept edge of a PAG: what set the mark at x, and the mark at y, in labels; None for a circle.
+    open : bool
+        Whether some sets of a kept edge were not tested after the levels, since there were too many.
     """
 
     x: str
@@ -176,6 +196,10 @@ class Why:
     n_tests: int | None = None
     n: float | None = None
     needed: int | None = None
+    stage: str | None = None
+    symbol: str | None = None
+    set_by: tuple[tuple[str, ...] | None, ...] | None = None
+    open: bool = False
 
     def __str__(self) -> str:
         pair = f"{self.x} and {self.y}"
@@ -185,15 +209,18 @@ class Why:
             return f"{pair}: edge, because fixedEdges requires it; never tested{self._arrow_text()}"
         if self.status == "kept":
             tests = "all its" if self.n_tests is None else f"its {self.n_tests:,}"
+            tests += " tests" if self.symbol is None or self.n_tests is None else " tests in the levels"
             given = "" if self.S is None else f", {self._given_text()}"
             p = "not known" if self.p is None or math.isnan(self.p) else f"{self.p:.3g}"
-            return f"{pair}: edge; the largest p-value of {tests} tests is {p}{given}{self._arrow_text()}"
+            some = "; after the levels not all of its sets were tested" if self.open else ""
+            return f"{pair}: edge; the largest p-value of {tests} is {p}{given}{some}{self._arrow_text()}"
         if self.needed is not None:
             return (
                 f"{pair}: no edge, not enough data: the test {self._given_text()} needs {self.needed:,} observations, "
                 f"there are {self.n:,} (level {self.level}, side {self.side}; p counts as 1)"
             )
-        text = f"{pair}: no edge, independent {self._given_text()} (level {self.level}, side {self.side}"
+        when = f"level {self.level}, side {self.side}" if self.stage is None else STAGES[self.stage]
+        text = f"{pair}: no edge, independent {self._given_text()} ({when}"
         if self.p is not None and not math.isnan(self.p):
             text += f", p = {self.p:.3g}"
         if self.r is not None and not math.isnan(self.r):
@@ -204,18 +231,42 @@ class Why:
         return f"given {{{', '.join(self.S)}}}" if self.S else "without conditioning"
 
     def _arrow_text(self) -> str:
-        if self.arrow is None:
-            return ""
-        kind, *nodes = self.arrow
-        rule = "the collider" if kind == "collider" else kind
-        return f"; its arrow was set by {rule} of {', '.join(map(str, nodes))}"
+        if self.symbol is not None and self.set_by is not None:
+            marks = zip((self.x, self.y), (self.symbol[0], self.symbol[-1]), self.set_by, strict=True)
+            texts = [f"; the {_MARKS[mark]} at {end} {_set_by(reason)}" for end, mark, reason in marks]
+            return f": {self.x} {self.symbol} {self.y}" + "".join(texts)
+        return "" if self.arrow is None else f"; its arrow {_set_by(self.arrow)}"
+
+
+#: The stages after the levels, in words.
+STAGES = {"possible-d-sep": "tests given subsets of Possible-D-SEP", "rfci": "tests of RFCI after the levels"}
+
+_MARKS = {"o": "circle", "<": "arrowhead", ">": "arrowhead", "-": "tail"}
+
+
+def _set_by(reason: tuple[str, ...] | None) -> str:
+    """What set a mark, in words."""
+    if reason is None:
+        return "means an arrowhead or a tail: the data do not determine which"
+    kind, *nodes = reason
+    if kind in _KNOWN:
+        return f"follows from {_KNOWN[kind]}"
+    rule = "the collider" if kind == "collider" else kind
+    return f"was set by {rule} of {', '.join(map(str, nodes))}"
 
 
 def reason_of_arrow(
     trace: Mapping[tuple[int, int], tuple[Any, ...]], labels: Sequence[str], i: int, j: int
 ) -> tuple[str, ...] | None:
     """The cause of the arrowhead at j of an edge, or else at i, in labels; None if it has no arrowhead."""
-    reason = trace.get((i, j)) or trace.get((j, i))
+    return reason_of_mark(trace, labels, i, j) or reason_of_mark(trace, labels, j, i)
+
+
+def reason_of_mark(
+    trace: Mapping[tuple[int, int], tuple[Any, ...]], labels: Sequence[str], i: int, j: int
+) -> tuple[str, ...] | None:
+    """What set the mark at j of the edge between i and j, in labels; None for a circle."""
+    reason = trace.get((i, j))
     return None if reason is None else (reason[0], *(labels[v] for v in reason[1:]))
 
 
@@ -277,3 +328,14 @@ def _separating_r(fit: TestedResult, i: int, j: int, level: int) -> float | None
             return None if C is None else float(C[i, j])
         case _:
             return None
+
+
+def why_removed_later(fit: TestedResult, later: LaterTests, k: int) -> Why:
+    """For a pair that a test after the levels of `fit` removed, by its number in `later`."""
+    S = tuple(later.S.of_question(k))
+    x, y = (fit.labels[v] for v in (int(later.x[k]), int(later.y[k])))
+    names = tuple(fit.labels[v] for v in S)
+    why = Why(x, y, "removed", len(S), None, names, p=float(later.p[k]), stage=later.stage)
+    if not isinstance(fit.p_values, GaussianPValues) or fit.n is None or fit.alpha is None:
+        return why
+    return replace(why, **_test(fit, S, float(later.value[k]), fit.n, fit.alpha))

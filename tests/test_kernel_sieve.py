@@ -182,9 +182,9 @@ def test_which_correlations_a_run_stores(library, monkeypatch):
 
 
 def test_refusals(library, engine, monkeypatch):
-    with pytest.raises(EngineError, match="correlations='rows' needs observations, got a correlation matrix"):
+    with pytest.raises(ValueError, match="correlations='rows' needs data, .*, got a matrix of them"):
         pycupc.skeleton({"C": np.eye(3), "n": 60}, alpha=0.1, engine=engine)
-    with pytest.raises(ValueError, match="correlations must be 'dense' or 'rows', got 'all'"):
+    with pytest.raises(ValueError, match="correlations must be 'dense', 'rows' or None, got 'all'"):
         HostEngine(library, correlations="all")
     with pytest.raises(ValueError, match="correlations='rows' needs algorithm='schur', got 'cupc-e'"):
         HostEngine(library, "cupc-e", correlations="rows")

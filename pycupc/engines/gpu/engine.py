@@ -81,7 +81,7 @@ class GpuEngine(Engine):
         if pruning not in (True, False, "checked") or not isinstance(pruning, bool | str):
             raise ValueError(f"pruning must be True, False or 'checked', got {pruning!r}")
         if correlations not in (None, "dense", "rows"):
-            raise ValueError(f"correlations must be 'dense' or 'rows', got {correlations!r}")
+            raise ValueError(f"correlations must be 'dense', 'rows' or None, got {correlations!r}")
         if correlations == "rows" and algorithm != "schur":
             raise ValueError(f"correlations='rows' needs algorithm='schur', got {algorithm!r}")
         geometry = Geometry(beta=beta, gamma=gamma, theta=theta, delta=delta)
@@ -131,7 +131,7 @@ class GpuEngine(Engine):
 
         Raises
         ------
-        EngineError
+        ValueError
             If it is told to, and the correlations have been given, or computed.
         """
         if self._correlations == "dense" or not isinstance(test, GaussianTest):
@@ -139,7 +139,7 @@ class GpuEngine(Engine):
         possible = self.name == "gpu" and test.data.rows is not None and not test.data.has_C
         if self._correlations == "rows":
             if not possible:
-                raise EngineError("correlations='rows' needs observations, got a correlation matrix")
+                raise ValueError("correlations='rows' needs data, from which they are computed, got a matrix of them")
             return True
         return possible and (need := _dense_bytes(test.p)) > self.device.free_memory(need)
 

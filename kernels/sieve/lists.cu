@@ -32,9 +32,10 @@ DEVICE double correlation_of(const double sum, const double of_a, const double o
 //   Launch  any grid and block
 //   kept    [p] neighbours of each variable; zero before
 extern "C" __global__ void correlate_pairs(const double* __restrict__ Z, const double* __restrict__ squares, u64* pairs,
-                                           double* r, i64* kept, const i64* __restrict__ gaps, const i64 n_gaps,
-                                           const i64* __restrict__ fixed, const i64 n_fixed, const i64 picked,
-                                           const i64 total, const double cutoff, const int n, const i64 p) {
+                                           double* r, i64* kept, const i64* __restrict__ gaps,
+                                           const i64* __restrict__ fixed, const i64 n_gaps, const i64 n_fixed,
+                                           const i64 picked, const i64 total, const double cutoff, const int n,
+                                           const i64 p) {
     const i64 threads = (i64)gridDim.x * blockDim.x;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < total; e += threads) {
         const i64 key = (i64)pairs[e], x = key / p, y = key % p;

@@ -94,10 +94,9 @@ class RowGraph(DeviceGraph):
         self._matrix, self._width = dev.cp.empty(p + 1, dtype=np.int64), dev.cp.empty(p, dtype=np.int32)
         for graph in self._graphs:
             graph.matrix, graph.width = self._matrix.data.ptr, self._width.data.ptr
-        fixed_only = np.empty(0, np.int64) if fixed is None else (fixed - gaps).keys
-        keys = [np.empty(0, np.int64) if gaps is None else gaps.keys, fixed_only]
-        self._keys = [(dev.transfers.copied(k), i64(len(k))) for k in keys]
-        self._fixed_keys = fixed_only
+        lists = [None if pairs is None or not len(pairs) else pairs.keys for pairs in (gaps, fixed and fixed - gaps)]
+        self._keys: list[Any] = [None if keys is None else dev.transfers.copied(keys) for keys in lists]
+        self._n_keys = [0 if keys is None else len(keys) for keys in lists]
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
 
     @classmethod
@@ -108,7 +107,7 @@ class RowGraph(DeviceGraph):
     @staticmethod
     def memory(n: int, p: int) -> int:
         """Bytes that a run needs at its start: the data, twice, the unit columns, and the pairs that are picked."""
-        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * _first_room(p) + 64 * p + tuning.FIXED_BYTES
+        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * _first_room(p) + 300 * p + tuning.FIXED_BYTES
 
     def launch_level0(self, cutoff: float) -> Running:
         """Sieve, which takes a wait, and launch level 0 of the pairs that are left."""
@@ -116,16 +115,16 @@ class RowGraph(DeviceGraph):
         dev.scratch.reset()
         level, kept = level_of(dev, p, self._counters, 0, cutoff), dev.scratch.take(8 * p)
         pairs, picked = self._pick(level)
-        total = picked + len(self._fixed_keys)
+        n_gaps, n_fixed = self._n_keys
+        total = picked + n_fixed
         r = dev.cp.empty(max(1, total))
         dev.cp.cuda.runtime.memsetAsync(kept, 0, 8 * p, dev.stream.ptr)
-        (gaps, n_gaps), (fixed, n_fixed) = self._keys
-        args: tuple[Any, ...] = (*map(ptr, (*self._columns, pairs, r, kept, gaps)), n_gaps, ptr(fixed), n_fixed)
+        args: tuple[Any, ...] = (*map(ptr, (*self._columns, pairs, r, kept, *self._keys)), i64(n_gaps), i64(n_fixed))
         args += (i64(picked), i64(total), f64(cutoff), i32(n), i64(p))
         dev.launch(*CORRELATE, (dev.blocks(total),), (256,), args)
         tested = u64(int(self._first.tested().sum()))
         args = (self._graphs[0], level, RowCounts(kept, None), self._classes, ptr(self._matrix), ptr(self._width))
-        args += (tested, u64(len(self._fixed_keys)), ptr(dev.answer))
+        args += (tested, u64(n_fixed), ptr(dev.answer))
         dev.launch(*COUNT, (1,), (1024,), args)
         self._picked = pairs, r, picked
         return Running(0, cutoff, p * (p - 1), None)
@@ -154,13 +153,13 @@ class RowGraph(DeviceGraph):
             if (picked := int(found[0])) <= room:
                 break
             room = picked  # the same pairs once more
-        if len(self._fixed_keys):
-            dev.transfers.duplicate_to(self._keys[1][0], pairs.data.ptr + 8 * picked)
+        if self._n_keys[1]:
+            dev.transfers.duplicate(self._keys[1].data.ptr, pairs[picked : picked + self._n_keys[1]])
         return pairs, picked
 
     def _room_for(self, picked: int) -> Any:
         """Memory for so many pairs and the fixed edges; there must be as much again for their correlations."""
-        count = picked + len(self._fixed_keys)
+        count = picked + self._n_keys[1]
         self._check_memory(16 * count, f"{picked:,} pairs may be dependent at level 0")
         return self._dev.cp.empty(max(1, count), dtype=np.uint64)
 
@@ -176,7 +175,7 @@ class RowGraph(DeviceGraph):
         """Launch the kernels that make the neighbour lists of the first graph, and the matrices of its rows."""
         dev, p, n = self._dev, self.p, int(self._n)
         (graph, other), (pairs, r, picked) = self._graphs, self._picked
-        filled, total = dev.scratch.take(8 * p), picked + len(self._fixed_keys)
+        filled, total = dev.scratch.take(8 * p), picked + self._n_keys[1]
         dev.cp.cuda.runtime.memsetAsync(filled, 0, 8 * p, dev.stream.ptr)
         unsorted = ptr(other.column), ptr(other.z)  # of the graph after level 1, which nobody has made yet
         args: tuple[Any, ...] = (graph, ptr(pairs), ptr(r), ptr(filled), *unsorted, i64(picked), i64(total))

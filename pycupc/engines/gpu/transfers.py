@@ -77,10 +77,6 @@ class Transfers:
         """Copy from an address in device memory to a device array."""
         self._copy(out.data.ptr, source, out.nbytes, 3, self._stream.ptr)
 
-    def duplicate_to(self, source: Any, out: int) -> None:
-        """Copy a device array to an address in device memory."""
-        self._copy(out, source.data.ptr, source.nbytes, 3, self._stream.ptr)
-
     def download(self, *pieces: Piece) -> list[NDArray[Any]]:
         """Start copying device memory to the host; wait for the stream before reading the arrays.
 

@@ -37,9 +37,10 @@ extern "C" __global__ void round_columns(const double* __restrict__ Z, const dou
 struct Stage {
     uint4 word[2][SIDE * WORDS];
     DEVICE static int at(const int j, const int c) { return j * WORDS + (c ^ (j >> 1 & 3)); }
-    // Two observations, 2 t and 2 t + 1 of word c, of column j.
-    DEVICE unsigned two(const int side, const int j, const int c, const int t) const {
-        return ((const unsigned*)&word[side][at(j, c)])[t];
+    // Two observations, 2 t and 2 t + 1 of word c, of the column `group` behind column j, a multiple of 8; from: at(group,
+    // c), which is the same distance from at(j, 0) for every j.
+    DEVICE unsigned two(const int side, const int j, const int from, const int t) const {
+        return ((const unsigned*)&word[side][j * WORDS + from])[t];
     }
     // Starts copying the words from w0 on. Whole block.
     DEVICE void load(const uint4* halves, const int words, const int w0, const i64 y0, const i64 x0) {
@@ -61,17 +62,18 @@ DEVICE void add_products(const Stage& stage, Sums& sums, const int y, const int 
     UNROLL
     for (int c = 0; c < WORDS; c += 2) {
         if (c && half) break;
+        const int from = Stage::at(group, c), next = Stage::at(group, c + 1);
         unsigned b[4][2];
         UNROLL
         for (int j = 0; j < 4; ++j) {
-            b[j][0] = stage.two(1, x + 8 * j + group, c, t);
-            b[j][1] = stage.two(1, x + 8 * j + group, c + 1, t);
+            b[j][0] = stage.two(1, x + 8 * j, from, t);
+            b[j][1] = stage.two(1, x + 8 * j, next, t);
         }
         UNROLL
         for (int i = 0; i < 4; ++i) {
-            const int row = y + 16 * i + group;
-            const unsigned a[4] = {stage.two(0, row, c, t), stage.two(0, row + 8, c, t), stage.two(0, row, c + 1, t),
-                                   stage.two(0, row + 8, c + 1, t)};
+            const int row = y + 16 * i;
+            const unsigned a[4] = {stage.two(0, row, from, t), stage.two(0, row + 8, from, t),
+                                   stage.two(0, row, next, t), stage.two(0, row + 8, next, t)};
             UNROLL
             for (int j = 0; j < 4; ++j) multiply(sums[i][j], a, b[j]);
         }

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from conftest import assert_same
 from gpu_on_host import GRAPH_FILES, HostDevice, HostEngine, build, compare_states, library_of, observations
+from sieve_data import check_sieve, difficult
 
 import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.engines.gpu import schur, sieve, tuning
-from pycupc.engines.gpu.levels import level_of
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.family import GaussianTest
 
@@ -76,46 +76,11 @@ def test_no_edge_at_all_and_all_edges(engine):
     compare_data(engine, np.outer(np.arange(20.0), np.ones(5)) + np.eye(20, 5), 1e-3, m_max=1)
 
 
-def difficult(n: int, p: int, cutoff: float) -> np.ndarray:
-    """Columns with outliers, ties, extreme scales, hardly any variance, or a correlation next to the cutoff."""
-    rng = np.random.default_rng(n)
-    X = rng.standard_normal((n, p))
-    X[0, :4] = [1e9, -1e9, 1e3, 1e5]
-    X[:, 4] = 7.0
-    X[:, 5] = 1e10 + 1e-5 * X[:, 5]
-    X[:, 6], X[0, 6] = 1e8, 1e8 + 1e-7
-    X[:, 7] = np.arange(n) == 3
-    X[:, 8] = X[:, 9]
-    X[:, 10] = X[:, 9] + 1e-9 * X[:, 10]
-    X[:, 11:13] *= [1e-150, 1e150]
-    X[:, 13] = rng.lognormal(0, 8, n)
-    for j in range(20, p - 1, 2):
-        e = X[:, j : j + 2] - X[:, j : j + 2].mean(0)
-        e[:, 1] -= e[:, 0] * (e[:, 0] @ e[:, 1]) / (e[:, 0] @ e[:, 0])
-        e /= np.linalg.norm(e, axis=0)
-        r = cutoff + (-1) ** (j // 2) * 10.0 ** -rng.uniform(3, 16)
-        X[:, j], X[:, j + 1] = e[:, 0], 5 + r * e[:, 0] + np.sqrt(1 - r * r) * e[:, 1]
-    return X
-
-
 @pytest.mark.parametrize("n", [17, 200, 1100])
 def test_the_sieve_misses_no_pair_and_picks_few_others(library, monkeypatch, n):
-    """Beyond the cutoff every pair is picked, below it by more than twice the margin none."""
     monkeypatch.setattr(sieve, "MOST_BLOCKS", 1)
     monkeypatch.setattr(tuning, "TILES_ON_SIDE", 1)
-    cutoff, p, dev = 0.3, 150, HostDevice(library)
-    X = difficult(n, p, cutoff)
-    graph = sieve.RowGraph(dev, X, None, None)
-    pairs, picked = graph._pick(level_of(dev, p, graph._counters, 0, cutoff))
-    found = np.zeros((p, p), dtype=bool)
-    found[np.divmod(np.array(pairs[:picked], dtype=np.int64), p)] = True
-    assert found.sum() == picked
-    r = np.abs(np.nan_to_num(correlation(X)))
-    above = np.triu(np.ones((p, p), dtype=bool), 1)
-    assert found[above & (r > cutoff)].all()
-    assert not found[above & (r < cutoff - 2 * sieve.margin_of(n))].any()
-    assert not (found & ~above).any()
-    assert 0 < (found & (r <= cutoff)).sum() < 100  # the sieve is not exact, and these data show it
+    check_sieve(HostDevice(library), difficult(n, 150, 0.3), 0.3)
 
 
 def test_difficult_columns(engine):

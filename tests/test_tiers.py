@@ -194,3 +194,48 @@ def test_all_pairs_are_gaps():
     got = pycupc.pc(1, noise, 0.5, p=3, forbidden=~np.eye(3, dtype=bool))
     assert (got.n_edgetests, got.max_ord) == ([0], -1)
     assert np.isneginf(got.pMax[0, 1])
+
+
+@pytest.mark.parametrize("problem", [problem for problem, _ in recorded() if "C" in problem])
+def test_the_tests_that_a_kept_edge_survived(problem):
+    got = fit(problem, "cpu")
+    for a, b in zip(got.sparse_graph.low.tolist(), got.sparse_graph.high.tolist(), strict=True):
+        why, made = got.why(a, b), want_tests(problem, a, b)
+        if why.status == "kept" and len(made):
+            tests = dict(made)
+            assert why.n_tests == len(made)
+            assert why.p == pytest.approx(max(tests.values()), rel=1e-6)
+            assert tests[tuple(got.labels.index(v) for v in why.S)] == pytest.approx(why.p, rel=1e-6)
+
+
+def want_tests(problem, a, b):
+    """The tests of a pair in the run of the oracle: (set, p)."""
+    made, test = [], one_test(problem)
+
+    def asked(x, y, S):
+        if {x, y} == {a, b}:
+            made.append((S, test(x, y, S)))
+        return test(x, y, S)
+
+    names = (*KNOWN, "alpha", "m_max", "maj_rule")
+    tpc(asked, problem["p"], **{k: problem[k] for k in names if k in problem})
+    return made
+
+
+def test_an_edge_without_a_possible_direction(tmp_path):
+    forbidden = np.zeros((3, 3), dtype=bool)
+    forbidden[0, 1] = True
+    C = np.array([[1, 0.7, 0.5], [0.7, 1, 0.7], [0.5, 0.7, 1]])
+    got = pycupc.pc({"C": C, "n": 100}, tiers=[1, 2, 3], forbidden=forbidden)
+    assert got.notes["edges_without_direction"] == 1
+    assert got.sepset.get(0, 1) is None
+    assert "excludes both of its directions" in str(got.why(0, 1))
+    assert got.pMax[0, 1] > 0
+    edges = got.edges()
+    np.testing.assert_array_equal(edges["pMax"], [got.pMax[1, 2]])
+    assert got.why(1, 2).n_tests == 2 + 2
+    got.save(tmp_path / "fit.npz")
+    back = pycupc.PcAlgo.load(tmp_path / "fit.npz")
+    assert back == got
+    assert back.sepset.cells() == got.sepset.cells() == {(2, 0): (1,)}
+    assert [str(back.why(*pair)) for pair in ((0, 1), (1, 2))] == [str(got.why(*pair)) for pair in ((0, 1), (1, 2))]

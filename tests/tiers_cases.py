@@ -117,7 +117,8 @@ def recorded() -> list[tuple[dict, SimpleNamespace]]:
     """Problems and the recorded answers of tpc."""
     out = []
     for problem, answer in json.loads(RECORDED.read_text(encoding="utf-8"))["cases"]:
-        problem |= {name: np.array(problem[name]) for name in ("C", "forbidden") if name in problem}
+        kinds = {"C": float, "forbidden": bool}
+        problem |= {name: np.array(problem[name], dtype=kind) for name, kind in kinds.items() if name in problem}
         problem["m_max"] = float(problem["m_max"])
         answer["cells"] = {tuple(cell[:2]): tuple(cell[2:]) for cell in answer["cells"]}
         out.append((problem, SimpleNamespace(**answer)))

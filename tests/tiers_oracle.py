@@ -24,8 +24,8 @@ def context_pairs(p, tiers, context_all, context_tier, forbidden):
     return gaps | (forbidden & forbidden.T), fixed
 
 
-def skeleton(test, p, alpha, tiers, gaps, fixed, m_max=math.inf):
-    """Levels with a frozen graph; the sets for x, y are drawn from the neighbours of x in tiers not after its own."""
+def skeleton(test, p, alpha, tiers, gaps, fixed, m_max=math.inf, latent=False):
+    """Levels with a frozen graph; sets for x, y come from the tiers up to that of x, `latent`: up to the later one."""
     G = ~(np.eye(p, dtype=bool) | gaps)
     cells, counts, largest, level, more = {}, [], np.full((p, p), -np.inf), 0, True
     while more and G.any() and level <= m_max:
@@ -33,7 +33,8 @@ def skeleton(test, p, alpha, tiers, gaps, fixed, m_max=math.inf):
         for x, y in product(range(p), repeat=2):
             if not before[x, y] or not G[x, y] or fixed[x, y]:
                 continue
-            candidates = [v for v in range(p) if before[x, v] and v != y and tiers[v] <= tiers[x]]
+            limit = max(tiers[x], tiers[y]) if latent else tiers[x]
+            candidates = [v for v in range(p) if before[x, v] and v != y and tiers[v] <= limit]
             more = more or len(candidates) > level
             for S in combinations(candidates, level):
                 n += 1

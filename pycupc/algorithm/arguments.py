@@ -20,6 +20,7 @@ from pycupc.data.pairs import Pairs
 from pycupc.data.text_layout import ReadOptions
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
+from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import CustomTest, IndepTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -103,6 +104,11 @@ class Problem:
         """Number of pairs that begin with an edge."""
         p = len(self.labels)
         return p * (p - 1) // 2 - (0 if self.gaps is None else len(self.gaps))
+
+    @property
+    def tiers(self) -> Tiers | None:
+        """The tiers, and whether `function` allows hidden common causes."""
+        return None if self.known is None else Tiers(self.known.tier, self.function not in ("pc", "skeleton"))
 
     @property
     def call(self) -> str:

@@ -158,9 +158,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     The engine can answer questions about the test until the caller closes it.
     """
     engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
-    levels: Engine | TieredLevels = engine
-    if problem.known is not None:
-        levels = TieredLevels(engine, problem.known, latent=problem.function not in ("pc", "skeleton"))
+    levels = engine if problem.tiers is None else TieredLevels(engine, problem.tiers)
     results: list[LevelResult] = []
     try:
         logger.info("%d variables, alpha %g, engine %s", p, problem.options.alpha, problem.engine_note)
@@ -215,6 +213,7 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
         ),
         removals=found if test.has_r else Removals(sepset, [np.full(len(p), np.nan) for p in values]),
         find_untested=partial(test.untested, sepset, p_values),
+        tiers=problem.tiers,
         notes=({"quirks": note} if note else {})
         | ({} if problem.known is None else {"known_before": problem.known.summary()}),
     )

@@ -90,14 +90,6 @@ class Constraints:
         low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
         return Pairs(self.p, np.minimum(low, high), np.maximum(low, high))
 
-    def later_ends(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> tuple[Mask, Mask]:
-        """Whether x, and whether y, is the end of the edge in the later tier: an arrowhead whatever is hidden."""
-        return self.tier[x] > self.tier[y], self.tier[y] > self.tier[x]
-
-    def until_later(self, x: int, y: int, members: NDArray[np.integer]) -> Mask:
-        """Which members are in tiers up to the later one of x and y: with hidden variables the candidates of a test."""
-        return np.asarray(self.tier[members] <= max(self.tier[x], self.tier[y]))
-
     def check_only_tiers(self, function: str) -> None:
         """Raise ValueError if there is anything but tiers, and gaps, for `function`, which allows hidden variables."""
         tail, head = np.divmod(self.forbidden, max(self.p, 1))

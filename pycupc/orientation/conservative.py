@@ -73,6 +73,11 @@ class TripleCheck:
         """Triples that must not be oriented, int64 (k, 3): the ambiguous and the unseparated ones."""
         return self.triples[self.decision >= AMBIGUOUS]
 
+    @property
+    def ambiguous(self) -> Indices:
+        """The ambiguous triples, int64 (k, 3); with hidden variables an unseparated one is oriented by its sets."""
+        return self.triples[self.decision == AMBIGUOUS]
+
 
 class Triples(NamedTuple):
     """The unshielded triples of a skeleton, sorted by pair, then by b.

@@ -100,7 +100,7 @@ class CpuEngine(Engine):
         return State(*edges, self._tests.unfinished_z(self.threads, *edges))
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
-        return answers.first_separating(self._test, questions, self.threads, progress)
+        return answers.first_separating(self._test, questions, self.threads, progress, self._pruning)
 
     def count_separating(self, questions: Questions) -> Counts:
         return answers.count_separating(self._test, questions, self.threads)

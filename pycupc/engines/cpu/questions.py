@@ -6,13 +6,14 @@ The sets of all pairs are made and tested in rounds: a few sets of each open pai
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
+from pycupc.engines.base import Answers, CountHook, Counts, EngineError, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import count_separating_sets
 from pycupc.engines.cpu.combinations import next_subset
@@ -20,7 +21,8 @@ from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, first_searched, load
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import say_unsure
-from pycupc.engines.cpu.tuning import FIRST_ROUND, INLINE_TESTS, PART_SETS, ROUND_SETS
+from pycupc.engines.cpu.tuning import FIRST_ROUND, INLINE_TESTS, PART_SETS, ROUND_SETS, WORTH_A_WARNING
+from pycupc.engines.subsets import about
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete import contingency
@@ -58,7 +60,7 @@ def first_separating(
         return run.answers()
     first = first_searched(questions, pruning)
     run.enumerate(np.full(m, sizes.start), first)
-    unsound = run.search(test, first)
+    unsound = run.search(test, first, checked=pruning == "checked")
     run.enumerate(first, np.where(unsound, sizes.stop, 0))
     return run.answers()
 
@@ -77,9 +79,12 @@ class _Run:
         self._value, self._weight = np.full(m, math.nan), np.full(m, -math.inf)
         self._found: dict[int, list[int]] = {}
 
-    def _report(self, decided: int = 0) -> None:
+    def _ends(self, i: int) -> tuple[int, int]:
+        return int(self._questions.x[i]), int(self._questions.y[i])
+
+    def _report(self, undecided: int) -> None:
         if self._progress is not None:
-            self._progress(int((~self._left).sum()) + decided, len(self._left))
+            self._progress(len(self._left) - undecided, len(self._left))
 
     def enumerate(self, begin: Indices, end: Indices) -> None:
         """Test the pairs that are left given their sets of begin[i] to end[i] - 1 members."""
@@ -100,9 +105,9 @@ class _Run:
                 self._found.update(zip(separated.tolist(), members[first].tolist(), strict=True))
                 self._left[separated] = False
                 self._left &= ~self._over
-                self._report()
+                self._report(int(self._left.sum()))
 
-    def search(self, test: GaussianTest, first: Indices) -> Mask:
+    def search(self, test: GaussianTest, first: Indices, *, checked: bool) -> Mask:
         """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
         degree, skip = np.diff(self._questions.candidates.offsets), _skipped(self._questions)
         pairs = np.flatnonzero(self._left & (first <= np.minimum(degree, self._questions.largest)))
@@ -122,10 +127,33 @@ class _Run:
             return decide
 
         tasks = map(task, pairs[np.argsort(-degree[pairs], kind="stable")].tolist())
-        threads.run(tasks, self._n_threads, INLINE_TESTS, threads.Progress(self._report))
+        progress = threads.Progress(lambda decided: self._report(len(pairs) - decided))
+        threads.run(tasks, self._n_threads, INLINE_TESTS, progress)
         unsound[[i for i, outcome in outcomes.items() if not outcome.sound]] = True
-        self._take(test, first, {i: outcome for i, outcome in outcomes.items() if outcome.sound})
+        outcomes = {i: outcome for i, outcome in outcomes.items() if outcome.sound}
+        for i in outcomes if checked else ():
+            if search.contradicted(i, int(first[i]), outcomes[i]):
+                raise EngineError(
+                    "a bound is wrong about the sets that separate variables {} and {}: the tests say something else. "
+                    "Please report this with your data".format(*self._ends(i))
+                )
+        self._take(test, first, outcomes)
+        self._warn_of(unsound, degree)
         return unsound
+
+    def _warn_of(self, unsound: Mask, degree: Indices) -> None:
+        """Warn of pairs that allow no search, if testing them given all sets takes long."""
+        sizes = self._questions.sizes()
+        tests = sum(about(d, size) for d in degree[unsound & self._left].tolist() for size in sizes)
+        most = min(tests, float(self._room[unsound].sum()))
+        if TEST_SECONDS * most > WORTH_A_WARNING:
+            x, y = self._ends(int(unsound.argmax()))
+            warnings.warn(
+                f"{int(unsound.sum())} pairs of variables, {x} and {y} first, are tested given one set after the "
+                f"other, up to {most:.0e} tests, as bounds do not hold for nearly collinear candidates; a limit on the "
+                "size of the sets, or a budget, makes this shorter",
+                stacklevel=2,
+            )
 
     def _take(self, test: GaussianTest, first: Indices, outcomes: dict[int, Outcome]) -> None:
         if any(n > 2**62 for outcome in outcomes.values() for n in outcome.n_tests):
@@ -133,16 +161,16 @@ class _Run:
         for i, outcome in outcomes.items():
             self._n_tests[i, first[i] : first[i] + len(outcome.n_tests)] = outcome.n_tests
             self._left[i], self._over[i], self._weight[i] = False, outcome.open, -outcome.z
-            if outcome.members is not None:
-                x, y, S = int(self._questions.x[i]), int(self._questions.y[i]), outcome.members
+            if outcome.positions is not None:
+                x, y, candidates = *self._ends(i), self._questions.candidates.of_question(i)
+                S = [candidates[k] for k in outcome.positions]
                 r = self._value[i] = canonical_r(test.data.C, x, y, sorted(S))
                 self._found[i], self._weight[i] = S, -fisher_z.z_score(r, test.data.n, len(S))
         say_unsure(sum(not outcome.sure for outcome in outcomes.values()))
 
     def answers(self) -> Answers:
         m, weight = len(self._left), self._weight
-        if self._progress is not None:
-            self._progress(m, m)
+        self._report(0)
         separated = np.zeros(m, dtype=np.bool_)
         separated[list(self._found)] = True
         p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if self._test.has_r else weight

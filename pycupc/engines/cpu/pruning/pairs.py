@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import random
 from collections.abc import Sequence
 from math import comb
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.subsets import about, exact_rank
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.compiled import announced, frozen
 
@@ -62,8 +64,8 @@ class Outcome(NamedTuple):
         Whether the matrix of the pair allows a search; nothing else is valid if not.
     n_tests : sequence of int
         Tests answered, by size from the first size on; complete sizes, and the one with the separating set.
-    members : list of int or None
-        The first separating set, in the order of the candidates.
+    positions : list of int or None
+        The positions of the members of the first separating set among the candidates, ascending.
     open : bool
         The sizes after those counted are not decided.
     z : float
@@ -74,7 +76,7 @@ class Outcome(NamedTuple):
 
     sound: bool
     n_tests: Sequence[int] = ()
-    members: list[int] | None = None
+    positions: list[int] | None = None
     open: bool = False
     z: float = math.inf
     sure: bool = True
@@ -131,7 +133,7 @@ class PairSearch:
         n_tests = [number_of_sets(asked, size) for size in range(first, first + done)]
         if met[1]:
             positions = work.first[: first + done].tolist()
-            return Outcome(True, [*n_tests, rank(asked, positions) + 1], [candidates[k] for k in positions])
+            return Outcome(True, [*n_tests, rank(asked, positions) + 1], positions)
         if first + done <= last:
             return Outcome(True, n_tests, None, True, float(met[0]))
         if question.largest_p:
@@ -140,6 +142,21 @@ class PairSearch:
             side = side._replace(minimum=True)
             done = search_pair(side, x, sizes, met, allowance, matrix, delta, nodes, sets, work, state)
         return Outcome(True, n_tests, None, False, float(met[0]), first + done > last)
+
+    def contradicted(self, i: int, first: int, outcome: Outcome) -> bool:
+        """Whether a test of a random sample contradicts the outcome of the search about pair i."""
+        draw, asked, found = random.Random(i), self._asked_of(i), outcome.positions
+        sizes, candidates = range(first, first + len(outcome.n_tests)), self._questions.candidates.of_question(i)
+
+        def separates(positions: list[int]) -> bool:
+            S = sorted(candidates[k] for k in positions)
+            r = canonical_r(self._C, int(self._questions.x[i]), int(self._questions.y[i]), S)
+            return abs(r) <= float(self._sizes.value[len(S) - SMALLEST])
+
+        drawn = draw.choices(sizes, outcome.n_tests, k=tuning.CHECKED_SETS) if sum(outcome.n_tests) else []
+        sets = (sorted(draw.sample(range(len(candidates)), size)) for size in drawn)
+        before = (S for S in sets if asked[S].any() and (found is None or (len(S), S) < (len(found), found)))
+        return any(map(separates, before)) or (found is not None and not separates(found))
 
     def _asked_of(self, i: int) -> Mask:
         offsets = self._questions.candidates.offsets

@@ -143,6 +143,20 @@ def test_fci_finds_the_same_edges_and_more_true_marks():
     assert min(spared, more, by_tier) > 10
 
 
+def test_rfci_finds_true_marks_only():
+    rng, by_tier = np.random.default_rng(4), 0
+    for _ in range(N_CASES // 2):
+        dag, tier = hidden_problem(rng, 9, 6)
+        fit = pycupc.rfci(dag, lambda x, y, S, dag: float(separated(dag, x, y, S)), 0.5, p=6, tiers=tier.tolist())
+        amat = fit.sparse_graph.amat_pag()
+        for x, y in np.argwhere(amat).tolist():
+            assert amat[x, y] == ARROW or tier[y] <= tier[x]
+            by_tier += fit.trace.get((x, y)) == ("tier", x, y)
+            if amat[x, y] != CIRCLE:
+                assert (y in ancestors(dag, [x])) == (amat[x, y] == TAIL)
+    assert by_tier > 10
+
+
 def test_arguments_of_fci():
     data = {"C": np.eye(3), "n": 50}
     for more, text in (

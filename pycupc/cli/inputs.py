@@ -136,8 +136,6 @@ def check_method(args: argparse.Namespace) -> None:
     """Exit with a usage error if arguments are not those of the algorithm."""
     if args.method != "pc" and (args.u2pd != "relaxed" or args.solve_confl or args.seed is not None):
         args.parser.error("--u2pd, --solve-confl and --seed go with --method pc only")
-    if args.method == "rfci" and args.tiers is not None:
-        args.parser.error("--tiers goes with --method pc and fci only")
     if args.method != "fci" and args.pdsep_max != math.inf:
         args.parser.error("--pdsep-max goes with --method fci only")
 

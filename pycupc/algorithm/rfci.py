@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.algorithm.fci import Found, check_rules, first_skeleton, oriented
 from pycupc.algorithm.skeleton import level_log, skeleton
+from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.graph.questions import Lists
 from pycupc.independence.custom import IndepTest
@@ -50,6 +51,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     engine_options: dict[str, Any] | None = None,
     progress: ProgressHook | bool | None = None,
     quirks: bool = False,
+    tiers: Any = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the RFCI algorithm, as ``pcalg::rfci``.
 
@@ -70,6 +72,8 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     quirks : bool, default False
         Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), and, for `disCItest`, those that
         `pycupc.skeleton` describes.
+    tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
+        See `fci`. Rules 5 to 7, for selection bias, are not used then.
 
     Returns
     -------
@@ -91,7 +95,14 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
         problem = check_arguments(
             "rfci",
             Variables(
-                suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks and indepTest in (disCItest, binCItest)
+                suffStat,
+                indepTest,
+                labels,
+                p,
+                fixedGaps,
+                fixedEdges,
+                quirks=quirks and indepTest in (disCItest, binCItest),
+                knowledge=as_knowledge(tiers),
             ),
             Options(alpha, m_max, skel_method, NAdelete, numCores),
             engine,
@@ -132,7 +143,11 @@ class _Run:
         if self._rule:
             self._decide(self._rule)
         self._work = Orienting(graph, tests.sepset(graph), self._ambiguous, self._quirks)
+        tiers = self._problem.tiers
+        if tiers is not None:
+            rules = [bool(rule) and number not in (5, 6, 7) for number, rule in enumerate(rules, 1)]
         with self._work.compiling():
+            self._work.assume(None, () if tiers is None else tiers.arrowheads(graph))
             self._work.orient_colliders()
             self._work.apply_rules(rules, RFCI_LOOPS, self._member)
             pag = self._work.oriented()

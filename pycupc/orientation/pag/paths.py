@@ -5,8 +5,8 @@ path that lets the rule act into ``work[PATH]``; it returns the number of its va
 on it and asks again. `at` holds the number of the entry in `chosen` and how far its candidates have been tried. `FULL`
 means that `work`, int64 (3, n), was too short for the queue of a search: the call can be repeated with a longer one.
 
-`seen`, int64 (k,), tells which variables, or entries, a search has met: those with the number of the search, which is its
-last value.
+`seen`, int64 (k,), tells which variables, or entries, a search has met: those with the number of the search, which is
+its last value.
 """
 
 from __future__ import annotations
@@ -208,9 +208,9 @@ def _is_step(entry, i, kind):
 def _search(start, entry, triple, near, a, first, end, after, kind, seen, work, quirks):  # noqa: PLR0913 - as above
     """The shortest uncovered path of such steps a, `first`, ..., `end`, and `after` if that is not -1.
 
-    With `quirks` pcalg's search: breadth first; a variable counts as met when it is taken from the queue; whether a path is uncovered
-    is asked at its end, and at its third variable if there is no `after`; a variable next to `end` is never passed,
-    unless it is `first` and there is no `after`.
+    With `quirks` pcalg's search: breadth first; a variable counts as met when it is taken from the queue; whether a
+    path is uncovered is asked at its end, and at its third variable if there is no `after`; a variable next to `end` is
+    never passed, unless it is `first` and there is no `after`.
     """
     if not quirks:
         return _search_steps(start, entry, triple, near, a, first, end, after, kind, seen, work)

@@ -20,6 +20,7 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
+from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source
 from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
@@ -30,8 +31,7 @@ from pycupc.engines.cpu.pruning.walk import walk_rows
 from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, TESTS, Items, Side, walk_space
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
-from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.system.compiled import frozen
+from pycupc.independence.gaussian.partial_correlation import canonical_among
 from pycupc.system.message import Message, Variable
 
 
@@ -49,7 +49,9 @@ def _thinned(entries: Indices) -> Indices:
     return entries[:: max(1, len(entries) // tuning.CHECKED_PAIRS)]
 
 
-def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float) -> list[int]:
+def contradicted(
+    source: Source, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float
+) -> list[int]:
     """The entries about which tests contradict the findings.
 
     No set before the first separating set, or no set at all, may separate x and y; that set must.
@@ -60,7 +62,7 @@ def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, 
         x, y = rows[e], graph.neighbours[e]
         candidates = graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]]
         members = candidates[candidates != y][subsets.exact_members(rank, len(candidates) - 1, level)]
-        return abs(canonical_r(C, x, y, members)) <= cutoff
+        return abs(canonical_among(source, x, y, members)) <= cutoff
 
     wrong = []
     for e in entries.tolist():
@@ -75,12 +77,12 @@ def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, 
 @functools.cache
 def load(way: Way) -> None:
     """Load the code of a way, or compile it, by a run on six variables."""
-    C = frozen(np.where(np.eye(6), 1.0, 0.5))
+    C = np.where(np.eye(6), 1.0, 0.5)
     neighbours = np.tile(np.arange(6, dtype=np.int32), (6, 1))[~np.eye(6, dtype=np.bool_)]
     graph = Graph(np.arange(0, 31, 5), neighbours, np.zeros(30, dtype=np.bool_), np.full(30, np.inf))
     findings, bound = graph.no_findings(), np.full(30, 0.01)
     targets, cutoff = graph.targets(2, False, findings), Cutoff.around(0.1)
-    for task in PrunedSide(C, graph, targets, 2, way, cutoff, findings, bound).tasks():
+    for task in PrunedSide(MatrixSource(C), graph, targets, 2, way, cutoff, findings, bound).tasks():
         task(np.zeros(2, dtype=np.int64))
 
 
@@ -99,15 +101,15 @@ class PrunedSide:
     """
 
     def __init__(  # noqa: PLR0913 - a level's graph, targets and findings, and how to prune them
-        self, C: Floats, graph: Graph, targets: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings,
+        self, source: Source, graph: Graph, targets: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings,
         bound: Floats, minimum: bool = False,
     ) -> None:  # fmt: skip
         self._degree, self._targets, self._findings, self._level = graph.degrees(), targets, findings, level
-        self._way = way
+        self._source, self._graph, self._way = source, graph, way
         binomials = subsets.binomial_table(int(self._degree.max(initial=0)), level)
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
-        lists = graph.offsets, graph.neighbours, targets.chosen
-        self._side = Side(C, *lists, bound, hint, binomials, cutoff, level, minimum)
+        self._by_entry = targets.chosen, bound, hint
+        self._for_all = binomials, cutoff, level, minimum
         self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
         self._spaces: list[Any] = []  # work spaces that no thread uses
         self._lock = threading.Lock()
@@ -163,7 +165,14 @@ class PrunedSide:
             outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
             work = self._take_space()
             work.counts[:] = 0
-            walk_rows(self._side, columns, outcomes, work, state)
+            done = 0
+            for part, own in self._source.extracts(self._graph, columns.row):
+                stretch = slice(done, done := done + int(self._degree[columns.row[part]].sum()))
+                some = Outcomes(*(values[stretch] for values in outcomes))
+                items = Items(own.rows, columns.first[part], columns.end[part])
+                walk_rows(self._side(own), items, some, work, state)
+                tested = some.rank != NO_TARGET
+                some.entry[tested] = own.in_graph(some.entry[tested])
             tested = outcomes.rank != NO_TARGET
             self._merge(outcomes.entry[tested], outcomes.rank[tested], outcomes.smallest[tested], work.counts)
             self._spaces.append(work)
@@ -175,7 +184,8 @@ class PrunedSide:
 
     def _search_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         for x in rows.tolist():
-            positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
+            chosen = self._targets.chosen[self._graph.offsets[x] : self._graph.offsets[x + 1]]
+            positions = np.flatnonzero(chosen)
             parts = -(-len(positions) // (tuning.TASK_PAIRS_OF_MANY if self._too_many[x] else tuning.TASK_PAIRS))
             for part in np.array_split(positions, parts):
                 yield self._search_task(x, part)
@@ -184,23 +194,37 @@ class PrunedSide:
         n_sets = comb(int(self._degree[x]) - 1, self._level)
         walk = float(pair_seconds(self._degree[x : x + 1], self._level)[0])
         allowance = 1e9 * self._patience(x, walk)
-        entries = self._side.offsets[x] + positions
+        entries = self._graph.offsets[x] + positions
+        *_, minimum = self._for_all
 
         def decide(state: State) -> int:
             nodes, sets, work = space = self._take_space()
             work.counts[:], work.spent[:] = 0, 0.0
             n = len(positions)
             outcomes = PairOutcomes(np.full(n, LEFT), np.zeros((n, self._level), np.int64), np.full(n, np.inf))
-            R = self._matrix(x)
+            ((_, own),) = self._source.extracts(self._graph, np.array([x]))
+            R = _correlations_of(own)
             delta = find_delta(R)
             sound = bool(delta.min() >= LEAST_DELTA)
             if sound:
-                search_row(self._side, x, positions, allowance, outcomes, R, delta, nodes, sets, work, state)
+                search_row(
+                    self._side(own),
+                    int(own.rows[0]),
+                    positions,
+                    allowance,
+                    outcomes,
+                    R,
+                    delta,
+                    nodes,
+                    sets,
+                    work,
+                    state,
+                )
             left = outcomes.found == LEFT
-            if self._side.minimum:
+            if minimum:
                 self.unsure[entries[left & sound & (allowance < np.inf)]] = True
             elif self._too_many[x] and left.any() and not state[STOP]:
-                y = self._side.neighbours[entries[left.argmax()]]
+                y = self._graph.neighbours[entries[left.argmax()]]
                 why = Message("bounds could not decide about its edge to variable {y}", y=Variable(int(y)))
                 raise subsets.refusal(x, int(self._degree[x]), self._level, why)
             rank = self._ranks(x, entries, outcomes)
@@ -215,16 +239,9 @@ class PrunedSide:
 
         return decide
 
-    def _matrix(self, x: int) -> Floats:
-        """The correlations of the neighbours of x and, last, x."""
-        members = np.append(self._side.neighbours[self._side.offsets[x] : self._side.offsets[x + 1]], x)
-        R: Floats = self._side.C[np.ix_(members, members)]
-        np.fill_diagonal(R, 1.0)
-        return R
-
     def _patience(self, x: int, walk: float) -> float:
         """Seconds that a search about a pair of row x may take, where its tests would take `walk` seconds."""
-        if self._side.minimum:
+        if self._for_all[-1]:
             return np.inf if walk < tuning.ENDLESS else tuning.PATIENCE_FOR_MINIMUM
         return tuning.PATIENCE if self._too_many[x] else walk
 
@@ -234,7 +251,7 @@ class PrunedSide:
         separated = np.flatnonzero(outcomes.found == SEPARATED)
         n, members = int(self._degree[x]) - 1, outcomes.members[separated]
         if not subsets.is_wide(n + 1, self._level):
-            rank[separated] = ranked(self._side.binomials, n, members)
+            rank[separated] = ranked(self._for_all[0], n, members)
             return rank
         rank[separated] = FAR
         sets = [FarSet(subsets.exact_rank(positions, n), tuple(positions)) for positions in members.tolist()]
@@ -243,6 +260,11 @@ class PrunedSide:
         return rank
 
     # ---------------------------------------------------------------- shared by both ways
+
+    def _side(self, own: Extract) -> Side:
+        """The data of the tasks, for the rows of an extract."""
+        by_entry = (values[own.entries] for values in self._by_entry)
+        return Side(own.C, own.offsets, own.neighbours, *by_entry, *self._for_all)
 
     def _take_space(self) -> Any:
         try:
@@ -258,3 +280,12 @@ class PrunedSide:
             self.left[entry[rank == LEFT]] = True
             self.made += int(counts[TESTS])
             self.bounds += int(counts[BOUNDS])
+
+
+def _correlations_of(own: Extract) -> Floats:
+    """The correlations of the neighbours of the one row of an extract and, last, the row itself."""
+    x = own.rows[0]
+    members = np.append(own.neighbours[own.offsets[x] : own.offsets[x + 1]], x)
+    R: Floats = own.C[np.ix_(members, members)]
+    np.fill_diagonal(R, 1.0)
+    return R

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import EXTRACT_WIDTH
+from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.system.compiled import frozen
 
@@ -43,6 +44,11 @@ class Extract(NamedTuple):
     def in_graph(self, entries: Indices) -> Indices:
         """These entries of the extract as entries of the graph."""
         return entries + (self.entries.start or 0) if isinstance(self.entries, slice) else self.entries[entries]
+
+    @property
+    def n_entries(self) -> int:
+        """Number of neighbours of the rows."""
+        return int((self.offsets[self.rows + 1] - self.offsets[self.rows]).sum())
 
 
 class Source(Protocol):
@@ -111,3 +117,17 @@ class ColumnSource:
         C = np.empty((len(members), len(members)))
         self.columns.put_groups(members, np.concatenate(([0], ends)), C)
         return Extract(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1, entries)
+
+
+def walks(source: Source, graph: Graph, rows: Indices, outcomes: Outcomes) -> Iterator[tuple[slice, Extract, Outcomes]]:
+    """The extracts of the rows of a task, each with its stretch of `outcomes`, where the caller writes findings.
+
+    The entries of the extract that are written there become entries of the graph.
+    """
+    end = 0
+    for part, own in source.extracts(graph, rows):
+        begin, end = end, end + own.n_entries
+        found = outcomes.part(slice(begin, end))
+        yield part, own, found
+        tested = found.rank != NO_TARGET
+        found.entry[tested] = own.in_graph(found.entry[tested])

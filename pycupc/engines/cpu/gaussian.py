@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from pycupc.engines import subsets
 from pycupc.engines.base import EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix, sieve
-from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source
-from pycupc.engines.cpu.graph import Findings, Graph, Indices, Made, Separated, Targets
+from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, walks
+from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way, split
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
@@ -25,14 +25,13 @@ from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
 from pycupc.engines.cpu.tuning import GATHER_SHARE, ROWS_SHARE, TASK_TESTS
 from pycupc.engines.cpu.walk import walk_items
-from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Items, Outcomes, Side, work_space
+from pycupc.engines.cpu.walk_state import NO_CORRELATIONS, Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian import fisher_z
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_among, careful_address
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.machine import free_memory
-
 
 #: See `GaussianTests`.
 Reading = Literal["dense", "rows", "sieve"]
@@ -57,7 +56,7 @@ class GaussianTests:
 
     def __init__(self, correlations: Correlations, n: float, pruning: PruningMode, reading: Reading = "dense") -> None:
         self._correlations, self._n, self._reading = correlations, n, reading
-        self._source: Source
+        self._source: MatrixSource | ColumnSource
         if reading == "dense":
             self._source = MatrixSource(correlations.dense())
         else:
@@ -189,8 +188,9 @@ class GaussianTests:
         """The tests of a level >= 2 by walks over prefixes."""
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
         binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
-        walk = _Walk(self._source, graph, (targets.chosen, hint), (binomials, cutoff, level))
-        return Queue(graph, targets, level, findings, walk, hint).tasks()
+        lists = graph.offsets, graph.neighbours, targets.chosen
+        side = Side(NO_CORRELATIONS, *lists, hint, binomials, cutoff, level)
+        return Queue(graph, targets, level, findings, _Walk(self._source, graph, side), hint).tasks()
 
     def _level1_tasks(self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
         tests = targets.per_row * (graph.degrees() - 1)
@@ -206,32 +206,25 @@ class GaussianTests:
 class _Walk:
     """Gaussian tests of a level >= 2, for the queue: the parts of a row are its prefixes."""
 
-    def __init__(
-        self, source: Source, graph: Graph, by_entry: tuple[Mask, Indices], for_all: tuple[Indices, Cutoff, int]
-    ) -> None:
-        self._source, self._graph, self._by_entry, self._for_all = source, graph, by_entry, for_all
-        *_, self._level = for_all
+    def __init__(self, source: Source, graph: Graph, side: Side) -> None:
+        self._source, self._graph, self._side = source, graph, side
 
     def parts(self, d: int) -> int:
-        return comb(d - 1, self._level - 1)
+        return comb(d - 1, self._side.level - 1)
 
     def task_tests(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
     def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        space, done = work_space(self._level, widest), 0
-        for part, own in self._source.extracts(self._graph, items.row):
-            by_entry = (values[own.entries] for values in self._by_entry)
-            side = Side(own.C, own.offsets, own.neighbours, *by_entry, *self._for_all)
+        whole, space = self._side, work_space(self._side.level, widest)
+        for part, own, found in walks(self._source, self._graph, items.row, outcomes):
+            side = whole._replace(C=own.C, offsets=own.offsets, neighbours=own.neighbours)
+            side = side._replace(chosen=whole.chosen[own.entries], hint=whole.hint[own.entries])
             some, doubtful = Items(own.rows, items.first[part], items.prefixes[part]), state[DOUBTFUL]
-            stretch = slice(done, done := done + int((own.offsets[own.rows + 1] - own.offsets[own.rows]).sum()))
-            found = Outcomes(*(values[stretch] for values in outcomes))
             walk_items(side, some, found, *space, state)
             if state[WANTED]:  # for the first time: load it and begin again
                 state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
                 walk_items(side, some, found, *space, state)
-            tested = found.rank != NO_TARGET
-            found.entry[tested] = own.in_graph(found.entry[tested])
 
 
 def _row_blocks(tests: NDArray[np.int64]) -> list[tuple[int, int]]:

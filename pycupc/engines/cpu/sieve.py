@@ -103,8 +103,9 @@ class _Sieve:
 
         The library multiplies with all cores; other threads look at their tiles meanwhile.
         """
+        none = np.zeros(0, dtype=np.int32)
         if math.isinf(self._cutoff):
-            return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
+            return none, none
         unit, lows = self._unit_columns(n_threads), range(0, len(self._columns), SIEVE_TILE)
         least = np.nextafter(np.float32(self._cutoff - margin(unit.shape[1])), np.float32(-np.inf))
         cutoffs = np.array([fisher_z.cutoff(alpha, self._n, 0) for alpha in self._alphas.tolist()])
@@ -118,8 +119,9 @@ class _Sieve:
                 progress(done + 1, len(tiles))
         if self._n_found > self._room:
             raise self._refusal()
-        x, y = (np.concatenate([np.zeros(0, dtype=np.int32), *some]) for some in list(zip(*self._found)) or ((), ()))
-        return x, y
+        return np.concatenate([none, *(x for x, _ in self._found)]), np.concatenate(
+            [none, *(y for _, y in self._found)]
+        )
 
     def _unit_columns(self, n_threads: int) -> Singles:
         """The columns, scaled to unit length, float32 (p, n); 0 for constant ones."""
@@ -178,7 +180,8 @@ class _Sieve:
         if len(fits):
             k = int(fits[0])
             remedy = f"alpha = {self._alphas[k]:.1g} would leave about {int(left[k]):,}"
+        need, free = int(left[0]) * SIEVED_BYTES / 1e9, self._room * SIEVED_BYTES / 1e9
         return EngineError(
             f"level 0 leaves about {int(left[0]):,} edges among {len(self._columns):,} variables, which need about "
-            f"{int(left[0]) * SIEVED_BYTES / 1e9:.1f} GB, and {self._room * SIEVED_BYTES / 1e9:.1f} GB are free; {remedy}"
+            f"{need:.1f} GB, and {free:.1f} GB are free; {remedy}"
         )

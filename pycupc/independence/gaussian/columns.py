@@ -125,7 +125,7 @@ def _correlate_pairs(centred, squares, x, y, r):
 
 
 @compiled
-def _correlate_groups(centred, squares, members, starts, space, out):  # noqa: C901 - one product of a matrix
+def _correlate_groups(centred, squares, members, starts, space, out):
     """`Columns.put_groups`; `space`, float64 (DEPTH, widest group), holds a part of the columns of a group."""
     n = centred.shape[1]
     for g in range(len(starts) - 1):

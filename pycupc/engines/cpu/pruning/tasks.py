@@ -20,7 +20,7 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
-from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source
+from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
 from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
@@ -30,7 +30,7 @@ from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_
 from pycupc.engines.cpu.pruning.walk import walk_rows
 from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, TESTS, Items, Side, walk_space
 from pycupc.engines.cpu.threads import STOP, State, Task
-from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
+from pycupc.engines.cpu.walk_state import NO_CORRELATIONS, NO_TARGET, Cutoff, Outcomes
 from pycupc.independence.gaussian.partial_correlation import canonical_among
 from pycupc.system.message import Message, Variable
 
@@ -108,8 +108,8 @@ class PrunedSide:
         self._source, self._graph, self._way = source, graph, way
         binomials = subsets.binomial_table(int(self._degree.max(initial=0)), level)
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
-        self._by_entry = targets.chosen, bound, hint
-        self._for_all = binomials, cutoff, level, minimum
+        lists = graph.offsets, graph.neighbours, targets.chosen
+        self._side = Side(NO_CORRELATIONS, *lists, bound, hint, binomials, cutoff, level, minimum)
         self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
         self._spaces: list[Any] = []  # work spaces that no thread uses
         self._lock = threading.Lock()
@@ -165,14 +165,9 @@ class PrunedSide:
             outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
             work = self._take_space()
             work.counts[:] = 0
-            done = 0
-            for part, own in self._source.extracts(self._graph, columns.row):
-                stretch = slice(done, done := done + int(self._degree[columns.row[part]].sum()))
-                some = Outcomes(*(values[stretch] for values in outcomes))
+            for part, own, some in walks(self._source, self._graph, columns.row, outcomes):
                 items = Items(own.rows, columns.first[part], columns.end[part])
-                walk_rows(self._side(own), items, some, work, state)
-                tested = some.rank != NO_TARGET
-                some.entry[tested] = own.in_graph(some.entry[tested])
+                walk_rows(self._within(own), items, some, work, state)
             tested = outcomes.rank != NO_TARGET
             self._merge(outcomes.entry[tested], outcomes.rank[tested], outcomes.smallest[tested], work.counts)
             self._spaces.append(work)
@@ -184,8 +179,7 @@ class PrunedSide:
 
     def _search_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         for x in rows.tolist():
-            chosen = self._targets.chosen[self._graph.offsets[x] : self._graph.offsets[x + 1]]
-            positions = np.flatnonzero(chosen)
+            positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
             parts = -(-len(positions) // (tuning.TASK_PAIRS_OF_MANY if self._too_many[x] else tuning.TASK_PAIRS))
             for part in np.array_split(positions, parts):
                 yield self._search_task(x, part)
@@ -194,8 +188,7 @@ class PrunedSide:
         n_sets = comb(int(self._degree[x]) - 1, self._level)
         walk = float(pair_seconds(self._degree[x : x + 1], self._level)[0])
         allowance = 1e9 * self._patience(x, walk)
-        entries = self._graph.offsets[x] + positions
-        *_, minimum = self._for_all
+        entries = self._side.offsets[x] + positions
 
         def decide(state: State) -> int:
             nodes, sets, work = space = self._take_space()
@@ -207,24 +200,13 @@ class PrunedSide:
             delta = find_delta(R)
             sound = bool(delta.min() >= LEAST_DELTA)
             if sound:
-                search_row(
-                    self._side(own),
-                    int(own.rows[0]),
-                    positions,
-                    allowance,
-                    outcomes,
-                    R,
-                    delta,
-                    nodes,
-                    sets,
-                    work,
-                    state,
-                )
+                side, row = self._within(own), int(own.rows[0])
+                search_row(side, row, positions, allowance, outcomes, R, delta, nodes, sets, work, state)
             left = outcomes.found == LEFT
-            if minimum:
+            if self._side.minimum:
                 self.unsure[entries[left & sound & (allowance < np.inf)]] = True
             elif self._too_many[x] and left.any() and not state[STOP]:
-                y = self._graph.neighbours[entries[left.argmax()]]
+                y = self._side.neighbours[entries[left.argmax()]]
                 why = Message("bounds could not decide about its edge to variable {y}", y=Variable(int(y)))
                 raise subsets.refusal(x, int(self._degree[x]), self._level, why)
             rank = self._ranks(x, entries, outcomes)
@@ -241,7 +223,7 @@ class PrunedSide:
 
     def _patience(self, x: int, walk: float) -> float:
         """Seconds that a search about a pair of row x may take, where its tests would take `walk` seconds."""
-        if self._for_all[-1]:
+        if self._side.minimum:
             return np.inf if walk < tuning.ENDLESS else tuning.PATIENCE_FOR_MINIMUM
         return tuning.PATIENCE if self._too_many[x] else walk
 
@@ -251,7 +233,7 @@ class PrunedSide:
         separated = np.flatnonzero(outcomes.found == SEPARATED)
         n, members = int(self._degree[x]) - 1, outcomes.members[separated]
         if not subsets.is_wide(n + 1, self._level):
-            rank[separated] = ranked(self._for_all[0], n, members)
+            rank[separated] = ranked(self._side.binomials, n, members)
             return rank
         rank[separated] = FAR
         sets = [FarSet(subsets.exact_rank(positions, n), tuple(positions)) for positions in members.tolist()]
@@ -261,10 +243,10 @@ class PrunedSide:
 
     # ---------------------------------------------------------------- shared by both ways
 
-    def _side(self, own: Extract) -> Side:
+    def _within(self, own: Extract) -> Side:
         """The data of the tasks, for the rows of an extract."""
-        by_entry = (values[own.entries] for values in self._by_entry)
-        return Side(own.C, own.offsets, own.neighbours, *by_entry, *self._for_all)
+        side, at = self._side._replace(C=own.C, offsets=own.offsets, neighbours=own.neighbours), own.entries
+        return side._replace(chosen=side.chosen[at], bound=side.bound[at], hint=side.hint[at])
 
     def _take_space(self) -> Any:
         try:

@@ -13,6 +13,7 @@ from pycupc.engines.base import (
     KEPT_BYTES,
     TESTED_BYTES,
     Answers,
+    CountHook,
     Counts,
     Engine,
     EngineError,
@@ -127,8 +128,8 @@ class CpuEngine(Engine):
         edges = self._graph.edges()
         return State(*edges, self._tests.unfinished_z(self.threads, *edges))
 
-    def first_separating(self, questions: Questions) -> Answers:
-        return answers.first_separating(self._test, questions, self.threads)
+    def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
+        return answers.first_separating(self._test, questions, self.threads, progress)
 
     def count_separating(self, questions: Questions) -> Counts:
         return answers.count_separating(self._test, questions, self.threads)

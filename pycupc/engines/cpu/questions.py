@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Answers, Counts, Floats, Lists, Mask, Questions
+from pycupc.engines.base import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu.all_subsets import count_separating_sets
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
@@ -38,15 +38,18 @@ class Made(NamedTuple):
 Tests = Callable[[Indices, Indices, Indices], Made]
 
 
-def first_separating(test: IndependenceTest, questions: Questions, n_threads: int) -> Answers:
+def first_separating(
+    test: IndependenceTest, questions: Questions, n_threads: int, progress: CountHook | None = None
+) -> Answers:
     """See `Engine.first_separating`."""
     m, sizes = len(questions.x), questions.sizes()
-    open_, n_tests = np.ones(m, dtype=np.bool_), np.zeros((m, sizes.stop), dtype=np.int64)
+    asked, n_tests = np.ones(m, dtype=np.bool_), np.zeros((m, sizes.stop), dtype=np.int64)
+    over, room = np.zeros(m, dtype=np.bool_), np.full(m, questions.most_tests(test.has_r))
     value, weight = np.full(m, math.nan), np.full(m, -math.inf)
     length = np.zeros(m, dtype=np.int64)
     parts: list[tuple[Indices, Indices]] = []  # pairs that were separated, and their sets
     for size in sizes:
-        for owner, _, members, made in _rounds(test, questions, size, open_, n_threads):
+        for owner, _, members, made in _rounds(test, questions, size, asked, room, over, n_threads):
             hits = np.flatnonzero(made.independent)
             separated, first = np.unique(owner[hits], return_index=True)
             first = hits[first]
@@ -55,14 +58,19 @@ def first_separating(test: IndependenceTest, questions: Questions, n_threads: in
             counted = np.arange(len(owner)) <= last[owner]
             n_tests[:, size] += np.bincount(owner[counted], minlength=m)
             np.maximum.at(weight, owner[counted], made.weight[counted])
-            open_[separated], value[separated], length[separated] = False, made.value[first], size
+            asked[separated], value[separated], length[separated] = False, made.value[first], size
             parts.append((separated, members[first]))
+            if progress is not None:
+                progress(int(m - (asked & ~over).sum()), m)
+    if progress is not None:
+        progress(m, m)
     offsets = np.concatenate(([0], np.cumsum(length)))
     found = Lists(offsets, np.empty(offsets[-1], dtype=np.int32))
     for separated, sets in parts:
         found.members[offsets[separated, None] + np.arange(sets.shape[1])] = sets
     p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if test.has_r else weight
-    return Answers(~open_, found, value, p, n_tests)
+    p = p if questions.largest_p else np.where(asked, math.nan, p)
+    return Answers(~asked, found, value, p, n_tests, over & asked)
 
 
 def count_separating(test: IndependenceTest, questions: Questions, n_threads: int) -> Counts:
@@ -72,8 +80,10 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
     if isinstance(test, GaussianTest) and questions.skip is None and sizes == range(widest + 1):
         return count_separating_sets(frozen(test.data.C), test.cutoff, questions, n_threads)
     found, containing = np.zeros(m, dtype=np.int64), np.zeros(len(candidates), dtype=np.int64)
+    asked, over = np.ones(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
+    room = np.full(m, 2**62)
     for size in sizes:
-        for owner, positions, _, made in _rounds(test, questions, size, np.ones(m, dtype=np.bool_), n_threads):
+        for owner, positions, _, made in _rounds(test, questions, size, asked, room, over, n_threads):
             found += np.bincount(owner[made.independent], minlength=m)
             at = (offsets[owner, None] + positions)[made.independent]
             containing += np.bincount(at.ravel(), minlength=len(candidates))
@@ -81,16 +91,17 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
 
 
 def _rounds(
-    test: IndependenceTest, questions: Questions, size: int, open_: Mask, n_threads: int
+    test: IndependenceTest, questions: Questions, size: int, asked: Mask, room: Indices, over: Mask, n_threads: int
 ) -> Iterator[tuple[Indices, Indices, Indices, Made]]:
     """Tests of all sets of one size: the number of the pair, the positions of the set, its members, the outcome.
 
-    Each pair meets its sets in order; one that is closed in `open_` between two rounds meets no more.
+    Each pair meets its sets in order, as many as it has room; one with further sets is `over` then. One that is `asked`
+    no more after a round meets no more.
     """
     (offsets, candidates), skip = questions.candidates, _skipped(questions)
     degree = np.diff(offsets)
     chosen = np.tile(np.arange(size), (len(degree), 1))
-    left = open_ & (degree >= size)
+    left = asked & ~over & (degree >= size)
     at_once, x, y = FIRST_ROUND, questions.x.astype(np.int64), questions.y.astype(np.int64)
     tests = _gaussian_tests(test) if isinstance(test, GaussianTest) else _discrete_tests(test)
     with announced("compiling for tests of single pairs, once per machine"):
@@ -98,14 +109,14 @@ def _rounds(
             at_once = min(at_once, max(1, ROUND_SETS // len(pairs)))
             owner = np.empty(at_once * len(pairs), dtype=np.int64)
             positions = np.empty((len(owner), size), dtype=np.int64)
-            n = _next_sets(offsets, skip, pairs, chosen, left, at_once, owner, positions)
+            n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
             owner, positions = owner[:n], positions[:n]
             members = candidates[offsets[owner, None] + positions].astype(np.int64)
             cuts = range(PART_SETS, n, PART_SETS)
             parts = zip(*(np.split(values, cuts) for values in (x[owner], y[owner], members)), strict=True)
             made = in_threads(lambda part: tests(*part), parts, n_threads if cuts else 1)
             yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
-            left &= open_
+            left &= asked
             at_once *= 4
 
 
@@ -120,10 +131,10 @@ def _skipped(questions: Questions) -> Mask:
 
 
 @compiled
-def _next_sets(offsets, skipped, pairs, chosen, left, at_once, owner, positions):
+def _next_sets(offsets, skipped, pairs, chosen, left, room, over, at_once, owner, positions):  # noqa: PLR0913
     """Write the next sets of each pair, at most `at_once` that are tested; returns how many there are.
 
-    A pair without further sets is left no longer.
+    A pair without further sets is left no longer, nor one without room for a further set, which is `over`.
     """
     n, size = 0, chosen.shape[1]
     for pair in pairs:
@@ -134,11 +145,14 @@ def _next_sets(offsets, skipped, pairs, chosen, left, at_once, owner, positions)
             for t in range(size):
                 positions[n, t] = chosen[pair, t]
                 inside = inside and skipped[start + chosen[pair, t]]
-            if not inside:
+            if not inside and room[pair] == 0:
+                over[pair] = True
+            elif not inside:
                 owner[n] = pair
                 n += 1
                 made += 1
-            left[pair] = next_subset(chosen[pair], size, d) >= 0
+                room[pair] -= 1
+            left[pair] = not over[pair] and next_subset(chosen[pair], size, d) >= 0
     return n
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from pycupc.engines.base import Answers, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
+from pycupc.engines.base import Answers, CountHook, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, schur, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
@@ -251,12 +251,12 @@ class GpuEngine(Engine):
 
     # ---------------------------------------------------------------- questions
 
-    def first_separating(self, questions: Questions) -> Answers:
+    def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
         """See `Engine.first_separating`; compiled code on the CPU."""
         from pycupc.engines.cpu.questions import first_separating  # loads Numba, which most runs do without
 
         self._started()
-        return first_separating(self._test, questions, available_cores())
+        return first_separating(self._test, questions, available_cores(), progress)
 
     def count_separating(self, questions: Questions) -> Counts:
         """See `Engine.count_separating`; compiled code on the CPU."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from functools import partial
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from pycupc.engines.base import (
     Questions,
     State,
 )
-from pycupc.engines.cpu import matrix, threads
+from pycupc.engines.cpu import local_questions, matrix, threads
 from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
@@ -31,6 +32,7 @@ from pycupc.engines.cpu.tuning import COLUMN_BYTES, SIEVE_FROM
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.compiled import announced
 from pycupc.system.machine import available_cores, free_memory
@@ -129,10 +131,24 @@ class CpuEngine(Engine):
         return State(*edges, self._tests.unfinished_z(self.threads, *edges))
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
+        if (columns := self._columns) is not None:
+            ask = partial(answers.first_separating, n_threads=1)
+            test = cast("GaussianTest", self._test)
+            return local_questions.first_separating(columns, test, questions, ask, self.threads, progress)
         return answers.first_separating(self._test, questions, self.threads, progress)
 
     def count_separating(self, questions: Questions) -> Counts:
+        if (columns := self._columns) is not None:
+            ask = partial(answers.count_separating, n_threads=1)
+            return local_questions.count_separating(
+                columns, cast("GaussianTest", self._test), questions, ask, self.threads
+            )
         return answers.count_separating(self._test, questions, self.threads)
+
+    @property
+    def _columns(self) -> Columns | None:
+        """The data, if the tests read matrices of rows."""
+        return self._tests.columns if isinstance(self._tests, GaussianTests) else None
 
     def _run(self, level: int) -> LevelResult:
         cutoff = self._test.cutoff(level)

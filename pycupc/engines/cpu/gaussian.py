@@ -27,6 +27,7 @@ from pycupc.engines.cpu.tuning import GATHER_SHARE, ROWS_SHARE, TASK_TESTS
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import NO_CORRELATIONS, Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_among, careful_address
@@ -64,6 +65,11 @@ class GaussianTests:
         self._pruning = Pruning(self._source, pruning)
         self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
+
+    @property
+    def columns(self) -> Columns | None:
+        """The data, if the tests read matrices of rows."""
+        return self._source.columns if isinstance(self._source, ColumnSource) else None
 
     @staticmethod
     def rehearsal() -> GaussianTest:

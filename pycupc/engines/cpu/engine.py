@@ -132,10 +132,10 @@ class CpuEngine(Engine):
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
         if (columns := self._columns) is not None:
-            ask = partial(answers.first_separating, n_threads=1)
+            ask = partial(answers.first_separating, n_threads=1, pruning=self._pruning)
             test = cast("GaussianTest", self._test)
             return local_questions.first_separating(columns, test, questions, ask, self.threads, progress)
-        return answers.first_separating(self._test, questions, self.threads, progress)
+        return answers.first_separating(self._test, questions, self.threads, progress, self._pruning)
 
     def count_separating(self, questions: Questions) -> Counts:
         if (columns := self._columns) is not None:

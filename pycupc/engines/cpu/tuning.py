@@ -78,6 +78,10 @@ BLOCK = 8
 FIRST_ROUND = 8
 #: Sets of all pairs in a round, about; more would not leave the cache sooner. A part for a thread.
 ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
+#: Sets of one size of a pair that are tested rather than searched. Measured.
+FEW_SETS = 1000
+#: Seconds of tests, made one by one because bounds do not hold, of which a warning tells.
+WORTH_A_WARNING = 60.0
 #: All subsets of some candidates: 2^FREE of them are a job, and about `BATCH` a batch: milliseconds, so that Ctrl-C
 #: soon takes effect.
 FREE = 16

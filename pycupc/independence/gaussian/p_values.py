@@ -74,7 +74,7 @@ class GaussianPValues(ComputedPValues):
             self.__dict__["edges"] = self.edge_p.met()
 
     def of_edges(self, graph: SparseGraph) -> Floats:
-        return self.edges
+        return self._of(graph, self.edges)
 
     def dense(self, out: Floats | None = None) -> Floats:
         result = np.empty((self.graph.p, self.graph.p)) if out is None else out

@@ -96,8 +96,24 @@ def _canonical(side, nodes, slot, sets, w, state):
     level, start = side.level, side.offsets[w.variables[side.level]]
     _write_found(nodes, slot, sets, level)
     for u in range(level):
-        w.variables[u] = side.neighbours[start + sets.found[u]]
+        v, t = side.neighbours[start + sets.found[u]], u
+        while t > 0 and w.variables[t - 1] > v:
+            w.variables[t] = w.variables[t - 1]
+            t -= 1
+        w.variables[t] = v
     return given_several(side.C, w.variables, level, w.elimination, 0)
+
+
+@part
+def _counts(nodes, slot, chosen, n, w):
+    """Whether the members taken and the first n of the candidates in `chosen` include one that a set must have."""
+    for t in range(nodes.taken[slot]):
+        if w.asked[nodes.members[slot, t]]:
+            return True
+    for t in range(n):  # noqa: SIM110 - compiled code has no generators
+        if w.asked[nodes.position[slot, chosen[t]]]:
+            return True
+    return False
 
 
 @part
@@ -108,14 +124,17 @@ def _look(side, nodes, slot, sets, t, first, w, state):
         kk, xk, yk = sets.kk[t, k], sets.x[t, k], sets.y[t, k]
         num = sets.xy[t] * kk - xk * yk
         r2 = num * num / ((sets.xx[t] * kk - xk * xk) * (sets.yy[t] * kk - yk * yk))
+        sets.chosen[t] = k
+        if (r2 >= w.smallest[0] and r2 > cutoff.high) or not _counts(nodes, slot, sets.chosen, t + 1, w):
+            continue
         if r2 < w.smallest[0]:
             w.smallest[0] = r2
         if side.minimum:
             w.bound[0] = r2 if cutoff.high < r2 < w.bound[0] else w.bound[0]
-        elif r2 <= cutoff.high:
-            sets.chosen[t] = k
-            if r2 < cutoff.low or abs(_canonical(side, nodes, slot, sets, w, state)) <= cutoff.value:
-                return SEPARATED
+        elif r2 < cutoff.low or (
+            r2 <= cutoff.high and abs(_canonical(side, nodes, slot, sets, w, state)) <= cutoff.value
+        ):
+            return SEPARATED
     return NONE
 
 
@@ -182,7 +201,9 @@ def _divide(nodes, slot, w, q, m, over):
 def examine(side, nodes, slot, sets, w, state):
     """The outcome of a node: NONE, SEPARATED with the set in sets.found, or as `_divide`."""
     q, m = nodes.q[slot], nodes.m[slot]
-    if q < m:
+    for k in range(q):
+        w.keep[k] = k
+    if q < m or not _counts(nodes, slot, w.keep, q, w):
         return NONE
     if m <= 1 or q == m or _few_sets(q, m, w.sets_per_pair[0]):
         return _test_all(side, nodes, slot, sets, w, state)

@@ -25,6 +25,16 @@ from pycupc.system.log import LARGEST_P, logger
 from pycupc.system.machine import available_cores
 
 
+def say_unsure(n: int) -> None:
+    """Warn of n pairs whose largest p-value is not sure, if there are any."""
+    if n:
+        warnings.warn(
+            f"pMax of {n} edges is the largest p-value met, and may be larger: they were tested given so many sets "
+            "that the search for the largest p-value of all was stopped (the edges themselves are certain)",
+            stacklevel=3,
+        )
+
+
 @dataclass(frozen=True)
 class PrunedTests:
     """A level with pruned rows.
@@ -91,12 +101,7 @@ class SmallestZ:
             logger.info(LARGEST_P, tests.level, done, len(self.levels))
             for x, y in ((self.x, self.y), (self.y, self.x)):
                 unsure |= self._lower(z, tests, x, y)
-        if n := int(unsure.sum()):
-            warnings.warn(
-                f"pMax of {n} edges is the largest p-value met, and may be larger: they were tested given so many "
-                "sets that the search for the largest p-value of all was stopped (the edges themselves are certain)",
-                stacklevel=2,
-            )
+        say_unsure(int(unsure.sum()))
         logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         return z
 

@@ -45,6 +45,26 @@ LEVEL1_TILE = 16
 #: is a neighbour. Measured.
 SPARSE = 3
 
+# -- matrices of rows, without the matrix of all variables ------------------------------------------------------------
+
+#: Variables of an extract of several rows: its matrix, half a megabyte, stays in the cache of a core.
+EXTRACT_WIDTH = 256
+#: Number of variables from which level 0 goes by a sieve where data are given. Below, the matrix takes little time.
+SIEVE_FROM = 10_000
+#: After the sieve the matrix of all variables is computed, if it fits, where the matrices of the rows together have
+#: more than this share of its entries: each of them is computed twice a level.
+ROWS_SHARE = 0.1
+#: Bytes for each number of the data in a run without the matrix: as float64, centred, and as float32 during level 0.
+COLUMN_BYTES = 12
+#: Variables on either side of a tile of the sieve; a tile, 4 megabytes, stays in the cache that the cores share.
+SIEVE_TILE = 1024
+#: Observations whose products are summed in float32 before this sum joins the others. More give a larger margin.
+SIEVE_DEPTH = 4096
+#: Bytes for each pair that the sieve finds: the pair, and its two entries in the graph while level 1 tests them.
+SIEVED_BYTES = 220
+#: A sieve that finds too many pairs counts them for significance levels smaller by up to this many powers of ten.
+SMALLER_ALPHAS = 40
+
 # -- levels from 2 on -------------------------------------------------------------------------------------------------
 
 #: Targets are filled up to whole blocks of this many, the width of a vector of 512 bits: few are left to scalar

@@ -14,6 +14,7 @@ import numpy as np
 
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
+from pycupc.engines.cpu.extracts import MatrixSource, Source
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
 from pycupc.engines.cpu.pruning.tasks import PrunedSide
@@ -66,7 +67,7 @@ class SmallestZ:
 
     Attributes
     ----------
-    C : float64 (p, p)
+    source : Source
     n : float
         Number of observations.
     x, y : int32 (m,)
@@ -75,7 +76,7 @@ class SmallestZ:
         The smallest |z| of the tests that were made.
     """
 
-    C: Floats
+    source: Source
     pruning: Pruning
     n: float
     n_threads: int
@@ -87,7 +88,8 @@ class SmallestZ:
     @classmethod
     def on_all_cores(cls, C: Floats, n: float, levels: list[PrunedTests], x: Ints, y: Ints, z: Floats) -> SmallestZ:
         """For an engine whose own tests do not run here."""
-        return cls(C, Pruning(C, True), n, available_cores(), levels, x, y, z)
+        source = MatrixSource(C)
+        return cls(source, Pruning(source, True), n, available_cores(), levels, x, y, z)
 
     def __call__(self) -> Floats:
         """The smallest |z| of all tests of each edge, float64 (m,).
@@ -120,7 +122,7 @@ class SmallestZ:
         for way in WAYS:
             rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees(), level)
             part, _ = split(graph, targets, self.pruning.sound(graph, rows) if way == "walk" else rows)
-            work = PrunedSide(self.C, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
+            work = PrunedSide(self.source, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
             threads.run(work.tasks(), self.n_threads, INLINE_TESTS)
             unsure[at] |= work.unsure[entry]
         found = findings.smallest[entry]

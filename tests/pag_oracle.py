@@ -186,7 +186,8 @@ class Pag:
                 full = (*path, end, *after)
                 if not any(M[x][z] for x, z in zip(full, full[2:], strict=False)) and self.checked(full, bool(after)):
                     return full
-                continue
+                if len(path) > 2 or after:
+                    continue
             for w in self.p:
                 if w not in visited and step(v, w) and not (len(path) == 2 and first_checked and M[path[0]][w]):
                     queue.append((*path, w))

@@ -118,6 +118,11 @@ def test_command_line(tmp_path, capsys):
     assert {line.split(",")[0] + line.split(",")[1] for line in edges[1:]} <= {"ab", "bc", "ac"}
     assert len(edges) > 2
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["notes"]["known_before"] == "3 tiers"
+    for method in ("fci", "rfci"):
+        assert main([*run, "--force", "--method", method]) == 0
+        edges = (tmp_path / "out" / "edges.csv").read_text().splitlines()
+        assert len(edges) > 2
+        assert any(",tier a b" in line for line in edges[1:])
     known.write_text("/knowledge\naddtemporal\n1 a\n2 d\n")
     assert main([*run, "--force"]) != 0
     assert f"{known}: tiers: there is no variable 'd'" in capsys.readouterr().err

@@ -12,10 +12,11 @@ import pytest
 from tiers_cases import noise, random_problem
 from tiers_oracle import skeleton
 
+import pycupc
 from pycupc.algorithm.arguments import Options, Variables, check_arguments
 from pycupc.algorithm.skeleton import find_skeleton
 from pycupc.data.knowledge import Knowledge
-from pycupc.graph.sparse import ARROW, CIRCLE, SparseGraph
+from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -58,9 +59,7 @@ def test_levels(gaussian):
 
 def test_marks_before_the_rules():
     graph = SparseGraph.undirected(4, [0, 0, 1], [1, 2, 3])
-    marks = Tiers(np.array([1, 0, 1, 2]), latent=True).marks(graph)
-    assert marks.low_mark.tolist() == [ARROW, CIRCLE, CIRCLE]
-    assert marks.high_mark.tolist() == [CIRCLE, CIRCLE, ARROW]
+    assert Tiers(np.array([1, 0, 1, 2]), latent=True).arrowheads(graph) == [(1, 0), (1, 3)]
 
 
 @pytest.mark.parametrize("known", [{"context_all": ["a"]}, {"required": [("a", "b")]}, {"forbidden": [("a", "b")]}])
@@ -98,24 +97,74 @@ def subsets(nodes):
     return chain.from_iterable(combinations(nodes, size) for size in range(len(nodes) + 1))
 
 
+def hidden_problem(rng, n=8, p=5):
+    """A DAG of n variables, of which the first p are observed, and the tiers of these; edges do not go back."""
+    tier = rng.integers(0, 3, n)
+    order = np.lexsort((rng.permutation(n), tier))
+    dag = np.zeros((n, n), dtype=bool)
+    dag[np.ix_(order, order)] = np.triu(rng.random((n, n)) < 0.45, 1)
+    return dag, tier[:p]
+
+
 def test_what_any_set_separates_a_set_of_the_tiers_does():
     rng = np.random.default_rng(2)
     n_separable = 0
     for _ in range(12):
-        n, p = 8, 5  # the last ones are hidden
-        tier, order = rng.integers(0, 3, p), rng.permutation(n)
-        dag = np.zeros((n, n), dtype=bool)
-        dag[np.ix_(order, order)] = np.triu(rng.random((n, n)) < 0.45, 1)
-        for x in range(p):  # no way from a later tier to an earlier one, through hidden variables either
-            for y in range(p):
-                if tier[x] > tier[y]:
-                    while x in ancestors(dag, [y]):
-                        step = [(a, b) for a in range(n) for b in ancestors(dag, [y]) if dag[a, b] and a == x]
-                        dag[step[0]] = False
-        for x, y in combinations(range(p), 2):
-            others = [v for v in range(p) if v not in (x, y)]
+        dag, tier = hidden_problem(rng)
+        for x, y in combinations(range(5), 2):
+            others = [v for v in range(5) if v not in (x, y)]
             near = [v for v in others if tier[v] <= max(tier[x], tier[y])]
             if any(separated(dag, x, y, S) for S in subsets(others)):
                 n_separable += 1
                 assert any(separated(dag, x, y, S) for S in subsets(near))
     assert n_separable > 20
+
+
+def test_fci_finds_the_same_edges_and_more_true_marks():
+    rng = np.random.default_rng(3)
+    spared = more = by_tier = 0
+    for _ in range(N_CASES // 4):
+        dag, tier = hidden_problem(rng, 9, 6)
+        plain, tiered = (
+            pycupc.fci(dag, lambda x, y, S, dag: float(separated(dag, x, y, S)), 0.5, p=6, selectionBias=False, **tiers)
+            for tiers in ({}, {"tiers": tier.tolist()})
+        )
+        np.testing.assert_array_equal(plain.skeleton, tiered.skeleton)
+        tests = [sum(fit.n_edgetests) + sum(fit.later.n_tests) for fit in (plain, tiered)]
+        spared += tests[0] - tests[1]
+        amat = tiered.sparse_graph.amat_pag()
+        more += int((amat > 1).sum() - (plain.sparse_graph.amat_pag() > 1).sum())
+        for x, y in np.argwhere(amat).tolist():
+            if tier[y] > tier[x]:
+                assert amat[x, y] == ARROW
+                by_tier += tiered.trace[x, y] == ("tier", x, y)
+            if amat[x, y] != CIRCLE:
+                assert (y in ancestors(dag, [x])) == (amat[x, y] == TAIL)
+    assert min(spared, more, by_tier) > 10
+
+
+def test_rfci_finds_true_marks_only():
+    rng, by_tier = np.random.default_rng(4), 0
+    for _ in range(N_CASES // 2):
+        dag, tier = hidden_problem(rng, 9, 6)
+        fit = pycupc.rfci(dag, lambda x, y, S, dag: float(separated(dag, x, y, S)), 0.5, p=6, tiers=tier.tolist())
+        amat = fit.sparse_graph.amat_pag()
+        for x, y in np.argwhere(amat).tolist():
+            assert amat[x, y] == ARROW or tier[y] <= tier[x]
+            by_tier += fit.trace.get((x, y)) == ("tier", x, y)
+            if amat[x, y] != CIRCLE:
+                assert (y in ancestors(dag, [x])) == (amat[x, y] == TAIL)
+    assert by_tier > 10
+
+
+def test_arguments_of_fci():
+    data = {"C": np.eye(3), "n": 50}
+    for more, text in (
+        ({}, "tiers need selectionBias=False"),
+        ({"selectionBias": False, "jci": "1"}, "tiers need jci='0'"),
+        ({"selectionBias": False, "skeleton": pycupc.pc(data, tiers=[1, 2, 2])}, "skeleton must be of the same tiers"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            pycupc.fci(data, tiers=[1, 1, 2], **more)
+    fit = pycupc.fci(data, tiers=[1, 1, 2], selectionBias=False, skeleton=pycupc.skeleton(data))
+    assert len(fit.sparse_graph) == 0

@@ -166,6 +166,8 @@ def check_arguments(
     fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
     known = None if variables.knowledge is None else variables.knowledge.of(labels)
     if known is not None:
+        if function not in ("pc", "skeleton"):
+            known.check_only_tiers(function)
         gaps, fixed = _with_known(gaps, fixed, known, labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)
     custom = isinstance(test, CustomTest)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.algorithm.possible_d_sep import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, level_log, skeleton
+from pycupc.data.knowledge import as_knowledge
 from pycupc.data.names import check_real, position
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import Answers, Engine, ProgressHook, Questions
@@ -48,6 +49,7 @@ class _Arguments:
     selectionBias: bool
     jci: str
     budget: float | None
+    tiers: bool
 
     def __post_init__(self) -> None:
         if self.type not in get_args(Type):
@@ -65,6 +67,10 @@ class _Arguments:
             raise ValueError(f"jci must be '0', '1', '12' or '123', got {self.jci!r}")
         if self.jci != "0" and self.selectionBias:
             raise ValueError(f"jci={self.jci!r} assumes that there is no selection bias: it needs selectionBias=False")
+
+        if self.tiers and (self.jci != "0" or self.selectionBias):
+            text = "jci='0'" if self.jci != "0" else "selectionBias=False: with selection an arrowhead says more"
+            raise ValueError(f"tiers need {text}")
 
     @property
     def allowed_rules(self) -> tuple[bool, ...]:
@@ -110,6 +116,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     progress: ProgressHook | bool | None = None,
     budget: float | None = None,
     quirks: bool = False,
+    tiers: Any = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the FCI algorithm, as ``pcalg::fci``.
 
@@ -147,6 +154,10 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     quirks : bool, default False
         Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), among them counts of tests and the slot allPdsep,
         and, for `disCItest`, those that `pycupc.skeleton` describes.
+    tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
+        The tier of each variable, as of `pycupc.pc`. A later tier is no ancestor of an earlier one: no test is given a
+        variable that is later than both of its pair, and edges between tiers have an arrowhead at the later end
+        (docs/TIERS.md, section 8). Needs ``selectionBias=False`` and ``jci="0"``.
 
     Returns
     -------
@@ -164,12 +175,21 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     latent confounders and selection bias, Artificial Intelligence 172. Colombo, Maathuis, Kalisch and Richardson
     (2012), Learning high-dimensional directed acyclic graphs with latent and selection variables, Ann. Stat. 40.
     """
-    given = _Arguments(type, m_max, pdsep_max, rules, conservative, maj_rule, selectionBias, jci, budget)
+    given = _Arguments(
+        type, m_max, pdsep_max, rules, conservative, maj_rule, selectionBias, jci, budget, tiers is not None
+    )
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "fci",
             Variables(
-                suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks and indepTest in (disCItest, binCItest)
+                suffStat,
+                indepTest,
+                labels,
+                p,
+                fixedGaps,
+                fixedEdges,
+                quirks=quirks and indepTest in (disCItest, binCItest),
+                knowledge=as_knowledge(tiers),
             ),
             Options(alpha, m_max, skel_method, NAdelete, numCores),
             engine,
@@ -185,7 +205,14 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
             found = Found(fit.sparse_graph, fit.sepset, LaterTests())
             if doPdsep:
                 last = fit.max_ord if type == "adaptive" else m_max
-                stage = Stage(m_max=last, pdsep_max=pdsep_max, fixed=problem.fixed, quirks=quirks, budget=budget)
+                stage = Stage(
+                    m_max=last,
+                    pdsep_max=pdsep_max,
+                    fixed=problem.fixed,
+                    limits=None if problem.tiers is None else problem.tiers.limited,
+                    quirks=quirks,
+                    budget=budget,
+                )
                 found = _after_possible_d_sep(found, problem, stage, biCC)
             if conservative or maj_rule:
                 found = found.checked(problem, maj_rule, unseparated=doPdsep)
@@ -199,6 +226,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
                 rules=given.allowed_rules,
                 ambiguous=found.ambiguous,
                 jci=JointCausalInference(jci, context) if jci != "0" and context else None,
+                arrowheads=() if problem.tiers is None else problem.tiers.arrowheads(found.graph),
                 quirks=quirks,
             ),
         )
@@ -229,7 +257,7 @@ def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
     Raises
     ------
     ValueError
-        If the given one is of other variables, another n, or another alpha.
+        If the given one is of other variables, another n, another alpha, or other tiers.
     """
     if given is None:
         return find_skeleton(replace(problem, function="skeleton") if problem.known is None else problem)
@@ -244,6 +272,8 @@ def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
             raise ValueError(
                 f"skeleton must be of the same data and alpha: {text}" + f" as {name}" * (name != "variables")
             )
+    if given.tiers is not None and not given.tiers.same(problem.tiers):
+        raise ValueError("skeleton must be of the same tiers, or of none")
     problem.engine.take(test, problem.labels, gaps=problem.gaps, fixed=problem.fixed, m_max=0)
     undirected = SparseGraph.undirected(given.p, given.sparse_graph.low, given.sparse_graph.high)
     return replace(given, sparse_graph=undirected, trace={}, sepset=given.found_sepset)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.questions import Lists
-from pycupc.graph.sparse import ARROW, CIRCLE, Ints, SparseGraph
+from pycupc.graph.sparse import Ints, SparseGraph
 
 Indices = NDArray[np.int64]
 Integers = NDArray[np.integer]
@@ -41,14 +41,20 @@ class Tiers(NamedTuple):
         """Whether tests of the ordered pair may be given each of the members."""
         return np.asarray(self.tier[members] <= self.limit(x, y))
 
-    def marks(self, skeleton: SparseGraph) -> SparseGraph:
-        """The skeleton with an arrowhead at each end that is in a later tier than the other one, and else circles.
+    def limited(self, x: int, y: int, members: Ints) -> Ints:
+        """The members that `may_be_given` to tests of the pair."""
+        return members[self.may_be_given(np.array(x), np.array(y), members)]
 
-        With hidden common causes these marks are known before the rules.
-        """
-        low, high = self.tier[skeleton.low], self.tier[skeleton.high]
-        marks = (np.where(later, ARROW, CIRCLE).astype(np.int8) for later in (low > high, high > low))
-        return SparseGraph(skeleton.p, skeleton.low, skeleton.high, *marks)
+    def same(self, other: Tiers | None) -> bool:
+        """Whether the other ones limit the tests in the same way."""
+        return other is not None and self.latent == other.latent and np.array_equal(self.tier, other.tier)
+
+    def arrowheads(self, skeleton: SparseGraph) -> list[tuple[int, int]]:
+        """The edges a *-> b whose b is in the later tier: with hidden common causes their arrowhead is known."""
+        low, high = skeleton.low, skeleton.high
+        turned, between = self.tier[low] > self.tier[high], self.tier[low] != self.tier[high]
+        ends = (np.where(turned, *pair)[between].tolist() for pair in ((high, low), (low, high)))
+        return list(zip(*ends, strict=True))
 
 
 class NearLists:

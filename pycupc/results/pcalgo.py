@@ -126,7 +126,9 @@ class PcAlgo(TestedGraph, CausalGraph):
         A graph with known arrows, which has more than a CPDAG, is only reported if no DAG extends it.
         """
         known = "known_before" in self.notes or "known_afterwards" in self.notes
-        return self.not_a_cpdag() if self.oriented and not (known and self._dag_and_cpdag is not None) else ""
+        if not self.oriented or (known and self._dag_and_cpdag is not None):
+            return ""
+        return self.not_a_cpdag(remedy=not known)
 
     def summary(self) -> str:
         """Size, edges and levels of the run, as text."""

@@ -14,7 +14,7 @@ from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import AMBIGUOUS, KIND, MIRROR, MixedGraph, find, owners, triple_number
 from pycupc.orientation.pag import Decide, JointCausalInference, PagOrientation, lists, local_rules, paths
-from pycupc.orientation.pag.lists import JCI, KNOWN, NONE
+from pycupc.orientation.pag.lists import COLLIDER, JCI, KNOWN, NONE
 from pycupc.orientation.trace import Reason
 from pycupc.system.compiled import announced, plain_if_small
 
@@ -97,11 +97,23 @@ class Orienting:
         self.graph.triple[number] |= AMBIGUOUS
 
     def remove(self, x: int, y: int) -> None:
-        """Remove an edge."""
+        """Remove an edge, if there is one."""
         e = self._find(x, y)
-        for i in (e, self._mirror(e)):
+        for i in (e, self._mirror(e)) if e >= 0 else ():
             self.graph.entry[KIND, i] = NONE
             self._paths.pop(i, None)
+
+    def put_collider(self, x: int, y: int, z: int) -> None:
+        """x *-> y <-* z."""
+        for end, other in ((x, z), (z, x)):
+            e = self._find(y, end)
+            self._paths.pop(e, None)
+            lists.put(self.graph.entry, e, ARROW, COLLIDER, other, 0)
+
+    def has_circles(self, x: int, y: int) -> bool:
+        """Whether x o-o y."""
+        e = self._find(x, y)
+        return e >= 0 and bool(self.graph.entry[KIND, e] == self.graph.entry[KIND, self._mirror(e)] == CIRCLE)
 
     # -- the rules ----------------------------------------------------------------------------------------------------
 
@@ -136,9 +148,11 @@ class Orienting:
 
     def _rule_4(self, chosen: NDArray[np.int64], decide: Decide, spare_tails: bool) -> None:
         start, entry, _, near = self.graph
-        for path in self._found(paths.next_discriminating, (start, entry, near), chosen):
+        at = np.zeros(2, dtype=np.int64)
+        while path := self._next(paths.next_discriminating, (start, entry, near), chosen, at):
             member = decide(path)
-            if member is None:
+            if member is None:  # an edge of the path has been removed: is there another one?
+                at[1] -= 1
                 continue
             a, b, c = path[-3:]
             at_b, reason = self._find(b, c), ("R4", *path)
@@ -167,11 +181,21 @@ class Orienting:
     ) -> Iterator[tuple[int, ...]]:
         """The paths that a function of `pycupc.orientation.pag.paths` finds, one after the other."""
         at = np.zeros(2, dtype=np.int64)
-        while length := search(*graph, chosen, self._owner, at, self._seen, self._work, *options):
-            if length == paths.FULL:
-                self._work = np.zeros((3, 2 * self._work.shape[1]), dtype=np.int64)
-            else:
-                yield tuple(self._work[paths.PATH, :length].tolist())
+        while path := self._next(search, graph, chosen, at, *options):
+            yield path
+
+    def _next(
+        self,
+        search: Search,
+        graph: Iterable[NDArray[Any]],
+        chosen: NDArray[np.int64],
+        at: NDArray[np.int64],
+        *options: bool,
+    ) -> tuple[int, ...]:
+        """The next path, empty at the end; with a longer work space where that is needed."""
+        while (length := search(*graph, chosen, self._owner, at, self._seen, self._work, *options)) == paths.FULL:
+            self._work = np.zeros((3, 2 * self._work.shape[1]), dtype=np.int64)
+        return tuple(self._work[paths.PATH, :length].tolist())
 
     def _find(self, v: int, w: int) -> int:
         return int(find(self.graph.start, self.graph.entry, v, w))

@@ -209,7 +209,8 @@ def _search(start, entry, triple, near, a, first, end, after, kind, seen, work, 
     """The shortest uncovered path of such steps a, `first`, ..., `end`, and `after` if that is not -1.
 
     pcalg's search: breadth first; a variable counts as met when it is taken from the queue; whether a path is uncovered
-    is asked at its end, and at its third variable if there is no `after`; a variable next to `end` is never passed.
+    is asked at its end, and at its third variable if there is no `after`; a variable next to `end` is never passed,
+    unless it is `first` and there is no `after`.
     """
     seen[-1] += 1
     number = seen[-1]
@@ -230,7 +231,7 @@ def _search(start, entry, triple, near, a, first, end, after, kind, seen, work, 
             uncovered = _is_uncovered(start, entry, near, work, length)
             if uncovered and _is_clear(start, entry, triple, work, length, after >= 0, quirks):
                 return length
-        else:
+        if last < 0 or not _is_step(entry, last, kind) or (at == 1 and after < 0):
             for i in range(start[v], start[v + 1]):
                 w = entry[NEIGHBOUR, i]
                 if seen[w] == number or not _is_step(entry, i, kind):

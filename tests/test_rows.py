@@ -1,5 +1,7 @@
 """Runs of the CPU engine without the matrix of all variables: the answers of runs with it, bit for bit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -106,7 +108,7 @@ def test_pairs_and_groups_have_the_bits_of_the_matrix(n):
     members, starts = np.random.default_rng(0).integers(0, 50, 40), np.array([0, 3, 4, 4, 20, 33, 40])
     out = np.full((40, 40), 9.0)
     columns.put_groups(members, starts, out)
-    for begin, end in zip(starts[:-1], starts[1:], strict=True):
+    for begin, end in pairwise(starts):
         own = members[begin:end]
         np.testing.assert_array_equal(out[begin:end, begin:end], C[np.ix_(own, own)])
 
@@ -213,4 +215,4 @@ def test_matrices_that_do_not_fit_are_refused(monkeypatch):
     for name in ("graph", "skeleton", "pMax"):
         with pytest.raises(MemoryError, match=r"of 40 variables would take .* ask for the edges"):
             getattr(fit, name)
-    assert len(fit.edges) == len(fit.sparse_graph)
+    assert len(fit.edges()) == len(fit.sparse_graph)

@@ -172,7 +172,7 @@ class _Run:
         return ambiguous
 
     def _member(self, path: tuple[int, ...]) -> bool | None:
-        """Whether b is in a set of the ends of a discriminating path; None if tests have removed an edge of the path."""
+        """Whether b is in a set of the ends of a discriminating path; None if tests have removed one of its edges."""
         tests, (b, c) = self._tests, path[-2:]
         before = len(tests.removed)
         cut = tests.cut((*path[:2], b, c) if self._quirks else path)

@@ -336,8 +336,8 @@ def _separating_r(fit: TestedResult, i: int, j: int, level: int) -> float | None
         case GaussianPValues() if level:
             found = fit.removals.find(i, j)
             return None if found is None else fit.removals.r_at(found)
-        case GaussianPValues(C=C):
-            return None if C is None else float(C[i, j])
+        case GaussianPValues(known=known):
+            return None if known is None else float(known.block([i], [j])[0, 0])
         case _:
             return None
 

@@ -98,12 +98,12 @@ def free_memory() -> int:
 
 
 def check_room(p: int, cell: int, what: str) -> None:
-    """Raise MemoryError if a matrix (p, p) of cells of this many bytes, which holds `what`, does not fit free memory."""
+    """Raise MemoryError if a matrix (p, p) of `what`, with cells of this many bytes, does not fit free memory."""
     need = cell * p * p
     if need > SURELY_FREE and need > (free := free_memory()):
         raise MemoryError(
-            f"{what} of {p:,} variables would take {need / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free; ask for the "
-            "edges, single pairs, or a subgraph instead"
+            f"{what} of {p:,} variables would take {need / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free; ask for "
+            "the edges, single pairs, or a subgraph instead"
         )
 
 

@@ -286,8 +286,8 @@ class Dependence:
     def cut(self, path: Sequence[int]) -> Removed | None:
         """Test the edges of a discriminating path given subsets of the set of its ends; remove the first independent.
 
-        None if all edges stay. Of a path that pcalg has cut short, two neighbours need not be adjacent. pcalg tests them
-        all the same, and never returns if they are independent.
+        None if all edges stay. Of a path that pcalg has cut short, two neighbours need not be adjacent. pcalg tests
+        them all the same, and never returns if they are independent.
         """
         for x, y in pairwise(path):
             S = self.set_of(path[0], path[-1], x, y)

@@ -164,7 +164,7 @@ def _ask_for(
     most = int(min(largest, max(map(len, candidates))))
     x, y = (np.array(ends, dtype=np.int32) for ends in zip(*((row.x, y) for row, y in pairs), strict=True))
     skip = Lists.of([row.near for row, _ in pairs])
-    answers = ask(Questions(x, y, Lists.of(candidates), smallest, most, skip, budget=stage.budget))
+    answers = ask(Questions(x, y, Lists.of(map(list, candidates)), smallest, most, skip, budget=stage.budget))
     for i, (row, neighbour) in enumerate(pairs):
         new = Answer(
             found=bool(answers.found[i]),

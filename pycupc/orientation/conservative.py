@@ -76,7 +76,7 @@ class TripleCheck:
     @property
     def ambiguous(self) -> Indices:
         """The ambiguous triples, int64 (k, 3); with hidden variables an unseparated one is oriented by its sets."""
-        return self.triples[self.decision == AMBIGUOUS]
+        return np.asarray(self.triples[self.decision == AMBIGUOUS])
 
 
 class Triples(NamedTuple):

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from benchmarks.generators import modules
 
 import pycupc
 from pycupc.engines.base import EngineError, Lists, Pairs, Questions
@@ -206,6 +207,16 @@ def test_evidence_is_found_without_the_matrix():
     for y in range(1, 60, 7):
         assert str(fit.why(0, y)) == str(dense.why(0, y))
     assert not data.has_C
+
+
+def test_modules_of_many_variables(monkeypatch):
+    """The engine takes the sieve by itself, and nothing computes a matrix of all variables."""
+    monkeypatch.setattr(cpu, "SIEVE_FROM", 2000)
+    data = pycupc.SuffStat.from_data(modules(2000, 100, 0).T)
+    fit = pycupc.pc(data, alpha=1e-6, engine="cpu")
+    assert not data.has_C
+    assert fit.max_ord >= 2
+    assert fit == pycupc.pc(data, alpha=1e-6, engine="cpu", engine_options={"correlations": "dense"})
 
 
 def test_matrices_that_do_not_fit_are_refused(monkeypatch):

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 #: Bytes for each of p^2 pairs that level 0 may leave. Measured.
 FOUND_BYTES = 10
-#: Bytes for whose sake the free memory is not looked up, which takes a tenth of a millisecond.
-SURELY_FREE = 1 << 30
 
 # -- threads ----------------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Counter, Tiers, counter
 from pycupc.independence.gaussian import fisher_z, limits
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues
 from pycupc.independence.untested import UntestedPairs
@@ -111,17 +112,20 @@ class KeptEdges:
         A test of discrete data is not made again.
         """
         p_values, n = self._fit.p_values, self._fit.n
-        if not isinstance(p_values, GaussianPValues) or p_values.C is None or n is None:
+        if not isinstance(p_values, GaussianPValues) or p_values.known is None or n is None:
             return []
-        return [self._weakest(p_values.C, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        return [self._weakest(p_values.known, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
-    def _weakest(self, C: NDArray[np.float64], n: float, a: int, b: int) -> WeakestTest:
+    def _weakest(self, known: Correlations, n: float, a: int, b: int) -> WeakestTest:
         """The test of the edge between a and b with the largest p-value, by making all of them again."""
         from pycupc.independence.gaussian.partial_correlation import canonical_r  # imports Numba
 
         def tested(S: tuple[int, ...]) -> WeakestTest:
-            return WeakestTest(S, canonical_r(C, min(a, b), max(a, b), S))
+            x, y, *members = np.searchsorted(own, [min(a, b), max(a, b), *S]).tolist()
+            return WeakestTest(S, canonical_r(C, x, y, members))
 
+        own = np.unique(np.concatenate([[a, b], self._neighbours(a)[0], self._neighbours(b)[0]])).astype(np.int64)
+        C = known.among(own)
         weakest, least = tested(()), np.inf
         sets: set[tuple[int, ...]] = {()}
         for v, other in ((a, b), (b, a)):
@@ -332,8 +336,8 @@ def _separating_r(fit: TestedResult, i: int, j: int, level: int) -> float | None
         case GaussianPValues() if level:
             found = fit.removals.find(i, j)
             return None if found is None else fit.removals.r_at(found)
-        case GaussianPValues(C=C):
-            return None if C is None else float(C[i, j])
+        case GaussianPValues(known=known):
+            return None if known is None else float(known.block([i], [j])[0, 0])
         case _:
             return None
 

@@ -165,7 +165,8 @@ class CpuEngine(Engine):
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
         degrees, free = graph.degrees(), free_memory()
         lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), int(degrees.max(initial=0))
-        self._refuse_beyond(free, lists + max(level - 1, 0) * d * (d + 8) * 8 * self.threads, level, degrees)
+        matrices = max(level - 1, 0) + (self._columns is not None)  # of the widest row, which each thread holds
+        self._refuse_beyond(free, lists + matrices * d * (d + 8) * 8 * self.threads, level, degrees)
         findings = graph.no_findings()
         progress = self._level_progress(level, degrees, findings)
         n_careful, more = 0, False

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.independence.gaussian.correlation import Floats, correlation, cross_correlation
-from pycupc.system.machine import available_cores
+from pycupc.system.machine import available_cores, check_room
 from pycupc.system.progress import CountHook
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Correlations:
         """The matrix, float64 (p, p): always the same array, so that changes to it count."""
         if self._matrix is None:
             assert self.data is not None
+            check_room(self.p, 8, "the correlations of all pairs")
             if self._engine is None:
                 self._matrix = correlation(self.data, progress=self.progress)
             else:

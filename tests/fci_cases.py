@@ -31,7 +31,7 @@ def random_problem(rng, *, discrete=False, p_max=11) -> dict:
     X = (rng.standard_normal((n, q)) @ np.linalg.inv(np.eye(q) - B))[:, rng.permutation(q)[:p]]
     case: dict = {"alpha": float(rng.choice([0.01, 0.05, 0.2])), "labels": [f"v{k}" for k in range(p)]}
     if discrete:
-        codes = (X > np.quantile(X, 0.6, axis=0)).astype(int) + (X > np.quantile(X, 0.85, axis=0))
+        codes = sum((np.quantile(X, share, axis=0) < X).astype(int) for share in (0.6, 0.85))
         case["dm"], case["nlev"] = codes[:400].tolist(), [3] * p
     else:
         C = np.round(np.corrcoef(X.T), 6)

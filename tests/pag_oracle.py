@@ -173,9 +173,11 @@ class Pag:
     def search(self, begin, end, avoided, step, after=()):
         """The shortest path begin, ..., end, after whose triples are unshielded and not ambiguous.
 
-        Quirks: a vertex next to the end is never passed; with `after`, no vertex is checked on the way, else the first.
-        Without them each step is made at most once.
+        Quirks: a vertex next to the end is never passed, the second one excepted; with `after`, no vertex is checked on
+        the way, else the third. Without them each step is made at most once.
         """
+        if not self.quirks:
+            return self.search_steps(begin, end, step, after)
         M, first_checked = self.M, not after
         queue, visited = deque([begin]), {*begin, *avoided}
         while queue:
@@ -191,6 +193,24 @@ class Pag:
             for w in self.p:
                 if w not in visited and step(v, w) and not (len(path) == 2 and first_checked and M[path[0]][w]):
                     queue.append((*path, w))
+        return None
+
+    def search_steps(self, begin, end, step, after):
+        M, queue, made = self.M, deque([begin]), set()
+        while queue:
+            path = queue.popleft()
+            u, v = path[-2:]
+            for w in self.p:
+                if w in path or w in after or (v, w) in made or not step(v, w) or M[u][w] or self.unclear(u, v, w):
+                    continue
+                if w == end:
+                    full = (*path, end, *after)
+                    covered = any(M[x][z] for x, z in zip(full, full[2:], strict=False))
+                    if not covered and self.checked(full, bool(after)):
+                        return full
+                    continue
+                made.add((v, w))
+                queue.append((*path, w))
         return None
 
     def rule6(self):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -239,3 +240,37 @@ def test_an_edge_without_a_possible_direction(tmp_path):
     assert back == got
     assert back.sepset.cells() == got.sepset.cells() == {(2, 0): (1,)}
     assert [str(back.why(*pair)) for pair in ((0, 1), (1, 2))] == [str(got.why(*pair)) for pair in ((0, 1), (1, 2))]
+
+
+class Elsewhere:
+    """Noise as a `PairTest`, which takes the pairs of a row at a time."""
+
+    def __init__(self, seed):
+        self.seed, self.n_calls = seed, 0
+
+    def __call__(self, x, y, S, _):
+        return noise(x, y, S, self.seed)
+
+    def search(self, level, wanted, alpha, na_p):
+        self.n_calls += 1
+        out, gone = [], set()
+        for x, y, candidates in wanted:
+            n, largest, separated = 0, -np.inf, False
+            for S in combinations(candidates, level) if (y, x) not in gone else ():
+                n, p = n + 1, noise(x, y, S, self.seed)
+                largest = max(largest, p)
+                if separated := p >= alpha:
+                    break
+            out.append((n, separated, largest))
+            gone |= {(x, y)} if separated else set()
+        return out
+
+
+def test_a_test_in_another_language_takes_many_pairs_at_a_time():
+    problem = {"p": 7, "seed": 21, "alpha": 0.9, "maj_rule": True, "tiers": [1, 2, 1, 3, 2, 1, 2]}
+    want_ = fit(problem)
+    test = Elsewhere(21)
+    got = pycupc.pc(None, test, 0.9, p=7, tiers=problem["tiers"])
+    assert_same(got, want_)
+    np.testing.assert_array_equal(got.pMax, want_.pMax)
+    assert test.n_calls < 100 < sum(got.n_edgetests)

@@ -132,9 +132,10 @@ def _row(x: int, near: list[int], pds: Ints, stage: Stage) -> Row:
         T = pds[pds != y]
         if stage.limits is not None:
             T = stage.limits(x, y, T)
-        row.further[y] = np.setdiff1d(T, near)
+        further = np.setdiff1d(T, near)
         if stage.components is not None:
             T = np.intersect1d(T, _component(x, y, stage.components)).astype(np.int32)
+        row.further[y] = further if stage.quirks else np.setdiff1d(T, near)
         row.T[y] = T
         if len(T) <= stage.pdsep_max and len(row.further[y]):
             row.examined.append(y)
@@ -149,12 +150,13 @@ def _component(x: int, y: int, components: Sequence[NDArray[np.int64]]) -> NDArr
 def _ask(rows: Sequence[Row], test: IndependenceTest, ask: Ask, stage: Stage) -> None:
     """Make the tests of these rows."""
     pairs = [(row, y) for row in rows for y in row.examined if min(len(row.T[y]), stage.m_max) >= 1]
+    apart = stage.quirks and stage.components is not None
     for part in [[pair] for pair in pairs] if test.in_order else [pairs] if pairs else []:
-        if stage.components is not None:  # which does not cut the sets with one member, a fault of pcalg
+        if apart:  # which does not cut the sets with one member, a fault of pcalg
             _ask_for(part, [row.further[y] for row, y in part], 1, 1, ask, stage)
             part = [(row, y) for row, y in part if not row.answers[y].found]
         if part:
-            _ask_for(part, [row.T[y] for row, y in part], 1 + (stage.components is not None), stage.m_max, ask, stage)
+            _ask_for(part, [row.T[y] for row, y in part], 1 + apart, stage.m_max, ask, stage)
 
 
 def _ask_for(

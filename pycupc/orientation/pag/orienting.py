@@ -49,7 +49,7 @@ class Orienting:
         self._skeleton, self._sepset = skeleton, sepset
         self._ambiguous = np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous
         self._paths: dict[int, Reason] = {}  # by entry
-        self._seen = np.zeros(self._p + 1, dtype=np.int64)
+        self._seen = np.zeros(max(self._p, 2 * len(skeleton)) + 1, dtype=np.int64)
         self._work = np.zeros((3, self._p + 3), dtype=np.int64)
 
     @contextmanager

@@ -5,8 +5,8 @@ path that lets the rule act into ``work[PATH]``; it returns the number of its va
 on it and asks again. `at` holds the number of the entry in `chosen` and how far its candidates have been tried. `FULL`
 means that `work`, int64 (3, n), was too short for the queue of a search: the call can be repeated with a longer one.
 
-`seen`, int64 (p + 1,), tells which variables a search has met: those with the number of the search, which is its last
-value.
+`seen`, int64 (k,), tells which variables, or entries, a search has met: those with the number of the search, which is
+its last value.
 """
 
 from __future__ import annotations
@@ -208,10 +208,12 @@ def _is_step(entry, i, kind):
 def _search(start, entry, triple, near, a, first, end, after, kind, seen, work, quirks):  # noqa: PLR0913 - as above
     """The shortest uncovered path of such steps a, `first`, ..., `end`, and `after` if that is not -1.
 
-    pcalg's search: breadth first; a variable counts as met when it is taken from the queue; whether a path is uncovered
-    is asked at its end, and at its third variable if there is no `after`; a variable next to `end` is never passed,
-    unless it is `first` and there is no `after`.
+    With `quirks` pcalg's search: breadth first; a variable counts as met when it is taken from the queue; whether a
+    path is uncovered is asked at its end, and at its third variable if there is no `after`; a variable next to `end` is
+    never passed, unless it is `first` and there is no `after`.
     """
+    if not quirks:
+        return _search_steps(start, entry, triple, near, a, first, end, after, kind, seen, work)
     seen[-1] += 1
     number = seen[-1]
     seen[a] = seen[first] = seen[end] = number
@@ -245,6 +247,52 @@ def _search(start, entry, triple, near, a, first, end, after, kind, seen, work, 
                 n += 1
         at += 1
     return 0
+
+
+@part
+def _search_steps(start, entry, triple, near, a, first, end, after, kind, seen, work):  # noqa: PLR0913 - as above
+    """`_search` along every step: a path grows only where it stays uncovered and clear; `seen` is by entry."""
+    seen[-1] += 1
+    number = seen[-1]
+    work[QUEUE, 0] = a
+    work[CAME, 0] = -1
+    work[QUEUE, 1] = first
+    work[CAME, 1] = 0
+    n, at = 2, 1
+    while at < n:
+        v = work[QUEUE, at]
+        u = work[QUEUE, work[CAME, at]]
+        back = find(start, entry, v, u)
+        for i in range(start[v], start[v + 1]):
+            w = entry[NEIGHBOUR, i]
+            if w == after or seen[i] == number or not _is_step(entry, i, kind) or _is_passed(work, at, w):
+                continue
+            if edge(start, entry, near, u, w) >= 0 or is_ambiguous(entry, triple, back, i):
+                continue
+            if w == end:
+                length = _write_path(work, at, end, after)
+                uncovered = _is_uncovered(start, entry, near, work, length)
+                if uncovered and _is_clear(start, entry, triple, work, length, after >= 0, False):
+                    return length
+                continue
+            if n == work.shape[1]:
+                return FULL
+            seen[i] = number
+            work[QUEUE, n] = w
+            work[CAME, n] = at
+            n += 1
+        at += 1
+    return 0
+
+
+@part
+def _is_passed(work, at, w):
+    """Whether w is on the path to position `at` of the queue."""
+    while at >= 0:
+        if work[QUEUE, at] == w:
+            return True
+        at = work[CAME, at]
+    return False
 
 
 @part

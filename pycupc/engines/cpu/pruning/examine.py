@@ -14,7 +14,7 @@ from pycupc.engines.cpu.pruning.bound import excess, largest_sum
 from pycupc.engines.cpu.pruning.node import child
 from pycupc.engines.cpu.pruning.walk_state import TESTS
 from pycupc.engines.cpu.threads import DOUBTFUL
-from pycupc.engines.cpu.tuning import NODE_TIME, TEST_TIME
+from pycupc.engines.cpu.tuning import LEAST_SCORE, LEAST_SHARE, NODE_TIME, TEST_TIME
 from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.system.compiled import fused_part, part
 
@@ -172,19 +172,24 @@ def _divide(nodes, slot, w, q, m, over):
 
     A set with candidate k, which is not among the m largest scores, has a bound of at most `over` with the score of k
     in place of the smallest of those; a set without one of those m, with the next score in place of its own. This may
-    show that no set that separates the pair has k, or that all such sets have it.
+    show that no set that separates the pair has k, or that all such sets have it. Otherwise the candidate divides the
+    node that is the least decided: its score is large, and the relaxation weighs it neither by 0 nor by 1.
     """
     if over == math.inf:
         for k in range(q):
             w.best[k] = abs(nodes.x[slot, k] * nodes.y[slot, k])
     largest_sum(w.best, q, m, w.top)
     n, forced, best, least, last, following = 0, -1, 0, -w.margin[0], w.top[m - 1], w.top[m]
+    most = 0.0
     for k in range(q):
         s = w.best[k]
         if s >= last or over - last + s >= least:
             w.keep[n] = k
             n += 1
-            best = k if s > w.best[best] or n == 1 else best
+            weight = nodes.weight[slot, k]
+            undecided = s if over == math.inf else (abs(s) + LEAST_SCORE) * (weight * (1.0 - weight) + LEAST_SHARE)
+            if undecided > most or n == 1:
+                best, most = k, undecided
         if forced < 0 and s >= last and over - s + following < least:
             forced = k
     if n < m:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from itertools import combinations, product
 
@@ -212,3 +213,28 @@ def test_a_budget_is_no_secret():
         fit = pycupc.fci(stat, alpha=0.3, m_max=2, budget=1e-9)
     assert len(fit.later.open_pairs) > 0
     assert str(len(fit.later.open_pairs)) in fit.notes["not_searched_to_the_end"]
+
+
+def test_an_interrupt_keeps_the_skeleton(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pycupc.engines.cpu.CpuEngine.first_separating", interrupted)
+    rng = np.random.default_rng(5)
+    cases = [random_problem(rng) | {"arguments": {}} for _ in range(20)]
+    with pytest.raises(pycupc.Interrupted, match="during the tests after the skeleton; levels 0 to") as caught:
+        _ = [fitted(case, engine="cpu") for case in cases]
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.partial) == (str(caught.value), caught.value.partial)
+    assert len(copy.partial.sparse_graph)
+
+
+def test_a_gap_between_context_variables():
+    with pytest.raises(ValueError, match="one of which is in fixedGaps"):
+        pycupc.fci(
+            {"C": np.eye(3), "n": 10},
+            fixedGaps=~np.eye(3, dtype=bool),
+            jci="123",
+            contextVars=[0, 1],
+            selectionBias=False,
+        )

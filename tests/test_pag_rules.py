@@ -20,7 +20,8 @@ def problems(seed: int, n: int) -> list[dict]:
     cases = [random_case(rng, p_max=12, ambiguous=share()) for _ in range(n)]
     cases += [random_case(rng, jci=True, ambiguous=share()) for _ in range(n)]
     cases += [random_case(rng, (k,), WEIGHTS, ambiguous=share()) for k in range(1, 11) for _ in range(n // 5)]
-    cases += [random_case(rng, (k,), ((20, 1, 1), (4, 2, 1), (1, 2, 2)), p_max=13) for k in (5, 8, 9) for _ in range(n // 3)]
+    weights = ((20, 1, 1), (4, 2, 1), (1, 2, 2))
+    cases += [random_case(rng, (k,), weights, p_max=13) for k in (5, 8, 9) for _ in range(n // 3)]
     return cases + [rule_10_case(rng, share=share()) for _ in range(n)]
 
 

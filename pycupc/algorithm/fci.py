@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.algorithm.possible_d_sep import Stage, run_stage
-from pycupc.algorithm.skeleton import find_skeleton, level_log, skeleton
+from pycupc.algorithm.skeleton import find_skeleton, keeping, level_log, skeleton
 from pycupc.data.knowledge import as_knowledge
 from pycupc.data.names import check_real, position
 from pycupc.data.pairs import Pairs
@@ -198,24 +198,27 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
         )
         context = _context(contextVars, problem.labels)
         if jci == "123":
-            fixed = _among(context, len(problem.labels)) | problem.fixed
+            fixed = _among(context, len(problem.labels))
+            if problem.gaps is not None and problem.gaps.holds(fixed.low, fixed.high).any():
+                raise ValueError("jci='123' makes edges of all pairs of contextVars, one of which is in fixedGaps")
+            fixed = fixed | problem.fixed
             problem = replace(problem, fixed=fixed if len(fixed) else None)
         with closing(problem.engine):
             fit = first_skeleton(problem, skeleton)
-            found = Found(fit.sparse_graph, fit.sepset, LaterTests())
-            if doPdsep:
-                last = fit.max_ord if type == "adaptive" else m_max
-                stage = Stage(
-                    m_max=last,
-                    pdsep_max=pdsep_max,
-                    fixed=problem.fixed,
-                    limits=None if problem.tiers is None else problem.tiers.limited,
-                    quirks=quirks,
-                    budget=budget,
-                )
-                found = _after_possible_d_sep(found, problem, stage, biCC)
-            if conservative or maj_rule:
-                found = found.checked(problem, maj_rule, unseparated=doPdsep)
+            with keeping(fit):
+                found = Found(fit.sparse_graph, fit.sepset, LaterTests())
+                if doPdsep:
+                    stage = Stage(
+                        m_max=fit.max_ord if type == "adaptive" else m_max,
+                        pdsep_max=pdsep_max,
+                        fixed=problem.fixed,
+                        limits=None if problem.tiers is None else problem.tiers.limited,
+                        quirks=quirks,
+                        budget=budget,
+                    )
+                    found = _after_possible_d_sep(found, problem, stage, biCC)
+                if conservative or maj_rule:
+                    found = found.checked(problem, maj_rule, unseparated=doPdsep)
         return oriented(
             fit,
             found,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,19 +31,29 @@ class Interrupted(KeyboardInterrupt):
     Attributes
     ----------
     level : int
-        The level that was running.
+        The level that was running; the number of levels, if all had finished.
     partial : PcAlgo or None
         The skeleton after the levels that had finished; None if none had.
     """
 
-    def __init__(self, level: int, partial: PcAlgo | None) -> None:
+    def __init__(self, level: int, partial: PcAlgo | None, stage: str = "") -> None:
         done = f"levels 0 to {level - 1} had finished and are in .partial" if level else "no level had finished"
-        super().__init__(f"interrupted during level {level}; {done}")
+        super().__init__(f"interrupted during {stage or f'level {level}'}; {done}")
         self.level = level
         self.partial = partial
+        self._stage = stage
 
-    def __reduce__(self) -> tuple[type[Interrupted], tuple[int, PcAlgo | None]]:
-        return type(self), (self.level, self.partial)
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[int, PcAlgo | None, str]]:
+        return type(self), (self.level, self.partial, self._stage)
+
+
+@contextmanager
+def keeping(fit: PcAlgo) -> Iterator[None]:
+    """Let Ctrl-C raise `Interrupted` with this skeleton, after which more is tested."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(fit.max_ord + 1, fit, "the tests after the skeleton") from None
 
 
 @hinted

@@ -2,7 +2,8 @@
 
 The public names:
 
-    pc, skeleton               the algorithm, with pcalg's arguments
+    pc, skeleton               the PC algorithm, with pcalg's arguments
+    fci, rfci                  the FCI and the RFCI algorithm, for data with hidden variables
     SuffStat                   correlations and number of observations
     gaussCItest                pcalg's Gaussian test
     PcAlgo, PagAlgo            what pc and skeleton return, and what fci and rfci return
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pycupc.algorithm.background import add_background_knowledge
+    from pycupc.algorithm.fci import fci
     from pycupc.algorithm.pc import pc
+    from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
     from pycupc.engines.base import EngineError
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "compare", "gaussCItest", "pc", "skeleton", "stability",
+    "add_background_knowledge", "compare", "fci", "gaussCItest", "pc", "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -56,8 +59,10 @@ _HOME = {
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
     "compare": "pycupc.results.comparison",
+    "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "pc": "pycupc.algorithm.pc",
+    "rfci": "pycupc.algorithm.rfci",
     "skeleton": "pycupc.algorithm.skeleton",
     "stability": "pycupc.stability.run",
 }

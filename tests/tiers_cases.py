@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,6 +35,10 @@ run <- function(case) {
 }
 for (case in cases) run(case)
 """
+
+
+#: Recorded answers of tpc: problems and what it answered, one after the other.
+RECORDED = Path(__file__).parent / "golden" / "tiers" / "tpc.json"
 
 
 def noise(x: int, y: int, S, seed: int) -> float:
@@ -106,3 +111,50 @@ def live_tpc(rscript: str, folder: Path, problems: list[dict]) -> list[SimpleNam
             setattr(answers[-1], what, numbers.reshape(p, p) if what in ("graph", "pMax") else numbers)
     assert len(answers) == len(problems)
     return answers
+
+
+def recorded() -> list[tuple[dict, SimpleNamespace]]:
+    """Problems and the recorded answers of tpc."""
+    out = []
+    for problem, answer in json.loads(RECORDED.read_text(encoding="utf-8"))["cases"]:
+        kinds = {"C": float, "forbidden": bool}
+        problem |= {name: np.array(problem[name], dtype=kind) for name, kind in kinds.items() if name in problem}
+        problem["m_max"] = float(problem["m_max"])
+        answer["cells"] = {tuple(cell[:2]): tuple(cell[2:]) for cell in answer["cells"]}
+        out.append((problem, SimpleNamespace(**answer)))
+    return out
+
+
+def record(rscript: str, folder: Path) -> None:
+    """Record the answers of an installed tpc: `python tests/tiers_cases.py`."""
+    rng, cases = np.random.default_rng(2026), []
+    problems = [random_problem(rng, gaussian=k % 3 == 0) for k in range(400)]
+    for problem, answer in zip(problems, live_tpc(rscript, folder, problems), strict=True):
+        if answer.error is None and (answer.graph != answer.graph.T).sum() >= 6 and len(answer.counts) >= 3:
+            kept = {
+                k: v.astype(int if k == "forbidden" else float).tolist() if hasattr(v, "dtype") else v
+                for k, v in problem.items()
+            }
+            kept["m_max"] = str(problem["m_max"])
+            cells = [[*cell, *S] for cell, S in answer.cells.items()]
+            pMax = np.where(np.isinf(answer.pMax), -1.0, answer.pMax)
+            cases.append(
+                (
+                    kept,
+                    {
+                        "graph": answer.graph.astype(int).tolist(),
+                        "counts": answer.counts.astype(int).tolist(),
+                        "max_ord": int(answer.max_ord[0]),
+                        "pMax": pMax.tolist(),
+                        "cells": cells,
+                    },
+                )
+            )
+    RECORDED.parent.mkdir(exist_ok=True)
+    RECORDED.write_text(json.dumps({"tpc": "1.0", "cases": cases[:24]}) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    record("Rscript", Path(tempfile.mkdtemp()))

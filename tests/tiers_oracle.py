@@ -1,4 +1,4 @@
-"""docs/TIERS.md written out on matrices, pair by pair: what `pc(tiers=...)` is compared with. Slow, for small graphs."""
+"""docs/TIERS.md written out on matrices: what `pc(tiers=...)` is compared with. Slow, for small graphs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def context_pairs(p, tiers, context_all, context_tier, forbidden):
     return gaps | (forbidden & forbidden.T), fixed
 
 
-def skeleton(test, p, alpha, tiers, gaps, fixed, m_max=math.inf):
-    """Levels with a frozen graph; the sets for x, y are drawn from the neighbours of x in tiers not after its own."""
+def skeleton(test, p, alpha, tiers, gaps, fixed, m_max=math.inf, latent=False):
+    """Levels with a frozen graph; sets for x, y come from the tiers up to that of x, `latent`: up to the later one."""
     G = ~(np.eye(p, dtype=bool) | gaps)
     cells, counts, largest, level, more = {}, [], np.full((p, p), -np.inf), 0, True
     while more and G.any() and level <= m_max:
@@ -33,7 +33,8 @@ def skeleton(test, p, alpha, tiers, gaps, fixed, m_max=math.inf):
         for x, y in product(range(p), repeat=2):
             if not before[x, y] or not G[x, y] or fixed[x, y]:
                 continue
-            candidates = [v for v in range(p) if before[x, v] and v != y and tiers[v] <= tiers[x]]
+            limit = max(tiers[x], tiers[y]) if latent else tiers[x]
+            candidates = [v for v in range(p) if before[x, v] and v != y and tiers[v] <= limit]
             more = more or len(candidates) > level
             for S in combinations(candidates, level):
                 n += 1
@@ -59,110 +60,98 @@ def examined(G, tiers, context):
                 yield a, b, c
 
 
-def check(test, found, alpha, tiers, context, maj_rule):
-    """The ambiguous triples and the collider triples; the cells of `found` change."""
-    G, cells = found.G, dict(found.cells)
+def check(test, G, alpha, tiers, context, maj_rule):
+    """The ambiguous triples, and the colliders."""
     undecided, colliders = [], []
     for a, b, c in examined(G, tiers, context):
         n = with_b = 0
         for owner in (a, c):
             near = [v for v in np.flatnonzero(G[owner]).tolist() if tiers[v] <= tiers[owner]]
-            for size in range(len(near) + 1):
-                for S in combinations(near, size):
-                    if test(a, c, S) >= alpha:
-                        n, with_b = n + 1, with_b + (b in S)
-        collider = n and (with_b * 2 < n if maj_rule else with_b == 0)
-        inside = n and (with_b * 2 > n if maj_rule else with_b == n)
-        if collider:
+            for S in (S for size in range(len(near) + 1) for S in combinations(near, size)):
+                if test(a, c, S) >= alpha:
+                    n, with_b = n + 1, with_b + (b in S)
+        if n and (with_b * 2 < n if maj_rule else with_b == 0):
             colliders.append((a, b, c))
-        elif not inside:
+        elif not n or not (with_b * 2 > n if maj_rule else with_b == n):
             undecided.append((a, b, c))
-        for cell in ((a, c), (c, a)):
-            S = cells.get(cell, ())
-            if inside:
-                cells[cell] = S if b in S else (*S, b)
-            elif collider or not n:
-                cells[cell] = tuple(v for v in S if v != b)
-            else:
-                cells[cell] = S
-    return undecided, colliders, cells
+    return undecided, colliders
 
 
-NO4 = False
-
-
-def rules(M, ambiguous):
-    """Meek's four rules with solve_confl; `M` is a matrix as of R's as(graph, "matrix")."""
-    p = range(len(M))
-    bad = {t for a, b, c in ambiguous for t in ((a, b, c), (c, b, a))}
-
-    def arrow(a, b):
-        if M[a, b] == 1 and M[b, a] == 1:
-            M[b, a] = 0
-        elif M[a, b] == 0 and M[b, a] == 1:
-            M[a, b] = M[b, a] = 2
+def rules(M, ambiguous=()):  # noqa: C901
+    """Meek's four rules with conflicts solved; `M` is a matrix as of R's as(graph, "matrix"), which is changed."""
+    p, bad = range(len(M)), {t for a, b, c in ambiguous for t in ((a, b, c), (c, b, a))}
 
     def pairs(G, directed):
         return [(a, b) for b in p for a in p if G[a, b] == 1 and G[b, a] == (0 if directed else 1)]
 
     while True:
-        start = M.copy()
+        before = M.copy()
         G = M.copy()
-        for a, b in pairs(G, True):
+        for a, b in pairs(G, directed=True):
             for c in p:
-                if G[b, c] == G[c, b] == 1 and G[a, c] == G[c, a] == 0 and c != a and (a, b, c) not in bad:
-                    arrow(b, c)
+                if line(G, b, c) and apart(G, a, c) and c != a and (a, b, c) not in bad:
+                    direct(M, b, c)
         G = M.copy()
-        for a, b in pairs(G, False):
-            if any(G[a, c] == 1 and G[c, a] == 0 and G[c, b] == 1 and G[b, c] == 0 for c in p):
-                arrow(a, b)
+        for a, b in pairs(G, directed=False):
+            if any(arrow(G, a, c) and arrow(G, c, b) for c in p):
+                direct(M, a, b)
         G = M.copy()
-        for a, b in pairs(G, False):
-            cs = [c for c in p if G[a, c] == G[c, a] == 1 and G[c, b] == 1 and G[b, c] == 0]
-            if any(G[c, d] == G[d, c] == 0 and (c, a, d) not in bad for c, d in combinations(cs, 2)):
-                arrow(a, b)
+        for a, b in pairs(G, directed=False):
+            near = [c for c in p if line(G, a, c) and arrow(G, c, b)]
+            if any(apart(G, c, d) and (c, a, d) not in bad for c, d in combinations(near, 2)):
+                direct(M, a, b)
         G = M.copy()
-        for a, b in (
-            [] if NO4 else pairs(G, False)
-        ):  # a - b, a - c, c -> d -> b ... a adjacent to d, c and b not adjacent
-            cs = [
-                c for c in p if G[a, c] == G[c, a] == 1 and G[b, c] == G[c, b] == 0 and c != b and (c, a, b) not in bad
-            ]
-            if any(
-                G[a, d] == G[d, a] == 1 and G[c, d] == 1 and G[d, c] == 0 and G[d, b] == 1 and G[b, d] == 0
-                for c in cs
-                for d in p
-            ):
-                arrow(a, b)
-        if (start == M).all():
+        for a, b in pairs(G, directed=False):
+            near = [c for c in p if line(G, a, c)]
+            far = [c for c in near if c != b and apart(G, b, c) and (c, a, b) not in bad]
+            if any(arrow(G, c, d) and arrow(G, d, b) for c in far for d in near):
+                direct(M, a, b)
+        if (before == M).all():
             return M
 
 
-def tpc(test, p, alpha, tiers=None, context_all=(), context_tier=(), forbidden=None, m_max=math.inf, maj_rule=True):
+def line(G, a, b):
+    return G[a, b] == G[b, a] == 1
+
+
+def arrow(G, a, b):
+    return G[a, b] == 1 and G[b, a] == 0
+
+
+def apart(G, a, b):
+    return G[a, b] == G[b, a] == 0
+
+
+def direct(M, a, b):
+    """a -> b if the edge is undirected, a <-> b if it points the other way."""
+    if line(M, a, b):
+        M[b, a] = 0
+    elif arrow(M, b, a):
+        M[a, b] = M[b, a] = 2
+
+
+def tpc(
+    test, p, alpha, tiers=None, context_all=(), context_tier=(), forbidden=None, m_max=math.inf, maj_rule=True, **more
+):
+    """`more`: gaps and fixed, symmetric matrices, and required, arrows (tail, head)."""
     tiers = [1] * p if tiers is None else list(tiers)
-    forbidden = np.zeros((p, p), dtype=bool) if forbidden is None else np.asarray(forbidden)
+    forbidden = np.zeros((p, p), dtype=bool) if forbidden is None else np.array(forbidden)
+    required = np.zeros((p, p), dtype=bool)
+    for a, b in more.get("required", ()):
+        required[a, b] = forbidden[b, a] = True
     gaps, fixed = context_pairs(p, tiers, context_all, context_tier, forbidden)
-    found = skeleton(test, p, alpha, tiers, gaps, fixed, m_max)
+    gaps, fixed = gaps | more.get("gaps", gaps), fixed | more.get("fixed", fixed) | required | required.T
     context = {*context_all, *context_tier}
-    ambiguous, colliders, _ = check(test, found, alpha, tiers, context, maj_rule)
+    found = skeleton(test, p, alpha, tiers, gaps, fixed, m_max)
+    found.ambiguous, colliders = check(test, found.G, alpha, tiers, context, maj_rule)
     M = found.G.astype(int)
-    for a, b, c in sorted(colliders, key=lambda t: (t[1], t[0], t[2])):
-        if forbidden[a, b] or forbidden[c, b]:
-            continue
-        for x in (a, c):
-            if M[x, b] == 1 and M[b, x] == 1:
-                M[b, x] = 0
-            elif M[x, b] == 0 and M[b, x] == 1:
-                M[x, b] = M[b, x] = 2
-    for a, b in product(range(p), repeat=2):
-        if found.G[a, b] and tiers[a] < tiers[b]:
-            M[b, a] = 0
-    for a in context:
-        for b in range(p):
-            if found.G[a, b] and b not in context:
-                M[b, a] = 0
+    for a, b, c in colliders:
+        if not forbidden[a, b] and not forbidden[c, b]:
+            direct(M, a, b)
+            direct(M, c, b)
     M[forbidden] = 0
-    found.vstruct = M.copy()
-    found.ambiguous = ambiguous
-    found.graph = rules(M, ambiguous)
+    for a, b in product(range(p), repeat=2):
+        if tiers[a] > tiers[b] or (b in context and a not in context):
+            M[a, b] = 0
+    found.graph = rules(M, found.ambiguous)
     return found

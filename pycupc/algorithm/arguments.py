@@ -20,6 +20,7 @@ from pycupc.data.pairs import Pairs
 from pycupc.data.text_layout import ReadOptions
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
+from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import CustomTest, IndepTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -105,6 +106,11 @@ class Problem:
         return p * (p - 1) // 2 - (0 if self.gaps is None else len(self.gaps))
 
     @property
+    def tiers(self) -> Tiers | None:
+        """The tiers, and whether `function` allows hidden common causes."""
+        return None if self.known is None else Tiers(self.known.tier, self.function not in ("pc", "skeleton"))
+
+    @property
     def call(self) -> str:
         """The call, as the result shows it."""
         alpha, m_max = float(self.options.alpha), self.options.m_max
@@ -160,6 +166,8 @@ def check_arguments(
     fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
     known = None if variables.knowledge is None else variables.knowledge.of(labels)
     if known is not None:
+        if function not in ("pc", "skeleton"):
+            known.check_only_tiers(function)
         gaps, fixed = _with_known(gaps, fixed, known, labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)
     custom = isinstance(test, CustomTest)

@@ -101,7 +101,7 @@ def _is_maximal(graph: SparseGraph) -> bool:
     mixed = directed_as(extended[1])
     tail, head, _ = graph.with_edges(np.flatnonzero(graph.low_mark != graph.high_mark)).edge_list()
     for a, b in zip(tail.tolist(), head.tolist(), strict=True):
-        put_arrowhead(mixed.entry, find(mixed.start, mixed.entry, b, a), FIRST_KNOWN, 0, 0, False)
+        _direct(mixed, _entry(mixed, a, b), FIRST_KNOWN)
     apply_rules(mixed, rule_4=True)
     return to_sparse(mixed, graph) == graph
 
@@ -125,10 +125,10 @@ def _arrows(fit: CausalGraph, known: Constraints) -> Iterator[Arrow]:
 def _add(graph: MixedGraph, arrow: Arrow, fit: CausalGraph) -> None:
     """Direct an edge, and all edges whose direction follows; ValueError if it has the other direction."""
     tail, head, reason = arrow
-    at = find(graph.start, graph.entry, head, tail)
+    at = _entry(graph, tail, head)
     kind = graph.entry[KIND, at]
     if kind == UNDIRECTED:
-        put_arrowhead(graph.entry, at, reason, 0, 0, False)
+        _direct(graph, at, reason)
         apply_rules(graph, rule_4=True)
     elif kind & OUT:
         a, b = fit.labels[tail], fit.labels[head]
@@ -137,3 +137,13 @@ def _add(graph: MixedGraph, arrow: Arrow, fit: CausalGraph) -> None:
         why = "is in the graph" if in_fit else "follows from the graph and the arrows before"
         edge = f"{b} --> {a}" if kind == OUT else f"{b} <-> {a}"
         raise ValueError(f"{a} --> {b} ({KNOWN[reason - FIRST_KNOWN]}) contradicts {edge}, which {why}")
+
+
+def _entry(graph: MixedGraph, tail: int, head: int) -> int:
+    """The entry of an edge in the list of `head`."""
+    return int(find(graph.start, graph.entry, head, tail))  # type: ignore[no-untyped-call]
+
+
+def _direct(graph: MixedGraph, entry: int, reason: int) -> None:
+    """Direct an edge into the owner of the entry."""
+    put_arrowhead(graph.entry, entry, reason, 0, 0, False)  # type: ignore[no-untyped-call]

@@ -172,9 +172,14 @@ def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule:
         _log(lines_of_triples(check, fit.labels, maj_rule=maj_rule))
         _log(lines_of_arrows(oriented.trace, fit.labels))
     notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
-    if gone := len(fit.sparse_graph) - len(oriented.graph):
-        notes["edges_without_direction"] = gone
-    return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace, notes=notes)
+    sepset, tiers, graph = fit.sepset, fit.tiers, fit.sparse_graph
+    gone = np.flatnonzero(~oriented.graph.adjacent(graph.low, graph.high))
+    if len(gone) and tiers is not None:
+        notes["edges_without_direction"] = len(gone)
+        tiers = tiers._replace(lost=np.column_stack([graph.low[gone], graph.high[gone]]))
+        sepset = sepset.of_skeleton(oriented.graph, graph.keys[gone])
+    fit = replace(fit, sepset=sepset, found_sepset=sepset, tiers=tiers, notes=notes)
+    return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace)
 
 
 def _oriented(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,19 +31,29 @@ class Interrupted(KeyboardInterrupt):
     Attributes
     ----------
     level : int
-        The level that was running.
+        The level that was running; the number of levels, if all had finished.
     partial : PcAlgo or None
         The skeleton after the levels that had finished; None if none had.
     """
 
-    def __init__(self, level: int, partial: PcAlgo | None) -> None:
+    def __init__(self, level: int, partial: PcAlgo | None, stage: str = "") -> None:
         done = f"levels 0 to {level - 1} had finished and are in .partial" if level else "no level had finished"
-        super().__init__(f"interrupted during level {level}; {done}")
+        super().__init__(f"interrupted during {stage or f'level {level}'}; {done}")
         self.level = level
         self.partial = partial
+        self._stage = stage
 
-    def __reduce__(self) -> tuple[type[Interrupted], tuple[int, PcAlgo | None]]:
-        return type(self), (self.level, self.partial)
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[int, PcAlgo | None, str]]:
+        return type(self), (self.level, self.partial, self._stage)
+
+
+@contextmanager
+def keeping(fit: PcAlgo) -> Iterator[None]:
+    """Let Ctrl-C raise `Interrupted` with this skeleton, after which more is tested."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(fit.max_ord + 1, fit, "the tests after the skeleton") from None
 
 
 @hinted
@@ -103,8 +113,9 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         "auto" takes the GPU if one works and the problem is large enough to benefit, else the CPU; "schur" is another
         name for "gpu".
     engine_options : dict, optional
-        Options of the engine: pruning (cpu and gpu; True by default); device, the number of a CUDA device (every GPU
-        engine); beta, gamma (cupc-e); theta, delta (cupc-s).
+        Options of the engine: pruning (cpu and gpu; True by default); correlations, "dense" to compute all of them from
+        data, "rows" only those that tests read (cpu and gpu; by default the engine chooses); device, the number of a
+        CUDA device (every GPU engine); beta, gamma (cupc-e); theta, delta (cupc-s).
     progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
         True shows a bar on stderr. A callable is called several times per second while a level runs, so it must be
         fast.
@@ -157,9 +168,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     The engine can answer questions about the test until the caller closes it.
     """
     engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
-    levels: Engine | TieredLevels = engine
-    if problem.known is not None:
-        levels = TieredLevels(engine, problem.known, latent=problem.function not in ("pc", "skeleton"))
+    levels = engine if problem.tiers is None else TieredLevels(engine, problem.tiers)
     results: list[LevelResult] = []
     try:
         logger.info("%d variables, alpha %g, engine %s", p, problem.options.alpha, problem.engine_note)
@@ -214,6 +223,7 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
         ),
         removals=found if test.has_r else Removals(sepset, [np.full(len(p), np.nan) for p in values]),
         find_untested=partial(test.untested, sepset, p_values),
+        tiers=problem.tiers,
         notes=({"quirks": note} if note else {})
         | ({} if problem.known is None else {"known_before": problem.known.summary()}),
     )

@@ -136,8 +136,6 @@ def check_method(args: argparse.Namespace) -> None:
     """Exit with a usage error if arguments are not those of the algorithm."""
     if args.method != "pc" and (args.u2pd != "relaxed" or args.solve_confl or args.seed is not None):
         args.parser.error("--u2pd, --solve-confl and --seed go with --method pc only")
-    if args.method != "pc" and args.tiers is not None:
-        args.parser.error("--tiers goes with --method pc only")
     if args.method != "fci" and args.pdsep_max != math.inf:
         args.parser.error("--pdsep-max goes with --method fci only")
 
@@ -147,7 +145,7 @@ def method_arguments(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuf
     options = pc_arguments(args, suff_stat)
     if args.method == "pc":
         return options | {"random_state": args.seed}
-    more = {"pdsep_max": args.pdsep_max} if args.method == "fci" else {}
+    more = {"pdsep_max": args.pdsep_max, "selectionBias": args.tiers is None} if args.method == "fci" else {}
     return {name: value for name, value in options.items() if name not in ("u2pd", "solve_confl")} | more
 
 

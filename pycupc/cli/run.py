@@ -53,8 +53,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_method_arguments(parser)
     orientation = inputs.add_orientation_arguments(parser)
     tiers = (
-        "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); no "
-        "arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
+        "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
+        "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
     )
     orientation.add_argument("--tiers", type=Path, metavar="FILE", help=tiers)
     orientation.add_argument("--seed", type=int, metavar="K", help="seed of the random draws of --u2pd rand and retry")

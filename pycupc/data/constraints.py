@@ -90,6 +90,15 @@ class Constraints:
         low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
         return Pairs(self.p, np.minimum(low, high), np.maximum(low, high))
 
+    def check_only_tiers(self, function: str) -> None:
+        """Raise ValueError if there is anything but tiers, and gaps, for `function`, which allows hidden variables."""
+        tail, head = np.divmod(self.forbidden, max(self.p, 1))
+        single = np.flatnonzero(~self.is_forbidden(head, tail))
+        if self.context.any() or len(self.required) or len(single):
+            what = "context variables" if self.context.any() else "required arrows" if len(self.required) else ""
+            what = what or "arrows that are forbidden in one direction"
+            raise ValueError(f"{function} takes tiers, and arrows that are forbidden both ways, got {what}")
+
     def check(self, labels: Sequence[str]) -> None:
         """Raise ValueError, which names the variables, if these constraints contradict each other."""
         both = np.flatnonzero(self.context_all & self.context_tier)

@@ -136,11 +136,11 @@ def _tiers(tiers: Any, labels: Sequence[str]) -> Any:
     else:
         tiers = list(tiers)
         if all(map(is_real, tiers)):
-            if len(tiers) != p:
-                raise ValueError(f"tiers must have a number for each of the {p} variables, got {len(tiers)}")
-            tiers_of = list(zip(tiers, range(p), strict=True))
-        else:
-            tiers_of = list(enumerate(tiers, 1))
+            if len(tiers) != p or np.isnan(tiers).any():
+                given = "NaN" if len(tiers) == p else len(tiers)
+                raise ValueError(f"tiers must have a number for each of the {p} variables, got {given}")
+            return np.array(tiers, dtype=np.float64)
+        tiers_of = list(enumerate(tiers, 1))
     numbers = np.full(p, np.nan)
     for tier, variables in tiers_of:
         if not is_real(tier) or tier != tier:

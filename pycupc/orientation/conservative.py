@@ -73,6 +73,11 @@ class TripleCheck:
         """Triples that must not be oriented, int64 (k, 3): the ambiguous and the unseparated ones."""
         return self.triples[self.decision >= AMBIGUOUS]
 
+    @property
+    def ambiguous(self) -> Indices:
+        """The ambiguous triples, int64 (k, 3); with hidden variables an unseparated one is oriented by its sets."""
+        return np.asarray(self.triples[self.decision == AMBIGUOUS])
+
 
 class Triples(NamedTuple):
     """The unshielded triples of a skeleton, sorted by pair, then by b.
@@ -108,6 +113,14 @@ class Triples(NamedTuple):
         pairs, pair = np.unique(key[order], return_inverse=True)
         return cls(start, neighbours.astype(np.int64), *np.divmod(pairs, p), pair, b[order])
 
+    def among(self, listed: Indices) -> Triples:
+        """Those of a list, int64 (k, 3), that has each as (a, b, c) or (c, b, a)."""
+        p = max(len(self.start) - 1, 1)
+        ends, b = np.sort(listed[:, [0, 2]], axis=1).T, listed[:, 1]
+        kept = np.isin((self.a[self.pair] * p + self.c[self.pair]) * p + self.b, (ends[0] * p + ends[1]) * p + b)
+        at, pair = np.unique(self.pair[kept], return_inverse=True)
+        return self._replace(a=self.a[at], c=self.c[at], pair=pair, b=self.b[kept])
+
     def under(self, known: Constraints) -> Triples:
         """Those whose middle is in the later tier of the ends, without context variables.
 
@@ -130,6 +143,7 @@ def check_triples(
     *,
     maj_rule: bool,
     known: Constraints | None = None,
+    listed: Indices | None = None,
 ) -> TripleCheck:
     """Decide every unshielded triple of a skeleton by the conservative or the majority rule.
 
@@ -148,6 +162,8 @@ def check_triples(
         ambiguous.
     known : Constraints, optional
         Tiers and context variables: only triples that these leave open are decided.
+    listed : int64 (k, 3), optional
+        Only these triples are decided.
 
     Returns
     -------
@@ -165,6 +181,7 @@ def check_triples(
     """
     triples = Triples.of(skeleton)
     triples = triples if known is None else triples.under(known)
+    triples = triples if listed is None else triples.among(listed)
     _refuse_endless(triples, MAX_SUBSETS if test.has_r else MAX_SUBSETS_CALLABLE)
     found, with_b = _count(triples, count, one_by_one=test.in_order)
     decision = _decide(found, with_b, maj_rule)

@@ -45,6 +45,7 @@ from pycupc.data.names import check_labels
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import TAIL, Ints, SparseGraph, look_up, pair_keys
+from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.gaussian.suffstat import check_n
@@ -90,6 +91,22 @@ def trace_entries(trace: Trace) -> list[list[Any]]:
 def trace_from(entries: Sequence[Any]) -> Trace:
     """The reverse of `trace_entries`."""
     return {(entry[0], entry[1]): tuple(entry[2:]) for entry in entries}
+
+
+def tiers_entries(tiers: Tiers | None) -> list[Any] | None:
+    """Tiers for a file."""
+    return None if tiers is None else [tiers.tier.tolist(), tiers.latent, tiers.lost.tolist()]
+
+
+def tiers_from(meta: Mapping[str, Any]) -> Tiers | None:
+    """The reverse of `tiers_entries`; files of version 0.2 have none."""
+    if meta.get("tiers") is None:
+        return None
+    tier, latent, lost = meta["tiers"]
+    p, numbers, edges = len(meta["labels"]), np.array(tier, np.int64), np.array(lost, np.int32).reshape(-1, 2)
+    fits = len(numbers) == p and (numbers >= 0).all() and ((edges >= 0) & (edges < p)).all()
+    require(fits and type(latent) is bool, "tiers", meta["tiers"])
+    return Tiers(numbers, latent, edges)
 
 
 def check_arrays(arrays: Arrays, p: int) -> None:
@@ -242,7 +259,7 @@ def only_stored_cells(arrays: Arrays, p: int) -> dict[str, NDArray[Any]]:
 
 
 def evidence_arrays(
-    p_values: PValues, removals: Removals, *, everything: bool | None = None
+    p_values: PValues, removals: Removals, graph: SparseGraph, *, everything: bool | None = None
 ) -> dict[str, NDArray[Any]]:
     """The arrays of evidence. Those that may be left out are kept if `everything`, or if None and not too large."""
     out: dict[str, NDArray[Any]] = {}
@@ -254,8 +271,7 @@ def evidence_arrays(
         out["removed_r"] = removals.r
     if not isinstance(p_values, GaussianPValues):
         return out | {"pMax": upper_triangle(p_values.dense())}
-    out["edge_p"] = p_values.edges
-    p = p_values.graph.p
+    out["edge_p"], p = p_values.of_edges(graph), graph.p
     if wanted(p * (p + 1) // 2) and p_values.C is not None:
         out["C"] = upper_triangle(p_values.C)
     return out

@@ -49,7 +49,7 @@ class LaterTests:
     max_ord_pdsep : int
         pcalg's ``n.edgetestsPDSEP`` and ``max.ordPDSEP``; with ``quirks`` without the tests that pcalg fails to count.
     raised : (x int32 (k,), y int32 (k,), p float64 (k,))
-        Cells [x, y] of pMax that these tests raised, and their new value.
+        Cells [x, y] of pMax that these tests may raise, and the largest p-value of the tests.
     open_pairs : int32 (k, 2)
         Pairs whose sets were not all tested, since there were too many.
     """
@@ -122,7 +122,7 @@ class LaterPValues(PValues):
             dense = out
             self.of_levels.dense(out if out.flags.c_contiguous else out.T)
         if len(x):
-            dense[x, y] = p
+            np.maximum.at(dense, (x, y), p)
         return dense
 
     def at(self, x: int, y: int) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
+from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats, PValues
 from pycupc.independence.untested import UntestedPairs, no_untested_pairs
@@ -65,6 +66,8 @@ class PcAlgo(TestedGraph, CausalGraph):
         What set the arrowhead at the second of the two variables.
     notes : dict
         Further facts about the run, e.g. the number of ambiguous triples.
+    tiers : Tiers or None
+        Those of the run: they limit the conditioning sets.
     """
 
     sepset: SepSets
@@ -81,6 +84,7 @@ class PcAlgo(TestedGraph, CausalGraph):
     found_sepset: SepSets = field(default=None)  # type: ignore[assignment]  # `sepset`, see __post_init__
     trace: Mapping[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    tiers: Tiers | None = None
 
     def __post_init__(self) -> None:
         self.found_sepset = self.found_sepset or self.sepset
@@ -122,7 +126,9 @@ class PcAlgo(TestedGraph, CausalGraph):
         A graph with known arrows, which has more than a CPDAG, is only reported if no DAG extends it.
         """
         known = "known_before" in self.notes or "known_afterwards" in self.notes
-        return self.not_a_cpdag() if self.oriented and not (known and self._dag_and_cpdag is not None) else ""
+        if not self.oriented or (known and self._dag_and_cpdag is not None):
+            return ""
+        return self.not_a_cpdag(remedy=not known)
 
     def summary(self) -> str:
         """Size, edges and levels of the run, as text."""
@@ -184,7 +190,7 @@ class PcAlgo(TestedGraph, CausalGraph):
         elif p_values == "evidence":
             if self.found_sepset is not self.sepset:
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
-            out |= flat.evidence_arrays(self.p_values, self.removals, everything=evidence)
+            out |= flat.evidence_arrays(self.p_values, self.removals, self.sparse_graph, everything=evidence)
             out |= flat.untested_arrays(self.untested)
         return out
 
@@ -240,6 +246,7 @@ class PcAlgo(TestedGraph, CausalGraph):
             "levels": [asdict(level) for level in self.levels],
             "notes": self.notes,
             "trace": flat.trace_entries(self.trace),
+            "tiers": flat.tiers_entries(self.tiers),
         }
 
     @classmethod
@@ -271,7 +278,8 @@ class PcAlgo(TestedGraph, CausalGraph):
         """Rebuild a result from `meta`, the arrays of `to_arrays`, and C where the arrays lack it."""
         facts = {key: meta[key] for key in ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")}
         levels = tuple(LevelSummary(**level) for level in meta["levels"])
-        return cls.from_arrays(arrays, C=C, levels=levels, trace=flat.trace_from(meta["trace"]), **facts)
+        tiers = flat.tiers_from(meta)
+        return cls.from_arrays(arrays, C=C, levels=levels, trace=flat.trace_from(meta["trace"]), tiers=tiers, **facts)
 
 
 def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Floats:

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.tiers import Counter, Tiers, counter
 from pycupc.independence.gaussian import fisher_z, limits
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues
 from pycupc.independence.untested import UntestedPairs
@@ -42,6 +44,7 @@ class TestedResult(Protocol):
     n: float | None
     alpha: float | None
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
+    tiers: Tiers | None
 
     @property
     def untested(self) -> UntestedPairs:
@@ -59,19 +62,23 @@ class KeptEdges:
     """The tests of the kept edges of a result."""
 
     def __init__(self, fit: TestedResult) -> None:
-        self._fit, self._graph, self._last = fit, fit.sparse_graph, fit.max_ord
-        #: The pairs removed at each level.
-        self._removed = {block.members.shape[1]: (block.x, block.y) for block in fit.found_sepset.blocks}
+        self._fit, self._graph, self._last, self._tiers = fit, fit.sparse_graph, fit.max_ord, fit.tiers
+        #: The pairs removed at each level, and those left.
+        self._pairs = {block.members.shape[1]: (block.x, block.y) for block in fit.found_sepset.blocks}
+        low, high = (self._graph.low, self._graph.high)
+        if self._tiers is not None:
+            low, high = (np.append(ends, lost) for ends, lost in zip((low, high), self._tiers.lost.T, strict=True))
+        self._pairs[self._last + 1] = (low, high)
 
     def n_tests(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.float64], Integers]:
         """How many tests these edges survived, float64 (k,), and the highest level of them, int64 (k,)."""
         tests, highest = np.full(len(low), 2.0), np.zeros(len(low), dtype=np.int64)  # level 0 tests both orders
-        for level, degree in self._degrees().items():
+        for level, n_candidates in self._counters().items():
             here = np.zeros(len(low))
-            for end in (low, high):
-                sets = np.ones(len(low))
+            for end, other in ((low, high), (high, low)):
+                number, sets = n_candidates(end, other), np.ones(len(low))
                 for i in range(level):
-                    sets *= np.maximum(degree[end] - 1 - i, 0) / (i + 1)
+                    sets *= np.maximum(number - i, 0) / (i + 1)
                 here += sets
             tests += np.rint(here)
             highest[here > 0] = level
@@ -79,23 +86,19 @@ class KeptEdges:
 
     def n_tests_of(self, a: int, b: int) -> int:
         """How many tests the edge between a and b survived, exact."""
-        degrees = self._degrees().items()
-        return 2 + sum(comb(max(int(degree[end]) - 1, 0), level) for level, degree in degrees for end in (a, b))
+        ends, others = np.array([a, b]), np.array([b, a])
+        counters = self._counters().items()
+        return 2 + sum(comb(int(k), level) for level, n_candidates in counters for k in n_candidates(ends, others))
 
-    def _degrees(self) -> dict[int, Integers]:
-        """The number of neighbours of each variable at the start of each level >= 1."""
-        degree, out = self._graph.degrees().astype(np.int64), {}
-        for level in range(self._last, 0, -1):
-            for end in self._removed.get(level, ()):
-                degree = degree + np.bincount(end, minlength=len(degree))
-            out[level] = degree
-        return dict(sorted(out.items()))
+    def _counters(self) -> dict[int, Counter]:
+        """For each level >= 1 the function that counts the candidates of ordered pairs of neighbours."""
+        left = {k: [ends for gone, ends in self._pairs.items() if gone >= k] for k in range(1, self._last + 1)}
+        return {level: counter(self._tiers, pairs, self._graph.p) for level, pairs in left.items()}
 
     def _neighbours(self, v: int) -> tuple[Integers, Integers]:
         """All neighbours of v from level 1 on, ascending, and the level at which each was removed, or `last` + 1."""
-        pairs = {**self._removed, self._last + 1: (self._graph.low, self._graph.high)}
         found, levels = [], []
-        for level, (x, y) in pairs.items():
+        for level, (x, y) in self._pairs.items():
             for one, other in ((x, y), (y, x)):
                 found.append(other[one == v].astype(np.int64))
                 levels.append(np.full(len(found[-1]), level))
@@ -109,23 +112,29 @@ class KeptEdges:
         A test of discrete data is not made again.
         """
         p_values, n = self._fit.p_values, self._fit.n
-        if not isinstance(p_values, GaussianPValues) or p_values.C is None or n is None:
+        if not isinstance(p_values, GaussianPValues) or p_values.known is None or n is None:
             return []
-        return [self._weakest(p_values.C, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        return [self._weakest(p_values.known, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
-    def _weakest(self, C: NDArray[np.float64], n: float, a: int, b: int) -> WeakestTest:
+    def _weakest(self, known: Correlations, n: float, a: int, b: int) -> WeakestTest:
         """The test of the edge between a and b with the largest p-value, by making all of them again."""
         from pycupc.independence.gaussian.partial_correlation import canonical_r  # imports Numba
 
         def tested(S: tuple[int, ...]) -> WeakestTest:
-            return WeakestTest(S, canonical_r(C, min(a, b), max(a, b), S))
+            x, y, *members = np.searchsorted(own, [min(a, b), max(a, b), *S]).tolist()
+            return WeakestTest(S, canonical_r(C, x, y, members))
 
+        own = np.unique(np.concatenate([[a, b], self._neighbours(a)[0], self._neighbours(b)[0]])).astype(np.int64)
+        C = known.among(own)
         weakest, least = tested(()), np.inf
         sets: set[tuple[int, ...]] = {()}
         for v, other in ((a, b), (b, a)):
             nodes, gone = self._neighbours(v)
             for level in range(1, self._last + 1):
-                sets.update(combinations(nodes[(gone >= level) & (nodes != other)].tolist(), level))
+                near = (gone >= level) & (nodes != other)
+                if self._tiers is not None:
+                    near &= self._tiers.may_be_given(np.array(v), np.array(other), nodes)
+                sets.update(combinations(nodes[near].tolist(), level))
         for S in sorted(sets, key=lambda S: (len(S), S)):
             test = tested(S)
             z = math.sqrt(n - len(S) - 3) * math.atanh(abs(test.r))  # as `fisher_z.z_score`; r is clipped
@@ -156,8 +165,8 @@ class Why:
     ----------
     x, y : str
         Labels, in the order of the deciding test.
-    status : {"removed", "kept", "gap", "fixed"}
-        "fixed": an edge of fixedEdges, never tested; "gap": a pair of fixedGaps.
+    status : {"removed", "kept", "gap", "fixed", "impossible"}
+        "fixed": an edge of fixedEdges, never tested; "gap": a pair of fixedGaps; "impossible": both directions are.
     level, side, S, r, z, p, cutoff, margin
         Of the separating test of a removed edge: size of the set, "A" or "B" (docs/CONTRACT.md, section 1), labels of
         the set, partial correlation, Fisher's z, p-value, largest ``|r|`` judged independent, and ``cutoff - |r|``. Of
@@ -204,7 +213,9 @@ class Why:
     def __str__(self) -> str:
         pair = f"{self.x} and {self.y}"
         if self.status == "gap":
-            return f"{pair}: no edge, because fixedGaps excludes it; never tested"
+            return f"{pair}: no edge, because fixedGaps or what is known excludes it; never tested"
+        if self.status == "impossible":
+            return f"{pair}: no edge, although the tests found one: what is known excludes both of its directions"
         if self.status == "fixed":
             return f"{pair}: edge, because fixedEdges requires it; never tested{self._arrow_text()}"
         if self.status == "kept":
@@ -281,7 +292,8 @@ def why_pair(fit: TestedResult, i: int, j: int) -> Why:
     low, high = min(i, j), max(i, j)
     S = fit.found_sepset.of_pair(i, j)
     if S is None:
-        return Why(name(low), name(high), "gap")
+        lost = fit.tiers is not None and (fit.tiers.lost == (low, high)).all(axis=1).any()
+        return Why(name(low), name(high), "impossible" if lost else "gap")
     return _removed(fit, high, low, S) if fit.found_sepset.get(low, high) is None else _removed(fit, low, high, S)
 
 
@@ -324,8 +336,8 @@ def _separating_r(fit: TestedResult, i: int, j: int, level: int) -> float | None
         case GaussianPValues() if level:
             found = fit.removals.find(i, j)
             return None if found is None else fit.removals.r_at(found)
-        case GaussianPValues(C=C):
-            return None if C is None else float(C[i, j])
+        case GaussianPValues(known=known):
+            return None if known is None else float(known.block([i], [j])[0, 0])
         case _:
             return None
 

@@ -3,8 +3,8 @@
 #' The PC algorithm with tiers: `tpc::tpc()` computed by pycupc
 #'
 #' Takes the arguments of `tpc()` of package tpc 1.0, in its order and with its defaults, and returns the object that it
-#' returns: the same graph, separating sets, numbers of tests and p-values. Two variables are never tested given one that
-#' is in a later tier than both, and no edge points from a later tier to an earlier one.
+#' returns: the same graph, separating sets, numbers of tests and p-values. Two variables are never tested given one
+#' that is in a later tier than both, and no edge points from a later tier to an earlier one.
 #'
 #' Triples are decided by the majority rule, or with `conservative` by the conservative rule; either must be chosen, as
 #' in tpc. The slot `sepset` holds the sets of the skeleton. A collider of which an arrow is forbidden is left out. An

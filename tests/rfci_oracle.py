@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from itertools import chain, combinations, pairwise
 
+import numpy as np
+from pag_oracle import ALL_RULES, Pag
+
 
 class Problem:
     """The present state of a run, and the options of its tests."""
@@ -32,9 +35,6 @@ class Problem:
         """Both cells of a pair one after the other, each member once."""
         both = [*self.cells.get((x, z), ()), *self.cells.get((z, x), ())]
         return [v for v in dict.fromkeys(both) if v not in without]
-
-    def is_ambiguous(self, a, b, c):
-        return (min(a, c), b, max(a, c)) in self.ambiguous
 
 
 def unshielded(A):
@@ -86,36 +86,32 @@ def orient_triples(problem, triples, *, of_path=False):
             if S and (min(end, y), max(end, y)) not in problem.kept and problem.independent(end, y, S):
                 remove(problem, end, y, separated(problem, end, y, S), triples, (x, y, z), circles=problem.quirks)
     left = [(x, y, z) for x, y, z in triples if A[x, y] and A[z, y] and not A[x, z]]
-    colliders = decided(problem, left, unseparated_is_ambiguous=of_path and problem.quirks) if problem.rule else left
-    for x, y, z in colliders:
-        if not problem.is_ambiguous(x, y, z) and y not in problem.set_of(x, z):
+    ambiguous = decided(problem, left, strict=of_path and problem.quirks) if problem.rule else set()
+    for x, y, z in left:
+        if (x, y, z) not in ambiguous and y not in problem.set_of(x, z):
             A[x, y] = A[z, y] = 2
+    problem.ambiguous |= ambiguous
 
 
-def decided(problem, triples, *, unseparated_is_ambiguous):
-    """The conservative or the majority rule for these triples; changes the cells, and the ambiguous triples."""
+def decided(problem, triples, *, strict):
+    """The ambiguous ones by the conservative or the majority rule, which changes the cells.
+
+    `strict`: a triple whose ends no set separates is ambiguous.
+    """
+    ambiguous = set()
     for x, y, z in triples:
         found = [set(S) for v in (x, z) for S in _subsets(problem.neighbours(v)) if problem.independent(x, z, S)]
         with_y = sum(y in S for S in found)
-        share = with_y / len(found) if found else None
-        cells = [(x, z), (z, x)]
-        if share is None:
-            ambiguous, inside = False, False
-            if unseparated_is_ambiguous:
-                problem.ambiguous.add((x, y, z))
-        elif problem.rule == "conservative":
-            ambiguous, inside = 0 < share < 1, share == 1
-        else:
-            ambiguous, inside = share == 0.5, share > 0.5
-        if ambiguous:
-            problem.ambiguous.add((x, y, z))
-            for cell in cells:
-                problem.cells.setdefault(cell, ())
-            continue
-        for cell in cells:
+        share = with_y / len(found) if found else 0
+        split = 0 < share < 1 if problem.rule == "conservative" else share == 0.5
+        if split or (strict and not found):
+            ambiguous.add((x, y, z))
+        for cell in ((x, z), (z, x)):
             S = problem.cells.get(cell, ())
-            problem.cells[cell] = (S if y in S else (*S, y)) if inside else tuple(v for v in S if v != y)
-    return triples
+            if not split:
+                S = tuple(v for v in S if v != y) if share < 0.5 else S if y in S else (*S, y)
+            problem.cells[cell] = S
+    return ambiguous
 
 
 def _subsets(values):
@@ -145,3 +141,32 @@ def check_path(problem, path):
     orient_triples(problem, triples, of_path=True)
     problem.rule = rule
     return True
+
+
+class RfciPag(Pag):
+    """The ten rules in one loop, with the tests of discriminating paths in rule 4."""
+
+    def __init__(self, problem) -> None:
+        super().__init__(problem.A, problem.cells, quirks=problem.quirks)
+        self.problem, self.cells, self.ambiguous = problem, problem.cells, problem.ambiguous
+
+    def discriminating_path(self, a, b, c):
+        path = super().discriminating_path(a, b, c)
+        return (*path[:2], b, c) if path and self.quirks else path
+
+    def discriminate(self, path):
+        problem = self.problem
+        problem.A = np.array(self.M)
+        if check_path(problem, path):
+            self.M[:] = problem.A.tolist()
+        else:
+            super().discriminate(path)
+
+    def run(self, rules=ALL_RULES):
+        before = None
+        while before != self.M:
+            before = [row[:] for row in self.M]
+            for number in range(1, 11):
+                if rules[number - 1]:
+                    getattr(self, f"rule{number}")()
+        self.problem.A = np.array(self.M)

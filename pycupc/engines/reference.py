@@ -146,10 +146,9 @@ class ReferenceEngine(Engine):
         while part := list(islice(wanted, at_once)):
             begin = time.perf_counter()
             made = users.search(level, [search for _, search in part], self._test.alpha, self._test.na_p)
-            for (number, (x, y, candidates)), (n_tests, separated, p) in zip(part, made, strict=True):
-                if n_tests:
-                    S = next(islice(combinations(candidates, level), n_tests - 1, None))
-                    yield number, x, y, Searched(n_tests, Made(S, True, p, p) if separated else None, p)
+            for (number, (x, y, candidates)), outcome in zip(part, made, strict=True):
+                if outcome[0]:
+                    yield number, x, y, _as_searched(level, candidates, outcome)
             at_once = 2 * at_once if time.perf_counter() - begin < AT_ONCE else max(1, at_once // 2)
 
     def _wanted(self, level: int, before: Mask) -> Iterator[tuple[int, Search]]:
@@ -167,11 +166,15 @@ class ReferenceEngine(Engine):
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
         m, sizes, most = len(questions.x), questions.sizes(), questions.most_tests(self._test.has_r)
         n_tests, open_ = np.zeros((m, sizes.stop), dtype=np.int64), np.zeros(m, dtype=bool)
-        value, largest, found = np.full(m, math.nan), np.full(m, -math.inf), []
+        value, largest, found, together = np.full(m, math.nan), np.full(m, -math.inf), [], self._together(questions)
         for i, (x, y) in enumerate(zip(questions.x.tolist(), questions.y.tolist(), strict=True)):
             S: Set | None = None
             for size in sizes:
-                searched = self._search(x, y, _sets(questions, i, size), most - int(n_tests[i].sum()))
+                searched = (
+                    self._search(x, y, _sets(questions, i, size), most - int(n_tests[i].sum()))
+                    if together is None
+                    else together[i]
+                )
                 n_tests[i, size], largest[i] = searched.n_tests, max(largest[i], searched.largest)
                 open_[i] = searched.open
                 if searched.separating is not None:
@@ -186,6 +189,19 @@ class ReferenceEngine(Engine):
         separated = np.array([S is not None for S in found], dtype=bool)
         p = p if questions.largest_p else np.where(separated, p, math.nan)
         return Answers(separated, Lists.of([S or () for S in found]), value, p, n_tests, open_)
+
+    def _together(self, questions: Questions) -> list[Searched] | None:
+        """The searches of all pairs in one call of a `PairTest`; None for other tests, and where it cannot be."""
+        users, level = self._test.function if isinstance(self._test, CustomTest) else None, questions.smallest
+        limited = questions.skip is not None or questions.budget is not None or questions.largest != level
+        if limited or not isinstance(users, PairTest):
+            return None
+        pairs = list(zip(questions.x.tolist(), questions.y.tolist(), strict=True))
+        wanted = [(x, y, questions.candidates.of_question(i)) for i, (x, y) in enumerate(pairs)]
+        if not {(y, x) for x, y in pairs}.isdisjoint(pairs) or any(len(v) < level for _, _, v in wanted):
+            return None  # it would leave out reversed pairs
+        made = users.search(level, wanted, self._test.alpha, self._test.na_p)
+        return [_as_searched(level, v, outcome) for (_, _, v), outcome in zip(wanted, made, strict=True)]
 
     def count_separating(self, questions: Questions) -> Counts:
         m, offsets = len(questions.x), questions.candidates.offsets
@@ -210,6 +226,13 @@ class ReferenceEngine(Engine):
         candidates = questions.candidates.of_question(i)
         sets = (tuple(v for k, v in enumerate(candidates) if bits >> k & 1) for bits in range(2 ** len(candidates)))
         yield (S for S in sets if len(S) in sizes and not _skipped(questions, i, S))
+
+
+def _as_searched(level: int, candidates: list[int], outcome: tuple[int, bool, float]) -> Searched:
+    """What `PairTest.search` has found out about a pair, of which it made a test at least."""
+    n_tests, separated, p = outcome
+    S = next(islice(combinations(candidates, level), n_tests - 1, None))
+    return Searched(n_tests, Made(S, True, p, p) if separated else None, p)
 
 
 def _sets(questions: Questions, i: int, size: int) -> Iterator[Set]:

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.questions import Lists
-from pycupc.graph.sparse import Ints
+from pycupc.graph.sepset import FlatCells
+from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.independence.p_values import PValues
 
 Floats = NDArray[np.float64]
 Stage = Literal["possible-d-sep", "rfci"]
@@ -47,7 +49,7 @@ class LaterTests:
     max_ord_pdsep : int
         pcalg's ``n.edgetestsPDSEP`` and ``max.ordPDSEP``; with ``quirks`` without the tests that pcalg fails to count.
     raised : (x int32 (k,), y int32 (k,), p float64 (k,))
-        Cells [x, y] of pMax that these tests raised, and their new value.
+        Cells [x, y] of pMax that these tests may raise, and the largest p-value of the tests.
     open_pairs : int32 (k, 2)
         Pairs whose sets were not all tested, since there were too many.
     """
@@ -72,8 +74,8 @@ class LaterTests:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LaterTests):
             return NotImplemented
-        mine, others = ((t.x, t.y, *t.S, t.open_pairs) for t in (self, other))
-        same = all(np.array_equal(a, b) for a, b in zip(mine, others, strict=True))
+        cells = zip((*self.cells(), self.open_pairs), (*other.cells(), other.open_pairs), strict=True)
+        same = all(np.array_equal(a, b) for a, b in cells)
         return same and (self.stage, self.n_tests) == (other.stage, other.n_tests)
 
     __hash__ = None  # type: ignore[assignment]
@@ -82,3 +84,63 @@ class LaterTests:
         """Number of the removal of the unordered pair."""
         at = np.flatnonzero((self.x == x) & (self.y == y) | (self.x == y) & (self.y == x))
         return int(at[0]) if len(at) else None
+
+    def cells(self) -> FlatCells:
+        """The pairs and their sets, in their order."""
+        return FlatCells(self.x, self.y, np.diff(self.S.offsets).astype(np.int32), self.S.members)
+
+
+@dataclass(frozen=True, eq=False)
+class LaterPValues(PValues):
+    """The p-values of a skeleton, some of which tests after the levels have raised.
+
+    Attributes
+    ----------
+    of_levels : PValues
+    skeleton : SparseGraph
+        The edges left after the levels.
+    later : LaterTests
+    """
+
+    of_levels: PValues
+    skeleton: SparseGraph
+    later: LaterTests
+
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        out = self.of_levels.of_edges(self.skeleton)[self.skeleton.edge_number(graph.low, graph.high)]
+        x, y, p = self.later.raised
+        edge = graph.edge_number(x, y)
+        np.maximum.at(out, edge[edge >= 0], p[edge >= 0])
+        return out
+
+    def dense(self, out: Floats | None = None) -> Floats:
+        x, y, p = self.later.raised
+        if out is None:
+            dense = self.of_levels.dense()
+            dense = dense.copy() if len(x) else dense
+        else:  # symmetric before some cells are raised, so that either order of the cells will do
+            dense = out
+            self.of_levels.dense(out if out.flags.c_contiguous else out.T)
+        if len(x):
+            np.maximum.at(dense, (x, y), p)
+        return dense
+
+    def at(self, x: int, y: int) -> float:
+        if (k := self.later.find(x, y)) is not None:
+            return float(self.later.p[k])
+        edge = int(self.skeleton.edge_number(x, y))
+        return self.of_levels.at(x, y) if edge < 0 else float(self.of_edges(self.skeleton)[edge])
+
+    @property
+    def complete(self) -> bool:
+        return self.of_levels.complete
+
+    @property
+    def deferred(self) -> bool:
+        return self.of_levels.deferred
+
+    def settle_for_tests_made(self) -> None:
+        self.of_levels.settle_for_tests_made()
+
+    def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
+        return self.of_levels.correlations(x, y)

@@ -182,6 +182,12 @@ class Dependence:
         new = FlatCells(x, y, np.diff(sets.offsets).astype(np.int32), sets.members)
         return self._sepset.changed(new).of_skeleton(skeleton)
 
+    def write(self, cells: FlatCells) -> None:
+        """Enter the sets of these cells, which a rule for triples has changed."""
+        sets = Lists(np.append(0, np.cumsum(cells.length, dtype=np.int64)), cells.members)
+        for i, cell in enumerate(zip(cells.x.tolist(), cells.y.tolist(), strict=True)):
+            self._cells[cell] = tuple(sets.of_question(i))
+
     # -- triples ------------------------------------------------------------------------------------------------------
 
     def examine_all(self) -> None:
@@ -280,11 +286,12 @@ class Dependence:
     def cut(self, path: Sequence[int]) -> Removed | None:
         """Test the edges of a discriminating path given subsets of the set of its ends; remove the first independent.
 
-        None if all edges stay.
+        None if all edges stay. Of a path that pcalg has cut short, two neighbours need not be adjacent. pcalg tests
+        them all the same, and never returns if they are independent.
         """
         for x, y in pairwise(path):
             S = self.set_of(path[0], path[-1], x, y)
-            if S and not self._is_kept(x, y) and (found := self._search(x, y, S)):
+            if S and self.adjacent(x, y) and not self._is_kept(x, y) and (found := self._search(x, y, S)):
                 self._remove(found)
                 return found
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ import rfci_oracle
 from conftest import take
 from orientation_cases import flat_cells, noise_test
 
+import pycupc
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.sepset import SepSets
@@ -19,6 +21,8 @@ from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation.mixed_graph import undirected
 from pycupc.orientation.pag.dependence import Dependence, unshielded
+
+MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
 
 
 def random_problem(rng, p_max: int = 10):
@@ -98,3 +102,30 @@ def compare_with_oracle(found: Dependence, oracle, A) -> None:
     sizes = [len(S) for *_, S in oracle.tested]
     np.testing.assert_array_equal(np.trim_zeros(found.n_tests, "b"), np.trim_zeros(np.bincount(sizes), "b"))
     assert all(A[edge.x, edge.y] for edge in found.removed)
+
+
+@pytest.mark.parametrize("quirks", [False, True])
+@pytest.mark.parametrize("rule", ["", "conservative", "majority"])
+def test_whole_rfci_as_the_oracle(quirks, rule):
+    rng = np.random.default_rng(100 + quirks)
+    seen = np.zeros(3, dtype=int)
+    for seed in range(60 * MORE):
+        p, alpha = int(rng.integers(5, 9)), float(rng.choice([0.6, 0.75, 0.85]))
+        gaps = np.triu(rng.random((p, p)) < 0.1, 1)
+        kept = np.triu(rng.random((p, p)) < 0.1, 1) & ~gaps
+        options = {"conservative": rule == "conservative", "maj_rule": rule == "majority", "quirks": quirks}
+        fit = pycupc.rfci(seed, noise_test, alpha, p=p, fixedGaps=gaps | gaps.T, fixedEdges=kept | kept.T, **options)
+        skeleton = fit.skeleton_fit
+        A = skeleton.sparse_graph.skeleton().astype(int)
+        test = CustomTest(noise_test, seed, alpha, p)
+        oracle = rfci_oracle.Problem(A, skeleton.sepset.cells(), test.p_value, alpha, rule=rule, quirks=quirks)
+        oracle.kept = set() if quirks else {tuple(pair) for pair in np.argwhere(kept).tolist()}
+        rfci_oracle.orient_triples(oracle, rfci_oracle.unshielded(A))
+        after_triples = np.count_nonzero(oracle.A)
+        rfci_oracle.RfciPag(oracle).run()
+        np.testing.assert_array_equal(fit.sparse_graph.amat_pag(), oracle.A, err_msg=f"seed {seed}")
+        assert fit.sepset.cells() == oracle.cells, seed
+        edges = np.count_nonzero(A), after_triples, np.count_nonzero(oracle.A)
+        seen += [edges[0] > edges[1], edges[1] > edges[2], len(oracle.ambiguous) > 0]
+    assert seen[0]
+    assert seen[2] or not rule

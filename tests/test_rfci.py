@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -107,26 +108,46 @@ def compare_with_oracle(found: Dependence, oracle, A) -> None:
 @pytest.mark.parametrize("quirks", [False, True])
 @pytest.mark.parametrize("rule", ["", "conservative", "majority"])
 def test_whole_rfci_as_the_oracle(quirks, rule):
+    """From random skeletons with random sets, so that paths are found and lose edges."""
     rng = np.random.default_rng(100 + quirks)
+    options = {"conservative": rule == "conservative", "maj_rule": rule == "majority", "quirks": quirks, "m_max": 0}
     seen = np.zeros(3, dtype=int)
-    for seed in range(60 * MORE):
-        p, alpha = int(rng.integers(5, 9)), float(rng.choice([0.6, 0.75, 0.85]))
-        gaps = np.triu(rng.random((p, p)) < 0.1, 1)
-        kept = np.triu(rng.random((p, p)) < 0.1, 1) & ~gaps
-        options = {"conservative": rule == "conservative", "maj_rule": rule == "majority", "quirks": quirks}
-        options |= {"m_max": int(rng.integers(2)), "fixedGaps": gaps | gaps.T, "fixedEdges": kept | kept.T}
-        fit = pycupc.rfci(seed, noise_test, alpha, p=p, **options)
-        skeleton = fit.skeleton_fit
-        A = skeleton.sparse_graph.skeleton().astype(int)
+    for seed in range(80 * MORE):
+        A, cells = random_problem(rng, 9 if rule else 11)
+        p, alpha = len(A), float(rng.choice([0.7, 0.85, 0.95]))
+        kept = (np.triu(A) > 0) & (rng.random((p, p)) < 0.1)
+        made_up = replace(
+            pycupc.skeleton(seed, noise_test, alpha, p=p, m_max=0),
+            sparse_graph=SparseGraph.undirected(p, *np.nonzero(np.triu(A))),
+            sepset=sets_of(A, cells),
+            found_sepset=None,
+        )
+        fit = pycupc.rfci(seed, noise_test, alpha, p=p, fixedEdges=kept | kept.T, skeleton=made_up, **options)
         test = CustomTest(noise_test, seed, alpha, p)
-        oracle = rfci_oracle.Problem(A, skeleton.sepset.cells(), test.p_value, alpha, rule=rule, quirks=quirks)
+        oracle = rfci_oracle.Problem(A, cells, test.p_value, alpha, rule=rule, quirks=quirks)
         oracle.kept = set() if quirks else {tuple(pair) for pair in np.argwhere(kept).tolist()}
         rfci_oracle.orient_triples(oracle, rfci_oracle.unshielded(A))
-        after_triples = np.count_nonzero(oracle.A)
+        edges = np.count_nonzero(A), np.count_nonzero(oracle.A)
         rfci_oracle.RfciPag(oracle).run()
         np.testing.assert_array_equal(fit.sparse_graph.amat_pag(), oracle.A, err_msg=f"seed {seed}")
         assert fit.sepset.cells() == oracle.cells, seed
-        edges = np.count_nonzero(A), after_triples, np.count_nonzero(oracle.A)
-        seen += [edges[0] > edges[1], edges[1] > edges[2], len(oracle.ambiguous) > 0]
+        seen += [edges[0] > edges[1], edges[1] > np.count_nonzero(oracle.A), len(oracle.ambiguous) > 0]
     assert seen[:2].all()
     assert seen[2] or not rule
+
+
+def test_an_interrupt_keeps_the_skeleton():
+    calls = []
+
+    def test(x, y, S, seed):
+        calls.append(S)
+        if len(calls) > n_tests:
+            raise KeyboardInterrupt
+        return noise_test(x, y, S, seed)
+
+    fits = {seed: pycupc.rfci(seed, noise_test, 0.8, p=7) for seed in range(20)}
+    seed, fit = next((seed, fit) for seed, fit in fits.items() if fit.later.n_tests)
+    n_tests = sum(fit.n_edgetests)
+    with pytest.raises(pycupc.Interrupted, match="tests after the skeleton") as caught:
+        pycupc.rfci(seed, test, 0.8, p=7)
+    assert caught.value.partial == fit.skeleton_fit

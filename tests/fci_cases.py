@@ -1,6 +1,6 @@
-"""Random problems for `pycupc.fci`, pcalg's answers to them, and the recorded ones in golden/latent/fci.json.xz.
+"""Random problems for `fci` and `rfci`, pcalg's answers to them, and the recorded ones in golden/latent.
 
-``R_LIBS=... python tests/fci_cases.py`` records them anew.
+``R_LIBS=... python tests/fci_cases.py fci rfci`` records them anew.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import lzma
 import shutil
 import subprocess
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -16,7 +17,9 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-GOLDEN = HERE / "golden" / "latent" / "fci.json.xz"
+GOLDEN = HERE / "golden" / "latent"
+#: Arguments that rfci() has.
+OF_RFCI = {"conservative", "maj_rule", "m_max", "rules", "fixedGaps", "fixedEdges"}
 #: pcalg's names of arguments whose names differ in Python.
 R_NAMES = {"m_max": "m.max", "pdsep_max": "pdsep.max", "maj_rule": "maj.rule"}
 
@@ -75,7 +78,15 @@ def _pairs(rng, p: int) -> list:
     return (M | M.T).tolist()
 
 
-def fitted(case, **more):
+def rfci_problem(rng, **options) -> dict:
+    """As `random_problem`, for rfci(); a larger alpha gives its own tests more to remove."""
+    case = random_problem(rng, **options)
+    case["alpha"] = float(rng.choice([0.01, 0.05, 0.2, 0.4]))
+    case["arguments"] = {name: value for name, value in case["arguments"].items() if name in OF_RFCI}
+    return case
+
+
+def fitted(case, function="fci", **more):
     """The answer of the package."""
     import pycupc
 
@@ -92,15 +103,17 @@ def fitted(case, **more):
         given["suffStat"] = {"C": np.array(case["C"]), "n": case["n"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pycupc.fci(**given, alpha=case["alpha"], labels=case["labels"], **{"quirks": True, **more})
+        return getattr(pycupc, function)(
+            **given, alpha=case["alpha"], labels=case["labels"], **{"quirks": True, **more}
+        )
 
 
-def answers(rscript: str, cases) -> list[dict]:
+def answers(rscript: str, cases, function: str = "fci") -> list[dict]:
     """pcalg's answers: a list of what was printed by name, as numbers."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cases.R"
         file.write_text("cases <- list(" + ",\n".join(map(_in_r, cases)) + ")\n")
-        command = [rscript, str(HERE / "record_latent_golden.R"), str(file)]
+        command = [rscript, str(HERE / "record_latent_golden.R"), str(file), function]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: list[dict] = []
@@ -142,21 +155,23 @@ def _vector(values) -> str:
     return f"c({', '.join(json.dumps(v).upper() if isinstance(v, bool) else json.dumps(v) for v in values)})"
 
 
-def recorded() -> list[tuple[dict, dict]]:
+def recorded(function: str = "fci") -> list[tuple[dict, dict]]:
     """The recorded problems with their answers."""
-    with lzma.open(GOLDEN, "rt") as file:
+    with lzma.open(GOLDEN / f"{function}.json.xz", "rt") as file:
         return [(entry["case"], entry["answer"]) for entry in json.load(file)]
 
 
-def record(n: int = 60) -> None:
+def record(function: str, n: int = 60) -> None:
     """Write the file, without the problems that pcalg refuses."""
     rng = np.random.default_rng(2026)
-    cases = [random_problem(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 11) for k in range(n)]
-    found = zip(cases, answers(shutil.which("Rscript") or "Rscript", cases), strict=True)
-    GOLDEN.parent.mkdir(exist_ok=True)
-    with lzma.open(GOLDEN, "wt") as file:
+    make = rfci_problem if function == "rfci" else random_problem
+    cases = [make(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 11) for k in range(n)]
+    found = zip(cases, answers(shutil.which("Rscript") or "Rscript", cases, function), strict=True)
+    GOLDEN.mkdir(exist_ok=True)
+    with lzma.open(GOLDEN / f"{function}.json.xz", "wt") as file:
         json.dump([{"case": case, "answer": answer} for case, answer in found if "error" not in answer], file)
 
 
 if __name__ == "__main__":
-    record()
+    for name in sys.argv[1:]:
+        record(name)

@@ -122,7 +122,8 @@ def _subsets(values):
 def cut(problem, path):
     """The first edge of a discriminating path that a subset of its ends' separating sets separates, and that set."""
     for x, y in pairwise(path):
-        if (min(x, y), max(x, y)) not in problem.kept:
+        # pcalg tests neighbours on a path cut short that are not adjacent, too, and never ends if they are independent
+        if problem.A[x, y] and (min(x, y), max(x, y)) not in problem.kept:
             S = separated(problem, x, y, problem.set_of(path[0], path[-1], x, y))
             if S is not None:
                 return x, y, list(S)
@@ -150,17 +151,17 @@ class RfciPag(Pag):
         super().__init__(problem.A, problem.cells, quirks=problem.quirks)
         self.problem, self.cells, self.ambiguous = problem, problem.cells, problem.ambiguous
 
-    def discriminating_path(self, a, b, c):
-        path = super().discriminating_path(a, b, c)
-        return (*path[:2], b, c) if path and self.quirks else path
-
     def discriminate(self, path):
-        problem = self.problem
-        problem.A = np.array(self.M)
-        if check_path(problem, path):
-            self.M[:] = problem.A.tolist()
-        else:
-            super().discriminate(path)
+        """Test the path first; where an edge of it goes, look for another path with the same last three vertices."""
+        problem, (a, b, c), M = self.problem, path[-3:], self.M
+        while path:
+            problem.A = np.array(M)
+            if not check_path(problem, (*path[:2], b, c) if self.quirks else path):
+                super().discriminate(path)
+                return
+            M[:] = problem.A.tolist()
+            open_ = M[c][b] == 1 and M[b][a] == 2 and M[a][c] == 2 and M[c][a] == 3
+            path = self.discriminating_path(a, b, c) if open_ else None
 
     def run(self, rules=ALL_RULES):
         before = None

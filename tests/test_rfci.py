@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +12,7 @@ import rfci_oracle
 from conftest import take
 from orientation_cases import flat_cells, noise_test
 
+import pycupc
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.sepset import SepSets
@@ -19,6 +22,8 @@ from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation.mixed_graph import undirected
 from pycupc.orientation.pag.dependence import Dependence, unshielded
+
+MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
 
 
 def random_problem(rng, p_max: int = 10):
@@ -98,3 +103,51 @@ def compare_with_oracle(found: Dependence, oracle, A) -> None:
     sizes = [len(S) for *_, S in oracle.tested]
     np.testing.assert_array_equal(np.trim_zeros(found.n_tests, "b"), np.trim_zeros(np.bincount(sizes), "b"))
     assert all(A[edge.x, edge.y] for edge in found.removed)
+
+
+@pytest.mark.parametrize("quirks", [False, True])
+@pytest.mark.parametrize("rule", ["", "conservative", "majority"])
+def test_whole_rfci_as_the_oracle(quirks, rule):
+    """From random skeletons with random sets, so that paths are found and lose edges."""
+    rng = np.random.default_rng(100 + quirks)
+    options = {"conservative": rule == "conservative", "maj_rule": rule == "majority", "quirks": quirks, "m_max": 0}
+    seen = np.zeros(3, dtype=int)
+    for seed in range(80 * MORE):
+        A, cells = random_problem(rng, 9 if rule else 11)
+        p, alpha = len(A), float(rng.choice([0.7, 0.85, 0.95]))
+        kept = (np.triu(A) > 0) & (rng.random((p, p)) < 0.1)
+        made_up = replace(
+            pycupc.skeleton(seed, noise_test, alpha, p=p, m_max=0),
+            sparse_graph=SparseGraph.undirected(p, *np.nonzero(np.triu(A))),
+            sepset=sets_of(A, cells),
+            found_sepset=None,
+        )
+        fit = pycupc.rfci(seed, noise_test, alpha, p=p, fixedEdges=kept | kept.T, skeleton=made_up, **options)
+        test = CustomTest(noise_test, seed, alpha, p)
+        oracle = rfci_oracle.Problem(A, cells, test.p_value, alpha, rule=rule, quirks=quirks)
+        oracle.kept = set() if quirks else {tuple(pair) for pair in np.argwhere(kept).tolist()}
+        rfci_oracle.orient_triples(oracle, rfci_oracle.unshielded(A))
+        edges = np.count_nonzero(A), np.count_nonzero(oracle.A)
+        rfci_oracle.RfciPag(oracle).run()
+        np.testing.assert_array_equal(fit.sparse_graph.amat_pag(), oracle.A, err_msg=f"seed {seed}")
+        assert fit.sepset.cells() == oracle.cells, seed
+        seen += [edges[0] > edges[1], edges[1] > np.count_nonzero(oracle.A), len(oracle.ambiguous) > 0]
+    assert seen[:2].all()
+    assert seen[2] or not rule
+
+
+def test_an_interrupt_keeps_the_skeleton():
+    calls = []
+
+    def test(x, y, S, seed):
+        calls.append(S)
+        if len(calls) > n_tests:
+            raise KeyboardInterrupt
+        return noise_test(x, y, S, seed)
+
+    fits = {seed: pycupc.rfci(seed, noise_test, 0.8, p=7) for seed in range(20)}
+    seed, fit = next((seed, fit) for seed, fit in fits.items() if fit.later.n_tests)
+    n_tests = sum(fit.n_edgetests)
+    with pytest.raises(pycupc.Interrupted, match="tests after the skeleton") as caught:
+        pycupc.rfci(seed, test, 0.8, p=7)
+    assert caught.value.partial == fit.skeleton_fit

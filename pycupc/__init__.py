@@ -2,10 +2,13 @@
 
 The public names:
 
-    pc, skeleton               the algorithm, with pcalg's arguments
+    pc, skeleton               the PC algorithm, with pcalg's arguments
+    fci, rfci                  the FCI and the RFCI algorithm, for data with hidden variables
     SuffStat                   correlations and number of observations
     gaussCItest                pcalg's Gaussian test
-    PcAlgo                     what pc and skeleton return
+    PcAlgo, PagAlgo            what pc and skeleton return, and what fci and rfci return
+    Knowledge                  tiers, required and forbidden arrows
+    add_background_knowledge   known directions added to a finished graph
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -26,30 +29,40 @@ TYPE_CHECKING = False  # as in `typing`, whose import would take most of the tim
 if TYPE_CHECKING:
     from typing import Any
 
+    from pycupc.algorithm.background import add_background_knowledge
+    from pycupc.algorithm.fci import fci
     from pycupc.algorithm.pc import pc
+    from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
+    from pycupc.data.knowledge import Knowledge
     from pycupc.engines.base import EngineError
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.results.comparison import compare
+    from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
     from pycupc.stability.result import Stability
     from pycupc.stability.run import stability
 
 __all__ = [
-    "EngineError", "Interrupted", "PcAlgo", "Stability", "SuffStat", "__version__", "compare", "gaussCItest", "pc",
-    "skeleton", "stability",
+    "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
+    "add_background_knowledge", "compare", "fci", "gaussCItest", "pc", "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
     "EngineError": "pycupc.engines.base",
     "Interrupted": "pycupc.algorithm.skeleton",
+    "Knowledge": "pycupc.data.knowledge",
+    "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
+    "add_background_knowledge": "pycupc.algorithm.background",
     "compare": "pycupc.results.comparison",
+    "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "pc": "pycupc.algorithm.pc",
+    "rfci": "pycupc.algorithm.rfci",
     "skeleton": "pycupc.algorithm.skeleton",
     "stability": "pycupc.stability.run",
 }

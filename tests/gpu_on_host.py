@@ -211,11 +211,13 @@ class HostDevice(Device):
 
 
 class HostEngine(GpuEngine):
-    """The GPU engine on a `HostDevice`; `algorithm` and `prune` as in `GpuEngine`."""
+    """The GPU engine on a `HostDevice`; `algorithm`, `prune` and `options` as in `GpuEngine`."""
 
-    def __init__(self, libraries: dict[str, ctypes.CDLL], algorithm: str = "schur", *, prune: bool = True) -> None:
+    def __init__(
+        self, libraries: dict[str, ctypes.CDLL], algorithm: str = "schur", *, prune: bool = True, **options: str
+    ) -> None:
         with mock.patch("pycupc.engines.gpu.engine.open_device", return_value=HostDevice(libraries)):
-            super().__init__(algorithm, pruning=prune)
+            super().__init__(algorithm, pruning=prune, **options)
 
 
 def observations(seed: int, p: int, n: int, strength: float) -> np.ndarray:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pycupc.engines.gpu import discrete
+from pycupc.engines.gpu import discrete, sieve
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.schur import SchurTests
 
@@ -24,12 +24,15 @@ REPORT = KERNELS / "resources_sm_90.txt"
 #: All kernels of the level tests that the engine asks for: (file, name).
 ASKED_FOR = [
     *SchurTests(processors=1, shared_block=1 << 18).all_kernels(),
+    *sieve.all_kernels(),
     *discrete.KERNELS,
     *(k for algorithm in ("cupc-e", "cupc-s") for k in CupcTests(algorithm, Geometry()).all_kernels()),
 ]
 ARGUMENTS = {
     "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",
     "schur_tiles": "const Graph, const Level, const Queue, double*, const i64, const int",
+    "pick_pairs": "const uint4* __restrict__, const int, const int, const float, const i64, const int, const u64, "
+    "u64*, u64*, const volatile int*",
     "search_pairs": "const Graph, const Level, const Pruning, const int, const int, const int, const int",
     "try_walk": "const Graph, const Level, const Pruning, const int",
     "walk_rows": "const Graph, const Level, const Pruning, const Queue, const int",

@@ -8,6 +8,8 @@ import pytest
 from kernel_sources import ASKED_FOR, FILES, compile_nvrtc, find_nvrtc, reported, resources
 
 MANY_NEIGHBOURS = ("search_pairs<3>", "search_pairs<5>", "search_pairs<7>", "search_pairs<8>", "search_pairs<12>")
+#: Blocks of 256 threads, each with two sets of sums in registers.
+TWO_SETS = "pick_pairs<true>"
 #: The oldest, the usual and the newest one: both sides of each condition on the architecture are among them.
 ARCHITECTURES = ("compute_70", "compute_90", "compute_100")
 
@@ -36,7 +38,7 @@ def check_spills(file: str, name: str, registers: int, stores: int, loads: int) 
     The kernels for ill-conditioned data live in that formula. The kernels of pruning for rows of many neighbours, whose
     vectors take most registers, spill around a call per node, not per test.
     """
-    assert registers <= 128, name
+    assert registers <= (255 if name == TWO_SETS else 128), name
     if "true" not in name and name not in MANY_NEIGHBOURS and not file.startswith("cupc/"):
         assert stores <= 128, name
         assert loads <= 256, name

@@ -229,7 +229,8 @@ import resource, numpy as np, pycupc
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 from pycupc.system import machine
 assert machine.free_memory() < 6 << 30, machine.free_memory()
-pycupc.pc(np.broadcast_to(np.random.default_rng(0).standard_normal((3, 1)), (3, 40_000)) + np.eye(3, 40_000), m_max=0)
+pycupc.pc(np.broadcast_to(np.random.default_rng(0).standard_normal((3, 1)), (3, 40_000)) + np.eye(3, 40_000), m_max=0,
+        engine_options={"correlations": "dense"})
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert "EngineError: 40,000 variables need about 12.8 GB on engine 'cpu' and" in done.stderr

@@ -14,6 +14,7 @@ from pycupc.discrete import DiscreteSuffStat
 from pycupc.engines.base import Answers, Counts, Engine, Lists, Questions
 from pycupc.engines.cpu import CpuEngine, all_subsets, questions
 from pycupc.engines.reference import ReferenceEngine
+from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import CustomTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -134,6 +135,33 @@ def test_the_first_set_is_that_of_a_level():
             np.testing.assert_array_equal(answers.value[answers.found], result.r[on_side_a])
         else:
             assert answers.found.sum() == result.n_removed
+
+
+@pytest.mark.parametrize("make", [gaussian, discrete])
+@pytest.mark.parametrize("skip", [False, True], ids=["all", "skip"])
+def test_a_budget_leaves_pairs_open_after_so_many_tests(make, skip, monkeypatch):
+    monkeypatch.setattr(questions, "FIRST_ROUND", 3)
+    for seed in range(3):
+        test, question = make(seed), asked(seed, skip=skip)
+        want, made, _ = expected(test, question)
+        for most in (0, 1, 5, 12):
+            limited = question._replace(budget=(most + 0.5) * (TEST_SECONDS if test.has_r else 1), largest_p=False)
+            for engine in (CpuEngine(1), ReferenceEngine()):
+                answers = take(engine, test).first_separating(limited)
+                over = [sum(tests) > most for tests in made]
+                assert answers.open.tolist() == over
+                assert answers.n_tests.sum(axis=1).tolist() == [min(sum(tests), most) for tests in made]
+                found = [S is not None and not left for S, left in zip(want, over, strict=True)]
+                assert answers.found.tolist() == found
+                assert (np.isnan(answers.p) == ~answers.found).all()
+
+
+def test_progress_tells_of_decided_pairs():
+    for engine in (CpuEngine(1), ReferenceEngine()):
+        told: list[tuple[int, int]] = []
+        take(engine, gaussian(0)).first_separating(asked(0, skip=False), lambda *counts, told=told: told.append(counts))
+        assert told == sorted(told)
+        assert told[-1] == (25, 25)
 
 
 def test_no_questions():

@@ -17,6 +17,7 @@ import pycupc
 from pycupc.graph.named import NamedGraph
 from pycupc.r import RBridgeError, bridge, from_r, pcalg_pc, pcalg_skeleton, to_r
 from pycupc.results.comparison import compare
+from pycupc.results.pagalgo import PagAlgo
 
 ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning:rpy2")
@@ -149,8 +150,7 @@ def test_matrices_of_cpdags_and_pags_both_ways(pcalg):
     np.testing.assert_array_equal(pag.amat_pag(), np.array(pcalg("fci@amat")))
     assert pag.labels == tuple("abcdefghij")
     assert "partially directed" in pag.edges()["type"].tolist()
-    for same in ("fci", "as(fci, 'matrix')"):
-        assert from_r(pcalg(same)).sparse_graph == pag.sparse_graph
+    assert from_r(pcalg("as(fci, 'matrix')")).sparse_graph == pag.sparse_graph
     assert pcalg["identical"](to_r(pag), pcalg["a"])[0]
     pcalg(f"pc <- {CALLS['labels']}; a <- as(pc, 'amat')")
     there = pcalg["a"]
@@ -166,6 +166,33 @@ def test_matrices_of_cpdags_and_pags_both_ways(pcalg):
 
 
 @pytest.mark.r
+@pytest.mark.parametrize(
+    "call",
+    [
+        "pcalg::fci(S, pcalg::gaussCItest, .2, labels = letters[1:10])",
+        "pcalg::fci(S, pcalg::gaussCItest, .05, p = 10, doPdsep = FALSE)",
+        "pcalg::rfci(S, pcalg::gaussCItest, .1, p = 10)",
+        "pcalg::fci(list(C = diag(5), n = 100), pcalg::gaussCItest, .05, p = 5, maj.rule = TRUE)",
+    ],
+)
+def test_fcialgo_both_ways(pcalg, call):
+    pcalg(f"fci <- {call}")
+    fit = from_r(pcalg["fci"])
+    assert isinstance(fit, PagAlgo)
+    assert fit.method == ("rfci" if "rfci" in call else "fci")
+    np.testing.assert_array_equal(fit.amat_pag(), np.array(pcalg("fci@amat")))
+    np.testing.assert_array_equal(fit.pMax, np.array(pcalg("fci@pMax")))
+    assert fit.n_edgetests_pdsep == np.array(pcalg("fci@n.edgetestsPDSEP")).tolist()
+    assert fit.max_ord_pdsep == pcalg("fci@max.ordPDSEP")[0]
+    assert pcalg["identical"](to_r(fit), pcalg["fci"])[0]
+    assert compare(fit, from_r(pcalg["fci"]))
+    fit.save(file := os.path.join(pcalg("tempdir()")[0], "fit.npz"))
+    again = type(fit).load(file)
+    assert compare(fit, again)
+    assert again == fit
+
+
+@pytest.mark.r
 def test_errors_name_the_wrong_object(r):
     with pytest.raises(
         TypeError, match="robject must be an R suffStat list, pcAlgo, graphNEL, .*; got an object of class"
@@ -175,7 +202,7 @@ def test_errors_name_the_wrong_object(r):
         from_r(r("list(C = diag(3))"))
     with pytest.raises(TypeError, match="must be a numeric matrix, got STRSXP"):
         from_r(r('list(C = matrix("a", 2, 2), n = 3)'))
-    with pytest.raises(TypeError, match="fit must be a PcAlgo, a NamedGraph or a SuffStat, got int"):
+    with pytest.raises(TypeError, match="fit must be a PcAlgo, a PagAlgo, a NamedGraph or a SuffStat, got int"):
         to_r(3)
 
 

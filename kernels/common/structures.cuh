@@ -33,6 +33,11 @@ struct Graph {
     double* z;         // [E] smallest |z| of all tests of the pair at earlier levels. Discrete data: minus the largest
                        // p-value, this level's included; contingency_sets, enter_results
     i64 p;             // number of variables
+    // Only with row matrices (kernels/rows/), else null. C then holds the matrices of the rows, one after the other, and
+    // G is [E], by pair. A row's matrix has its neighbours after level 0, ascending, then x.
+    const i64* matrix;  // [p] first number of each row's matrix in C; count_pairs
+    const int* width;   // [p] rows of that matrix; count_pairs
+    int* place;         // [E] row of y in the matrix of x; sort_rows, settle
 };
 
 // Counts of one level, zero before it. `report` gives them to the host at the end of the level and clears them.

@@ -2,7 +2,7 @@
 //   set. All threads of the warp (or block) take part in a function whose name or comment says so; the others are
 //   called by single threads.
 #pragma once
-#include "common/structures.cuh"
+#include "common/pairs.cuh"
 #define FULL 0xffffffffu
 
 DEVICE u64 bits(double v) { return (u64)__double_as_longlong(v); }
@@ -97,14 +97,14 @@ DEVICE bool last_block(u64* finished) {
     return last;
 }
 
-// State of the pair (x, y) at this moment: other blocks may be removing it.
-DEVICE unsigned char state_now(const Graph& g, const int x, const int y) {
-    return *(volatile unsigned char*)&g.G[(i64)x * g.p + y];
+// State of pair e = (x, y) at this moment: other blocks may be removing it.
+DEVICE unsigned char state_now(const Graph& g, const i64 e, const int x, const int y) {
+    return *(volatile unsigned char*)&state_of(g, e, x, y);
 }
 
-// Whether a side (0: the pairs x < y, 1: x > y) tests the pair (x, y), as far as its state says.
-DEVICE bool is_of_side(const Graph& g, const int x, const int y, const int side) {
-    const unsigned char state = state_now(g, x, y);
+// Whether a side (0: the pairs x < y, 1: x > y) tests pair e = (x, y), as far as its state says.
+DEVICE bool is_of_side(const Graph& g, const i64 e, const int x, const int y, const int side) {
+    const unsigned char state = state_now(g, e, x, y);
     return (x > y) == side && (side ? state == LIVE : state != FIXED);
 }
 
@@ -112,7 +112,7 @@ DEVICE bool is_of_side(const Graph& g, const int x, const int y, const int side)
 // side tests it, and no set of a rank up to `rank` is known to separate it. Side A goes on where another block has
 // separated the pair, maybe by a set of higher rank.
 DEVICE bool is_target(const Graph& g, const i64 e, const int x, const int y, const int side, const u64 rank) {
-    return is_of_side(g, x, y, side) && *(volatile u64*)&g.best[e] > rank;
+    return is_of_side(g, e, x, y, side) && *(volatile u64*)&g.best[e] > rank;
 }
 
 // A set of this rank separates pair e = (x, y). The smallest rank stays. On side A the edge is gone at once; side B of
@@ -120,6 +120,6 @@ DEVICE bool is_target(const Graph& g, const i64 e, const int x, const int y, con
 // set was known to separate the pair. One thread.
 DEVICE bool report_separated(const Graph& g, const i64 e, const int x, const int y, const u64 rank) {
     const bool first = atomicMin(&g.best[e], rank) == NOT_SEPARATED;
-    if (x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+    if (x < y) set_states(g, e, x, y, GONE_A);
     return first;
 }

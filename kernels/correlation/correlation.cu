@@ -2,7 +2,7 @@
 //   its bits: every sum runs over the observations in order, by one thread, and adds each product by a fused
 //   multiply-add.
 //   X        [n, p] float64, the data; entry (i, j) lies at i * row + j * column; read only
-//   Z        [n, p] float64, row-major: the centred columns; centre writes it
+//   Z        [n, p] float64, row-major (or, of a sieve, by columns): the centred columns; centre writes it
 //   squares  [p] float64: S_jj, the sum of squares of each centred column; centre writes it
 //   C        [p, p] float64, row-major: the correlations; correlate writes it
 #include "common/warp.cuh"
@@ -25,8 +25,8 @@ DEVICE double mean_of(const Column& x) {
     return s / (double)x.n;
 }
 
-// Writes the centred column to Z, whose rows have p entries; returns the sum of its squares.
-DEVICE double centre_by(const Column& x, const double mean, double* Z, const int p) {
+// Writes the centred column to Z, its entries `step` apart; returns the sum of its squares.
+DEVICE double centre_by(const Column& x, const double mean, double* Z, const i64 step) {
     double s = 0.0;
     for (int begin = 0; begin < x.n; begin += 8) {
         double v[8];  // eight loads under way at a time
@@ -36,7 +36,7 @@ DEVICE double centre_by(const Column& x, const double mean, double* Z, const int
         for (int h = 0; h < 8; ++h) {
             if (begin + h >= x.n) break;
             const double d = v[h] - mean;
-            Z[(i64)(begin + h) * p] = d;
+            Z[(begin + h) * step] = d;
             s = fma(d, d, s);
         }
     }
@@ -48,12 +48,13 @@ DEVICE double centre_by(const Column& x, const double mean, double* Z, const int
 // pycupc/independence/gaussian/pairwise.py.
 //   Work    one thread per column
 //   Launch  grid ceil(p/32), block 32
+//   to_row, to_column  entry (i, j) of Z lies at i * to_row + j * to_column
 extern "C" __global__ void centre(const double* __restrict__ X, const i64 row, const i64 column, double* Z,
-                                  double* squares, const int n, const int p) {
+                                  double* squares, const int n, const int p, const i64 to_row, const i64 to_column) {
     const int j = blockIdx.x * 32 + threadIdx.x;
     if (j >= p) return;
     Column x = {X + j * column, row, n, 1.0};
-    double mean = mean_of(x), sum = centre_by(x, mean, Z + j, p);
+    double mean = mean_of(x), sum = centre_by(x, mean, Z + j * to_column, to_row);
     const double rounding = (double)n * EPS * mean;  // n times its square bounds S_jj of a constant column
     if (!(sum > fmax((double)n * (rounding * rounding), 1e-60) && sum < 1e60)) {
         double low = x[0], high = x[0];
@@ -65,7 +66,7 @@ extern "C" __global__ void centre(const double* __restrict__ X, const i64 row, c
         frexp(fmax(-low, high), &exponent);
         x.scale = ldexp(1.0, min(-exponent, 1000));
         mean = low == high ? nan_value() : mean_of(x);
-        sum = centre_by(x, mean, Z + j, p);
+        sum = centre_by(x, mean, Z + j * to_column, to_row);
     }
     squares[j] = sum;
 }

@@ -40,7 +40,7 @@ DEVICE int load_row(const Graph& g, const Row& row, u64* memory) {
     int n = 0;
     for (int i = threadIdx.x; i < row.d; i += blockDim.x) {
         const int y = g.column[row.e0 + i];
-        const bool live = is_of_side(g, row.x, y, row.side);
+        const bool live = is_of_side(g, row.e0 + i, row.x, y, row.side);
         n += live;
         if (row.shared) {
             memory[i] = live ? NOT_SEPARATED : 0;
@@ -56,7 +56,8 @@ DEVICE int load_row(const Graph& g, const Row& row, u64* memory) {
 DEVICE bool row_is_done(const Graph& g, const Row& row, const u64 set) {
     bool any = false;
     for (int i = 0; i < row.d && !any; ++i)
-        any = *(volatile u64*)&row.best[i] > set && (row.shared || is_of_side(g, row.x, row.adj[i], row.side));
+        any = *(volatile u64*)&row.best[i] > set &&
+              (row.shared || is_of_side(g, row.e0 + i, row.x, row.adj[i], row.side));
     return !any;
 }
 
@@ -120,7 +121,7 @@ DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Cond
         UNROLL
         for (int i = 0; i < l; ++i) member = member || z.at[i] == t;
         const int y = row.adj[t];
-        if (member || (!row.shared && !is_of_side(g, row.x, y, row.side))) continue;
+        if (member || (!row.shared && !is_of_side(g, row.e0 + t, row.x, y, row.side))) continue;
         const Moments m = moments_of<L>(g, lv, z, row.x, y);
         if (m.sound && m.num2 > fmax(from_bits(*(volatile u64*)&row.least[t]), lv.sure_out) * m.den) continue;
         double r2;
@@ -136,7 +137,7 @@ DEVICE void test_row(const Graph& g, const Level& lv, const Row& row, const Cond
 DEVICE void report_row(const Graph& g, const Row& row) {
     for (int t = threadIdx.x; t < row.d; t += blockDim.x) {
         const int y = row.adj[t];
-        if (!is_of_side(g, row.x, y, row.side)) continue;
+        if (!is_of_side(g, row.e0 + t, row.x, y, row.side)) continue;
         if (row.shared) atomicMin(&g.least[row.e0 + t], row.least[t]);
         if (row.best[t] != NOT_SEPARATED) report_separated(g, row.e0 + t, row.x, y, row.best[t]);
     }

@@ -22,7 +22,7 @@ extern "C" __global__ void count_targets(const Graph g, const Level lv, const Se
     int n = 0;
     if (e1 - e0 > lv.level)
         for (i64 e = e0 + lane; e < e1; e += 32)
-            n += (again || g.best[e] == NOT_SEPARATED) && is_of_side(g, x, g.column[e], range.side);
+            n += (again || g.best[e] == NOT_SEPARATED) && is_of_side(g, e, x, g.column[e], range.side);
     n = sum_over_warp(n);
     if (lane == 0) {
         range.open[x] = n;

@@ -132,12 +132,6 @@ extern "C" __global__ void list_neighbours(const Graph g, unsigned* adjacent, co
     }
 }
 
-// The pair of row x with variable y, which is a neighbour.
-DEVICE i64 pair_of(const Graph& g, const int x, const int y) {
-    const i64 first = g.start[x];
-    return first + first_not_below(g.column + first, (int)(g.start[x + 1] - first), y);
-}
-
 // The smallest |z| of each edge's tests, of both its pairs.
 //   Work    a thread per pair
 //   Launch  any grid and block

@@ -26,8 +26,8 @@ DEVICE bool separated(const int x, const int y, const unsigned char state) {
 DEVICE void mark_side_b(const Graph& g, const i64 pairs) {
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         if (g.best[e] == NOT_SEPARATED) continue;
-        const i64 x = g.source[e], y = g.column[e];
-        if (x > y && g.G[x * g.p + y] == LIVE) g.G[x * g.p + y] = g.G[y * g.p + x] = GONE_B;
+        const int x = g.source[e], y = g.column[e];
+        if (x > y && state_of(g, e, x, y) == LIVE) set_states(g, e, x, y, GONE_B);
     }
 }
 
@@ -48,7 +48,7 @@ DEVICE Slice slice_of(const Graph& g, const int x, const i64 begin, const i64 en
         s.y[h] = s.in[h] ? g.column[s.e[h]] : 0;
     }
     UNROLL
-    for (int h = 0; h < 4; ++h) s.state[h] = s.in[h] ? g.G[x * g.p + s.y[h]] : GONE_A;
+    for (int h = 0; h < 4; ++h) s.state[h] = s.in[h] ? state_of(g, s.e[h], x, s.y[h]) : GONE_A;
     return s;
 }
 
@@ -104,6 +104,7 @@ DEVICE void compact_row(const Settling& s, const Found& found, const int x) {
                     z = fmin(z, s.root_df * atanh(fmin(sqrt(r2), R_MAX)));
                 next.column[at] = v.y[h];
                 next.source[at] = x;
+                keep_pair(g, e, next, at);
                 next.best[at] = NOT_SEPARATED;
                 next.z[at] = z;
                 next.least[at] = bits(least_of(z, s.root_df_next));
@@ -150,9 +151,10 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 // Level 1: from the rank of record i to S and the canonical r. Returns the tests as find_members does. One thread.
 DEVICE u64 finish_level1(const Graph& g, const Found& found, const i64 i, const u64 rank) {
     const int x = found.x[i], y = found.y[i], at = (int)rank, k = g.column[g.start[x] + at];
-    const double *cx = g.C + x * g.p, *cy = g.C + y * g.p;
+    const int in_x = place_of_row(g, x), in_y = place_of(g, x, y), in_k = place_of_pair(g, g.start[x] + at);
+    const double *C = matrix_of(g, x), *cx = C + in_x * pitch_of(g, x), *cy = C + in_y * pitch_of(g, x);
     found.S[i] = k;
-    found.r[i] = correlation_given_one(cx[y], cx[k], cy[k]);
+    found.r[i] = correlation_given_one(cx[in_y], cx[in_k], cy[in_k]);
     return (u64)(at - (k > y) + 1);
 }
 
@@ -169,9 +171,11 @@ DEVICE u64 finish_short_record(const Graph& g, const Level& lv, const Found& fou
     for (int k = 0; k < l; ++k) {
         const int at = members[k], v = g.column[g.start[x] + at];
         after += lv.binom(d - 2 - (at - (v > y)), l - k);
-        found.S[i * l + k] = members[k] = v;
+        found.S[i * l + k] = v;
+        members[k] = place_of_pair(g, g.start[x] + at);
     }
-    found.r[i] = small_correlation<SHORT>(g.C, g.p, x, y, members, l, spare, 1);
+    found.r[i] = small_correlation<SHORT>(matrix_of(g, x), pitch_of(g, x), place_of_row(g, x), place_of(g, x, y),
+                                          members, l, spare, 1);
     return lv.binom(d - 1, l) - after;
 }
 
@@ -180,10 +184,13 @@ DEVICE u64 finish_short_record(const Graph& g, const Level& lv, const Found& fou
 //   spare  canonical_doubles(level) doubles in global memory
 DEVICE u64 finish_record(const Graph& g, const Level& lv, const Found& found, const i64 i, const u64 rank, double* A,
                          double* spare) {
-    const int lane = threadIdx.x & 31;
+    const int lane = threadIdx.x & 31, x = found.x[i];
     int* members = (int*)(spare + canonical_matrix(lv.level));
     const u64 tests = find_members(g, lv, found, i, rank, members);
-    const double r = partial_correlation_by_warp(g.C, g.p, found.x[i], found.y[i], members, lv.level, A, spare);
+    for (int k = lane; k < lv.level; k += 32) members[k] = place_of(g, x, members[k]);
+    __syncwarp();
+    const double r = partial_correlation_by_warp(matrix_of(g, x), pitch_of(g, x), place_of_row(g, x),
+                                                 place_of(g, x, found.y[i]), members, lv.level, A, spare);
     if (lane == 0) found.r[i] = r;
     __syncwarp();
     return lane == 0 ? tests : 0;

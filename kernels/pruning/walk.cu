@@ -79,7 +79,7 @@ DEVICE void load_row(const Graph& g, const Pruning& f, const WalkedRow& row, dou
     for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[row.e0 + a] : row.x;
     __syncthreads();
     for (int a = threadIdx.x; a < d; a += blockDim.x) {
-        const unsigned char state = state_now(g, row.x, ids[a]);
+        const unsigned char state = state_now(g, row.e0 + a, row.x, ids[a]);
         const bool tested = row.x < ids[a] ? state != FIXED : state == LIVE;
         live[a] = tested && *(volatile u64*)&g.best[row.e0 + a] > rank && f.decided[row.e0 + a] != LEFT_TO_WALK;
     }

@@ -8,9 +8,9 @@
 
 // A row and its present prefix.
 struct Row {
-    const double* C;     // [p, p] correlations
-    i64 p, e0;           // variables; first pair of the row
-    const int* ids;      // [d + 1] variables of the positions, x last
+    const double* C;     // correlations, row-major: matrix_of
+    i64 p, e0;           // numbers in a row of them; first pair of the row
+    const int* ids;      // [d + 1] places of the positions in C, x last
     const int* prefix;   // [q] positions, ascending
     double* W;           // [d + 1, pitch]; condition writes it
     int x, d, q, pitch;  // the row, its degree; size of the prefix; w_pitch(q)
@@ -67,5 +67,6 @@ DEVICE double given(const Row& r, const int a, const int b) { return given(r, a,
 
 // `is_target` of the pair of row x with the neighbour at position a, on its side.
 DEVICE bool is_target(const Graph& g, const Row& r, const int a, const u64 rank) {
-    return is_target(g, r.e0 + a, r.x, r.ids[a], r.x > r.ids[a], rank);
+    const int y = neighbour(g, r.e0 + a, r.ids[a]);
+    return is_target(g, r.e0 + a, r.x, y, r.x > y, rank);
 }

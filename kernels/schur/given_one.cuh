@@ -1,6 +1,7 @@
 // given_one.cuh -- the test of x and y given one variable, in double precision.
 #pragma once
 #include "canonical/partial_correlation.cuh"
+#include "common/structures.cuh"
 
 // Where 1 - r_xk^2 and 1 - r_yk^2 are above this, changes of 1e-15 in C change r by less than 1e-10.
 constexpr double WELL_ABOVE = 1e-4;

@@ -19,7 +19,7 @@ struct Memory {
     // row for each entry of `rows`, and a column for each position from Columns::first on
     double* W;
     Covariances M;
-    int* ids;     // [width + 1] variables of the positions, x last
+    int* ids;     // [width + 1] places of the positions in the row's matrix, x last
     int* alive;   // [width] positions of the item's targets, -1 once separated
     int* slot;    // [width] target t of the prefix is entry slot[t] of alive
     int* rows;    // [width + 1] position of each row of M: those after the prefix, x, then targets before its end
@@ -171,7 +171,7 @@ DEVICE int drop_separated(const Graph& g, const Level& lv, const Row& row, const
             u64 rank = rank_from(lv.binom, row.d, lv.level, row.prefix, row.q);
             for (int j = 0; j < T; ++j) rank -= lv.binom((code >> (8 * (T - 1 - j))) & 255u, T - j);
             const int a = mem.ts.position[t];
-            report_separated(g, row.e0 + a, row.x, row.ids[a], rank);
+            report_separated(g, row.e0 + a, row.x, neighbour(g, row.e0 + a, row.ids[a]), rank);
             mem.alive[i] = -1;
         }
         const bool keep = in && cut == NO_CUT;
@@ -252,21 +252,20 @@ __global__ void __launch_bounds__(512, 1)
     __shared__ Columns cols;
     const int warp = threadIdx.x >> 5, q = lv.level - T;
     const Memory mem = lay_out(sets_memory, width, q);
-    if (threadIdx.x == 0) fill_input(input, g, lv, mem.prefix, q);
+    if (threadIdx.x == 0) fill_input(input, lv, mem.prefix, q);
 
     while (next_item(queue, lv, item)) {
         const int x = item.row;
         const i64 e0 = g.start[x];
         const int d = (int)(g.start[x + 1] - e0), m = d - T;  // prefixes are the q-subsets of the first m positions
-        const Row row = {g.C, g.p, e0, mem.ids, mem.prefix, mem.W, x, d, q, w_pitch(q)};
+        const Row row = {matrix_of(g, x), pitch_of(g, x), e0, mem.ids, mem.prefix, mem.W, x, d, q, w_pitch(q)};
         const u64 prefixes = lv.binom(m, q), chunk = queue.chunk[x];
         u64 number = item.number * chunk;
         const u64 last = min(number + chunk, prefixes);
-        for (int a = threadIdx.x; a < d; a += blockDim.x) mem.ids[a] = g.column[e0 + a];
+        for (int a = threadIdx.x; a < d; a += blockDim.x) mem.ids[a] = place_of_pair(g, e0 + a);
         if (threadIdx.x == 0) {
-            mem.ids[d] = x;
-            input.ids = mem.ids;
-            input.x = x;
+            mem.ids[d] = place_of_row(g, x);
+            fill_input(input, g, row);
             counts.changed = 0;
         }
         if (warp == 0) unrank_by_warp(lv.binom, m, q, number, mem.prefix);

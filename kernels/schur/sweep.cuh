@@ -33,22 +33,28 @@ struct Suffix {
 
 // The data for doubtful tests besides their suffixes; in shared memory, for the block.
 struct CanonicalInput {
-    const double* C;         // [p, p] correlations
-    const int* ids;          // [d + 1] variables of the row's positions
+    const double* C;         // correlations of the row, see Row
+    const int* ids;          // [d + 1] places of the row's positions in C
     const int* prefix;       // [q] positions of the prefix
     double* work;            // work space of the canonical formula for all warps of the block
-    i64 p;                   // number of variables
-    int x, q, first, slots;  // row; size of the prefix; position of column 0 of M; lanes of a warp with work space
+    i64 p;                   // numbers in a row of C
+    int x, q, first, slots;  // place of x in C; size of the prefix; position of column 0 of M; lanes with work space
 };
 
 // Fills the fields that hold for all rows; one thread.
-DEVICE void fill_input(CanonicalInput& w, const Graph& g, const Level& lv, const int* prefix, const int q) {
-    w.C = g.C;
-    w.p = g.p;
+DEVICE void fill_input(CanonicalInput& w, const Level& lv, const int* prefix, const int q) {
     w.prefix = prefix;
     w.q = q;
     w.slots = lv.slots;
     w.work = lv.work + (i64)blockIdx.x * (blockDim.x >> 5) * lv.slots * canonical_doubles(lv.level);
+}
+
+// Fills the fields of a row, of which `first` depends on the prefix; one thread.
+DEVICE void fill_input(CanonicalInput& w, const Graph& g, const Row& row) {
+    w.C = row.C;
+    w.p = row.p;
+    w.ids = row.ids;
+    w.x = place_of_row(g, row.x);
 }
 
 // Packs Suffix::at into one word: the last member in the low 32 bits, above it one byte for each earlier one.

@@ -221,7 +221,8 @@ DEVICE void report_slice(const Graph& g, const Level& lv, const Row& row, const 
         atomicMin(&g.least[row.e0 + a], mem.ts.least[t]);
         if (cut == NO_CUT) continue;
         const int p = tile.p0 + (int)(cut >> K_BITS), k = (int)(cut & ((1u << K_BITS) - 1));
-        report_separated(g, row.e0 + a, row.x, row.ids[a], rank_of(lv.binom, prefix_rank, row.d, p, k));
+        const u64 rank = rank_of(lv.binom, prefix_rank, row.d, p, k);
+        report_separated(g, row.e0 + a, row.x, neighbour(g, row.e0 + a, row.ids[a]), rank);
     }
     __syncthreads();
 }
@@ -236,23 +237,23 @@ __global__ void __launch_bounds__(256, 2) schur_tiles(const Graph g, const Level
     const int q = lv.level - 2, warp = threadIdx.x >> 5, pitch = ptile_width + TILE + 1;
     const Memory mem = lay_out(tiles_memory, pitch, q);
     double* W = W_all + blockIdx.x * w_doubles;
-    if (threadIdx.x == 0) fill_input(input, g, lv, mem.prefix, q);
+    if (threadIdx.x == 0) fill_input(input, lv, mem.prefix, q);
 
     while (next_item(queue, lv, item)) {
         const int x = item.row;
         const i64 e0 = g.start[x];
         const int d = (int)(g.start[x + 1] - e0), tiles = (d + ptile_width - 1) / ptile_width;
         int* ids = (int*)(W + (i64)w_pitch(q) * (d + 1));
-        const Row row = {g.C, g.p, e0, ids, mem.prefix, W, x, d, q, w_pitch(q)};
-        for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[e0 + a] : x;
+        const Row row = {matrix_of(g, x), pitch_of(g, x), e0, ids, mem.prefix, W, x, d, q, w_pitch(q)};
+        for (int a = threadIdx.x; a <= d; a += blockDim.x)
+            ids[a] = a < d ? place_of_pair(g, e0 + a) : place_of_row(g, x);
         if (threadIdx.x == 0) subset_unrank(lv.binom, d - 2, q, item.number / tiles, mem.prefix);
         __syncthreads();
         const int ptile = (int)(item.number % tiles) * ptile_width;
         Tile tile = {max(row.after(), ptile), min(d - 1, ptile + ptile_width), ptile_width, pitch, 0.0, true};
         if (tile.p0 >= tile.p1) continue;  // this tile lies before the prefix's end
         if (threadIdx.x == 0) {
-            input.ids = ids;
-            input.x = x;
+            fill_input(input, g, row);
             input.first = tile.p0;
         }
         const u64 prefix_rank = rank_from(lv.binom, d, lv.level, mem.prefix, q);

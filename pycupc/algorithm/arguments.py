@@ -12,12 +12,15 @@ from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
+from pycupc.data.constraints import Constraints
+from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole, listed
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import Pairs
 from pycupc.data.text_layout import ReadOptions
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
+from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import CustomTest, IndepTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -77,6 +80,7 @@ class Variables:
     fixedGaps: Any = None
     fixedEdges: Any = None
     quirks: bool = False
+    knowledge: Knowledge | None = None
 
 
 @dataclass(frozen=True)
@@ -93,12 +97,18 @@ class Problem:
     engine_note: str
     engine_name: str
     progress: ProgressHook | None
+    known: Constraints | None = None
 
     @property
     def n_pairs(self) -> int:
         """Number of pairs that begin with an edge."""
         p = len(self.labels)
         return p * (p - 1) // 2 - (0 if self.gaps is None else len(self.gaps))
+
+    @property
+    def tiers(self) -> Tiers | None:
+        """The tiers, and whether `function` allows hidden common causes."""
+        return None if self.known is None else Tiers(self.known.tier, self.function not in ("pc", "skeleton"))
 
     @property
     def call(self) -> str:
@@ -154,12 +164,28 @@ def check_arguments(
     test.p = len(labels)  # which a user's function does not say
     gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
     fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
+    known = None if variables.knowledge is None else variables.knowledge.of(labels)
+    if known is not None:
+        if function not in ("pc", "skeleton"):
+            known.check_only_tiers(function)
+        gaps, fixed = _with_known(gaps, fixed, known, labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)
     custom = isinstance(test, CustomTest)
     wanted: str | Engine = "reference" if custom else engine
     chosen, note = make_engine(wanted, len(labels), numCores=options.numCores, options=engine_options)
     note = "reference (custom indepTest)" if custom else note
-    return Problem(function, labels, test, options, gaps, fixed, chosen, note, name, progress)
+    return Problem(function, labels, test, options, gaps, fixed, chosen, note, name, progress, known)
+
+
+def _with_known(
+    gaps: Pairs | None, fixed: Pairs | None, known: Constraints, labels: Sequence[str]
+) -> tuple[Pairs | None, Pairs | None]:
+    """The gaps and the fixed edges, with those that follow from tiers, context variables and arrows."""
+    if gaps is not None and (at := np.flatnonzero(gaps.holds(*np.divmod(known.required, known.p)))).size:
+        a, b = divmod(int(known.required[at[0]]), known.p)
+        raise ValueError(f"fixedGaps has the pair of the required arrow {labels[a]} --> {labels[b]}")
+    gaps, fixed = known.gaps() | gaps, known.fixed() | fixed
+    return gaps if len(gaps) else None, fixed if len(fixed) else None
 
 
 def _test(function: str, variables: Variables, options: Options, progress: ProgressHook | None) -> IndependenceTest:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.algorithm.skeleton import find_skeleton, level_log, skeleton
+from pycupc.data.constraints import Constraints
+from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation import U2pd, check_triples, orient
@@ -47,6 +49,10 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     progress: ProgressHook | bool | None = None,
     random_state: int | np.random.Generator | None = None,
     quirks: bool = False,
+    tiers: Any = None,
+    context_all: Sequence[str | int] | None = None,
+    context_tier: Sequence[str | int] | None = None,
+    forbidden: Any = None,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
 
@@ -69,6 +75,15 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         remain.
     random_state : int, numpy.random.Generator or None
         Seed or generator for ``u2pd="rand"``, and for "retry" in the rare case that it draws a graph.
+    tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
+        The tier of each variable, see `Knowledge`; a path is that of a file in Tetrad's format. A later tier cannot
+        cause an earlier one. With any of these four arguments the answer is that of tpc 1.0 (docs/TIERS.md):
+        triples are decided by the majority rule unless `conservative` is set, conflicts are solved, and Meek's fourth
+        rule applies.
+    context_all, context_tier : sequence of variables, optional
+        Variables that nothing causes, which are parents of all others, or of all others in their tier.
+    forbidden : bool (p, p), or list of (tail, head), optional
+        Arrows tail --> head that must not be; an arrow forbidden both ways is a gap (tpc: ``forbEdges``).
 
     Returns
     -------
@@ -102,11 +117,14 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     >>> fit.matrix().loc["x", "y"], fit.matrix().loc["y", "x"]  # x --> y
     (np.int8(1), np.int8(0))
     """
+    knowledge = as_knowledge(tiers, context_all=context_all, context_tier=context_tier, forbidden=forbidden)
+    if knowledge is not None and u2pd != "relaxed":
+        raise ValueError(f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}")
     check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl)
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "pc",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge),
             Options(alpha, m_max, skel_method, NAdelete, numCores),
             engine,
             engine_options,
@@ -117,6 +135,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
             fit = find_skeleton(problem)
             if not len(fit.sparse_graph):
                 return fit
+            if problem.known is not None:
+                return _known_oriented(fit, problem, problem.known, not conservative, verbose)
             if conservative or maj_rule:
                 fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
         fit = _oriented(fit, u2pd, solve_confl, ambiguous, random_state)
@@ -139,6 +159,27 @@ def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool, verbose: boo
     changed = fit.sepset.changed(check.cells)
     notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
     return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.undecided
+
+
+def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule: bool, verbose: bool) -> PcAlgo:
+    """`fit` with its edges oriented as tpc does; its separating sets stay those of the skeleton."""
+    from pycupc.orientation.known import orient_known  # loads Numba
+
+    count = problem.engine.count_separating
+    check = check_triples(fit.sparse_graph, fit.sepset, problem.test, count, maj_rule=maj_rule, known=known)
+    oriented = orient_known(fit.sparse_graph, check, known)
+    if verbose:
+        _log(lines_of_triples(check, fit.labels, maj_rule=maj_rule))
+        _log(lines_of_arrows(oriented.trace, fit.labels))
+    notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
+    sepset, tiers, graph = fit.sepset, fit.tiers, fit.sparse_graph
+    gone = np.flatnonzero(~oriented.graph.adjacent(graph.low, graph.high))
+    if len(gone) and tiers is not None:
+        notes["edges_without_direction"] = len(gone)
+        tiers = tiers._replace(lost=np.column_stack([graph.low[gone], graph.high[gone]]))
+        sepset = sepset.of_skeleton(oriented.graph, graph.keys[gone])
+    fit = replace(fit, sepset=sepset, found_sepset=sepset, tiers=tiers, notes=notes)
+    return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace)
 
 
 def _oriented(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, hinted
+from pycupc.algorithm.tiers import TieredLevels
 from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
@@ -30,19 +31,29 @@ class Interrupted(KeyboardInterrupt):
     Attributes
     ----------
     level : int
-        The level that was running.
+        The level that was running; the number of levels, if all had finished.
     partial : PcAlgo or None
         The skeleton after the levels that had finished; None if none had.
     """
 
-    def __init__(self, level: int, partial: PcAlgo | None) -> None:
+    def __init__(self, level: int, partial: PcAlgo | None, stage: str = "") -> None:
         done = f"levels 0 to {level - 1} had finished and are in .partial" if level else "no level had finished"
-        super().__init__(f"interrupted during level {level}; {done}")
+        super().__init__(f"interrupted during {stage or f'level {level}'}; {done}")
         self.level = level
         self.partial = partial
+        self._stage = stage
 
-    def __reduce__(self) -> tuple[type[Interrupted], tuple[int, PcAlgo | None]]:
-        return type(self), (self.level, self.partial)
+    def __reduce__(self) -> tuple[type[Interrupted], tuple[int, PcAlgo | None, str]]:
+        return type(self), (self.level, self.partial, self._stage)
+
+
+@contextmanager
+def keeping(fit: PcAlgo) -> Iterator[None]:
+    """Let Ctrl-C raise `Interrupted` with this skeleton, after which more is tested."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(fit.max_ord + 1, fit, "the tests after the skeleton") from None
 
 
 @hinted
@@ -102,8 +113,9 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         "auto" takes the GPU if one works and the problem is large enough to benefit, else the CPU; "schur" is another
         name for "gpu".
     engine_options : dict, optional
-        Options of the engine: pruning (cpu and gpu; True by default); device, the number of a CUDA device (every GPU
-        engine); beta, gamma (cupc-e); theta, delta (cupc-s).
+        Options of the engine: pruning (cpu and gpu; True by default); correlations, "dense" to compute all of them from
+        data, "rows" only those that tests read (cpu and gpu; by default the engine chooses); device, the number of a
+        CUDA device (every GPU engine); beta, gamma (cupc-e); theta, delta (cupc-s).
     progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
         True shows a bar on stderr. A callable is called several times per second while a level runs, so it must be
         fast.
@@ -156,35 +168,36 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     The engine can answer questions about the test until the caller closes it.
     """
     engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
+    levels = engine if problem.tiers is None else TieredLevels(engine, problem.tiers)
     results: list[LevelResult] = []
     try:
         logger.info("%d variables, alpha %g, engine %s", p, problem.options.alpha, problem.engine_note)
         pairs = {"gaps": problem.gaps, "fixed": problem.fixed}
-        engine.take(problem.test, problem.labels, **pairs, m_max=m_max, progress=problem.progress)
+        levels.take(problem.test, problem.labels, **pairs, m_max=m_max, progress=problem.progress)
         edges = problem.n_pairs
         more = edges > 0
         while more and edges and len(results) <= m_max:
-            r = engine.run_level(len(results))
+            r = levels.run_level(len(results))
             edges -= r.n_removed
             results.append(r)
             made = f" ({r.n_made} made, {r.n_bounds} bounds)" if r.n_bounds else ""
             text = "level %d: %d tests%s, %d edges removed, %d left, %.3f s"
             logger.info(text, r.level, r.n_tests, made, r.n_removed, edges, r.seconds)
             more = r.more
-        return _assemble(problem, results)
+        return _assemble(problem, results, levels)
     except MemoryError as error:
         raise EngineError(
             f"out of memory at level {len(results)} of {p:,} variables on engine {engine.name!r} "
             f"({error or 'no detail'}); take a smaller alpha or m_max, fewer variables, or another engine or machine"
         ) from error
     except KeyboardInterrupt:
-        finished = _assemble(replace(problem, function="skeleton"), results) if results else None
+        finished = _assemble(replace(problem, function="skeleton"), results, levels) if results else None
         raise Interrupted(len(results), finished) from None
 
 
-def _assemble(problem: Problem, results: list[LevelResult]) -> PcAlgo:
+def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | TieredLevels) -> PcAlgo:
     test = problem.test
-    state = problem.engine.state() if results else State(*np.zeros((3, 0)))
+    state = levels.state() if results else State(*np.zeros((3, 0)))
     graph = SparseGraph.undirected(len(problem.labels), state.x, state.y)
     gaps = None if problem.gaps is None else problem.gaps.keys
     sepset = SepSets(graph, [(r.x, r.y, r.S) for r in results], gaps)
@@ -210,7 +223,9 @@ def _assemble(problem: Problem, results: list[LevelResult]) -> PcAlgo:
         ),
         removals=found if test.has_r else Removals(sepset, [np.full(len(p), np.nan) for p in values]),
         find_untested=partial(test.untested, sepset, p_values),
-        notes={"quirks": note} if note else {},
+        tiers=problem.tiers,
+        notes=({"quirks": note} if note else {})
+        | ({} if problem.known is None else {"known_before": problem.known.summary()}),
     )
 
 

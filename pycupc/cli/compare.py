@@ -10,13 +10,15 @@ from typing import Any
 
 import pycupc
 from pycupc.cli.output import DATA, DIFFERS, OK, USAGE, add_command
+from pycupc.results import npz
+from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
 METHODS = ("pycupc", "pcalg-stable", "pcalg-stable.fast")
 
 _DESCRIPTION = """\
 Compare two results: what differs, and the first test, triple or orientation rule at which they
-differ. A and B are folders that 'pycupc run' wrote, files that PcAlgo.save wrote, or methods,
+differ. A and B are folders that 'pycupc run' wrote, files that save() of a result wrote, or methods,
 which are run on the data; those of pcalg need R with pcalg, and rpy2: pip install ".[r]" in a
 checkout of pycupc. The exit code is 0 if the two are equal, 1 if they differ.
 """
@@ -59,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
 
 def load_or_compute(
     source: str | Path, suffStat: Any = None, alpha: float | None = None, *, skeleton: bool = False, **options: Any
-) -> PcAlgo:
+) -> PcAlgo | PagAlgo:
     """The result in a file or folder, or that of one of `METHODS` with these arguments of `pycupc.pc`.
 
     Raises
@@ -76,7 +78,8 @@ def load_or_compute(
                 f"{str(source)!r} is neither a result file, nor a folder with a result.npz, nor one of the methods "
                 f"{', '.join(METHODS)}"
             )
-        return PcAlgo.load(path, suffStat=suffStat)
+        kind = PagAlgo if npz.format_of(path) == npz.PAG.format else PcAlgo
+        return kind.load(path, suffStat=suffStat)
     if suffStat is None or alpha is None:
         raise ValueError(f"the method {source} needs data and alpha")
     if source == "pycupc":

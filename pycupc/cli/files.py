@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text
 from pycupc.graph import exports
+from pycupc.graph.sepset import FlatCells
 from pycupc.independence.gaussian import fisher_z, limits
 from pycupc.independence.gaussian.p_values import GaussianPValues
 
 if TYPE_CHECKING:
+    from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
 
 #: Largest number of separating sets written as text without --all-sepsets.
@@ -22,8 +24,9 @@ MAX_SEPSETS = 20_000
 SEPSETS = (
     "pairs separated by a non-empty set: x, y in pcalg's order, level, set (names delimited by ' | '), r (partial "
     "correlation), z, p, margin = cutoff - |r| (for discrete data p, and a note: 'not enough data' where the test was "
-    "not made); the sets are those of the tests, before --conservative or --maj-rule changed any. A pair that is "
-    "neither here nor in edges.csv was separated by the empty set, or is a fixed gap"
+    "not made; of fci and rfci the stage of the test); the sets are those of the tests, before --conservative or "
+    "--maj-rule changed any. A pair that is neither here nor in edges.csv was separated by the empty set, or is a "
+    "fixed gap"
 )
 
 
@@ -33,8 +36,8 @@ def sizes(p: int, request: Request) -> tuple[float, float]:
     return least, 2 * least + p * p * (2.0 + 8.0 * request.evidence + 2.0 * request.amat + 50.0 * request.all_sepsets)
 
 
-def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
-    """Columns of the table of the separating sets found at level 1 and above: see `SEPSETS`.
+def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
+    """Columns of the table of the non-empty separating sets that the tests found: see `SEPSETS`.
 
     Raises
     ------
@@ -42,20 +45,25 @@ def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
         If the result of a Gaussian test was loaded without its partial correlations.
     """
     names = np.array(fit.labels, dtype=object)
-    x, y, length, members = fit.found_sepset.flat()
+    of_levels, later = fit.tests_of_levels(), fit.tests_after_levels()
+    cells = FlatCells(*map(np.concatenate, zip(of_levels.found_sepset.flat(by_row=False), later.cells(), strict=True)))
+    by_row = np.lexsort((cells.y, cells.x))
+    x, y, length, members = cells.take(by_row)
     flat, ends = names[members].tolist(), np.cumsum(length, dtype=np.int64).tolist()
     sets = [" | ".join(flat[end - size : end]) for size, end in zip(length.tolist(), ends, strict=True)]
     columns = {"x": names[x], "y": names[y], "level": length, "set": np.array(sets, dtype=object)}
-    if not isinstance(fit.p_values, GaussianPValues):
+    if fit.is_pag:
+        stages = np.repeat(np.array(["levels", later.stage], dtype=object), [len(x) - len(later), len(later)])
+        columns["stage"] = stages[by_row]
+    if not isinstance(of_levels.p_values, GaussianPValues):
         p = [fit.p_values.at(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-        needed = fit.untested.needed_by(x, y).tolist()
+        needed = of_levels.untested.needed_by(x, y).tolist()
         note = [f"not enough data: {k:,} observations needed, {fit.n:,} there" if k else "" for k in needed]
         columns["p"] = np.array(p, dtype=np.float64)
         return {**columns, "note": np.array(note, dtype=object)} if any(needed) else columns
     if fit.n is None or fit.alpha is None:
         raise ValueError("the table of separating sets needs n and alpha")
-    removals = fit.removals
-    r = removals.r[np.lexsort((removals.y, removals.x))]  # by row, as the cells are ordered
+    r = np.append(of_levels.removals.r, later.value)[by_row]
     kept_r = np.clip(np.nan_to_num(r), -limits.R_MAX, limits.R_MAX)
     z, cutoff = np.zeros(len(x)), np.zeros(len(x))
     for level in np.unique(length).tolist():
@@ -65,12 +73,12 @@ def sepset_columns(fit: PcAlgo) -> dict[str, NDArray[Any]]:
     return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoff - np.abs(kept_r)}
 
 
-def _no_sepsets(fit: PcAlgo, request: Request) -> str | None:
+def _no_sepsets(fit: PcAlgo | PagAlgo, request: Request) -> str | None:
     n = fit.found_sepset.n_stored
     return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
 
 
-def _draw(fit: PcAlgo, path: Path) -> None:
+def _draw(fit: PcAlgo | PagAlgo, path: Path) -> None:
     from pycupc.graph import drawing
 
     drawing.save(fit.sparse_graph, fit.labels, path)
@@ -87,7 +95,7 @@ FILES = (
     ),
     FileKind(
         "result.npz",
-        "the complete result; pycupc.PcAlgo.load reads it",
+        lambda fit: f"the complete result; pycupc.{type(fit).__name__}.load reads it",
         lambda fit, path, request: fit.save(path, evidence=request.evidence or None),
     ),
     text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), left_out=_no_sepsets),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pycupc.data import EXAMPLES, DataError
+from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import default_labels, listed
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation
@@ -120,11 +121,41 @@ def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._Argu
     return group
 
 
+def add_method_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that select the algorithm."""
+    add = parser.add_argument_group("algorithm").add_argument
+    method = (
+        "pc: every common cause of two variables is among the data (a CPDAG); fci, rfci: some may be hidden (a PAG)"
+    )
+    add("--method", choices=("pc", "fci", "rfci"), default="pc", help=f"{method}; rfci makes far fewer tests than fci")
+    pdsep = "fci: leave an edge whose Possible-D-SEP has more than K variables (default: no limit)"
+    add("--pdsep-max", type=level, default=math.inf, metavar="K", help=pdsep)
+
+
+def check_method(args: argparse.Namespace) -> None:
+    """Exit with a usage error if arguments are not those of the algorithm."""
+    if args.method != "pc" and (args.u2pd != "relaxed" or args.solve_confl or args.seed is not None):
+        args.parser.error("--u2pd, --solve-confl and --seed go with --method pc only")
+    if args.method != "fci" and args.pdsep_max != math.inf:
+        args.parser.error("--pdsep-max goes with --method fci only")
+
+
+def method_arguments(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+    """The arguments of the algorithm: all but data, alpha and progress."""
+    options = pc_arguments(args, suff_stat)
+    if args.method == "pc":
+        return options | {"random_state": args.seed}
+    more = {"pdsep_max": args.pdsep_max, "selectionBias": args.tiers is None} if args.method == "fci" else {}
+    return {name: value for name, value in options.items() if name not in ("u2pd", "solve_confl")} | more
+
+
 def check_orientation(args: argparse.Namespace) -> None:
     """Exit with a usage error if the arguments about orientation contradict each other."""
     for flag in ("conservative", "maj_rule", "solve_confl"):
         if getattr(args, flag) and args.u2pd != "relaxed":
             args.parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
+    if getattr(args, "tiers", None) is not None and args.u2pd != "relaxed":
+        args.parser.error("--tiers goes with --u2pd relaxed only")
     if args.conservative and args.maj_rule:
         args.parser.error("choose one of --conservative and --maj-rule")
 
@@ -225,6 +256,18 @@ def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, An
     """The fixed gaps and fixed edges that `args` name, as `pycupc.pc` takes them."""
     files = {"fixedGaps": args.fixed_gaps, "fixedEdges": args.fixed_edges}
     return {name: read_pairs(path, labels) for name, path in files.items() if path is not None}
+
+
+def known(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+    """What the file of --tiers holds, as `pycupc.pc` takes it; DataError if it does not fit the variables."""
+    if args.tiers is None:
+        return {}
+    knowledge = Knowledge.read(args.tiers)
+    try:
+        knowledge.of(labels_of(suff_stat))
+    except ValueError as error:
+        raise DataError(f"{args.tiers}: {error}") from None
+    return {"tiers": knowledge}
 
 
 def _number(convert: Callable[[str], float], low: float, high: float, expected: str) -> Callable[[str], float]:

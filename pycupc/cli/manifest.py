@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pycupc.cli.folder import MANIFEST
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.machine import version_of
 from pycupc.system.version import __version__
 
 if TYPE_CHECKING:
+    from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
 
 
@@ -58,18 +60,19 @@ class Written:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
-def facts_of(fit: PcAlgo) -> dict[str, Any]:
-    """The facts about a result of `pc` for the manifest."""
-    cycle = None if fit.is_cpdag else fit.cycle()
-    return {
-        "engine": fit.engine,
-        "alpha": fit.alpha,
-        "edges": dict(zip(("directed", "undirected", "bidirected"), fit.edge_counts(), strict=True)),
-        "is_cpdag": fit.is_cpdag,
-        "cycle": None if cycle is None else [fit.labels[v] for v in cycle],
-        "levels": [asdict(level) for level in fit.levels],
-        "notes": fit.notes,
-    }
+def facts_of(fit: PcAlgo | PagAlgo) -> dict[str, Any]:
+    """The facts about a result of `pc`, `fci` or `rfci` for the manifest."""
+    facts: dict[str, Any] = {"engine": fit.engine, "alpha": fit.alpha, "edges": fit.sparse_graph.counts()}
+    if isinstance(fit, CausalGraph):
+        cycle = None if fit.is_cpdag else fit.cycle()
+        facts |= {"is_cpdag": fit.is_cpdag, "cycle": None if cycle is None else [fit.labels[v] for v in cycle]}
+        notes = fit.notes
+    else:
+        later = fit.later
+        counts = {"removed": len(later), "not_searched_to_the_end": len(later.open_pairs)}
+        facts |= {"method": fit.method, "after_the_levels": {"tests_by_size": later.n_tests} | counts}
+        notes = fit.skeleton_fit.notes | fit.notes
+    return {**facts, "levels": [asdict(level) for level in fit.levels], "notes": notes}
 
 
 def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run, written: Written) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from contextlib import nullcontext
+from pathlib import Path
 
 import pycupc
 from pycupc.cli import inputs, manifest, output, writing
@@ -18,12 +19,15 @@ from pycupc.cli.output import INTERRUPTED, FolderError, add_command
 from pycupc.cli.writing import Request, write_files
 from pycupc.independence.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.results.pagalgo import PagAlgo
+from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.progress import level_bar
 
 _DESCRIPTION = """\
-Find the causal graph (CPDAG) of a table of continuous or discrete data, and write into a folder:
+Find the causal graph of a table of continuous or discrete data: a CPDAG (--method pc) or, if variables may be hidden,
+a PAG (--method fci or rfci); and write into a folder:
 
-    edges.csv        one line per edge: from, to, type (directed, undirected, bidirected), evidence
+    edges.csv        one line per edge: from, to, type (directed, undirected, ...), evidence
     graph.graphml, graph.dot, graph.json       the graph for other programs
     graph.html       the graph and its evidence, to explore in a browser
     graph.png        a picture (see --plot)
@@ -32,8 +36,8 @@ Find the causal graph (CPDAG) of a table of continuous or discrete data, and wri
     manifest.json    versions, arguments, hash of the input, tests and edges level by level, timings
     sepsets.csv      one line per pair separated by a non-empty set: set, partial correlation, p-value, margin;
                      if there are more than 20,000, only with --all-sepsets
-    amat.csv         adjacency matrix in pcalg's coding: [i, j] = 1 and [j, i] = 0 means j --> i; for more than
-                     1,000 variables only with --amat
+    amat.csv         adjacency matrix in pcalg's coding: [i, j] = 1 and [j, i] = 0 means j --> i; of a PAG [i, j] is
+                     the mark at j: 1 circle, 2 arrowhead, 3 tail; for more than 1,000 variables only with --amat
 
 The folder appears only when it is complete. If it cannot be written, the results are kept in another folder,
 which a message names.
@@ -46,7 +50,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = add_command(commands, "run", main, description=_DESCRIPTION, usage=usage)
     inputs.add_data_arguments(parser)
     inputs.add_test_arguments(parser, limited=True)
+    inputs.add_method_arguments(parser)
     orientation = inputs.add_orientation_arguments(parser)
+    tiers = (
+        "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
+        "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
+    )
+    orientation.add_argument("--tiers", type=Path, metavar="FILE", help=tiers)
     orientation.add_argument("--seed", type=int, metavar="K", help="seed of the random draws of --u2pd rand and retry")
     add = output.add_folder_arguments(parser).add_argument
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
@@ -59,6 +69,7 @@ def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
     inputs.check_orientation(args)
+    inputs.check_method(args)
     target, force = output.target(args, "pycupc")
     request = Request(output.picture_formats(args.plot), args.amat, args.all_sepsets, args.evidence)
     names = (*(kind.name for kind in FILES), MANIFEST)
@@ -74,7 +85,7 @@ def main(args: argparse.Namespace) -> int:
         with record.timed("read"), level_bar(wanted=shown) as bar:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(folder, suff_stat.p, request)
-        with record.timed("pc"):
+        with record.timed(args.method):
             fit, interruption = _fit(args, suff_stat)
         if "rows_dropped" in record.source:
             fit.notes["data"] = record.source["rows_dropped"]
@@ -105,12 +116,12 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
         warnings.warn(text, stacklevel=2)
 
 
-def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[pycupc.PcAlgo, str | None]:
+def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[PcAlgo | PagAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
-    options = inputs.pc_arguments(args, suff_stat)
+    options = inputs.method_arguments(args, suff_stat) | inputs.known(args, suff_stat)
     try:
         with level_bar(wanted=output.progress_wanted(args)) as bar:
-            return pycupc.pc(suff_stat, alpha=args.alpha, progress=bar, random_state=args.seed, **options), None
+            return getattr(pycupc, args.method)(suff_stat, alpha=args.alpha, progress=bar, **options), None
     except pycupc.Interrupted as interrupt:
         partial = interrupt.partial
         if not args.keep_partial or partial is None:
@@ -121,7 +132,7 @@ def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tu
         return partial, f"interrupted; levels 0 to {partial.max_ord} had finished; the skeleton after them"
 
 
-def _find_p_values(fit: pycupc.PcAlgo) -> str | None:
+def _find_p_values(fit: PcAlgo | PagAlgo) -> str | None:
     """Find the largest p-values of the edges; returns a message if that was interrupted."""
     try:
         fit.p_values.of_edges(fit.sparse_graph)

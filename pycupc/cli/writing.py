@@ -19,6 +19,7 @@ from pycupc.cli.output import DEVICE, OK, FolderError, discard_output
 from pycupc.data.text_layout import is_formula
 from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
+from pycupc.results.causal_graph import CausalGraph
 
 #: Largest number of variables for which the p x p matrix is written as text without --amat.
 MAX_MATRIX = 1000
@@ -48,7 +49,8 @@ class FileKind:
 
     Attributes
     ----------
-    name, description : str
+    name : str
+    description : str, or callable ``(result) -> str``
         The manifest holds both.
     write : callable ``(result, path, request)``
     left_out : callable ``(result, request) -> str or None``
@@ -60,7 +62,7 @@ class FileKind:
     """
 
     name: str
-    description: str
+    description: str | Callable[[Any], str]
     write: Callable[[Any, Path, Request], object]
     left_out: Callable[[Any, Request], str | None] = lambda result, request: None
     drawn: bool = False
@@ -71,7 +73,7 @@ class FileKind:
         return not self.form or self.form in request.pictures
 
 
-def text(name: str, description: str, content: Callable[[Any], str], **options: Any) -> FileKind:
+def text(name: str, description: str | Callable[[Any], str], content: Callable[[Any], str], **options: Any) -> FileKind:
     """A file of the text ``content(result)``."""
     return FileKind(name, description, lambda result, path, _: write_text(content(result), path), **options)
 
@@ -95,15 +97,24 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKin
         p = len(graph(result).labels)
         return None if request.amat or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
 
+    def is_pag(result: Any) -> bool:
+        return not isinstance(graph(result), CausalGraph)
+
     def amat(result: Any) -> str:
-        return exports.amat_csv(graph(result).sparse_graph, graph(result).labels)
+        return exports.amat_csv(graph(result).sparse_graph, graph(result).labels, pag=is_pag(result))
+
+    def edges_in(convention: str) -> Callable[[Any], str]:
+        return lambda result: exports.convention(graph(result).sparse_graph, convention)
+
+    def cells(result: Any) -> str:
+        return exports.PAG_AMAT if is_pag(result) else exports.PCALG_AMAT
 
     return (
-        text(edges, exports.EDGE_LIST, edge_list),
-        text("amat.csv", exports.PCALG_AMAT, amat, left_out=no_amat),
-        text("graph.graphml", exports.BOTH_WAYS, lambda result: graph(result).to_graphml()),
-        text("graph.dot", exports.EDGE_LIST, lambda result: graph(result).to_dot()),
-        text("graph.json", exports.EDGE_LIST, lambda result: graph(result).to_json()),
+        text(edges, edges_in(exports.EDGE_LIST), edge_list),
+        text("amat.csv", cells, amat, left_out=no_amat),
+        text("graph.graphml", edges_in(exports.BOTH_WAYS), lambda result: graph(result).to_graphml()),
+        text("graph.dot", edges_in(exports.EDGE_LIST), lambda result: graph(result).to_dot()),
+        text("graph.json", edges_in(exports.EDGE_LIST), lambda result: graph(result).to_json()),
     )
 
 
@@ -138,7 +149,8 @@ def write_files(
             written.left_out[kind.name] = f"{type(error).__name__}: {error}"
             warnings.warn(f"{kind.name} could not be made ({written.left_out[kind.name]})", stacklevel=2)
         else:
-            written.files[kind.name] = kind.description
+            about = kind.description
+            written.files[kind.name] = about if isinstance(about, str) else about(result)
     return written
 
 

@@ -19,6 +19,7 @@ from pycupc.graph.questions import Questions as Questions
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.base import State as State
 from pycupc.independence.gaussian.correlation import correlation
+from pycupc.system.progress import CountHook as CountHook
 from pycupc.system.progress import ProgressHook as ProgressHook
 
 Floats = NDArray[np.float64]
@@ -175,10 +176,11 @@ class Engine(ABC):
         """The edges left; completes the arrays of all `LevelResult` so far."""
 
     @abstractmethod
-    def first_separating(self, questions: Questions) -> Answers:
+    def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
         """For each pair the first set that makes it independent: by size, then in lexicographic order of the positions.
 
-        That order is the order of docs/CONTRACT.md, section 1. Pairs do not influence each other.
+        That order is the order of docs/CONTRACT.md, section 1. Pairs do not influence each other. ``progress(decided,
+        pairs)`` is called now and then.
         """
 
     @abstractmethod

@@ -8,6 +8,7 @@ the fast engines nor the canonical formula nor their counting of subsets.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Answers, Counts, Engine, Floats, LevelResult, Lists, Mask, Questions, State
+from pycupc.engines.base import Answers, CountHook, Counts, Engine, Floats, LevelResult, Lists, Mask, Questions, State
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import CustomTest, PairTest, Search
 from pycupc.independence.gaussian.family import GaussianTest
@@ -42,11 +43,15 @@ class Made(NamedTuple):
 
 
 class Searched(NamedTuple):
-    """The tests of one pair: their number, the last one if it separates the pair, and the largest p-value or -|z|."""
+    """The tests of one pair: their number, the last one if it separates the pair, and the largest p-value or -|z|.
+
+    open: there were further sets when as many tests as allowed had been made.
+    """
 
     n_tests: int
     separating: Made | None
     largest: float
+    open: bool = False
 
 
 class ReferenceEngine(Engine):
@@ -97,14 +102,14 @@ class ReferenceEngine(Engine):
                 yield Made(S, abs(r) <= cutoff, r, -root_df * math.atanh(abs(r)))
             at_once = min(2 * at_once, 256)
 
-    def _search(self, x: int, y: int, sets: Iterable[Set]) -> Searched:
-        """Test the pair until a set separates it."""
-        n_tests, largest = 0, -math.inf
-        for made in self._tests(x, y, sets, self._test.na_p):
+    def _search(self, x: int, y: int, sets: Iterable[Set], most: int = sys.maxsize) -> Searched:
+        """Test the pair until a set separates it or `most` tests are made."""
+        n_tests, largest, sets = 0, -math.inf, iter(sets)
+        for made in self._tests(x, y, islice(sets, most), self._test.na_p):
             n_tests, largest = n_tests + 1, max(largest, made.weight)
             if made.independent:
                 return Searched(n_tests, made, largest)
-        return Searched(n_tests, None, largest)
+        return Searched(n_tests, None, largest, open=n_tests == most and next(sets, None) is not None)
 
     # ---------------------------------------------------------------- a level
 
@@ -141,10 +146,9 @@ class ReferenceEngine(Engine):
         while part := list(islice(wanted, at_once)):
             begin = time.perf_counter()
             made = users.search(level, [search for _, search in part], self._test.alpha, self._test.na_p)
-            for (number, (x, y, candidates)), (n_tests, separated, p) in zip(part, made, strict=True):
-                if n_tests:
-                    S = next(islice(combinations(candidates, level), n_tests - 1, None))
-                    yield number, x, y, Searched(n_tests, Made(S, True, p, p) if separated else None, p)
+            for (number, (x, y, candidates)), outcome in zip(part, made, strict=True):
+                if outcome[0]:
+                    yield number, x, y, _as_searched(level, candidates, outcome)
             at_once = 2 * at_once if time.perf_counter() - begin < AT_ONCE else max(1, at_once // 2)
 
     def _wanted(self, level: int, before: Mask) -> Iterator[tuple[int, Search]]:
@@ -159,22 +163,45 @@ class ReferenceEngine(Engine):
 
     # ---------------------------------------------------------------- questions
 
-    def first_separating(self, questions: Questions) -> Answers:
-        m, sizes = len(questions.x), questions.sizes()
-        n_tests = np.zeros((m, sizes.stop), dtype=np.int64)
-        value, largest, found = np.full(m, math.nan), np.full(m, -math.inf), []
+    def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
+        m, sizes, most = len(questions.x), questions.sizes(), questions.most_tests(self._test.has_r)
+        n_tests, open_ = np.zeros((m, sizes.stop), dtype=np.int64), np.zeros(m, dtype=bool)
+        value, largest, found, together = np.full(m, math.nan), np.full(m, -math.inf), [], self._together(questions)
         for i, (x, y) in enumerate(zip(questions.x.tolist(), questions.y.tolist(), strict=True)):
             S: Set | None = None
             for size in sizes:
-                searched = self._search(x, y, _sets(questions, i, size))
+                searched = (
+                    self._search(x, y, _sets(questions, i, size), most - int(n_tests[i].sum()))
+                    if together is None
+                    else together[i]
+                )
                 n_tests[i, size], largest[i] = searched.n_tests, max(largest[i], searched.largest)
+                open_[i] = searched.open
                 if searched.separating is not None:
                     S, value[i] = searched.separating.S, searched.separating.value
                     break
+                if searched.open:
+                    break
             found.append(S)
+            if progress is not None:
+                progress(i + 1, m)
         p = np.where(np.isinf(largest), largest, z_to_p(largest)) if self._test.has_r else largest
         separated = np.array([S is not None for S in found], dtype=bool)
-        return Answers(separated, Lists.of([S or () for S in found]), value, p, n_tests)
+        p = p if questions.largest_p else np.where(separated, p, math.nan)
+        return Answers(separated, Lists.of([S or () for S in found]), value, p, n_tests, open_)
+
+    def _together(self, questions: Questions) -> list[Searched] | None:
+        """The searches of all pairs in one call of a `PairTest`; None for other tests, and where it cannot be."""
+        users, level = self._test.function if isinstance(self._test, CustomTest) else None, questions.smallest
+        limited = questions.skip is not None or questions.budget is not None or questions.largest != level
+        if limited or not isinstance(users, PairTest):
+            return None
+        pairs = list(zip(questions.x.tolist(), questions.y.tolist(), strict=True))
+        wanted = [(x, y, questions.candidates.of_question(i)) for i, (x, y) in enumerate(pairs)]
+        if not {(y, x) for x, y in pairs}.isdisjoint(pairs) or any(len(v) < level for _, _, v in wanted):
+            return None  # it would leave out reversed pairs
+        made = users.search(level, wanted, self._test.alpha, self._test.na_p)
+        return [_as_searched(level, v, outcome) for (_, _, v), outcome in zip(wanted, made, strict=True)]
 
     def count_separating(self, questions: Questions) -> Counts:
         m, offsets = len(questions.x), questions.candidates.offsets
@@ -199,6 +226,13 @@ class ReferenceEngine(Engine):
         candidates = questions.candidates.of_question(i)
         sets = (tuple(v for k, v in enumerate(candidates) if bits >> k & 1) for bits in range(2 ** len(candidates)))
         yield (S for S in sets if len(S) in sizes and not _skipped(questions, i, S))
+
+
+def _as_searched(level: int, candidates: list[int], outcome: tuple[int, bool, float]) -> Searched:
+    """What `PairTest.search` has found out about a pair, of which it made a test at least."""
+    n_tests, separated, p = outcome
+    S = next(islice(combinations(candidates, level), n_tests - 1, None))
+    return Searched(n_tests, Made(S, True, p, p) if separated else None, p)
 
 
 def _sets(questions: Questions, i: int, size: int) -> Iterator[Set]:

@@ -22,6 +22,7 @@ _EVERY_GPU, _CUPC_E, _CUPC_S = ("gpu", "cupc-e", "cupc-s", "auto"), ("cupc-e",),
 _TAKEN_BY = {
     "device": _EVERY_GPU,
     "pruning": ("cpu", "gpu", "auto"),
+    "correlations": ("cpu", "gpu", "auto"),
     "beta": _CUPC_E,
     "gamma": _CUPC_E,
     "theta": _CUPC_S,

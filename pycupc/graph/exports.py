@@ -46,8 +46,9 @@ def _names(graph: SparseGraph, labels: Sequence[str]) -> list[str]:
     return names
 
 
-def _convention(graph: SparseGraph, convention: str) -> str:
-    return convention + CIRCLES * (len(graph.counts()) > 3)
+def convention(graph: SparseGraph, directions: str) -> str:
+    """How to read the edges of `graph`: `directions`, and what circles mean if it has some."""
+    return directions + CIRCLES * (len(graph.counts()) > 3)
 
 
 def with_labels(matrix: NDArray[np.int8], graph: SparseGraph, labels: Sequence[str]) -> pd.DataFrame:
@@ -135,7 +136,7 @@ def to_networkx(graph: SparseGraph, labels: Sequence[str], attributes: Attribute
     names = _names(graph, labels)
     columns = {"type": graph.edge_list()[2], **_aligned(attributes, len(graph))}
     data = {name: values.tolist() for name, values in columns.items()}
-    out = nx.DiGraph(convention=_convention(graph, BOTH_WAYS))
+    out = nx.DiGraph(convention=convention(graph, BOTH_WAYS))
     out.add_nodes_from(names)
     for u, v, k in _arcs(graph):
         out.add_edge(names[u], names[v], **{name: values[k] for name, values in data.items()})
@@ -167,7 +168,7 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
         keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml([name])[0]}" attr.type="{type_}"/>')
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<!-- pycupc: {_comment(_convention(graph, BOTH_WAYS))} -->",
+        f"<!-- pycupc: {_comment(convention(graph, BOTH_WAYS))} -->",
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
         *keys,
         '  <graph edgedefault="directed">',
@@ -219,7 +220,7 @@ def to_dot(graph: SparseGraph, labels: Sequence[str]) -> str:
     names = _names(graph, labels)
     escaped = [label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for label in names]
     quoted = [f'"{label}"' for label in distinct(escaped, printable)]
-    lines = [f"// {_convention(graph, EDGE_LIST)}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
+    lines = [f"// {convention(graph, EDGE_LIST)}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
     lines += [f"  {name};" for name in quoted]
     edges = zip(*(values.tolist() for values in graph.edge_list()), strict=True)
     lines += [f"  {quoted[u]} -> {quoted[v]}{_DOT_STYLES[kind]};" for u, v, kind in edges]
@@ -240,7 +241,7 @@ def to_json(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | 
             texts.append(_json(values.tolist()))
     form = ",\n".join(key.replace("%", "%%") + ": %s" for key in _json(["from", "to", "type", *columns]))
     edges = [f"{{{form}}}" % row for row in zip(*texts, strict=True)]
-    parts = {"format": '"pycupc graph, version 1"', "convention": f'"{_convention(graph, EDGE_LIST)}"'}
+    parts = {"format": '"pycupc graph, version 1"', "convention": f'"{convention(graph, EDGE_LIST)}"'}
     parts |= {key: "[" + ",\n".join(values) + "]" for key, values in {"nodes": names, "edges": edges}.items()}
     return "{" + ",\n".join(f'"{key}": {text}' for key, text in parts.items()) + "}\n"
 

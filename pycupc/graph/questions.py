@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+#: Seconds of a `Questions.budget` that a Gaussian test counts where tests are made one by one.
+TEST_SECONDS = 1e-6
 
 
 class Lists(NamedTuple):
@@ -48,6 +52,11 @@ class Questions(NamedTuple):
         Different variables, in any order, x and y not among them.
     smallest, largest : int
     skip : Lists or None
+    largest_p : bool
+        Whether the largest p-value of the tests of each pair is wanted.
+    budget : float or None
+        Work about a pair after which it is left open. Of Gaussian tests in seconds, counted by the steps made, at times
+        measured once, so that every machine leaves the same pairs; of other tests it is their number. None: no limit.
     """
 
     x: NDArray[np.integer]
@@ -56,11 +65,18 @@ class Questions(NamedTuple):
     smallest: int
     largest: int
     skip: Lists | None = None
+    largest_p: bool = True
+    budget: float | None = None
 
     def sizes(self) -> range:
         """The sizes of sets that some pair has enough candidates for."""
         widest = int(np.diff(self.candidates.offsets).max(initial=0))
         return range(self.smallest, min(self.largest, widest) + 1)
+
+    def most_tests(self, has_r: bool) -> int:
+        """The number of tests that the budget allows, made one by one; `has_r`: of Gaussian tests."""
+        tests = math.inf if self.budget is None else self.budget / TEST_SECONDS if has_r else self.budget
+        return int(min(tests, 2**62))
 
 
 class Answers(NamedTuple):
@@ -73,16 +89,21 @@ class Answers(NamedTuple):
     value : float64 (m,)
         r of the test that separated the pair, or p if the test has no r; NaN where none did.
     p : float64 (m,)
-        Largest p-value of the tests of the pair; -inf if there were none.
-    n_tests : int64 (m, k)
+        Largest p-value of the tests of the pair; -inf if there were none. Without `Questions.largest_p` the p-value of
+        the test that separated the pair, or NaN.
+    n_tests : int64 (m, k), or Python integers where some exceed 2^62
         Number of tests of the pair, by the size of the set from 0 on; the one that separated it is the last counted.
+    open : bool (m,)
+        Pairs that were left after the `Questions.budget`, with tests neither made nor answered; none of theirs was
+        found to separate them, and `p` and `n_tests` tell of the others.
     """
 
     found: Mask
     S: Lists
     value: Floats
     p: Floats
-    n_tests: Indices
+    n_tests: NDArray[Any]
+    open: Mask
 
 
 class Counts(NamedTuple):

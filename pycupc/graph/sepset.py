@@ -296,6 +296,14 @@ class SepSets:
         parts = [(blocks[n].x, blocks[n].y, blocks[n].members) for n in sorted(blocks)]
         return SepSets(self._skeleton, parts, np.setdiff1d(self._gaps, pair_keys(x, y, self.p)))
 
+    def of_skeleton(self, skeleton: SparseGraph, setless: NDArray[np.int64] | None = None) -> SepSets:
+        """The same sets, of a skeleton without some of the edges.
+
+        The pairs of these have sets already, but for those of `setless`, ascending `pair_keys`, which are like gaps.
+        """
+        gaps = self._gaps if setless is None else np.union1d(self._gaps, setless)
+        return SepSets(skeleton, [(block.x, block.y, block.members) for block in self.blocks], gaps)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SepSets):
             return NotImplemented

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pycupc.system.machine import check_room
+
 Ints = NDArray[np.int32]
 Marks = NDArray[np.int8]
 #: The ends of pairs low < high, and their cells [low, high] and [high, low] of a matrix.
@@ -286,6 +288,7 @@ class SparseGraph:
 
     def _filled(self, forward: Marks | bool, backward: Marks | bool) -> NDArray[Any]:
         """A matrix with these cells [low, high] and [high, low], and 0 elsewhere."""
+        check_room(self.p, 1, "the graph as a matrix")
         out = np.zeros((self.p, self.p), dtype=np.asarray(forward).dtype)
         out[self.low, self.high], out[self.high, self.low] = forward, backward
         return out

@@ -51,6 +51,8 @@ class State(NamedTuple):
         If bounds answered tests of these edges, the object that finds their smallest |z|, also after `Engine.close`.
     p_max : float64 (p, p) or None
         pcalg's pMax, if the engine recorded every p-value: symmetric, 1 on the diagonal, -inf where no test was made.
+    largest_p : float64 (m,) or None
+        Largest p-value of each edge, -inf where never tested: in place of z where z is not known.
     """
 
     x: Ints
@@ -58,6 +60,7 @@ class State(NamedTuple):
     z: Floats
     unfinished: UnfinishedZ | None = None
     p_max: Floats | None = None
+    largest_p: Floats | None = None
 
 
 class IndependenceTest(ABC):

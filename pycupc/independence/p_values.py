@@ -144,6 +144,12 @@ class ComputedPValues(PValues):
     removals: Removals
     gaps: Ints
 
+    def _of(self, graph: SparseGraph, values: Floats) -> Floats:
+        """The values of the edges of `graph`, which has all edges of the run, or some of them."""
+        if len(graph) == len(self.graph):
+            return values
+        return values[self.graph.edge_number(graph.low, graph.high)]
+
     @abstractmethod
     def of_removal(self, k: int) -> float:
         """The p-value of the pair of a removal, by its number; NaN if it is not known."""

@@ -1,7 +1,8 @@
 """Conservative and majority rule: the decision on each unshielded triple (docs/CONTRACT.md, section 6).
 
 For a - b - c with a, c not adjacent, every subset of adj(a) and every subset of adj(c) is tested; what matters is how
-many of the subsets that separate a and c contain b. All triples over the same a and c share these tests.
+many of the subsets that separate a and c contain b. All triples over the same a and c share these tests. With tiers
+fewer triples are decided, from fewer subsets (docs/TIERS.md).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.constraints import Constraints
 from pycupc.graph.questions import Counts, Lists, Questions
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph, look_up
@@ -71,6 +73,11 @@ class TripleCheck:
         """Triples that must not be oriented, int64 (k, 3): the ambiguous and the unseparated ones."""
         return self.triples[self.decision >= AMBIGUOUS]
 
+    @property
+    def ambiguous(self) -> Indices:
+        """The ambiguous triples, int64 (k, 3); with hidden variables an unseparated one is oriented by its sets."""
+        return np.asarray(self.triples[self.decision == AMBIGUOUS])
+
 
 class Triples(NamedTuple):
     """The unshielded triples of a skeleton, sorted by pair, then by b.
@@ -106,9 +113,37 @@ class Triples(NamedTuple):
         pairs, pair = np.unique(key[order], return_inverse=True)
         return cls(start, neighbours.astype(np.int64), *np.divmod(pairs, p), pair, b[order])
 
+    def among(self, listed: Indices) -> Triples:
+        """Those of a list, int64 (k, 3), that has each as (a, b, c) or (c, b, a)."""
+        p = max(len(self.start) - 1, 1)
+        ends, b = np.sort(listed[:, [0, 2]], axis=1).T, listed[:, 1]
+        kept = np.isin((self.a[self.pair] * p + self.c[self.pair]) * p + self.b, (ends[0] * p + ends[1]) * p + b)
+        at, pair = np.unique(self.pair[kept], return_inverse=True)
+        return self._replace(a=self.a[at], c=self.c[at], pair=pair, b=self.b[kept])
+
+    def under(self, known: Constraints) -> Triples:
+        """Those whose middle is in the later tier of the ends, without context variables.
+
+        The neighbours of v are those in tiers not after its own.
+        """
+        tier, context, a, c = known.tier, known.context, self.a[self.pair], self.c[self.pair]
+        decided = (tier[self.b] == np.maximum(tier[a], tier[c])) & ~(context[a] | context[self.b] | context[c])
+        at, pair = np.unique(self.pair[decided], return_inverse=True)
+        owner = np.repeat(np.arange(known.p), np.diff(self.start))
+        near = tier[self.neighbours] <= tier[owner]
+        start = np.concatenate(([0], np.cumsum(np.bincount(owner[near], minlength=known.p))))
+        return Triples(start, self.neighbours[near], self.a[at], self.c[at], pair, self.b[decided])
+
 
 def check_triples(
-    skeleton: SparseGraph, sepset: StoredSets, test: Asked, count: Callable[[Questions], Counts], *, maj_rule: bool
+    skeleton: SparseGraph,
+    sepset: StoredSets,
+    test: Asked,
+    count: Callable[[Questions], Counts],
+    *,
+    maj_rule: bool,
+    known: Constraints | None = None,
+    listed: Indices | None = None,
 ) -> TripleCheck:
     """Decide every unshielded triple of a skeleton by the conservative or the majority rule.
 
@@ -125,6 +160,10 @@ def check_triples(
         False: a collider if b is in none of the separating sets found, a non-collider if it is in all of them, else
         ambiguous. True: a collider if b is in less than half of them, a non-collider if in more than half, else
         ambiguous.
+    known : Constraints, optional
+        Tiers and context variables: only triples that these leave open are decided.
+    listed : int64 (k, 3), optional
+        Only these triples are decided.
 
     Returns
     -------
@@ -141,6 +180,8 @@ def check_triples(
     Maathuis (2014), Order-independent constraint-based causal structure learning, JMLR 15, 3741-3782.
     """
     triples = Triples.of(skeleton)
+    triples = triples if known is None else triples.under(known)
+    triples = triples if listed is None else triples.among(listed)
     _refuse_endless(triples, MAX_SUBSETS if test.has_r else MAX_SUBSETS_CALLABLE)
     found, with_b = _count(triples, count, one_by_one=test.in_order)
     decision = _decide(found, with_b, maj_rule)
@@ -233,6 +274,7 @@ def _count(triples: Triples, count: Callable[[Questions], Counts], *, one_by_one
     keys = np.repeat(np.arange(len(degree)), degree) * len(degree) + triples.neighbours
     with_b = np.zeros(k, dtype=np.int64)
     for side in (2 * row, 2 * row + 1):
-        position = keys.searchsorted(owner[side] * len(degree) + triples.b) - start[owner[side]]  # of b in the list
-        with_b += counts.containing[offsets[side] + position]
+        at = look_up(keys, owner[side] * len(degree) + triples.b)  # -1: b is in a later tier than the owner
+        there = at >= 0
+        with_b[there] += counts.containing[(offsets[side] + at - start[owner[side]])[there]]
     return (counts.found[0::2] + counts.found[1::2])[row], with_b

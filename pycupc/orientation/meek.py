@@ -1,5 +1,7 @@
 """Rules 1, 2, 3 in pcalg's order, round after round until nothing changes (docs/CONTRACT.md, section 4).
 
+Rule 4, which only arrows known before can call for, is applied where it is asked for (docs/TIERS.md).
+
 pcalg lists, at the start of each rule, all pairs of the graph down the columns of its matrix (second index outermost)
 and goes through them. The order shows in the answer wherever orientations disagree, so it is kept exactly; the lists
 are not. A listed pair can do something only if an arrow that its condition needs is new since the rule last looked at
@@ -33,14 +35,17 @@ from pycupc.orientation.mixed_graph import (
     put_arrowhead,
     triple_number,
 )
+from pycupc.orientation.trace import RULE_4
 from pycupc.system.compiled import compiled_for_large, part
 
 #: Positions in `counts`: how many nodes wait, and the lowest of them.
 N_WAITING, LOWEST = 0, 1
 
 
-def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: bool = False) -> None:
-    """Rules 1, 2, 3 in turn until a whole round changes nothing.
+def apply_rules(
+    graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: bool = False, rule_4: bool = False
+) -> None:
+    """Rules 1, 2, 3, and 4 if wanted, in turn until a whole round changes nothing.
 
     Parameters
     ----------
@@ -51,6 +56,8 @@ def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: b
     arrow_is_gap : bool
         Rule 3 also takes c1, c2 with an arrow between them for not adjacent. So does pcalg's version of the rules for
         "rand" and "retry"; it shows only where earlier colliders were overwritten.
+    rule_4 : bool
+        Apply rule 4 too.
     """
     # An edge is an arrow from the start or undirected then, and the one pass that directs it can do so once each way:
     # there are never more arrows to remember than entries.
@@ -66,13 +73,13 @@ def apply_rules(graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: b
     arrows[: len(colliders)] = colliders
     entry[TURNED] = 0
     both = np.empty(int(degree.max(initial=0)), dtype=np.int64)
-    seen, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
-    _apply_rules(*graph[:3], arrows, len(colliders), seen, waiting, counts, both, solve_confl, arrow_is_gap)
+    seen, counts, n_rules = np.zeros(5, dtype=np.int64), np.zeros(2, dtype=np.int64), 4 if rule_4 else 3
+    _apply_rules(*graph[:3], arrows, len(colliders), n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
 
 @compiled_for_large
-def _apply_rules(  # noqa: C901, PLR0913 - in one piece, because pieces take much longer to compile
-    start, entry, triple, arrows, n_arrows, seen, waiting, counts, both, solve_confl, arrow_is_gap
+def _apply_rules(  # noqa: C901, PLR0913, PLR0915 - in one piece, because pieces take much longer to compile
+    start, entry, triple, arrows, n_arrows, n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap
 ):
     """Rounds, rules, nodes b, entries e of b.
 
@@ -85,12 +92,14 @@ def _apply_rules(  # noqa: C901, PLR0913 - in one piece, because pieces take muc
     before = none
     while n_arrows > before:
         before = n_arrows
-        for rule in range(1, 4):
+        for rule in range(1, n_rules + 1):
             now += 1
             counts[LOWEST] = len(waiting)
             for i in range(seen[rule], n_arrows):
                 if entry[KIND, arrows[i]] == IN:  # not overwritten since
                     _wake(start, entry, waiting, counts, rule, arrows[i], none, arrow_is_gap)
+                    if rule == 4:
+                        _wake(start, entry, waiting, counts, 2, entry[MIRROR, arrows[i]], none, arrow_is_gap)
             seen[rule] = n_arrows
             b = counts[LOWEST] - 1
             while counts[N_WAITING] > 0:
@@ -118,7 +127,7 @@ def _apply_rules(  # noqa: C901, PLR0913 - in one piece, because pieces take muc
                                 and triple[triple_number(entry, i, e)] & AMBIGUOUS == 0
                             ):
                                 first = entry[NEIGHBOUR, i]
-                    else:  # collect the c with a -> c -> b (rule 2) or a - c -> b (rule 3)
+                    else:  # collect the c with a -> c -> b (rule 2) or a - c -> b (rules 3, 4)
                         for i in range(start[a], start[a + 1]):
                             if _state(entry, i, now, solve_confl) == (OUT if rule == 2 else UNDIRECTED):
                                 j = find(start, entry, b, entry[NEIGHBOUR, i])
@@ -137,21 +146,40 @@ def _apply_rules(  # noqa: C901, PLR0913 - in one piece, because pieces take muc
                             ):
                                 first = entry[NEIGHBOUR, both[s]]
                                 second = entry[NEIGHBOUR, both[t]]
+                    for s in range(n if rule == 4 else 0):  # a - c -> d -> b, a - d, b and c not adjacent: a -> b
+                        d = entry[NEIGHBOUR, both[s]]
+                        for i in range(start[a], start[a + 1]):
+                            c = entry[NEIGHBOUR, i]
+                            if first >= 0 or c == b or _state(entry, i, now, solve_confl) != UNDIRECTED:
+                                continue
+                            j = find(start, entry, d, c)
+                            if (
+                                j >= 0
+                                and _state(entry, j, now, solve_confl) == IN
+                                and find(start, entry, b, c) < 0
+                                and triple[triple_number(entry, i, entry[MIRROR, e])] & AMBIGUOUS == 0
+                            ):
+                                first = c
+                                second = d
                     if first >= 0:
-                        if put_arrowhead(entry, head, rule, first, second, solve_confl):
+                        number = rule if rule < 4 else RULE_4
+                        if put_arrowhead(entry, head, number, first, second, solve_confl):
                             arrows[n_arrows] = head
                             n_arrows += 1
                         entry[TURNED, head] = now
                         entry[TURNED, entry[MIRROR, head]] = now
                         if rule > 1 and not solve_confl:
                             _wake(start, entry, waiting, counts, rule, e, b, arrow_is_gap)
+                            if rule == 4:
+                                _wake(start, entry, waiting, counts, 2, entry[MIRROR, e], b, arrow_is_gap)
 
 
 @part
 def _wake(start, entry, waiting, counts, rule, e, after, arrow_is_gap):
     """Let the nodes beyond `after` wait whose pairs may satisfy the rule because of the arrow u -> v of entry e.
 
-    These are pairs (a, v), and in rule 2 also (u, b) with u -> v -> b. With `arrow_is_gap` the arrow may be the gap of
+    These are pairs (a, v), and in rule 2 also (u, b) with u -> v -> b. In rule 4, also all b next to v, for which it is
+    called a second time with the entry of the other end. With `arrow_is_gap` the arrow may be the gap of
     rule 3, whose b is then a child of u.
     """
     i = entry[MIRROR, e]  # v in the list of u

@@ -125,8 +125,8 @@ def trace(graph: MixedGraph) -> Trace:
 
 
 def _arrowheads(entry: Indices) -> tuple[Ints, ...]:
-    """What `Trace` is made from."""
-    heads = np.flatnonzero(entry[KIND] & IN != 0)
+    """What `Trace` is made from: the arrowheads that were set here, not those of `directed_as`."""
+    heads = np.flatnonzero((entry[KIND] & IN != 0) & (entry[RULE] != 0))
     tail, mirror, rule, first, second = (entry[row, heads] for row in (NEIGHBOUR, MIRROR, RULE, FIRST, SECOND))
     arrays = (tail, entry[NEIGHBOUR, mirror], rule, first, second)
     return tuple(array.astype(np.int32) for array in arrays)

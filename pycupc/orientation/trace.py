@@ -14,8 +14,10 @@ Integers = NDArray[np.integer[Any]]
 #: The cause of an arrowhead: the name of the rule and the variables it took part in, see `Orientation.trace`.
 Reason = tuple[Any, ...]
 
-#: The rule that set an arrowhead, as a number; rules 1, 2 and 3 have their own.
-COLLIDER = 4
+#: The rule that set an arrowhead, as a number; rules 1, 2 and 3 have their own. What was known before comes after them.
+COLLIDER, RULE_4 = 4, 5
+KNOWN = ("tier", "context", "required", "forbidden")
+FIRST_KNOWN = 6
 
 
 class Trace(Mapping[tuple[int, int], Reason]):
@@ -29,9 +31,9 @@ class Trace(Mapping[tuple[int, int], Reason]):
         tail, head
             The two ends of the edge; the arrowhead is at `head`.
         rule
-            1, 2, 3 or `COLLIDER`.
+            1, 2, 3, `RULE_4` or `COLLIDER`; or `FIRST_KNOWN` and the position in `KNOWN`.
         first, second
-            The variables that took part besides the two ends; the second counts only in rule 3.
+            The variables that took part besides the two ends; the second counts only in rules 3 and 4.
     """
 
     def __init__(self, arrays: Callable[[], tuple[Integers, ...]]) -> None:
@@ -51,8 +53,10 @@ class Trace(Mapping[tuple[int, int], Reason]):
                 found[a, b] = ("R1", first, a, b)
             elif rule == 2:
                 found[a, b] = ("R2", a, first, b)
+            elif rule >= FIRST_KNOWN:
+                found[a, b] = (KNOWN[rule - FIRST_KNOWN], a, b)
             else:
-                found[a, b] = ("R3", a, first, second, b)
+                found[a, b] = ("R3" if rule == 3 else "R4", a, first, second, b)
         return found
 
     def __getitem__(self, pair: tuple[int, int]) -> Reason:

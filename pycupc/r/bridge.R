@@ -3,6 +3,8 @@
 # A call travels in a list: as a bare argument, R would evaluate it.
 pcalgo_with_call <- function(plain, boxed_call, weight) as_pcalgo(plain, boxed_call[[1]], weight)
 
+fcialgo_with_call <- function(plain, boxed_call) as_fcialgo(plain, boxed_call[[1]])
+
 call_text <- function(fit) paste(trimws(deparse(fit@call)), collapse = " ")
 
 # Runs pcalg::pc() or pcalg::skeleton() with the Gaussian test.

@@ -21,6 +21,7 @@ from pycupc.data.names import default_labels
 from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.r.conversions import Converter
+from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
 __all__ = ["RBridgeError", "from_r", "pcalg_pc", "pcalg_skeleton", "to_r"]
@@ -101,8 +102,10 @@ def from_r(robject: Any) -> NamedGraph | SuffStat:
         From a suffStat list; the column names of C, if it has any, become the labels.
     PcAlgo
         From a pcAlgo or a graphNEL; of a graphNEL only the graph is known.
+    PagAlgo
+        From an fciAlgo, which does not tell the edges that the levels removed from those that later tests removed.
     NamedGraph
-        From an fciAlgo or a matrix of type "pag": the graph with its marks.
+        From a matrix of type "pag": the graph with its marks.
     CausalGraph
         From a matrix of type "cpdag".
 
@@ -124,7 +127,7 @@ def from_r(robject: Any) -> NamedGraph | SuffStat:
         if "list" in classes:
             return _converter().suffstat_from_r(robject)
         if "fciAlgo" in classes:
-            return _converter().amat_from_r(robjects.r["slot"](robject, "amat"), "pag")
+            return _converter().fcialgo_from_r(robject)
         form = robjects.r["attr"](robject, "type")
         if form != robjects.NULL and (kind := str(form[0]).removeprefix("amat.")) in ("pag", "cpdag"):
             return _converter().amat_from_r(robject, kind)
@@ -135,11 +138,11 @@ def from_r(robject: Any) -> NamedGraph | SuffStat:
 
 
 def to_r(fit: NamedGraph | SuffStat) -> Any:
-    """Turn a result into an R pcAlgo, another graph into pcalg's "amat", or a SuffStat into R's list of C and n.
+    """Turn a result into a pcAlgo or fciAlgo, another graph into pcalg's "amat", a SuffStat into R's list of C and n.
 
     Parameters
     ----------
-    fit : PcAlgo, NamedGraph or SuffStat
+    fit : PcAlgo, PagAlgo, NamedGraph or SuffStat
         Of a `CausalGraph` the matrix has the type "cpdag", of another graph the type "pag".
 
     Returns
@@ -158,11 +161,11 @@ def to_r(fit: NamedGraph | SuffStat) -> Any:
         if isinstance(fit, SuffStat):
             return _converter().suffstat_to_r(fit)
         if not isinstance(fit, NamedGraph):
-            raise TypeError(f"fit must be a PcAlgo, a NamedGraph or a SuffStat, got {type(fit).__name__}")
-        if not isinstance(fit, PcAlgo):
+            raise TypeError(f"fit must be a PcAlgo, a PagAlgo, a NamedGraph or a SuffStat, got {type(fit).__name__}")
+        if not isinstance(fit, (PcAlgo, PagAlgo)):
             return _converter().amat_to_r(fit)
         require_packages(robjects, "pcalg", "graph")
-        return _converter().pcalgo_to_r(fit)
+        return _converter().pcalgo_to_r(fit) if isinstance(fit, PcAlgo) else _converter().fcialgo_to_r(fit)
 
 
 def pcalg_pc(suffStat: Any, alpha: float, labels: Sequence[str] | None = None, **options: Any) -> PcAlgo:

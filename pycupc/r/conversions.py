@@ -9,7 +9,8 @@ pcAlgo @n.edgetests    PcAlgo.n_edgetests    double, as R's integers end at 2^31
 pcAlgo @max.ord        PcAlgo.max_ord        integer to int
 pcAlgo @call           PcAlgo.call           language to RCall, a str that keeps the R object
 pcAlgo @n, @zMin       -                     always integer(0) and matrix(NA, 1, 1)
-amat of type pag       NamedGraph            [i, j] is the mark at j: 1 circle, 2 arrowhead, 3 tail; so fciAlgo @amat
+fciAlgo                PagAlgo               its slots as those of pcAlgo; @amat as below; @allPdsep 1 to 0
+amat of type pag       NamedGraph            [i, j] is the mark at j: 1 circle, 2 arrowhead, 3 tail
 amat of type cpdag     CausalGraph           its transpose, the graph matrix, to edges with marks
 """
 
@@ -26,8 +27,9 @@ from pycupc.data.names import check_labels, default_labels
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.results.arrays import ANSWER, only_stored_cells
+from pycupc.results.arrays import ANSWER, edge_arrays, only_stored_cells
 from pycupc.results.causal_graph import CausalGraph
+from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
 _HERE = Path(__file__).parent
@@ -41,10 +43,15 @@ _NAMES = (
     | {f"{sets}.length": f"{sets}_len" for sets in ("sepset", "found")}
     | {f"sepset.gap_{end}": f"gap_{end}" for end in "xy"}
     | {f"found.gap_{end}": f"found_gap_{end}" for end in "xy"}
+    | {"edge.low": "edge_low", "edge.high": "edge_high", "edge.low_mark": "mark_low", "edge.high_mark": "mark_high"}
+    | {"pdsep.length": "pdsep_len", "pdsep.members": "pdsep_members", "n.edgetestsPDSEP": "n_edgetests_pdsep"}
     | {"n.edgetests": "n_edgetests", "pMax": "pMax"}
 )
 #: The vectors that hold no indices, so that 1 is neither added nor subtracted.
-_NO_INDEX = {"graph.mark", "sepset.length", "found.length", "n.edgetests", "pMax"}
+_NO_INDEX = {
+    "graph.mark", "edge.low_mark", "edge.high_mark", "sepset.length", "found.length", "pdsep.length", "n.edgetests",
+    "n.edgetestsPDSEP", "pMax",
+}  # fmt: skip
 
 
 def from_plain(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -122,6 +129,45 @@ class Converter:
         )
         return PcAlgo.from_arrays(arrays, labels=labels, max_ord=max_ord, call=call, engine="R")
 
+    def fcialgo_from_r(self, robject: Any) -> PagAlgo:
+        """An fciAlgo as a result; TypeError for slots of another type or size."""
+        counts = _slot(robject, "n.edgetests", "REALSXP", "INTSXP")
+        pag = self.amat_from_r(robject.slots["amat"], "pag")
+        plain = _named(self.code["as_plain_pag"](robject))
+        if len(robject.slots["pMax"]) != pag.p**2 or len(robject.slots["sepset"]) != pag.p:
+            raise TypeError(f"slots pMax and sepset of the R object must be for the {pag.p} variables of its amat")
+        arrays = edge_arrays(pag.sparse_graph) | _cells("sepset", plain["sepset"]) | _cells("pdsep", plain["pdsep"])
+        later = _slot(robject, "n.edgetestsPDSEP", "REALSXP", "INTSXP")
+        numbers = {"n_edgetests": counts, "n_edgetests_pdsep": later, "pMax": _slot(robject, "pMax", "REALSXP")}
+        arrays |= {name: _vector(values, np.float64) for name, values in numbers.items()}
+        return PagAlgo.from_answer(
+            only_stored_cells(arrays, pag.p),
+            labels=pag.labels,
+            max_ord=int(_slot(robject, "max.ord", "INTSXP", "REALSXP")[0]),
+            max_ord_pdsep=int(_slot(robject, "max.ordPDSEP", "INTSXP", "REALSXP")[0]),
+            call=RCall(str(self.code["call_text"](robject)[0]), robject.slots["call"], "none", "double"),
+            engine="R",
+        )
+
+    def fcialgo_to_r(self, fit: PagAlgo) -> Any:
+        """A result as an fciAlgo."""
+        vectors = to_plain(fit.to_arrays(None))
+        numbers = {name: self._r.FloatVector(vectors[name]) for name in ("n.edgetests", "n.edgetestsPDSEP")}
+        plain = {
+            "labels": self._r.StrVector(list(fit.labels)),
+            **{name: self._list(f"{name}.", vectors) for name in ("edge", "sepset", "pdsep")},
+            **numbers,
+            "max.ord": self._r.IntVector([fit.max_ord]),
+            "max.ordPDSEP": self._r.IntVector([fit.max_ord_pdsep]),
+            "pMax": self.matrix(fit.pMax),
+        }
+        return self.code["fcialgo_with_call"](self._r.ListVector(plain), self._boxed_call(fit.call))
+
+    def _boxed_call(self, call: str) -> Any:
+        """The call as R's language, in a list."""
+        language = call.language if isinstance(call, RCall) else self._r.r["str2lang"](_as_r_call(call))
+        return self._r.rinterface.ListSexpVector([language])
+
     def graph_from_r(self, robject: Any) -> PcAlgo:
         """A graphNEL as a result in which only the graph is known."""
         labels = [str(label) for label in self._r.r["slot"](robject, "nodes")]
@@ -134,9 +180,8 @@ class Converter:
         """A result as a pcAlgo."""
         vectors, call = to_plain(fit.to_arrays("matrix")), fit.call
         if isinstance(call, RCall):
-            language, weight, counts = call.language, call.weight, call.counts
+            weight, counts = call.weight, call.counts
         else:
-            language = self._r.r["str2lang"](_as_r_call(call))
             weight, counts = "double" if fit.oriented else "integer", "double"
         tests = self._r.IntVector if counts == "integer" else self._r.FloatVector
         plain = {
@@ -147,8 +192,7 @@ class Converter:
             "max.ord": self._r.IntVector([fit.max_ord]),
             "pMax": self.matrix(vectors["pMax"]),
         }
-        boxed_call = self._r.rinterface.ListSexpVector([language])
-        return self.code["pcalgo_with_call"](self._r.ListVector(plain), boxed_call, weight)
+        return self.code["pcalgo_with_call"](self._r.ListVector(plain), self._boxed_call(call), weight)
 
     def amat_from_r(self, robject: Any, form: str) -> NamedGraph:
         """A matrix of pcalg's form "pag" or "cpdag" as a graph on the names of its columns."""

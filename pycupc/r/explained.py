@@ -23,6 +23,7 @@ from pycupc.r.conversions import from_plain
 from pycupc.r.r_memory import square
 from pycupc.results.arrays import graph_from_arrays, only_stored_cells
 from pycupc.results.comparison import compare
+from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
 Sent = Mapping[str, NDArray[Any]]
@@ -52,6 +53,20 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)
 
 
+def pag_from(sent: Sent, options: Mapping[str, Any], side: str) -> PagAlgo:
+    """As `result_from`, of an fciAlgo."""
+    arrays = from_plain({name.removeprefix(side): array for name, array in sent.items() if name.startswith(side)})
+    labels = [str(label) for label in options[side + "labels"]]
+    return PagAlgo.from_answer(
+        only_stored_cells(arrays, len(labels)),
+        labels=labels,
+        max_ord=int(options[side + "max_ord"]),
+        max_ord_pdsep=int(options[side + "max_ord_pdsep"]),
+        call=options[side + "call"],
+        engine="R",
+    )
+
+
 def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     """Compare the results "a." and "b.", as values and arrays.
 
@@ -62,7 +77,10 @@ def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     options : mapping
         The values of the results; `n`, with `C`; `alpha`, or None; `names` of the results.
     """
-    a, b = result_from(sent, options, "a."), result_from(sent, options, "b.")
+    a, b = (
+        pag_from(sent, options, side) if f"{side}edge.low" in sent else result_from(sent, options, side)
+        for side in ("a.", "b.")
+    )
     found = compare(a, b, suffStat=_gaussian_data(sent, options), alpha=options["alpha"], names=options["names"])
     rows = found.differences
     integers = {

@@ -17,6 +17,7 @@ _ARGUMENTS = {
     "data": "`x`",
     "m_max": "m.max",
     "maj_rule": "maj.rule",
+    "pdsep_max": "pdsep.max",
     "random_state": "seed",
     "skel_method": "skel.method",
     "solve_confl": "solve.confl",

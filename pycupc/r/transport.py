@@ -9,6 +9,7 @@ R, which both sides see (`r_memory`).
     x                        double, column by column    float64 (n, p)              -
     dm                       integer, column by column   int32 (n, p)                -
     fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
+    forbidden                raw, column by column       uint8, bool (p, p)          -
     a result                 r_wrapper/R/pcalgo.R        pycupc.results.arrays       1 (`conversions.from_plain`)
     frequencies              r_wrapper/R/stability.R     pycupc.r.resampled          1
 
@@ -23,14 +24,13 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.pc import pc
-from pycupc.algorithm.skeleton import skeleton
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import Filling, PValues
@@ -42,6 +42,8 @@ from pycupc.r.r_memory import RVectors, square
 from pycupc.r.resampled import answer, to_values
 from pycupc.r.users_test import UsersTest
 from pycupc.results.arrays import sepset_arrays
+from pycupc.results.later_tests import LaterPValues
+from pycupc.results.pagalgo import PagAlgo
 from pycupc.stability import stability
 from pycupc.stability.checkpoint import seed_in
 from pycupc.system.log import lines_to
@@ -51,8 +53,14 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 11
-_MASKS = ("fixedGaps", "fixedEdges")
+PROTOCOL = 12
+_MASKS = ("fixedGaps", "fixedEdges", "forbidden")
+#: The options of R that a function does not have.
+_NOT_ARGUMENTS = {
+    "skeleton": ("u2pd", "conservative", "maj_rule", "solve_confl"),
+    "fci": ("u2pd", "solve_confl"),
+    "rfci": ("u2pd", "solve_confl"),
+}
 
 
 class Job:
@@ -60,7 +68,7 @@ class Job:
 
     Parameters
     ----------
-    what : {"pc", "skeleton", "compare", "explain", "stability", "ask"}
+    what : {"pc", "skeleton", "fci", "rfci", "compare", "explain", "stability", "ask"}
         "explain": the edges of a result, or `why`; "ask": a question about a result of "stability".
     address : str
         The address of the R environment with the vectors of the arrays; OSError if this process cannot see them.
@@ -116,7 +124,8 @@ class Job:
         if self._p_values is not None:
             vector = self._vectors["pMax"]
             p = math.isqrt(len(vector))
-            self._filling = self._p_values.fill(vector.reshape(p, p))
+            by_column = isinstance(self._p_values, LaterPValues)  # which are not symmetric
+            self._filling = self._p_values.fill(vector.reshape(p, p, order="F" if by_column else "C"))
 
     def finish(self) -> None:
         """Wait until all arrays are filled."""
@@ -156,17 +165,24 @@ class Job:
         return self._stability(options) if self._what == "stability" else self._run(options)
 
     def _run(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Run `pc` or `skeleton`."""
+        """Run `pc`, `skeleton`, `fci` or `rfci`."""
         start = time.perf_counter()
         arguments = self._arguments(options)
         if options["progress"]:
             arguments["progress"] = self._hook("progress", "level", "done", "at_most", "edges")
-        fit = pc(**arguments) if self._what == "pc" else skeleton(**arguments)
+        fit = getattr(import_module(f"pycupc.algorithm.{self._what}"), self._what)(**arguments)
         if options["pMax"]:
             self._p_values = fit.p_values
             if fit.p_values.deferred:
                 fit.p_values.of_edges(fit.sparse_graph)  # may take long: here, where R notices Ctrl-C
         arrays = fit.to_arrays(None)
+        if isinstance(fit, PagAlgo):
+            notes = fit.skeleton_fit.notes | fit.notes
+            return {
+                "max_ord": int(fit.max_ord),
+                "max_ord_pdsep": int(fit.max_ord_pdsep),
+                "notes": [in_r(note, fit.labels) for note in notes.values() if isinstance(note, str)],
+            }, to_plain(arrays)
         if fit.found_sepset is not fit.sepset:
             arrays |= sepset_arrays(fit.found_sepset, "found_")
         return {
@@ -185,9 +201,10 @@ class Job:
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Arguments of `pc`, `skeleton` or `stability`; reticulate has made Python's own types of R's."""
         labels = [str(label) for label in options["labels"]]
-        masks = {name: self._in[name].view(np.bool_).reshape(2 * [len(labels)]) for name in _MASKS if name in self._in}
-        oriented = () if self._what != "skeleton" else ("u2pd", "conservative", "maj_rule", "solve_confl")
-        arguments = {name: value for name, value in options["arguments"].items() if name not in oriented}
+        shape = 2 * [len(labels)]
+        masks = {name: self._in[name].view(np.bool_).reshape(shape).T for name in _MASKS if name in self._in}
+        unknown = _NOT_ARGUMENTS.get(self._what, ())
+        arguments = {name: value for name, value in options["arguments"].items() if name not in unknown}
         return arguments | self._test(options, labels) | {"labels": labels} | masks
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:

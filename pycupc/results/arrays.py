@@ -45,6 +45,7 @@ from pycupc.data.names import check_labels
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import TAIL, Ints, SparseGraph, look_up, pair_keys
+from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.gaussian.suffstat import check_n
@@ -71,11 +72,41 @@ def check_meta(meta: Mapping[str, Any]) -> None:
         require(all(type(v) is int and v >= 0 for v in numbers), "levels", level)
         require(type(summary.seconds) in (int, float) and math.isfinite(summary.seconds), "levels", level)
         require(all(type(v) is int for v in (summary.n_made, summary.n_bounds)), "levels", level)
-    p = len(meta["labels"])
-    for entry in meta["trace"]:
+    check_trace(meta["trace"], len(meta["labels"]))
+
+
+def check_trace(entries: Sequence[Any], p: int) -> None:
+    """Raise ValueError or TypeError unless these are entries of a trace on p variables."""
+    for entry in entries:
         a, b, kind, *variables = entry
         require(isinstance(kind, str), "trace", entry)
         require(all(type(v) is int and 0 <= v < p for v in (a, b, *variables)), "trace", entry)
+
+
+def trace_entries(trace: Trace) -> list[list[Any]]:
+    """A trace for a file: each [x, y, rule, variable, ...]."""
+    return [[*pair, *reason] for pair, reason in trace.items()]
+
+
+def trace_from(entries: Sequence[Any]) -> Trace:
+    """The reverse of `trace_entries`."""
+    return {(entry[0], entry[1]): tuple(entry[2:]) for entry in entries}
+
+
+def tiers_entries(tiers: Tiers | None) -> list[Any] | None:
+    """Tiers for a file."""
+    return None if tiers is None else [tiers.tier.tolist(), tiers.latent, tiers.lost.tolist()]
+
+
+def tiers_from(meta: Mapping[str, Any]) -> Tiers | None:
+    """The reverse of `tiers_entries`; files of version 0.2 have none."""
+    if meta.get("tiers") is None:
+        return None
+    tier, latent, lost = meta["tiers"]
+    p, numbers, edges = len(meta["labels"]), np.array(tier, np.int64), np.array(lost, np.int32).reshape(-1, 2)
+    fits = len(numbers) == p and (numbers >= 0).all() and ((edges >= 0) & (edges < p)).all()
+    require(fits and type(latent) is bool, "tiers", meta["tiers"])
+    return Tiers(numbers, latent, edges)
 
 
 def check_arrays(arrays: Arrays, p: int) -> None:
@@ -83,10 +114,10 @@ def check_arrays(arrays: Arrays, p: int) -> None:
     graph = CELLS if "graph_from" in arrays else EDGES
     if missing := [name for name in (*graph, *ANSWER) if name not in arrays]:
         raise ValueError(f"without {', '.join(missing)}")
-    edges = _check_cells(arrays, p) if graph is CELLS else _check_edges(arrays, p)
+    edges = _check_cells(arrays, p) if graph is CELLS else check_edges(arrays, p)
     found = "found_" if "found_x" in arrays else "sepset_"
     for name in dict.fromkeys(("sepset_", found)):
-        _check_sets(arrays, name, p, edges)
+        check_sets(arrays, name, p, edges)
     counts = arrays["n_edgetests"]
     require(bool(np.isfinite(counts).all() and (counts >= 0).all()), "n_edgetests", counts.tolist()[:5])
     n_removed = len(arrays["removed_x"] if "removed_x" in arrays else arrays[f"{found}x"])
@@ -104,7 +135,7 @@ def check_arrays(arrays: Arrays, p: int) -> None:
         require(bool(((table >= 0) & (table < limits)).all()), "untested", "outside of the range")
 
 
-def _check_edges(arrays: Arrays, p: int) -> NDArray[np.int64]:
+def check_edges(arrays: Arrays, p: int) -> NDArray[np.int64]:
     """Check the edges; returns their `pair_keys`, ascending."""
     low, high = (indices(arrays, name, p) for name in EDGES[:2])
     marks = [indices(arrays, name, TAIL + 1) for name in EDGES[2:]]
@@ -125,7 +156,7 @@ def _check_cells(arrays: Arrays, p: int) -> NDArray[np.int64]:
     return np.unique(pair_keys(row, column, p))
 
 
-def _check_sets(arrays: Arrays, name: str, p: int, edges: NDArray[np.int64]) -> None:
+def check_sets(arrays: Arrays, name: str, p: int, edges: NDArray[np.int64]) -> None:
     gap = GAPS[name]
     x, y, members = (indices(arrays, f"{name}{key}", p) for key in ("x", "y", "members"))
     length = np.asarray(arrays[f"{name}len"], dtype=np.int64)
@@ -169,6 +200,7 @@ def require(condition: bool | np.bool_, name: str, value: object) -> None:
 
 
 Arrays = Mapping[str, NDArray[Any]]
+Trace = Mapping[tuple[int, int], tuple[Any, ...]]
 PValueForm = Literal["matrix", "evidence"]
 
 #: Largest array of evidence that is saved unless more is requested: 8 MB.
@@ -227,7 +259,7 @@ def only_stored_cells(arrays: Arrays, p: int) -> dict[str, NDArray[Any]]:
 
 
 def evidence_arrays(
-    p_values: PValues, removals: Removals, *, everything: bool | None = None
+    p_values: PValues, removals: Removals, graph: SparseGraph, *, everything: bool | None = None
 ) -> dict[str, NDArray[Any]]:
     """The arrays of evidence. Those that may be left out are kept if `everything`, or if None and not too large."""
     out: dict[str, NDArray[Any]] = {}
@@ -239,8 +271,7 @@ def evidence_arrays(
         out["removed_r"] = removals.r
     if not isinstance(p_values, GaussianPValues):
         return out | {"pMax": upper_triangle(p_values.dense())}
-    out["edge_p"] = p_values.edges
-    p = p_values.graph.p
+    out["edge_p"], p = p_values.of_edges(graph), graph.p
     if wanted(p * (p + 1) // 2) and p_values.C is not None:
         out["C"] = upper_triangle(p_values.C)
     return out

@@ -53,22 +53,22 @@ class CausalGraph(NamedGraph):
             found.insert(0, int(before[found[0]]))
         return tuple(found)
 
-    def not_a_cpdag(self) -> str:
-        """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one."""
+    def not_a_cpdag(self, *, remedy: bool = True) -> str:
+        """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one. With a `remedy`."""
         if self.is_cpdag:
             return ""
         if self._dag_and_cpdag is not None:
             text = "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows{remedy}"
             return Message(text, remedy=Words("; to_cpdag() gives it", ""))
-        counts, remedy = self.sparse_graph.counts(), 'u2pd "retry" gives a graph that a DAG extends'
+        counts, retry = self.sparse_graph.counts(), '; u2pd "retry" gives a graph that a DAG extends' if remedy else ""
         if n := sum(counts[kind] for kind in [*counts][3:]):
             return f"not a CPDAG: {n:,} edge{'s have circles' if n > 1 else ' has a circle'}"
         if n := counts[BIDIRECTED]:
-            return f"not a CPDAG: {n:,} edge{'s are' if n > 1 else ' is'} bidirected; {remedy}"
+            return f"not a CPDAG: {n:,} edge{'s are' if n > 1 else ' is'} bidirected{retry}"
         if cycle := self.cycle():
             names = " --> ".join(self.labels[v] for v in (*cycle, cycle[0]))
-            return f"not a CPDAG: directed cycle {names}; {remedy}"
-        return f"not a CPDAG: every direction of its undirected edges adds a collider or a cycle; {remedy}"
+            return f"not a CPDAG: directed cycle {names}{retry}"
+        return f"not a CPDAG: every direction of its undirected edges adds a collider or a cycle{retry}"
 
     def to_dag(self) -> CausalGraph:
         """A DAG that extends the graph: it directs the undirected edges and adds no unshielded collider.

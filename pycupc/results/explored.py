@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from pycupc.graph.drawing import Variables, describe, positions
 from pycupc.graph.explorer import Content, RemovedPairs, page, write_page
 from pycupc.graph.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, MAX_TESTS
+from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.p_values import GaussianPValues
+from pycupc.independence.p_values import PValues
+from pycupc.independence.untested import UntestedPairs
+from pycupc.results.later_tests import LaterTests
 from pycupc.results.why import KeptEdges, TestedResult
 
 Integers = NDArray[np.int64]
@@ -26,11 +31,27 @@ Integers = NDArray[np.int64]
 Names = Sequence[int | str]
 
 
-class ExploredResult(TestedResult, Protocol):
-    """The attributes of `PcAlgo` that this module reads."""
+class ExploredResult(Protocol):
+    """The attributes of a `TestedGraph` that this module reads."""
 
-    def cpdag_note(self) -> str:
-        """Why the result is not a CPDAG; "" if it is one."""
+    is_pag: ClassVar[bool]
+    labels: tuple[str, ...]
+    sparse_graph: SparseGraph
+    p_values: PValues
+    trace: Mapping[tuple[int, int], tuple[Any, ...]]
+
+    @property
+    def title(self) -> str:
+        """Headline of the page."""
+
+    def tests_of_levels(self) -> TestedResult:
+        """The result of the levels of the skeleton."""
+
+    def tests_after_levels(self) -> LaterTests:
+        """The tests made after the levels."""
+
+    def page_note(self) -> str:
+        """A sentence about the graph, or ""."""
 
 
 class InlinePage:
@@ -84,37 +105,38 @@ def content(
     nodes, at, part = _part(graph, fit.labels, edge_p, around, radius)
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
-    cpdag_note = fit.cpdag_note()
+    levels = fit.tests_of_levels()
     names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
     low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
-    kept = KeptEdges(fit)
+    kept = KeptEdges(levels)
     tests, highest = kept.n_tests(low, high)
     tests[np.isneginf(edge_p)] = 0  # fixedEdges
     correlations = None
     if len(nodes) <= MAX_CORRELATIONS:
         correlations = fit.p_values.correlations(*nodes[np.array(np.triu_indices(len(nodes), 1))])
-    gaps = place[fit.found_sepset.gaps()].reshape(-1, 2)
+    gaps = place[levels.found_sepset.gaps()].reshape(-1, 2)
     part["labels"] += [fit.labels[v] for v in named.tolist()]
-    part["note"] = " ".join(filter(None, (cpdag_note and f"The graph is {cpdag_note}.", part["note"])))
+    part["note"] = " ".join(filter(None, (fit.page_note(), part["note"])))
     return Content(
         **part,
-        title="PC-stable graph",
-        facts=_facts(fit),
+        title=fit.title,
+        pag=fit.is_pag,
+        facts=_facts(levels, fit.sparse_graph),
         edge_p=np.where(np.isfinite(edge_p), edge_p, -1.0),
         edge_r=fit.p_values.correlations(low, high),
         edge_tests=tests,
         edge_level=highest,
-        weakest=_weakest(fit, kept, low, high, tests, names),
+        weakest=_weakest(kept, low, high, tests, names),
         reasons=_reasons(fit, low, high, names),
         stability=_frequencies(stability, len(graph), at),
         removed=removed,
-        untested=_untested(fit, place),
+        untested=_untested(levels.untested, place),
         gaps=gaps[(gaps >= 0).all(axis=1)].astype(np.int32),
         correlations=correlations,
-        cutoffs=[_cutoff(fit, level) for level in range(int(removed.level.max(initial=0)) + 1)],
-        n=fit.n,
-        alpha=fit.alpha,
+        cutoffs=[_cutoff(levels, level) for level in range(int(removed.level.max(initial=0)) + 1)],
+        n=levels.n,
+        alpha=levels.alpha,
     )
 
 
@@ -189,41 +211,42 @@ def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Intege
     """Removed pairs among the variables of the page, and the variables that only their separating sets name.
 
     If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
-    the largest |r|, that is the smallest p.
+    the largest |r|, that is the smallest p. Pairs that were removed after the levels come last.
     """
-    cells, gone, shown = fit.found_sepset.flat(by_row=False), fit.removals, place >= 0
+    found, later, shown = fit.tests_of_levels(), fit.tests_after_levels(), place >= 0
+    of_levels, gone = found.found_sepset.flat(by_row=False), found.removals
     known = len(gone) > 0  # else a result of R: the sets are there, the tests are not
-    r = gone.r if known and gone.r_recorded else np.full(len(cells.x), math.nan)
+    r = gone.r if known and gone.r_recorded else np.full(len(of_levels.x), math.nan)
+    cells = FlatCells(*map(np.concatenate, zip(of_levels, later.cells(), strict=True)))
+    r = np.append(r, later.value if isinstance(found.p_values, GaussianPValues) else np.full(len(later), math.nan))
     at, complete_from = np.flatnonzero(shown[cells.x] & shown[cells.y] & (cells.length > 0)), 1
     if len(at) > MAX_REMOVED:
         order = np.argpartition(-2.0 * cells.length[at] - np.abs(np.nan_to_num(r[at])), MAX_REMOVED)
         at, others = np.sort(at[order[:MAX_REMOVED]]), at[order[MAX_REMOVED:]]
         complete_from = int(cells.length[others].max()) + 1
     x, y, levels, members = cells.take(at)
-    r = np.array([gone.r_at(k) for k in at.tolist()]) if known and gone.r_known and not gone.r_recorded else r[at]
+    r, early = r[at], at < len(of_levels.x)
+    if known and gone.r_known and not gone.r_recorded:
+        r[early] = [gone.r_at(k) for k in at[early].tolist()]
     named = np.setdiff1d(members, np.flatnonzero(shown))
     number = place.copy()
     number[named] = shown.sum() + np.arange(len(named))
     p = None
-    if np.isnan(r).all() and len(x):
+    if np.isnan(r[early]).all() and len(x):
         p = np.array([fit.p_values.at(i, j) for i, j in zip(x.tolist(), y.tolist(), strict=True)])
     r_known = None if p is not None else np.clip(np.nan_to_num(r), -1.0, 1.0)
-    return RemovedPairs(number[x], number[y], levels, number[members], r_known, p, complete_from), named
+    late = int((~early).sum())
+    return RemovedPairs(number[x], number[y], levels, number[members], r_known, p, complete_from, late), named
 
 
-def _untested(fit: ExploredResult, place: Integers) -> Integers:
+def _untested(untested: UntestedPairs, place: Integers) -> Integers:
     """Pairs of variables of the page that were not tested, and the observations needed; MAX_REMOVED at the most."""
-    found = np.column_stack([place[fit.untested.x], place[fit.untested.y], fit.untested.needed])
+    found = np.column_stack([place[untested.x], place[untested.y], untested.needed])
     return found[(found[:, :2] >= 0).all(axis=1)][:MAX_REMOVED]
 
 
 def _weakest(
-    fit: ExploredResult,
-    kept: KeptEdges,
-    low: NDArray[Any],
-    high: NDArray[Any],
-    tests: NDArray[np.float64],
-    names: Names,
+    kept: KeptEdges, low: NDArray[Any], high: NDArray[Any], tests: NDArray[np.float64], names: Names
 ) -> list[tuple[list[int | str], float] | None]:
     """The set and r of the weakest test of each edge with few tests, else None; empty if few edges have few tests."""
     cheapest = np.argsort(tests, kind="stable")
@@ -240,13 +263,11 @@ def _weakest(
 def _reasons(
     fit: ExploredResult, low: NDArray[Any], high: NDArray[Any], names: Names
 ) -> list[list[Sequence[str | int]]]:
-    """The cause of the arrowheads of each edge."""
+    """What set the marks of each edge: [variable at whose end the mark is, rule, variables of the rule]."""
     trace = dict(fit.trace.items())  # in which a look-up is quicker
     ends = zip(low.tolist(), high.tolist(), strict=True)
-    found: list[list[Any]] = [[trace[pair] for pair in ((a, b), (b, a)) if pair in trace] for a, b in ends]
-    if list(names) == list(range(len(names))):  # the page has all variables
-        return found
-    return [[[rule, *(names[v] for v in rest)] for rule, *rest in reasons] for reasons in found]
+    found = [[(end[1], *trace[end]) for end in ((a, b), (b, a)) if end in trace] for a, b in ends]
+    return [[[names[v], rule, *(names[v] for v in rest)] for v, rule, *rest in reasons] for reasons in found]
 
 
 def _frequencies(stability: ArrayLike | None, m: int, at: Integers) -> NDArray[np.float64] | None:
@@ -261,7 +282,7 @@ def _frequencies(stability: ArrayLike | None, m: int, at: Integers) -> NDArray[n
     return values[at]
 
 
-def _cutoff(fit: ExploredResult, level: int) -> float | None:
+def _cutoff(fit: TestedResult, level: int) -> float | None:
     """Largest |r| that is judged independent; None if it is unknown or every r is."""
     if fit.n is None or fit.alpha is None:
         return None
@@ -269,7 +290,7 @@ def _cutoff(fit: ExploredResult, level: int) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _facts(fit: ExploredResult) -> str:
+def _facts(fit: TestedResult, graph: SparseGraph) -> str:
     observations = "" if fit.n is None else f"; {fit.n:,} observations"
     alpha = "" if fit.alpha is None else f"; alpha {fit.alpha:g}"
-    return f"{describe(fit.sparse_graph)}{observations}{alpha}"
+    return f"{describe(graph)}{observations}{alpha}"

@@ -8,6 +8,7 @@ others   arrays; of a `PcAlgo` those of `pycupc.results.arrays`, with the eviden
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -90,6 +91,7 @@ class Kind:
 #: Format 3 holds the cells of the graph matrix in place of edges and marks. Format 2, of versions before 0.2.0 was
 #: released, differs from it only in the types of its integers and in being compressed.
 RESULT = Kind("pycupc-result-4", "a result that PcAlgo.save wrote", ("pycupc-result-3", "pycupc-result-2"))
+PAG = Kind("pycupc-pag-1", "a result that PagAlgo.save wrote")
 
 #: No deflated data expand to more than about 1,032 times their size.
 _EXPANSION = 1040
@@ -142,6 +144,13 @@ def reading(path: str | PathLike[str], kind: Kind = RESULT) -> Iterator[tuple[di
         vectors = {name: _vector(name, values) for name, values in arrays.items()}
     with kind.expected_at(path):
         yield meta, vectors
+
+
+def format_of(path: str | PathLike[str]) -> str:
+    """The format of a file of `write`; "" if it is none. OSError if it cannot be read."""
+    with open(path, "rb") as file, contextlib.suppress(Exception), zipfile.ZipFile(file) as members:
+        return str(json.loads(str(_array(members.read("meta.npy")))).get("format", ""))
+    return ""
 
 
 def _check_sizes(members: zipfile.ZipFile, size: int) -> None:

@@ -6,30 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pycupc.graph.drawing import Variables
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import read_only
+from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats, PValues
 from pycupc.independence.untested import UntestedPairs, no_untested_pairs
 from pycupc.results import arrays as flat
-from pycupc.results import explored, npz
+from pycupc.results import npz
 from pycupc.results.arrays import check_arrays, check_meta
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.results.levels import LevelSummary
+from pycupc.results.levels import LevelSummary, closing_lines, level_lines
+from pycupc.results.tested_graph import TestedGraph
 from pycupc.results.why import Why, reason_of_arrow, why_pair
 from pycupc.system.log import counted
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PcAlgo(CausalGraph):
+class PcAlgo(TestedGraph, CausalGraph):
     """Result of `pc` or `skeleton`.
 
     Two results are equal (``==``) if everything that the tests and the orientation decided is equal: variables, graph,
@@ -67,6 +66,8 @@ class PcAlgo(CausalGraph):
         What set the arrowhead at the second of the two variables.
     notes : dict
         Further facts about the run, e.g. the number of ambiguous triples.
+    tiers : Tiers or None
+        Those of the run: they limit the conditioning sets.
     """
 
     sepset: SepSets
@@ -83,6 +84,7 @@ class PcAlgo(CausalGraph):
     found_sepset: SepSets = field(default=None)  # type: ignore[assignment]  # `sepset`, see __post_init__
     trace: Mapping[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    tiers: Tiers | None = None
 
     def __post_init__(self) -> None:
         self.found_sepset = self.found_sepset or self.sepset
@@ -97,14 +99,6 @@ class PcAlgo(CausalGraph):
     __hash__ = None  # type: ignore[assignment]
 
     # -- pcalg's slots, as matrices made on demand --------------------------------------------------------------------
-
-    @cached_property
-    def pMax(self) -> Floats:
-        """Largest p-value of each pair's tests, float64 (p, p), read only: symmetric, 1 on the diagonal.
-
-        -inf if never tested.
-        """
-        return read_only(self.p_values.dense().view())
 
     @cached_property
     def untested(self) -> UntestedPairs:
@@ -127,108 +121,50 @@ class PcAlgo(CausalGraph):
         return self.call.startswith("pc(") or self.edge_counts()[1] < len(self.sparse_graph)
 
     def cpdag_note(self) -> str:
-        """As `not_a_cpdag`, but "" for a skeleton, whose edges have no directions yet."""
-        return self.not_a_cpdag() if self.oriented else ""
+        """As `not_a_cpdag`, but "" for a skeleton, whose edges have no directions yet.
+
+        A graph with known arrows, which has more than a CPDAG, is only reported if no DAG extends it.
+        """
+        known = "known_before" in self.notes or "known_afterwards" in self.notes
+        if not self.oriented or (known and self._dag_and_cpdag is not None):
+            return ""
+        return self.not_a_cpdag(remedy=not known)
 
     def summary(self) -> str:
         """Size, edges and levels of the run, as text."""
-        degrees = self.sparse_graph.degrees()
-        top = int(degrees.argmax())
-        observations = "" if self.n is None else f", {counted(self.n, 'observation')}"
-        alpha = "" if self.alpha is None else f", alpha {self.alpha:g}"
-        lines = [
-            f"PC-stable: {counted(self.p, 'variable')}{observations}{alpha}",
-            f"{counted(len(self.sparse_graph), 'edge')}: {self.kinds_of_edges()}",
-            f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
-        ]
+        lines = self._head_lines("PC-stable")
         if note := self.cpdag_note():
             lines.append(note)
-        if self.levels:
-            width = max(18, *(len(f"{s.n_tests:,}") for s in self.levels))
-            lines += ["", f"{'level':>5} {'tests':>{width}} {'removed':>12} {'edges left':>12} {'seconds':>9}"]
-            lines += [
-                f"{s.level:>5} {s.n_tests:>{width},} {s.n_removed:>12,} {s.edges_left:>12,} {s.seconds:>9.3f}"
-                for s in self.levels
-            ]
-        else:
-            lines.append(f"tests per level: {', '.join(f'{v:,}' for v in self.n_edgetests)}")
-        if careful := sum(s.n_careful for s in self.levels):
-            lines.append(f"{careful:,} tests were ill-conditioned or near the cutoff: the canonical formula decided")
-        if bounds := sum(s.n_bounds for s in self.levels):
-            made = sum(s.n_tests if s.n_made < 0 else s.n_made for s in self.levels)
-            lines.append(
-                f"{made:,} of {sum(self.n_edgetests):,} tests were made; {bounds:,} bounds answered the others"
-            )
+        return "\n".join([*lines, *self.lines_of_levels(), *closing_lines(self.notes, self.engine)])
+
+    def lines_of_levels(self) -> list[str]:
+        """The part of the summary about the levels."""
         removed = self.p * (self.p - 1) // 2 - len(self.sparse_graph) - len(self.found_sepset.gaps())
-        lines += self.untested.sentences(removed)
-        lines += [f"{key.replace('_', ' ')}: {value}" for key, value in self.notes.items()]
-        if self.engine:
-            lines.append(f"engine: {self.engine}")
-        return "\n".join(lines)
+        return level_lines(self.levels, self.n_edgetests) + self.untested.sentences(removed)
 
-    # -- why an edge is there or not ----------------------------------------------------------------------------------
+    # -- evidence ----------------------------------------------------------------------------------------------------
 
-    def why(self, x: int | str, y: int | str) -> Why:
-        """Evidence for or against the edge between two variables, given by index or label.
+    @property
+    def title(self) -> str:
+        """Headline of the page of `explore`."""
+        return "PC-stable graph"
 
-        Raises
-        ------
-        TypeError, ValueError, IndexError
-            If there is no such variable, or both are the same.
-        """
-        i, j = self.index(x), self.index(y)
-        if i == j:
-            raise ValueError(f"x and y must be different variables, got {self.labels[i]!r} twice")
+    def tests_of_levels(self) -> PcAlgo:
+        """The result itself: all its tests are of the levels."""
+        return self
+
+    def page_note(self) -> str:
+        """Why the graph is not a CPDAG, as a sentence; "" if it is one."""
+        note = self.cpdag_note()
+        return note and f"The graph is {note}."
+
+    def _why(self, i: int, j: int) -> Why:
         return why_pair(self, i, j)
 
-    def edge_attributes(self) -> dict[str, NDArray[Any]]:
-        """pMax of each edge and what set its arrow, in the order of `SparseGraph.edge_list`."""
-        return {name: values.copy() for name, values in self._edge_attributes.items()}
-
-    @cached_property
-    def _edge_attributes(self) -> dict[str, NDArray[Any]]:
-        tail, head, _ = self.sparse_graph.edge_list()
+    def _set_by(self, tail: Sequence[int], head: Sequence[int]) -> dict[str, list[str]]:
         trace = dict(self.trace.items())  # a look-up in a dict is quicker
-        ends = zip(tail.tolist(), head.tolist(), strict=True)
-        reasons = [" ".join(reason_of_arrow(trace, self.labels, a, b) or ()) for a, b in ends]
-        return {"pMax": self.p_values.of_edges(self.sparse_graph), "set_by": np.array(reasons, dtype=object)}
-
-    def explore(
-        self,
-        path: str | PathLike[str] | None = None,
-        *,
-        show: bool = True,
-        around: Variables | None = None,
-        radius: int = 2,
-        stability: ArrayLike | None = None,
-    ) -> Path | explored.InlinePage:
-        """Write the explorer of the graph and its evidence, one HTML file.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            By default a file in a new temporary folder; in a Jupyter notebook none.
-        show : bool, default True
-            Open it in the browser, or below the cell of a notebook.
-        around : str or int, or sequence of them, optional
-            Show only these variables and what is near them, starting with the neighbourhood of the first.
-        radius : int, default 2
-            How many edges away from them, of whatever direction, a variable may be.
-        stability : sequence of m float, optional
-            A frequency from 0 to 1 for each edge, in the order of `edges`, such as `Stability.frequencies` gives.
-
-        Returns
-        -------
-        Path, or an object that a notebook shows
-            The file. In a notebook, if `show`, an object that displays the page; its ``path`` is the file, or None.
-
-        Raises
-        ------
-        ValueError
-            If `stability` has another length, or a variable of `around` does not exist.
-        """
-        content = explored.content(self, around=around, radius=radius, stability=stability)
-        return explored.show_page(content, path, show=show)
+        ends = zip(tail, head, strict=True)
+        return {"set_by": [" ".join(reason_of_arrow(trace, self.labels, a, b) or ()) for a, b in ends]}
 
     # -- flat arrays and files ----------------------------------------------------------------------------------------
 
@@ -254,7 +190,7 @@ class PcAlgo(CausalGraph):
         elif p_values == "evidence":
             if self.found_sepset is not self.sepset:
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
-            out |= flat.evidence_arrays(self.p_values, self.removals, everything=evidence)
+            out |= flat.evidence_arrays(self.p_values, self.removals, self.sparse_graph, everything=evidence)
             out |= flat.untested_arrays(self.untested)
         return out
 
@@ -296,7 +232,11 @@ class PcAlgo(CausalGraph):
         -----
         `pycupc.results.npz` describes the file.
         """
-        meta = {
+        npz.write(path, self.meta(), self.to_arrays(evidence=evidence))
+
+    def meta(self) -> dict[str, Any]:
+        """Everything but the arrays, for a file."""
+        return {
             "labels": self.labels,
             "max_ord": self.max_ord,
             "call": self.call,
@@ -305,9 +245,9 @@ class PcAlgo(CausalGraph):
             "engine": self.engine,
             "levels": [asdict(level) for level in self.levels],
             "notes": self.notes,
-            "trace": [[*pair, *reason] for pair, reason in self.trace.items()],
+            "trace": flat.trace_entries(self.trace),
+            "tiers": flat.tiers_entries(self.tiers),
         }
-        npz.write(path, meta, self.to_arrays(evidence=evidence))
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PcAlgo:
@@ -329,15 +269,20 @@ class PcAlgo(CausalGraph):
         with npz.reading(path) as (meta, arrays):
             check_meta(meta)
             check_arrays(arrays, len(meta["labels"]))
-        C = None if suffStat is None else _correlations(suffStat, meta)
+        C = None if suffStat is None else correlations_of(suffStat, meta)
         with npz.RESULT.expected_at(path):
-            facts = {key: meta[key] for key in ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")}
-            levels = tuple(LevelSummary(**level) for level in meta["levels"])
-            trace = {(t[0], t[1]): tuple(t[2:]) for t in meta["trace"]}
-            return cls.from_arrays(arrays, C=C, levels=levels, trace=trace, **facts)
+            return cls.from_file(meta, arrays, C)
+
+    @classmethod
+    def from_file(cls, meta: Mapping[str, Any], arrays: flat.Arrays, C: Floats | None = None) -> PcAlgo:
+        """Rebuild a result from `meta`, the arrays of `to_arrays`, and C where the arrays lack it."""
+        facts = {key: meta[key] for key in ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")}
+        levels = tuple(LevelSummary(**level) for level in meta["levels"])
+        tiers = flat.tiers_from(meta)
+        return cls.from_arrays(arrays, C=C, levels=levels, trace=flat.trace_from(meta["trace"]), tiers=tiers, **facts)
 
 
-def _correlations(suffStat: Any, meta: Mapping[str, Any]) -> Floats:
+def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Floats:
     """The correlations of the data from which a result was computed."""
     stat = as_suff_stat(suffStat)
     if stat.p != len(meta["labels"]) or stat.n != meta["n"]:

@@ -21,10 +21,13 @@ from numpy.typing import NDArray
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.tiers import Counter, Tiers, counter
 from pycupc.independence.gaussian import fisher_z, limits
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues
 from pycupc.independence.untested import UntestedPairs
+from pycupc.results.later_tests import LaterTests
 
 Integers = NDArray[np.int64]
 
@@ -41,6 +44,7 @@ class TestedResult(Protocol):
     n: float | None
     alpha: float | None
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
+    tiers: Tiers | None
 
     @property
     def untested(self) -> UntestedPairs:
@@ -58,19 +62,23 @@ class KeptEdges:
     """The tests of the kept edges of a result."""
 
     def __init__(self, fit: TestedResult) -> None:
-        self._fit, self._graph, self._last = fit, fit.sparse_graph, fit.max_ord
-        #: The pairs removed at each level.
-        self._removed = {block.members.shape[1]: (block.x, block.y) for block in fit.found_sepset.blocks}
+        self._fit, self._graph, self._last, self._tiers = fit, fit.sparse_graph, fit.max_ord, fit.tiers
+        #: The pairs removed at each level, and those left.
+        self._pairs = {block.members.shape[1]: (block.x, block.y) for block in fit.found_sepset.blocks}
+        low, high = (self._graph.low, self._graph.high)
+        if self._tiers is not None:
+            low, high = (np.append(ends, lost) for ends, lost in zip((low, high), self._tiers.lost.T, strict=True))
+        self._pairs[self._last + 1] = (low, high)
 
     def n_tests(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.float64], Integers]:
         """How many tests these edges survived, float64 (k,), and the highest level of them, int64 (k,)."""
         tests, highest = np.full(len(low), 2.0), np.zeros(len(low), dtype=np.int64)  # level 0 tests both orders
-        for level, degree in self._degrees().items():
+        for level, n_candidates in self._counters().items():
             here = np.zeros(len(low))
-            for end in (low, high):
-                sets = np.ones(len(low))
+            for end, other in ((low, high), (high, low)):
+                number, sets = n_candidates(end, other), np.ones(len(low))
                 for i in range(level):
-                    sets *= np.maximum(degree[end] - 1 - i, 0) / (i + 1)
+                    sets *= np.maximum(number - i, 0) / (i + 1)
                 here += sets
             tests += np.rint(here)
             highest[here > 0] = level
@@ -78,23 +86,19 @@ class KeptEdges:
 
     def n_tests_of(self, a: int, b: int) -> int:
         """How many tests the edge between a and b survived, exact."""
-        degrees = self._degrees().items()
-        return 2 + sum(comb(max(int(degree[end]) - 1, 0), level) for level, degree in degrees for end in (a, b))
+        ends, others = np.array([a, b]), np.array([b, a])
+        counters = self._counters().items()
+        return 2 + sum(comb(int(k), level) for level, n_candidates in counters for k in n_candidates(ends, others))
 
-    def _degrees(self) -> dict[int, Integers]:
-        """The number of neighbours of each variable at the start of each level >= 1."""
-        degree, out = self._graph.degrees().astype(np.int64), {}
-        for level in range(self._last, 0, -1):
-            for end in self._removed.get(level, ()):
-                degree = degree + np.bincount(end, minlength=len(degree))
-            out[level] = degree
-        return dict(sorted(out.items()))
+    def _counters(self) -> dict[int, Counter]:
+        """For each level >= 1 the function that counts the candidates of ordered pairs of neighbours."""
+        left = {k: [ends for gone, ends in self._pairs.items() if gone >= k] for k in range(1, self._last + 1)}
+        return {level: counter(self._tiers, pairs, self._graph.p) for level, pairs in left.items()}
 
     def _neighbours(self, v: int) -> tuple[Integers, Integers]:
         """All neighbours of v from level 1 on, ascending, and the level at which each was removed, or `last` + 1."""
-        pairs = {**self._removed, self._last + 1: (self._graph.low, self._graph.high)}
         found, levels = [], []
-        for level, (x, y) in pairs.items():
+        for level, (x, y) in self._pairs.items():
             for one, other in ((x, y), (y, x)):
                 found.append(other[one == v].astype(np.int64))
                 levels.append(np.full(len(found[-1]), level))
@@ -108,23 +112,29 @@ class KeptEdges:
         A test of discrete data is not made again.
         """
         p_values, n = self._fit.p_values, self._fit.n
-        if not isinstance(p_values, GaussianPValues) or p_values.C is None or n is None:
+        if not isinstance(p_values, GaussianPValues) or p_values.known is None or n is None:
             return []
-        return [self._weakest(p_values.C, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        return [self._weakest(p_values.known, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
-    def _weakest(self, C: NDArray[np.float64], n: float, a: int, b: int) -> WeakestTest:
+    def _weakest(self, known: Correlations, n: float, a: int, b: int) -> WeakestTest:
         """The test of the edge between a and b with the largest p-value, by making all of them again."""
         from pycupc.independence.gaussian.partial_correlation import canonical_r  # imports Numba
 
         def tested(S: tuple[int, ...]) -> WeakestTest:
-            return WeakestTest(S, canonical_r(C, min(a, b), max(a, b), S))
+            x, y, *members = np.searchsorted(own, [min(a, b), max(a, b), *S]).tolist()
+            return WeakestTest(S, canonical_r(C, x, y, members))
 
+        own = np.unique(np.concatenate([[a, b], self._neighbours(a)[0], self._neighbours(b)[0]])).astype(np.int64)
+        C = known.among(own)
         weakest, least = tested(()), np.inf
         sets: set[tuple[int, ...]] = {()}
         for v, other in ((a, b), (b, a)):
             nodes, gone = self._neighbours(v)
             for level in range(1, self._last + 1):
-                sets.update(combinations(nodes[(gone >= level) & (nodes != other)].tolist(), level))
+                near = (gone >= level) & (nodes != other)
+                if self._tiers is not None:
+                    near &= self._tiers.may_be_given(np.array(v), np.array(other), nodes)
+                sets.update(combinations(nodes[near].tolist(), level))
         for S in sorted(sets, key=lambda S: (len(S), S)):
             test = tested(S)
             z = math.sqrt(n - len(S) - 3) * math.atanh(abs(test.r))  # as `fisher_z.z_score`; r is clipped
@@ -137,6 +147,16 @@ class KeptEdges:
 MOST_TESTS = 100_000
 
 
+#: What was known before the tests, as reasons of arrows (`pycupc.orientation.trace.KNOWN`).
+_KNOWN = {
+    "tier": "the tiers",
+    "context": "its context variable",
+    "JCI": "the context variables",
+    "required": "a required arrow",
+    "forbidden": "a forbidden arrow",
+}
+
+
 @dataclass(frozen=True)
 class Why:
     """Why a pair is, or is not, joined by an edge. ``print(why)`` puts it into a sentence.
@@ -145,8 +165,8 @@ class Why:
     ----------
     x, y : str
         Labels, in the order of the deciding test.
-    status : {"removed", "kept", "gap", "fixed"}
-        "fixed": an edge of fixedEdges, never tested; "gap": a pair of fixedGaps.
+    status : {"removed", "kept", "gap", "fixed", "impossible"}
+        "fixed": an edge of fixedEdges, never tested; "gap": a pair of fixedGaps; "impossible": both directions are.
     level, side, S, r, z, p, cutoff, margin
         Of the separating test of a removed edge: size of the set, "A" or "B" (docs/CONTRACT.md, section 1), labels of
         the set, partial correlation, Fisher's z, p-value, largest ``|r|`` judged independent, and ``cutoff - |r|``. Of
@@ -159,6 +179,15 @@ class Why:
     n, needed : float and int, or None
         Of a removed edge whose separating test was not made, because there were too few observations (discrete data):
         how many there were, and how many it needs.
+    stage : str or None
+        Of an edge that `fci` or `rfci` removed after the levels: the stage, "possible-d-sep" or "rfci". The level is
+        the size of the set, and there is no side.
+    symbol : str or None
+        Of a kept edge of a PAG: its marks between x and y, such as ``o->``.
+    set_by : tuple of two tuples or None, or None
+        Of a kept edge of a PAG: what set the mark at x, and the mark at y, in labels; None for a circle.
+    open : bool
+        Whether some sets of a kept edge were not tested after the levels, since there were too many.
     """
 
     x: str
@@ -176,24 +205,33 @@ class Why:
     n_tests: int | None = None
     n: float | None = None
     needed: int | None = None
+    stage: str | None = None
+    symbol: str | None = None
+    set_by: tuple[tuple[str, ...] | None, ...] | None = None
+    open: bool = False
 
     def __str__(self) -> str:
         pair = f"{self.x} and {self.y}"
         if self.status == "gap":
-            return f"{pair}: no edge, because fixedGaps excludes it; never tested"
+            return f"{pair}: no edge, because fixedGaps or what is known excludes it; never tested"
+        if self.status == "impossible":
+            return f"{pair}: no edge, although the tests found one: what is known excludes both of its directions"
         if self.status == "fixed":
             return f"{pair}: edge, because fixedEdges requires it; never tested{self._arrow_text()}"
         if self.status == "kept":
             tests = "all its" if self.n_tests is None else f"its {self.n_tests:,}"
+            tests += " tests" if self.symbol is None or self.n_tests is None else " tests in the levels"
             given = "" if self.S is None else f", {self._given_text()}"
             p = "not known" if self.p is None or math.isnan(self.p) else f"{self.p:.3g}"
-            return f"{pair}: edge; the largest p-value of {tests} tests is {p}{given}{self._arrow_text()}"
+            some = "; after the levels not all of its sets were tested" if self.open else ""
+            return f"{pair}: edge; the largest p-value of {tests} is {p}{given}{some}{self._arrow_text()}"
         if self.needed is not None:
             return (
                 f"{pair}: no edge, not enough data: the test {self._given_text()} needs {self.needed:,} observations, "
                 f"there are {self.n:,} (level {self.level}, side {self.side}; p counts as 1)"
             )
-        text = f"{pair}: no edge, independent {self._given_text()} (level {self.level}, side {self.side}"
+        when = f"level {self.level}, side {self.side}" if self.stage is None else STAGES[self.stage]
+        text = f"{pair}: no edge, independent {self._given_text()} ({when}"
         if self.p is not None and not math.isnan(self.p):
             text += f", p = {self.p:.3g}"
         if self.r is not None and not math.isnan(self.r):
@@ -204,18 +242,42 @@ class Why:
         return f"given {{{', '.join(self.S)}}}" if self.S else "without conditioning"
 
     def _arrow_text(self) -> str:
-        if self.arrow is None:
-            return ""
-        kind, *nodes = self.arrow
-        rule = "the collider" if kind == "collider" else kind
-        return f"; its arrow was set by {rule} of {', '.join(map(str, nodes))}"
+        if self.symbol is not None and self.set_by is not None:
+            marks = zip((self.x, self.y), (self.symbol[0], self.symbol[-1]), self.set_by, strict=True)
+            texts = [f"; the {_MARKS[mark]} at {end} {_set_by(reason)}" for end, mark, reason in marks]
+            return f": {self.x} {self.symbol} {self.y}" + "".join(texts)
+        return "" if self.arrow is None else f"; its arrow {_set_by(self.arrow)}"
+
+
+#: The stages after the levels, in words.
+STAGES = {"possible-d-sep": "tests given subsets of Possible-D-SEP", "rfci": "tests of RFCI after the levels"}
+
+_MARKS = {"o": "circle", "<": "arrowhead", ">": "arrowhead", "-": "tail"}
+
+
+def _set_by(reason: tuple[str, ...] | None) -> str:
+    """What set a mark, in words."""
+    if reason is None:
+        return "means an arrowhead or a tail: the data do not determine which"
+    kind, *nodes = reason
+    if kind in _KNOWN:
+        return f"follows from {_KNOWN[kind]}"
+    rule = "the collider" if kind == "collider" else kind
+    return f"was set by {rule} of {', '.join(map(str, nodes))}"
 
 
 def reason_of_arrow(
     trace: Mapping[tuple[int, int], tuple[Any, ...]], labels: Sequence[str], i: int, j: int
 ) -> tuple[str, ...] | None:
     """The cause of the arrowhead at j of an edge, or else at i, in labels; None if it has no arrowhead."""
-    reason = trace.get((i, j)) or trace.get((j, i))
+    return reason_of_mark(trace, labels, i, j) or reason_of_mark(trace, labels, j, i)
+
+
+def reason_of_mark(
+    trace: Mapping[tuple[int, int], tuple[Any, ...]], labels: Sequence[str], i: int, j: int
+) -> tuple[str, ...] | None:
+    """What set the mark at j of the edge between i and j, in labels; None for a circle."""
+    reason = trace.get((i, j))
     return None if reason is None else (reason[0], *(labels[v] for v in reason[1:]))
 
 
@@ -230,7 +292,8 @@ def why_pair(fit: TestedResult, i: int, j: int) -> Why:
     low, high = min(i, j), max(i, j)
     S = fit.found_sepset.of_pair(i, j)
     if S is None:
-        return Why(name(low), name(high), "gap")
+        lost = fit.tiers is not None and (fit.tiers.lost == (low, high)).all(axis=1).any()
+        return Why(name(low), name(high), "impossible" if lost else "gap")
     return _removed(fit, high, low, S) if fit.found_sepset.get(low, high) is None else _removed(fit, low, high, S)
 
 
@@ -273,7 +336,18 @@ def _separating_r(fit: TestedResult, i: int, j: int, level: int) -> float | None
         case GaussianPValues() if level:
             found = fit.removals.find(i, j)
             return None if found is None else fit.removals.r_at(found)
-        case GaussianPValues(C=C):
-            return None if C is None else float(C[i, j])
+        case GaussianPValues(known=known):
+            return None if known is None else float(known.block([i], [j])[0, 0])
         case _:
             return None
+
+
+def why_removed_later(fit: TestedResult, later: LaterTests, k: int) -> Why:
+    """For a pair that a test after the levels of `fit` removed, by its number in `later`."""
+    S = tuple(later.S.of_question(k))
+    x, y = (fit.labels[v] for v in (int(later.x[k]), int(later.y[k])))
+    names = tuple(fit.labels[v] for v in S)
+    why = Why(x, y, "removed", len(S), None, names, p=float(later.p[k]), stage=later.stage)
+    if not isinstance(fit.p_values, GaussianPValues) or fit.n is None or fit.alpha is None:
+        return why
+    return replace(why, **_test(fit, S, float(later.value[k]), fit.n, fit.alpha))

@@ -34,6 +34,8 @@ _FORKED = Message(
 _DRIVER = "libcuda.so.1"
 _CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
 
+#: Bytes for whose sake the free memory is not looked up, which takes a tenth of a millisecond.
+SURELY_FREE = 1 << 30
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 Item = TypeVar("Item")
@@ -93,6 +95,16 @@ def free_memory() -> int:
     pages = _pages("SC_AVPHYS_PAGES") if available is None else int(available.split()[0]) * 1024
     free = 2**62 if pages is None else pages
     return max(0, min(free, _left_of_address_space(), *(_left_of_group(*group) for group in _memory_groups())))
+
+
+def check_room(p: int, cell: int, what: str) -> None:
+    """Raise MemoryError if a matrix (p, p) of `what`, with cells of this many bytes, does not fit free memory."""
+    need = cell * p * p
+    if need > SURELY_FREE and need > (free := free_memory()):
+        raise MemoryError(
+            f"{what} of {p:,} variables would take {need / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free; ask for "
+            "the edges, single pairs, or a subgraph instead"
+        )
 
 
 def _left_of_address_space() -> int:

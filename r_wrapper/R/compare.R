@@ -8,7 +8,7 @@
 #' method instead.
 #'
 #' @param a,b Objects of class [pcalg::pcAlgo-class], or the names of methods, which are then run: `"pycupc"`,
-#'   `"pcalg-stable"`, `"pcalg-stable.fast"`.
+#'   `"pcalg-stable"`, `"pcalg-stable.fast"`; or two objects of class [pcalg::fciAlgo-class].
 #' @param suffStat,alpha,labels,p As in [cu_pc()]. Methods need them; for two objects, `suffStat` serves to explain a
 #'   difference.
 #' @param ... Further arguments for the methods, of those that [cu_pc()] shares with [pcalg::pc()].
@@ -34,6 +34,8 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   if (missing(labels)) labels <- if (!missing(p)) as.character(seq_len(p))
   sides <- list(a = a, b = b)
   symbols <- Filter(is.symbol, list(a = substitute(a), b = substitute(b)))
+  pags <- vapply(sides, methods::is, NA, "fciAlgo")
+  if (any(pags) && !all(pags)) error("a result of fci() or rfci() can be compared with another one only")
   gaussian <- identical(built_in_test(indepTest), "gaussCItest")
   skeleton <- skeleton || is_skeleton(a) || is_skeleton(b)
   names <- c(a = "result a", b = "result b")
@@ -43,15 +45,15 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
     if (is.character(x)) {
       sides[[side]] <- run_method(x, suffStat, indepTest, alpha, labels, skeleton, ...)
       names[side] <- x
-    } else if (!methods::is(x, "pcAlgo")) {
-      refuse(side, paste("a pcAlgo object or one of", quoted(compare_methods)), x)
-    } else {
+    } else if (methods::is(x, "pcAlgo")) {
       refuse_consensus(x, side)
+    } else if (!methods::is(x, "fciAlgo")) {
+      refuse(side, paste("a pcAlgo or fciAlgo object, or one of", quoted(compare_methods)), x)
     }
   }
   names <- paste0(unname(names), if (names[["a"]] == names[["b"]]) c(" (a)", " (b)"))
 
-  found <- if (!any(vapply(sides, only_changed_sets, NA))) lapply(sides, remembered)
+  found <- if (!any(pags) && !any(vapply(sides, only_changed_sets, NA))) lapply(sides, remembered)
   a <- plain_fit(sides$a, found$a)
   b <- plain_fit(sides$b, found$b)
   data <- if (!is.null(suffStat) && gaussian) check_gauss(suffStat, length(a$options$labels))
@@ -120,6 +122,7 @@ found_by <- function(fit) list(fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@
 
 # A pcAlgo as plain values, `options`, and flat `arrays`. `found`: its sets as the tests found them, if known to differ.
 plain_fit <- function(fit, found) {
+  if (methods::is(fit, "fciAlgo")) return(plain_pag_fit(fit))
   plain <- as_plain(fit)
   set <- c("x", "y", "length", "members", "gap_x", "gap_y")
   list(
@@ -127,5 +130,17 @@ plain_fit <- function(fit, found) {
       found = !is.null(found), found_every_cell = is.null(found$p)),
     arrays = c(graph = plain$graph[c("from", "to", "mark")], sepset = plain$sepset[set], found = found[set],
       list(n.edgetests = as.double(plain$n.edgetests), pMax = plain$pMax))
+  )
+}
+
+# An fciAlgo likewise.
+plain_pag_fit <- function(fit) {
+  plain <- as_plain_pag(fit)
+  list(
+    options = list(labels = as.list(plain$labels), max_ord = plain$max.ord, max_ord_pdsep = plain$max.ordPDSEP,
+      every_cell = TRUE, found = FALSE, found_every_cell = FALSE, call = deparse(fit@call)[[1]]),
+    arrays = c(edge = plain$edge, sepset = plain$sepset, pdsep = plain$pdsep,
+      list(n.edgetests = as.double(plain$n.edgetests), n.edgetestsPDSEP = as.double(plain$n.edgetestsPDSEP),
+        pMax = plain$pMax))
   )
 }

@@ -6,7 +6,9 @@
 #   sepset.R     separating sets, one or all               compare.R  compares two results
 #   sitrep.R     prints which parts are installed          install.R  makes the Python side
 #   why.R        why an edge is there, all edges
+#   tpc.R        cu_tpc()
 #   stability.R  cu_stability(): PC on resamples           stability_object.R  its result
+#   cu_fci.R     cu_fci(), cu_rfci(): with hidden variables
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'

@@ -1,4 +1,4 @@
-# pcalg's S4 object from plain values, and plain values from the object: the only code that does either. The rpy2 bridge
+# pcalg's S4 objects from plain values, and plain values from them: the only code that does either. The rpy2 bridge
 # of the Python package (pycupc/r/bridge.py) evaluates this file too, so it uses R's own packages, graph and pcalg only.
 #
 # A result as plain values, indices from 1:
@@ -11,6 +11,12 @@
 #   found                         as sepset: the sets before the conservative or majority rule changed some, or NULL
 #   n.edgetests, max.ord, pMax    as in the object; pMax may be NULL, which the object has as a 1 x 1 matrix of NA
 # A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in the cell [[x]][[y]].
+#
+# In place of graph, a result of fci() or rfci() has
+#   edge$low, $high               ends low < high of the edges
+#   edge$low_mark, $high_mark     the marks at these ends: 1 circle, 2 arrowhead, 3 tail
+#   pdsep$length, $members        allPdsep: the size of each set, 0 for NULL, and all members; empty if not computed
+#   n.edgetestsPDSEP, max.ordPDSEP   as in the object
 
 list_at_most <- 20000L # variables, up to which sepset = "auto" is "list"
 
@@ -71,6 +77,42 @@ in_rows <- function(values, row, p) {
   last <- cumsum(tabulate(row, p))
   first <- c(0L, last[-p]) + 1L
   lapply(seq_len(p), function(x) if (last[x] >= first[x]) values[first[x]:last[x]] else values[0])
+}
+
+# pcalg's fciAlgo from plain values.
+as_fcialgo <- function(plain, call) {
+  p <- length(plain$labels)
+  amat <- matrix(0, p, p, dimnames = list(plain$labels, plain$labels)) # [i, j] is the mark at j
+  amat[cbind(plain$edge$low, plain$edge$high)] <- plain$edge$high_mark
+  amat[cbind(plain$edge$high, plain$edge$low)] <- plain$edge$low_mark
+  plain$graph <- list(from = plain$edge$low, to = plain$edge$high)
+  pdsep <- vector("list", p)
+  size <- plain$pdsep$length
+  found <- which(size > 0L)
+  pdsep[found] <- as_sets(cumsum(size)[found] - size[found], size[found], plain$pdsep$members)
+  methods::new(methods::getClass("fciAlgo", where = asNamespace("pcalg")),
+    amat = amat, allPdsep = pdsep, n.edgetestsPDSEP = as.double(plain$n.edgetestsPDSEP),
+    max.ordPDSEP = plain$max.ordPDSEP, call = call, n = integer(0), max.ord = plain$max.ord,
+    n.edgetests = plain$n.edgetests, pMax = if (is.null(plain$pMax)) matrix(NA_real_, 1, 1) else plain$pMax,
+    sepset = if (is.null(plain$sets)) expand_sepset(plain) else plain$sets
+  )
+}
+
+# The reverse of as_fcialgo(), with every cell of the slot `sepset`.
+as_plain_pag <- function(fit) {
+  amat <- fit@amat
+  labels <- if (is.null(colnames(amat))) as.character(seq_len(ncol(amat))) else colnames(amat)
+  at <- which(upper.tri(amat) & amat != 0, arr.ind = TRUE, useNames = FALSE)
+  at <- at[order(at[, 1], at[, 2]), , drop = FALSE]
+  list(
+    labels = labels,
+    edge = list(low = at[, 1], high = at[, 2], low_mark = as.integer(amat[at[, 2:1, drop = FALSE]]),
+      high_mark = as.integer(amat[at])),
+    sepset = sepset_cells(fit@sepset),
+    pdsep = list(length = lengths(fit@allPdsep), members = as.integer(unlist(fit@allPdsep))),
+    n.edgetests = fit@n.edgetests, n.edgetestsPDSEP = fit@n.edgetestsPDSEP, max.ord = fit@max.ord,
+    max.ordPDSEP = fit@max.ordPDSEP, pMax = fit@pMax
+  )
 }
 
 # The list of lists in place of the sparse form: the object that `sepset = "list"` gives.

@@ -72,19 +72,20 @@ part <- function(arrays, list) {
   stats::setNames(own, substring(names(own), nchar(list) + 2L))
 }
 
-# Runs `what` ("pc" or "skeleton") in Python and returns plain R lists, in the form that pcalgo.R describes; with
-# `expand`, the element `sets` as well.
+# Runs `what` ("pc", "skeleton", "fci" or "rfci") in Python and returns plain R lists, in the form that pcalgo.R
+# describes; with `expand`, the element `sets` as well. `more`: `options`, further arguments by Python's names, and
+# `arrays`, see check_known().
 transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
                       m.max = Inf, u2pd = "relaxed", conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE,
                       threads = default_cores(), verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE,
-                      quirks = FALSE, expand = FALSE) {
+                      quirks = FALSE, expand = FALSE, more = list()) {
   p <- length(labels)
   tabular <- is_table(suffStat, indepTest)
   if (tabular && missing(indepTest)) indepTest <- "gaussCItest"
   if (tabular && missing(alpha)) alpha <- 0.01
   test <- built_in_test(indepTest)
   alpha <- check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1)
-  arguments <- list(alpha = alpha, verbose = check_flag(verbose, "verbose"))
+  arguments <- c(list(alpha = alpha, verbose = check_flag(verbose, "verbose")), more$options)
   options <- pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
     quirks, arguments)
   options <- c(options, pMax = check_flag(pMax, "pMax"), progress = check_flag(progress, "progress"))
@@ -98,8 +99,24 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   say_orders(labels, suffStat, test, fixedGaps, fixedEdges)
   options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF", "df")])
 
-  compute(what, options, c(data[names(data) %in% c("C", "x", "dm")], fixed), make_reporter(verbose, progress),
-    checked_test(indepTest, suffStat), function(reply) plain_answer(reply, labels, expand))
+  arrays <- c(data[names(data) %in% c("C", "x", "dm")], fixed, more$arrays)
+  receive <- if (what %in% c("fci", "rfci")) plain_pag else function(reply, labels) plain_answer(reply, labels, expand)
+  compute(what, options, arrays, make_reporter(verbose, progress), checked_test(indepTest, suffStat),
+    function(reply) receive(reply, labels))
+}
+
+# The reply of "fci" or "rfci"; the sets are expanded while Python computes pMax.
+plain_pag <- function(reply, labels) {
+  for (text in unlist(reply$notes)) message(text)
+  edge <- part(reply$arrays, "edge")
+  answer <- list(
+    labels = labels, edge = edge, graph = list(from = edge$low, to = edge$high),
+    sepset = c(list(p = length(labels)), part(reply$arrays, "sepset")), pdsep = part(reply$arrays, "pdsep"),
+    n.edgetests = reply$arrays$n.edgetests, n.edgetestsPDSEP = reply$arrays$n.edgetestsPDSEP,
+    max.ord = as.integer(reply$max_ord), max.ordPDSEP = as.integer(reply$max_ord_pdsep), pMax = reply$arrays$pMax
+  )
+  answer$sets <- expand_sepset(answer)
+  answer
 }
 
 # The reply of "pc" or "skeleton" as the answer of cu_plain(); the sets are expanded while Python computes pMax.

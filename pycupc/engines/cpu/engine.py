@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from pycupc.engines.base import (
     KEPT_BYTES,
     TESTED_BYTES,
     Answers,
+    CountHook,
     Counts,
     Engine,
     EngineError,
@@ -19,19 +22,24 @@ from pycupc.engines.base import (
     Questions,
     State,
 )
-from pycupc.engines.cpu import matrix, threads
+from pycupc.engines.cpu import local_questions, matrix, threads
 from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.discrete import DiscreteTests
-from pycupc.engines.cpu.gaussian import GaussianTests
+from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
+from pycupc.engines.cpu.tuning import COLUMN_BYTES, SIEVE_FROM
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.compiled import announced
 from pycupc.system.machine import available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable
+
+#: The option `correlations` of `CpuEngine`.
+ReadingOption = Literal["dense", "rows"]
 
 #: The families of tests and their levels whose code is loaded.
 _loaded: set[tuple[type, int]] = set()
@@ -47,6 +55,9 @@ class CpuEngine(Engine):
     pruning : bool or {"always", "checked"}, default True
         Answer tests by bounds where that is faster (docs/PRUNING.md). The result is the same. "always" does so
         wherever it is possible; "checked" also makes the tests of some pairs that were answered so, and compares.
+    correlations : {"dense", "rows"}, optional
+        Compute the correlations of all variables (8 p^2 bytes), or only those of each variable and its neighbours,
+        from the data, when they are needed. The result is the same. By default the engine chooses, by memory and time.
 
     Raises
     ------
@@ -58,21 +69,42 @@ class CpuEngine(Engine):
     name = "cpu"
     families = (GaussianTest, DiscreteTest)
 
-    def __init__(self, threads: int | None = None, pruning: PruningMode = True) -> None:
+    def __init__(
+        self, threads: int | None = None, pruning: PruningMode = True, correlations: ReadingOption | None = None
+    ) -> None:
         self.threads = threads or available_cores()
         if pruning not in (True, False, "always", "checked") or not isinstance(pruning, bool | str):
             raise ValueError(f"pruning must be True, False, 'always' or 'checked', got {pruning!r}")
-        self._pruning = pruning
+        if correlations not in (None, "dense", "rows"):
+            raise ValueError(f"correlations must be 'dense', 'rows' or None, got {correlations!r}")
+        self._pruning, self._correlations = pruning, correlations
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
-        computes_C = isinstance(test, GaussianTest) and not test.data.has_C
-        return 8 * test.p**2 if computes_C else 0, free_memory()
+        free = free_memory()
+        if not isinstance(test, GaussianTest) or test.data.has_C:
+            return 0, free
+        if self._reading(test) == "dense":
+            return 8 * test.p**2, free
+        return COLUMN_BYTES * test.p * int(test.data.n), free  # `_reading` has looked at the rest
+
+    def _reading(self, test: GaussianTest) -> Reading:
+        """How the tests read correlations, see `GaussianTests`."""
+        data = not test.data.has_C
+        if self._correlations == "rows" and not data:
+            raise ValueError("correlations='rows' needs data, from which they are computed, got a matrix of them")
+        if self._correlations is not None:
+            return self._correlations
+        return "sieve" if data and (test.p >= SIEVE_FROM or 8 * test.p**2 > free_memory()) else "dense"
 
     def _begin(self, names: Sequence[str]) -> None:
         test = self._test
         if isinstance(test, GaussianTest):
-            test.data.check(matrix.inspect(test.data.C, self.threads), names)
-            self._tests: GaussianTests | DiscreteTests = GaussianTests(test.data.C, test.data.n, self._pruning)
+            data, reading = test.data, self._reading(test)
+            if reading == "dense":
+                data.check(matrix.inspect(data.C, self.threads), names)
+            self._tests: GaussianTests | DiscreteTests = GaussianTests(
+                data.correlations, data.n, self._pruning, reading
+            )
         elif isinstance(test, DiscreteTest):
             self._tests = DiscreteTests(test.prepared)
         self._first = FirstGraph(test.p, self._gaps, self._fixed)
@@ -98,11 +130,25 @@ class CpuEngine(Engine):
         edges = self._graph.edges()
         return State(*edges, self._tests.unfinished_z(self.threads, *edges))
 
-    def first_separating(self, questions: Questions) -> Answers:
-        return answers.first_separating(self._test, questions, self.threads)
+    def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
+        if (columns := self._columns) is not None:
+            ask = partial(answers.first_separating, n_threads=1, pruning=self._pruning)
+            test = cast("GaussianTest", self._test)
+            return local_questions.first_separating(columns, test, questions, ask, self.threads, progress)
+        return answers.first_separating(self._test, questions, self.threads, progress, self._pruning)
 
     def count_separating(self, questions: Questions) -> Counts:
+        if (columns := self._columns) is not None:
+            ask = partial(answers.count_separating, n_threads=1)
+            return local_questions.count_separating(
+                columns, cast("GaussianTest", self._test), questions, ask, self.threads
+            )
         return answers.count_separating(self._test, questions, self.threads)
+
+    @property
+    def _columns(self) -> Columns | None:
+        """The data, if the tests read matrices of rows."""
+        return self._tests.columns if isinstance(self._tests, GaussianTests) else None
 
     def _run(self, level: int) -> LevelResult:
         cutoff = self._test.cutoff(level)
@@ -119,7 +165,8 @@ class CpuEngine(Engine):
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
         degrees, free = graph.degrees(), free_memory()
         lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), int(degrees.max(initial=0))
-        self._refuse_beyond(free, lists + max(level - 1, 0) * d * (d + 8) * 8 * self.threads, level, degrees)
+        matrices = max(level - 1, 0) + (self._columns is not None)  # of the widest row, which each thread holds
+        self._refuse_beyond(free, lists + matrices * d * (d + 8) * 8 * self.threads, level, degrees)
         findings = graph.no_findings()
         progress = self._level_progress(level, degrees, findings)
         n_careful, more = 0, False

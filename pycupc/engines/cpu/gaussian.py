@@ -8,27 +8,34 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from itertools import pairwise
 from math import comb
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
 from pycupc.engines.base import EngineError, Floats, Ints, Mask, Pairs
-from pycupc.engines.cpu import level1, matrix
+from pycupc.engines.cpu import level1, matrix, sieve
+from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, walks
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way, split
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
-from pycupc.engines.cpu.tuning import GATHER_SHARE, TASK_TESTS
+from pycupc.engines.cpu.tuning import GATHER_SHARE, ROWS_SHARE, TASK_TESTS
 from pycupc.engines.cpu.walk import walk_items
-from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
+from pycupc.engines.cpu.walk_state import NO_CORRELATIONS, Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian import fisher_z
+from pycupc.independence.gaussian.columns import Columns
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.partial_correlation import canonical_r, careful_address
+from pycupc.independence.gaussian.partial_correlation import canonical_among, careful_address
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.system.compiled import frozen
+from pycupc.system.machine import free_memory
+
+#: See `GaussianTests`.
+Reading = Literal["dense", "rows", "sieve"]
 
 
 class GaussianTests:
@@ -36,21 +43,33 @@ class GaussianTests:
 
     Parameters
     ----------
-    C : float64 (p, p), contiguous
+    correlations : Correlations
     n : float
         Number of observations.
     pruning : bool or {"always", "checked"}
         As of `CpuEngine`.
+    reading : {"dense", "rows", "sieve"}
+        Whether tests read the matrix of all variables, or matrices of rows; "sieve": what costs less after level 0.
     """
 
     #: Levels from here on share their compiled code.
     LEVELS_COMPILED = 2
 
-    def __init__(self, C: Floats, n: float, pruning: PruningMode) -> None:
-        self._C, self._n = frozen(C), n
-        self._pruning = Pruning(self._C, pruning)
+    def __init__(self, correlations: Correlations, n: float, pruning: PruningMode, reading: Reading = "dense") -> None:
+        self._correlations, self._n, self._reading = correlations, n, reading
+        self._source: MatrixSource | ColumnSource
+        if reading == "dense":
+            self._source = MatrixSource(correlations.dense())
+        else:
+            self._source = ColumnSource(correlations.columns())
+        self._pruning = Pruning(self._source, pruning)
         self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
+
+    @property
+    def columns(self) -> Columns | None:
+        """The data, if the tests read matrices of rows."""
+        return self._source.columns if isinstance(self._source, ColumnSource) else None
 
     @staticmethod
     def rehearsal() -> GaussianTest:
@@ -59,7 +78,16 @@ class GaussianTests:
 
     def level0(self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:
         """The graph that level 0 leaves."""
-        return matrix.level0(self._C, self._n, cutoff, gaps, fixed, n_threads)
+        source = self._source
+        if isinstance(source, MatrixSource):
+            return matrix.level0(source.C, self._n, cutoff, gaps, fixed, n_threads)
+        progress = self._correlations.progress
+        graph = sieve.level0(source.columns, self._n, cutoff, gaps, fixed, n_threads, progress)
+        entries = float(((graph.degrees() + 1.0) ** 2).sum())
+        if self._reading == "sieve" and entries > ROWS_SHARE * source.p**2 and 8 * source.p**2 < free_memory():
+            self._source = MatrixSource(self._correlations.dense())
+            self._pruning = Pruning(self._source, self._pruning.mode)
+        return graph
 
     def load(self, graph: Graph, level: int) -> None:
         """Load the code that will prune a level, or compile it."""
@@ -96,7 +124,7 @@ class GaussianTests:
         trial = self._pruning.on_trial(graph, pruned, level, way)
         for chosen in filter(np.any, (trial, pruned.chosen & ~trial)):
             targets = graph.targets_at(chosen)
-            side = PrunedSide(self._C, graph, targets, level, way, cutoff, findings, bound)
+            side = PrunedSide(self._source, graph, targets, level, way, cutoff, findings, bound)
             yield side.tasks(), subsets.level_tests(graph.degrees(), targets.per_row, level)
             side.forget_left()
             self._pruned_sides.append((side, targets))
@@ -124,7 +152,7 @@ class GaussianTests:
         tests = subsets.level_tests(graph.degrees(), targets.per_row, level)
         yield self._walks(graph, targets, level, cutoff, again), tests
         wrong = few[again.rank[few] != findings.rank[few]].tolist()
-        wrong += contradicted(self._C, graph, many, findings, level, cutoff.value)
+        wrong += contradicted(self._source, graph, many, findings, level, cutoff.value)
         if wrong:
             x, y = int(graph.rows()[wrong[0]]), int(graph.neighbours[wrong[0]])
             raise EngineError(
@@ -138,7 +166,7 @@ class GaussianTests:
         if not self._pruned_sides:
             return Made(separated.n_tests, 0)
         for i in np.flatnonzero(np.isnan(separated.r)):
-            separated.r[i] = canonical_r(self._C, separated.x[i], separated.y[i], separated.S[i])
+            separated.r[i] = canonical_among(self._source, separated.x[i], separated.y[i], separated.S[i])
         made, bounds, pruned = separated.n_tests, 0, np.zeros(len(graph.neighbours), dtype=np.bool_)
         for side, targets in self._pruned_sides:
             answered = targets.chosen & ~side.left
@@ -156,7 +184,7 @@ class GaussianTests:
         """The object that finds the smallest |z| of each edge; None if all tests were made."""
         if not self._pruned_levels:
             return None
-        return SmallestZ(self._C, self._pruning, self._n, n_threads, self._pruned_levels, x, y, z)
+        return SmallestZ(self._source, self._pruning, self._n, n_threads, self._pruned_levels, x, y, z)
 
     def z(self, smallest: Floats, level: int) -> Floats:
         """|z| of the smallest statistic among the tests of a level; inf stays inf."""
@@ -166,16 +194,17 @@ class GaussianTests:
         """The tests of a level >= 2 by walks over prefixes."""
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
         binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
-        side = Side(self._C, graph.offsets, graph.neighbours, targets.chosen, hint, binomials, cutoff, level)
-        return Queue(graph, targets, level, findings, _Walk(side), hint).tasks()
+        lists = graph.offsets, graph.neighbours, targets.chosen
+        side = Side(NO_CORRELATIONS, *lists, hint, binomials, cutoff, level)
+        return Queue(graph, targets, level, findings, _Walk(self._source, graph, side), hint).tasks()
 
     def _level1_tasks(self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
         tests = targets.per_row * (graph.degrees() - 1)
         for low, high in _row_blocks(tests):
 
-            def task(state: State, rows: tuple[int, int] = (low, high)) -> int:
-                level1.run_rows(self._C, graph, targets, cutoff, rows, findings, state)
-                return int(tests[rows[0] : rows[1]].sum())
+            def task(state: State, low: int = low, high: int = high) -> int:
+                level1.run_rows(self._source, graph, targets, cutoff, np.arange(low, high), findings, state)
+                return int(tests[low:high].sum())
 
             yield task
 
@@ -183,8 +212,8 @@ class GaussianTests:
 class _Walk:
     """Gaussian tests of a level >= 2, for the queue: the parts of a row are its prefixes."""
 
-    def __init__(self, side: Side) -> None:
-        self._side = side
+    def __init__(self, source: Source, graph: Graph, side: Side) -> None:
+        self._source, self._graph, self._side = source, graph, side
 
     def parts(self, d: int) -> int:
         return comb(d - 1, self._side.level - 1)
@@ -193,11 +222,15 @@ class _Walk:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
     def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        space, doubtful = work_space(self._side.level, widest), state[DOUBTFUL]
-        walk_items(self._side, items, outcomes, *space, state)
-        if state[WANTED]:  # for the first time: load it and begin again
-            state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
-            walk_items(self._side, items, outcomes, *space, state)
+        whole, space = self._side, work_space(self._side.level, widest)
+        for part, own, found in walks(self._source, self._graph, items.row, outcomes):
+            side = whole._replace(C=own.C, offsets=own.offsets, neighbours=own.neighbours)
+            side = side._replace(chosen=whole.chosen[own.entries], hint=whole.hint[own.entries])
+            some, doubtful = Items(own.rows, items.first[part], items.prefixes[part]), state[DOUBTFUL]
+            walk_items(side, some, found, *space, state)
+            if state[WANTED]:  # for the first time: load it and begin again
+                state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
+                walk_items(side, some, found, *space, state)
 
 
 def _row_blocks(tests: NDArray[np.int64]) -> list[tuple[int, int]]:

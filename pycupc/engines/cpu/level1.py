@@ -1,4 +1,4 @@
-"""Level 1: for each target the first single variable that separates it, straight from C."""
+"""Level 1: for each target the first single variable that separates it, straight from the correlations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numba import uint64
 
 from pycupc.engines.base import Floats, Ints
+from pycupc.engines.cpu.extracts import Source
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
@@ -52,15 +53,17 @@ class Pair(NamedTuple):
 
 
 def run_rows(
-    C: Floats, graph: Graph, targets: Targets, cutoff: Cutoff, rows: tuple[int, int], findings: Findings, state: State
+    source: Source, graph: Graph, targets: Targets, cutoff: Cutoff, rows: Indices, findings: Findings, state: State
 ) -> None:
-    """Test the targets of rows rows[0] .. rows[1] - 1."""
-    widest = int(np.diff(graph.offsets[rows[0] : rows[1] + 1]).max())
-    height = min(LEVEL1_TILE, rows[1] - rows[0])
-    correlation, variance = np.empty((height, widest)), np.empty((height, widest))
-    spread = np.full((height, len(C)), -math.inf)
-    tile = Tile(C, graph.neighbours, correlation, variance, spread, np.empty(height, np.int64))
-    _run_rows(tile, graph.offsets, targets.chosen, cutoff, *rows, findings[:3], state)
+    """Test the targets of these rows, which are consecutive."""
+    for _, own in source.extracts(graph, rows):
+        low, high = int(own.rows[0]), int(own.rows[-1]) + 1
+        widest, height = int(np.diff(own.offsets[low : high + 1]).max()), min(LEVEL1_TILE, high - low)
+        correlation, variance = np.empty((height, widest)), np.empty((height, widest))
+        spread = np.full((height, len(own.C)), -math.inf)
+        tile = Tile(own.C, own.neighbours, correlation, variance, spread, np.empty(height, np.int64))
+        found = tuple(values[own.entries] for values in findings[:3])
+        _run_rows(tile, own.offsets, targets.chosen[own.entries], cutoff, low, high, found, state)
 
 
 @copied_part

@@ -8,10 +8,10 @@ import numpy as np
 
 from pycupc.engines.base import EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu.graph import Graph, Indices
-from pycupc.engines.cpu.tuning import FOUND_BYTES, INLINE_TESTS, INSPECTED_TILE, LEVEL0_ENTRIES, SURELY_FREE
+from pycupc.engines.cpu.tuning import FOUND_BYTES, INLINE_TESTS, INSPECTED_TILE, LEVEL0_ENTRIES
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.suffstat import MatrixFacts
-from pycupc.system.machine import free_memory, in_threads
+from pycupc.system.machine import SURELY_FREE, free_memory, in_threads
 
 #: A pair that differs by more is asymmetric; an entry beyond +-1 by more is not a correlation.
 TOLERANCE = 1e-8

@@ -6,22 +6,30 @@ The sets of all pairs are made and tested in rounds: a few sets of each open pai
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pycupc.engines.base import Answers, Counts, Floats, Lists, Mask, Questions
+from pycupc.engines.base import Answers, CountHook, Counts, EngineError, Floats, Lists, Mask, Questions
+from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import count_separating_sets
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.tuning import FIRST_ROUND, PART_SETS, ROUND_SETS
+from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, first_searched, load
+from pycupc.engines.cpu.pruning.plan import PruningMode
+from pycupc.engines.cpu.pruning.smallest import say_unsure
+from pycupc.engines.cpu.tuning import FIRST_ROUND, INLINE_TESTS, PART_SETS, ROUND_SETS, WORTH_A_WARNING
+from pycupc.engines.subsets import about
+from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
+from pycupc.independence.gaussian.partial_correlation import canonical_r, canonical_space, careful_address, given_set
 from pycupc.system.compiled import announced, compiled, frozen
 from pycupc.system.machine import in_threads
 
@@ -38,31 +46,137 @@ class Made(NamedTuple):
 Tests = Callable[[Indices, Indices, Indices], Made]
 
 
-def first_separating(test: IndependenceTest, questions: Questions, n_threads: int) -> Answers:
+def first_separating(
+    test: IndependenceTest,
+    questions: Questions,
+    n_threads: int,
+    progress: CountHook | None = None,
+    pruning: PruningMode = True,
+) -> Answers:
     """See `Engine.first_separating`."""
-    m, sizes = len(questions.x), questions.sizes()
-    open_, n_tests = np.ones(m, dtype=np.bool_), np.zeros((m, sizes.stop), dtype=np.int64)
-    value, weight = np.full(m, math.nan), np.full(m, -math.inf)
-    length = np.zeros(m, dtype=np.int64)
-    parts: list[tuple[Indices, Indices]] = []  # pairs that were separated, and their sets
-    for size in sizes:
-        for owner, _, members, made in _rounds(test, questions, size, open_, n_threads):
-            hits = np.flatnonzero(made.independent)
-            separated, first = np.unique(owner[hits], return_index=True)
-            first = hits[first]
-            last = np.full(m, len(owner))
-            last[separated] = first
-            counted = np.arange(len(owner)) <= last[owner]
-            n_tests[:, size] += np.bincount(owner[counted], minlength=m)
-            np.maximum.at(weight, owner[counted], made.weight[counted])
-            open_[separated], value[separated], length[separated] = False, made.value[first], size
-            parts.append((separated, members[first]))
-    offsets = np.concatenate(([0], np.cumsum(length)))
-    found = Lists(offsets, np.empty(offsets[-1], dtype=np.int32))
-    for separated, sets in parts:
-        found.members[offsets[separated, None] + np.arange(sets.shape[1])] = sets
-    p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if test.has_r else weight
-    return Answers(~open_, found, value, p, n_tests)
+    run, sizes, m = _Run(test, questions, n_threads, progress), questions.sizes(), len(questions.x)
+    if not (isinstance(test, GaussianTest) and pruning):
+        run.enumerate(np.full(m, sizes.start), np.full(m, sizes.stop))
+        return run.answers()
+    first = first_searched(questions, pruning)
+    run.enumerate(np.full(m, sizes.start), first)
+    unsound = run.search(test, first, checked=pruning == "checked")
+    run.enumerate(first, np.where(unsound, sizes.stop, 0))
+    return run.answers()
+
+
+class _Run:
+    """The search for the first separating set of each pair."""
+
+    def __init__(
+        self, test: IndependenceTest, questions: Questions, n_threads: int, progress: CountHook | None
+    ) -> None:
+        self._test, self._questions, self._n_threads, self._progress = test, questions, n_threads, progress
+        m, self._room = len(questions.x), np.full(len(questions.x), questions.most_tests(test.has_r))
+        self._left = np.ones(m, dtype=np.bool_)  # pairs not separated, and not over
+        self._over = np.zeros(m, dtype=np.bool_)  # pairs whose work exceeded the budget
+        self._n_tests: NDArray[Any] = np.zeros((m, questions.sizes().stop), dtype=np.int64)
+        self._value, self._weight = np.full(m, math.nan), np.full(m, -math.inf)
+        self._found: dict[int, list[int]] = {}
+
+    def _ends(self, i: int) -> tuple[int, int]:
+        return int(self._questions.x[i]), int(self._questions.y[i])
+
+    def _report(self, undecided: int) -> None:
+        if self._progress is not None:
+            self._progress(len(self._left) - undecided, len(self._left))
+
+    def enumerate(self, begin: Indices, end: Indices) -> None:
+        """Test the pairs that are left given their sets of begin[i] to end[i] - 1 members."""
+        m, n_tests = len(self._left), self._n_tests
+        for size in self._questions.sizes():
+            asked = self._left & (begin <= size) & (size < end)
+            rounds = _rounds(self._test, self._questions, size, asked, self._room, self._over, self._n_threads)
+            for owner, _, members, made in rounds:
+                hits = np.flatnonzero(made.independent)
+                separated, first = np.unique(owner[hits], return_index=True)
+                first = hits[first]
+                last = np.full(m, len(owner))
+                last[separated] = first
+                counted = np.arange(len(owner)) <= last[owner]
+                n_tests[:, size] += np.bincount(owner[counted], minlength=m)
+                np.maximum.at(self._weight, owner[counted], made.weight[counted])
+                asked[separated], self._over[separated], self._value[separated] = False, False, made.value[first]
+                self._found.update(zip(separated.tolist(), members[first].tolist(), strict=True))
+                self._left[separated] = False
+                self._left &= ~self._over
+                self._report(int(self._left.sum()))
+
+    def search(self, test: GaussianTest, first: Indices, *, checked: bool) -> Mask:
+        """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
+        degree, skip = np.diff(self._questions.candidates.offsets), _skipped(self._questions)
+        pairs = np.flatnonzero(self._left & (first <= np.minimum(degree, self._questions.largest)))
+        unsound = np.zeros(len(first), dtype=np.bool_)
+        if not len(pairs):
+            return unsound
+        search = PairSearch(test, self._questions, ~skip if len(skip) else np.ones(degree.sum(), dtype=np.bool_))
+        load()
+        outcomes: dict[int, Outcome] = {}
+
+        def task(i: int) -> threads.Task:
+            def decide(state: threads.State) -> int:
+                spent = TEST_SECONDS * int(self._n_tests[i].sum())
+                outcomes[i] = search(i, int(first[i]), -float(self._weight[i]), spent, state)
+                return 1
+
+            return decide
+
+        tasks = map(task, pairs[np.argsort(-degree[pairs], kind="stable")].tolist())
+        progress = threads.Progress(lambda decided: self._report(len(pairs) - decided))
+        threads.run(tasks, self._n_threads, INLINE_TESTS, progress)
+        unsound[[i for i, outcome in outcomes.items() if not outcome.sound]] = True
+        outcomes = {i: outcome for i, outcome in outcomes.items() if outcome.sound}
+        for i in outcomes if checked else ():
+            if search.contradicted(i, int(first[i]), outcomes[i]):
+                raise EngineError(
+                    "a bound is wrong about the sets that separate variables {} and {}: the tests say something else. "
+                    "Please report this with your data".format(*self._ends(i))
+                )
+        self._take(test, first, outcomes)
+        self._warn_of(unsound, degree)
+        return unsound
+
+    def _warn_of(self, unsound: Mask, degree: Indices) -> None:
+        """Warn of pairs that allow no search, if testing them given all sets takes long."""
+        sizes = self._questions.sizes()
+        tests = sum(about(d, size) for d in degree[unsound & self._left].tolist() for size in sizes)
+        most = min(tests, float(self._room[unsound].sum()))
+        if TEST_SECONDS * most > WORTH_A_WARNING:
+            x, y = self._ends(int(unsound.argmax()))
+            warnings.warn(
+                f"{int(unsound.sum())} pairs of variables, {x} and {y} first, are tested given one set after the "
+                f"other, up to {most:.0e} tests, as bounds do not hold for nearly collinear candidates; a limit on the "
+                "size of the sets, or a budget, makes this shorter",
+                stacklevel=2,
+            )
+
+    def _take(self, test: GaussianTest, first: Indices, outcomes: dict[int, Outcome]) -> None:
+        if any(n > 2**62 for outcome in outcomes.values() for n in outcome.n_tests):
+            self._n_tests = self._n_tests.astype(object)
+        for i, outcome in outcomes.items():
+            self._n_tests[i, first[i] : first[i] + len(outcome.n_tests)] = outcome.n_tests
+            self._left[i], self._over[i], self._weight[i] = False, outcome.open, -outcome.z
+            if outcome.positions is not None:
+                x, y, candidates = *self._ends(i), self._questions.candidates.of_question(i)
+                S = [candidates[k] for k in outcome.positions]
+                r = self._value[i] = canonical_r(test.data.C, x, y, sorted(S))
+                self._found[i], self._weight[i] = S, -fisher_z.z_score(r, test.data.n, len(S))
+        say_unsure(sum(not outcome.sure for outcome in outcomes.values()))
+
+    def answers(self) -> Answers:
+        m, weight = len(self._left), self._weight
+        self._report(0)
+        separated = np.zeros(m, dtype=np.bool_)
+        separated[list(self._found)] = True
+        p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if self._test.has_r else weight
+        p = p if self._questions.largest_p else np.where(separated, p, math.nan)
+        sets = Lists.of(self._found.get(i, ()) for i in range(m))
+        return Answers(separated, sets, self._value, p, self._n_tests, self._over)
 
 
 def count_separating(test: IndependenceTest, questions: Questions, n_threads: int) -> Counts:
@@ -72,8 +186,10 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
     if isinstance(test, GaussianTest) and questions.skip is None and sizes == range(widest + 1):
         return count_separating_sets(frozen(test.data.C), test.cutoff, questions, n_threads)
     found, containing = np.zeros(m, dtype=np.int64), np.zeros(len(candidates), dtype=np.int64)
+    asked, over = np.ones(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
+    room = np.full(m, 2**62)
     for size in sizes:
-        for owner, positions, _, made in _rounds(test, questions, size, np.ones(m, dtype=np.bool_), n_threads):
+        for owner, positions, _, made in _rounds(test, questions, size, asked, room, over, n_threads):
             found += np.bincount(owner[made.independent], minlength=m)
             at = (offsets[owner, None] + positions)[made.independent]
             containing += np.bincount(at.ravel(), minlength=len(candidates))
@@ -81,16 +197,17 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
 
 
 def _rounds(
-    test: IndependenceTest, questions: Questions, size: int, open_: Mask, n_threads: int
+    test: IndependenceTest, questions: Questions, size: int, asked: Mask, room: Indices, over: Mask, n_threads: int
 ) -> Iterator[tuple[Indices, Indices, Indices, Made]]:
     """Tests of all sets of one size: the number of the pair, the positions of the set, its members, the outcome.
 
-    Each pair meets its sets in order; one that is closed in `open_` between two rounds meets no more.
+    Each pair meets its sets in order, as many as it has room; one with further sets is `over` then. One that is `asked`
+    no more after a round meets no more.
     """
     (offsets, candidates), skip = questions.candidates, _skipped(questions)
     degree = np.diff(offsets)
     chosen = np.tile(np.arange(size), (len(degree), 1))
-    left = open_ & (degree >= size)
+    left = asked & ~over & (degree >= size)
     at_once, x, y = FIRST_ROUND, questions.x.astype(np.int64), questions.y.astype(np.int64)
     tests = _gaussian_tests(test) if isinstance(test, GaussianTest) else _discrete_tests(test)
     with announced("compiling for tests of single pairs, once per machine"):
@@ -98,14 +215,14 @@ def _rounds(
             at_once = min(at_once, max(1, ROUND_SETS // len(pairs)))
             owner = np.empty(at_once * len(pairs), dtype=np.int64)
             positions = np.empty((len(owner), size), dtype=np.int64)
-            n = _next_sets(offsets, skip, pairs, chosen, left, at_once, owner, positions)
+            n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
             owner, positions = owner[:n], positions[:n]
             members = candidates[offsets[owner, None] + positions].astype(np.int64)
             cuts = range(PART_SETS, n, PART_SETS)
             parts = zip(*(np.split(values, cuts) for values in (x[owner], y[owner], members)), strict=True)
             made = in_threads(lambda part: tests(*part), parts, n_threads if cuts else 1)
             yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
-            left &= open_
+            left &= asked
             at_once *= 4
 
 
@@ -120,10 +237,10 @@ def _skipped(questions: Questions) -> Mask:
 
 
 @compiled
-def _next_sets(offsets, skipped, pairs, chosen, left, at_once, owner, positions):
+def _next_sets(offsets, skipped, pairs, chosen, left, room, over, at_once, owner, positions):  # noqa: PLR0913
     """Write the next sets of each pair, at most `at_once` that are tested; returns how many there are.
 
-    A pair without further sets is left no longer.
+    A pair without further sets is left no longer, nor one without room for a further set, which is `over`.
     """
     n, size = 0, chosen.shape[1]
     for pair in pairs:
@@ -134,11 +251,14 @@ def _next_sets(offsets, skipped, pairs, chosen, left, at_once, owner, positions)
             for t in range(size):
                 positions[n, t] = chosen[pair, t]
                 inside = inside and skipped[start + chosen[pair, t]]
-            if not inside:
+            if not inside and room[pair] == 0:
+                over[pair] = True
+            elif not inside:
                 owner[n] = pair
                 n += 1
                 made += 1
-            left[pair] = next_subset(chosen[pair], size, d) >= 0
+                room[pair] -= 1
+            left[pair] = not over[pair] and next_subset(chosen[pair], size, d) >= 0
     return n
 
 

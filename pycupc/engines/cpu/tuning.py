@@ -10,8 +10,6 @@ from __future__ import annotations
 
 #: Bytes for each of p^2 pairs that level 0 may leave. Measured.
 FOUND_BYTES = 10
-#: Bytes for whose sake the free memory is not looked up, which takes a tenth of a millisecond.
-SURELY_FREE = 1 << 30
 
 # -- threads ----------------------------------------------------------------------------------------------------------
 
@@ -45,6 +43,26 @@ LEVEL1_TILE = 16
 #: is a neighbour. Measured.
 SPARSE = 3
 
+# -- matrices of rows, without the matrix of all variables ------------------------------------------------------------
+
+#: Variables of an extract of several rows: its matrix, half a megabyte, stays in the cache of a core.
+EXTRACT_WIDTH = 256
+#: Number of variables from which level 0 goes by a sieve where data are given. Below, the matrix takes little time.
+SIEVE_FROM = 10_000
+#: After the sieve the matrix of all variables is computed, if it fits, where the matrices of the rows together have
+#: more than this share of its entries: each of them is computed twice a level.
+ROWS_SHARE = 0.1
+#: Bytes for each number of the data in a run without the matrix: as float64, centred, and as float32 during level 0.
+COLUMN_BYTES = 12
+#: Variables on either side of a tile of the sieve; a tile, 4 megabytes, stays in the cache that the cores share.
+SIEVE_TILE = 1024
+#: Observations whose products are summed in float32 before this sum joins the others. More give a larger margin.
+SIEVE_DEPTH = 4096
+#: Bytes for each pair that the sieve finds: the pair, and its two entries in the graph while level 1 tests them.
+SIEVED_BYTES = 220
+#: A sieve that finds too many pairs counts them for significance levels smaller by up to this many powers of ten.
+SMALLER_ALPHAS = 40
+
 # -- levels from 2 on -------------------------------------------------------------------------------------------------
 
 #: Targets are filled up to whole blocks of this many, the width of a vector of 512 bits: few are left to scalar
@@ -58,6 +76,10 @@ BLOCK = 8
 FIRST_ROUND = 8
 #: Sets of all pairs in a round, about; more would not leave the cache sooner. A part for a thread.
 ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
+#: Sets of one size of a pair that are tested rather than searched. Measured.
+FEW_SETS = 1000
+#: Seconds of tests, made one by one because bounds do not hold, of which a warning tells.
+WORTH_A_WARNING = 60.0
 #: All subsets of some candidates: 2^FREE of them are a job, and about `BATCH` a batch: milliseconds, so that Ctrl-C
 #: soon takes effect.
 FREE = 16
@@ -95,6 +117,9 @@ PER_SQUARE, PER_CUBE, BOUND_TIME = 3.2, 0.018, 3100.0
 NODE_TIME, TEST_TIME = 1250.0, 7.7
 #: The sets of a node are tested if it has at most this many for each pair of candidates. Measured.
 SETS_PER_PAIR = 3.0
+#: A node is divided by the candidate with the largest |score| (weight (1 - weight) + `LEAST_SHARE`), where the scores
+#: have `LEAST_SCORE` added. Measured: with the largest score instead, hard pairs took 10 to 140 times as long.
+LEAST_SCORE, LEAST_SHARE = 1e-6, 0.02
 #: Most steps of the relaxation; the smallest weight of a candidate in it. Measured.
 STEPS, LEAST_WEIGHT = 8, 1e-5
 #: Steps of the power method for delta; tries to prove delta, each with a smaller one.

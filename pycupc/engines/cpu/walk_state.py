@@ -93,6 +93,14 @@ class Outcomes(NamedTuple):
     r: Floats
     smallest: Floats
 
+    def part(self, stretch: slice) -> Outcomes:
+        """The outcomes of some items."""
+        return Outcomes(self.entry[stretch], self.rank[stretch], self.r[stretch], self.smallest[stretch])
+
+
+#: In place of C in the data of a side: each extract has its own.
+NO_CORRELATIONS = np.empty((0, 0))
+
 
 class Matrices(NamedTuple):
     """The matrices M|P for the prefixes of size t, t = 0 .. level - 2.

@@ -7,6 +7,7 @@ graph.py        the graph between levels: level 0, neighbour lists, removals, re
 levels.py       a level before it runs: the host's knowledge about it, the parameters of its kernels
 records.py      a running level, the records of levels that have ended
 schur.py        the tests of a level by the Schur walk, engine "gpu"
+sieve.py        level 0 as a sieve, and a matrix for each row, where the correlation matrix does not fit
 pruning/        bounds that decide pairs before these tests, at long levels from 3 on
 cupc.py         the tests of a level by cuPC-E and cuPC-S
 discrete.py     the tests of discrete data, and their graph between levels

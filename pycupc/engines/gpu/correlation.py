@@ -65,14 +65,22 @@ def correlation(dev: Device, X: Floats) -> Any:
     EngineError
         If two copies of the data and the matrix do not fit the device; raised by the `Session`.
     """
+    n, p = X.shape
+    Z, squares = centred(dev, X)
+    C, tiles = dev.cp.empty((p, p)), -(-p // SIDE)
+    dev.launch(*KERNELS[1], (tiles, tiles), (16, 8), (ptr(Z), ptr(squares), ptr(C), i32(n), i32(p)))
+    return C
+
+
+def centred(dev: Device, X: Floats, *, by_column: bool = False) -> tuple[Any, Any]:
+    """The centred columns of data, device array float64 (n, p), or (p, n) if `by_column`; sums of squares, (p,)."""
     cp, (n, p) = dev.cp, X.shape
     table = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
     data = cp.empty(n * p, dtype=np.float64)
     dev.transfers.upload(table if table.flags.c_contiguous else table.T, data)
     row, column = (stride // table.itemsize for stride in table.strides)
-    Z, squares, C = cp.empty((n, p)), cp.empty(p), cp.empty((p, p))
+    Z, squares = cp.empty((p, n) if by_column else (n, p)), cp.empty(p)
     args: tuple[Any, ...] = (ptr(data), i64(row), i64(column), ptr(Z), ptr(squares), i32(n), i32(p))
+    args += (i64(1), i64(n)) if by_column else (i64(p), i64(1))
     dev.launch(*KERNELS[0], (-(-p // 32),), (32,), args)
-    tiles = -(-p // SIDE)
-    dev.launch(*KERNELS[1], (tiles, tiles), (16, 8), (ptr(Z), ptr(squares), ptr(C), i32(n), i32(p)))
-    return C
+    return Z, squares

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, Floats, LevelResult, Mask, Pairs
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import SETTLE, WEAKEST, DeviceGraph, Tick
+from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.records import Running
@@ -215,16 +215,18 @@ class DiscreteGraph(DeviceGraph):
     def __init__(self, dev: Device, codes: DeviceCodes, gaps: Pairs | None, fixed: Pairs | None) -> None:
         # With n = 0 there are no degrees of freedom for a correlation, so that `settle` leaves z as it is.
         p_values = dev.cp.empty((codes.p, codes.p), dtype=np.float64)
-        super().__init__(dev, p_values, 0, gaps, fixed, ContingencyTests(codes))
+        super().__init__(dev, codes.p, 0, gaps, fixed, ContingencyTests(codes), p_values)
         self._n_doubtful = 0
 
-    @staticmethod
-    def kernels(level: int) -> list[KernelName]:
+    @classmethod
+    def kernels(cls, level: int) -> list[KernelName]:
         """Kernels that a level needs besides its tests."""
-        if level == 0:
-            of_graph = [("graph/neighbours", name) for name in ("count_neighbours", "list_neighbours")]
-            return [*PAIRS, *of_graph, ("common/binomials", "binomial_table"), WEAKEST]
-        return [SETTLE]
+        return [SETTLE] if level else super().kernels(0)
+
+    @classmethod
+    def first_kernels(cls) -> list[KernelName]:
+        """Kernels of level 0 and of the first neighbour lists."""
+        return [*PAIRS, *(("graph/neighbours", name) for name in ("count_neighbours", "list_neighbours"))]
 
     def launch_level0(self, cutoff: float) -> Running:
         """Make the tests of level 0, the doubtful ones on the host, and launch the next steps; no `cutoff`."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from pycupc.engines.base import Answers, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
+from pycupc.engines.base import Answers, CountHook, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, schur, smallest, tuning
+from pycupc.engines.gpu import discrete, schur, sieve, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Tick
@@ -47,6 +47,10 @@ class GpuEngine(Engine):
         schur: whether pruning decides pairs, where it can, without testing all their conditioning sets; see
         `pycupc.engines.gpu.pruning`. The answer is the same. With "checked", tests
         of some pairs that pruning has decided are made on the CPU, and compared.
+    correlations : "dense", "rows" or None
+        schur: whether all correlations of data are stored, 8 p^2 bytes, or, after level 0, only those among each
+        variable and its neighbours; see `pycupc.engines.gpu.sieve`. By default the latter if the former do not fit the
+        device. The answer is the same.
 
     Raises
     ------
@@ -70,16 +74,22 @@ class GpuEngine(Engine):
         theta: int = Geometry.theta,
         delta: int = Geometry.delta,
         pruning: Literal[True, False, "checked"] = True,
+        correlations: Literal["dense", "rows"] | None = None,
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
         if pruning not in (True, False, "checked") or not isinstance(pruning, bool | str):
             raise ValueError(f"pruning must be True, False or 'checked', got {pruning!r}")
+        if correlations not in (None, "dense", "rows"):
+            raise ValueError(f"correlations must be 'dense', 'rows' or None, got {correlations!r}")
+        if correlations == "rows" and algorithm != "schur":
+            raise ValueError(f"correlations='rows' needs algorithm='schur', got {algorithm!r}")
         geometry = Geometry(beta=beta, gamma=gamma, theta=theta, delta=delta)
         schur_walk = algorithm == "schur"
         self.name = "gpu" if schur_walk else algorithm
         self.families = (GaussianTest, DiscreteTest) if schur_walk else (GaussianTest,)
         self.device = open_device(device)
+        self._correlations = correlations
         check = self._check if pruning == "checked" else None
         self._gaussian: schur.SchurTests | CupcTests = (
             schur.SchurTests(self.device.processors, self.device.shared_block, prune=bool(pruning), check=check)
@@ -109,9 +119,29 @@ class GpuEngine(Engine):
         """Bytes that a run needs at its start for its data and p^2 pairs, and bytes free on the device."""
         if isinstance(test, DiscreteTest):
             need = discrete.DeviceCodes.memory(test.p, test.data.n, int(test.data.nlev.sum()))
-        else:  # C twice, the second time in two bytes, and G
-            need = 11 * test.p**2 + 64 * test.p + tuning.FIXED_BYTES
+        elif self._by_rows(test):
+            assert isinstance(test, GaussianTest)
+            need = sieve.RowGraph.memory(int(test.data.n), test.p)
+        else:
+            need = _dense_bytes(test.p)
         return need, self.device.free_memory(need)
+
+    def _by_rows(self, test: IndependenceTest) -> bool:
+        """Whether a run computes correlations from data when they are needed, instead of all of them at first.
+
+        Raises
+        ------
+        ValueError
+            If it is told to, and the correlations have been given, or computed.
+        """
+        if self._correlations == "dense" or not isinstance(test, GaussianTest):
+            return False
+        possible = self.name == "gpu" and test.data.rows is not None and not test.data.has_C
+        if self._correlations == "rows":
+            if not possible:
+                raise ValueError("correlations='rows' needs data, from which they are computed, got a matrix of them")
+            return True
+        return possible and (need := _dense_bytes(test.p)) > self.device.free_memory(need)
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), computed on the device; see `pycupc.engines.gpu.correlation`."""
@@ -128,6 +158,7 @@ class GpuEngine(Engine):
         wanted = [of_data.INSPECT, *self._gaussian.all_kernels()]
         wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
         wanted += discrete.KERNELS if DiscreteTest in self.families else []
+        wanted += sieve.all_kernels() if self._correlations == "rows" else []
         self._load(wanted, f"compiling the kernels of {self.name}, once per machine")
 
     def _compile(self, level: int) -> None:
@@ -165,16 +196,20 @@ class GpuEngine(Engine):
         the findings. Correlations of data are computed on the device.
         """
         dev, data, found = self.device, test.data, None
+        if self._by_rows(test):  # the sieve waits for the device, so that level 0 is launched when it is asked for
+            assert data.rows is not None
+            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed)
+            return None
         if data.has_C:
             host = np.ascontiguousarray(data.C, dtype=np.float64)
             C = dev.cp.empty(host.shape, dtype=np.float64)
             with dev.transfers.uploading(host, C):
-                graph = self._graph = DeviceGraph(dev, C, data.n, self._gaps, self._fixed, self._gaussian)
+                graph = self._graph = self._dense_graph(C)
             found = of_data.launch_inspection(dev, C)
         else:
             assert data.rows is not None
             C = of_data.correlation(dev, data.rows)
-            graph = self._graph = DeviceGraph(dev, C, data.n, self._gaps, self._fixed, self._gaussian)
+            graph = self._graph = self._dense_graph(C)
         if self._m_max >= 0 and not dev.kernels.missing(self._kernels(0)):
             self._running = graph.launch_level0(test.cutoff(0))
         if found is None:
@@ -184,6 +219,11 @@ class GpuEngine(Engine):
         if self._running is not None:
             self._level0 = self._collect_level0(_nothing)
         return facts
+
+    def _dense_graph(self, C: Any) -> DeviceGraph:
+        test = self._test
+        assert isinstance(test, GaussianTest)
+        return DeviceGraph(self.device, test.p, test.data.n, self._gaps, self._fixed, self._gaussian, C)
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -251,12 +291,12 @@ class GpuEngine(Engine):
 
     # ---------------------------------------------------------------- questions
 
-    def first_separating(self, questions: Questions) -> Answers:
+    def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
         """See `Engine.first_separating`; compiled code on the CPU."""
         from pycupc.engines.cpu.questions import first_separating  # loads Numba, which most runs do without
 
         self._started()
-        return first_separating(self._test, questions, available_cores())
+        return first_separating(self._test, questions, available_cores(), progress)
 
     def count_separating(self, questions: Questions) -> Counts:
         """See `Engine.count_separating`; compiled code on the CPU."""
@@ -264,6 +304,11 @@ class GpuEngine(Engine):
 
         self._started()
         return count_separating(self._test, questions, available_cores())
+
+
+def _dense_bytes(p: int) -> int:
+    """Bytes of C, twice, the second time in two bytes, and of G."""
+    return 11 * p**2 + 64 * p + tuning.FIXED_BYTES
 
 
 def _nothing() -> None:

@@ -23,9 +23,8 @@ from pycupc.system.message import Argument, Message, Setting, Variable
 #: Threads per block of settle, and SHORT, as in kernels/graph/removals.cu.
 SETTLE_BLOCK, FINISH_SHORT = 512, 3
 
-#: Bytes per entry of the neighbour lists, see `Graph` in kernels/common/structures.cuh; of all of them.
-_LISTS = {"column": 4, "source": 4, "best": 8, "least": 8, "z": 8}
-_ENTRY = sum(_LISTS.values())
+#: Bytes per entry of the neighbour lists, see `Graph` in kernels/common/structures.cuh.
+LISTS = {"column": 4, "source": 4, "best": 8, "least": 8, "z": 8}
 
 #: The kernels that end a level.
 SETTLE: KernelName = ("graph/removals", "settle")
@@ -48,14 +47,16 @@ class DeviceGraph:
     Parameters
     ----------
     dev : Device
-    C : device array float64 (p, p)
-        Correlations.
+    p : int
+        Number of variables.
     n : float
         Number of observations.
     gaps, fixed : Pairs or None
         Pairs without an edge; edges that are never tested.
     tests : LevelTests
         The tests of levels >= 1.
+    C : device array float64 (p, p), or None
+        Correlations. Without them, nothing is stored for all p^2 pairs; see `sieve.RowGraph`.
 
     Attributes
     ----------
@@ -63,23 +64,32 @@ class DeviceGraph:
         Whether C is known to equal its transpose to `LAST_BITS`.
     needs_host : bool
         Whether the host makes some of the tests, so that it waits for a level while it launches it.
+    lists : dict
+        The neighbour lists, arrays of `Graph`, and their bytes per entry.
+    ends : tuple of two
+        The kernels that end a level.
     """
 
     needs_host = False
+    lists = LISTS
+    ends: tuple[KernelName, KernelName] = (SETTLE, FINISH)
 
     def __init__(
-        self, dev: Device, C: Any, n: float, gaps: Pairs | None, fixed: Pairs | None, tests: LevelTests
+        self, dev: Device, p: int, n: float, gaps: Pairs | None, fixed: Pairs | None, tests: LevelTests, C: Any
     ) -> None:
-        cp, p = dev.cp, int(C.shape[0])
+        cp = dev.cp
         self._dev, self._C, self._n, self.p, self.tests, self.mirrored = dev, C, n, p, tests, True
         self._gaps, self._fixed, self._first = gaps, fixed, FirstGraph(p, gaps, fixed)
-        upload = dev.transfers.copied
-        self._masks = [None if pairs is None else upload(pairs.dense().view(np.uint8)) for pairs in (gaps, fixed)]
-        self._G = cp.empty((p, p), dtype=np.uint8)
+        self._masks: list[Any] = [None, None]
+        self._G: Any = None
+        if C is not None:
+            upload = dev.transfers.copied
+            self._masks = [None if pairs is None else upload(pairs.dense().view(np.uint8)) for pairs in (gaps, fixed)]
+            self._G = cp.empty((p, p), dtype=np.uint8)
         self._rough: Any = None  # Outlook.rough, from the launch of level 0 until its end
         self._counters = cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
         self._start = [cp.empty(p + 1, dtype=np.int64) for _ in range(2)]
-        addresses = [(self._C.data.ptr, self._G.data.ptr, start.data.ptr, *5 * [None]) for start in self._start]
+        addresses = [(ptr(C), ptr(self._G), start.data.ptr, *5 * [None]) for start in self._start]
         self._graphs = [Graph(*of_graph, p) for of_graph in addresses]
         self._room: Any = None  # the memory of their lists, once level 0 has ended
         self._current = 0  # which set of lists describes the graph
@@ -91,13 +101,15 @@ class DeviceGraph:
         self._copying: list[Any] = []  # records that are being copied to the host
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, float(p * (p - 1)), False)
 
-    @staticmethod
-    def kernels(level: int) -> list[KernelName]:
+    @classmethod
+    def kernels(cls, level: int) -> list[KernelName]:
         """Kernels that a level needs besides its tests."""
-        if level == 0:
-            names = [("graph/neighbours", n) for n in ("level0", "count_neighbours", "list_neighbours")]
-            return [*names, ("common/binomials", "binomial_table"), WEAKEST]
-        return [SETTLE, FINISH]
+        return [*cls.first_kernels(), ("common/binomials", "binomial_table"), WEAKEST] if level == 0 else [*cls.ends]
+
+    @classmethod
+    def first_kernels(cls) -> list[KernelName]:
+        """Kernels of level 0 and of the first neighbour lists."""
+        return [("graph/neighbours", name) for name in ("level0", "count_neighbours", "list_neighbours")]
 
     # ---------------------------------------------------------------- structures of the kernels
 
@@ -146,7 +158,8 @@ class DeviceGraph:
     def _allocate(self) -> None:
         """Allocate two sets of neighbour lists: a level reads one and writes the other."""
         dev, pairs = self._dev, self.outlook.pairs
-        need = 2 * _ENTRY * pairs
+        entry = sum(self.lists.values())
+        need = 2 * entry * pairs
         free = dev.free_memory() if need > 1 << 30 else need
         if need > free:
             raise EngineError(
@@ -154,10 +167,10 @@ class DeviceGraph:
                 f"{free / 2**30:.2f} GiB are free; use a smaller alpha or fewer variables"
             )
         pitch = -(-max(1, pairs) // 64) * 64
-        self._room = dev.cp.empty(2 * _ENTRY * pitch, dtype=np.uint8)
+        self._room = dev.cp.empty(2 * entry * pitch, dtype=np.uint8)
         address = int(self._room.data.ptr)
         for graph in self._graphs:
-            for name, nbytes in _LISTS.items():
+            for name, nbytes in self.lists.items():
                 setattr(graph, name, address)
                 address += nbytes * pitch
 
@@ -201,7 +214,7 @@ class DeviceGraph:
         found, of_rows = dev.cp.empty(most * record_bytes(l), dtype=np.uint8), take(24 * p + 8)
         rows = RowCounts(of_rows, of_rows + 8 * p)
         records = Records(of_rows + 16 * p, take(8 * most), found.data.ptr)
-        kernel = dev.kernels.get(*SETTLE)
+        kernel = dev.kernels.get(*self.ends[0])
         resident = dev.processors * kernel.blocks_per_processor(SETTLE_BLOCK, 0)
         blocks = max(1, min(resident, max(-(-pairs // tuning.SETTLE_PAIRS), -(-p // 32))))
         degrees = self._root_df(l), self._root_df(l + 1)
@@ -220,7 +233,7 @@ class DeviceGraph:
         if l > 1:
             level.work = self._dev.scratch.take(blocks * work)
         args = (graph, level, records, i32(fits), ptr(self._dev.answer))
-        self._dev.launch(*FINISH, (blocks,), (128,), args, shared if fits else 0)
+        self._dev.launch(*self.ends[1], (blocks,), (128,), args, shared if fits else 0)
 
     def collect(self, running: Running, tick: Tick) -> Counters:
         """Wait for a running level, and go on to the next graph."""

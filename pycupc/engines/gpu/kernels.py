@@ -27,8 +27,11 @@ logger = logging.getLogger("pycupc")
 
 @functools.cache
 def source_options() -> tuple[str, ...]:
-    """NVRTC options common to all kernels. CuPy's cache key ignores headers, so their hash is one of them."""
-    headers = b"".join(f.read_bytes() for f in sorted(KERNEL_DIR.rglob("*.cuh")))
+    """NVRTC options common to all kernels. CuPy's cache key ignores included files, so their hash is one of them.
+
+    Those in kernels/rows/ include other kernels, not only headers.
+    """
+    headers = b"".join(f.read_bytes() for f in sorted(KERNEL_DIR.rglob("*.cu*")))
     stamp = hashlib.sha256(headers).hexdigest()[:12]
     return ("-std=c++17", "--fmad=false", f"-I{KERNEL_DIR}", f"-DPYCUPC_HEADERS=0x{stamp}")
 

@@ -20,7 +20,11 @@ class Binomials(ctypes.Structure):
 class Graph(ctypes.Structure):
     """The graph at the start of a level, as neighbour lists."""
 
-    _fields_ = [*_pointers("C", "G", "start", "column", "source", "best", "least", "z"), ("p", c_longlong)]
+    _fields_ = [
+        *_pointers("C", "G", "start", "column", "source", "best", "least", "z"),
+        ("p", c_longlong),
+        *_pointers("matrix", "width", "place"),
+    ]
 
 
 class Counters(ctypes.Structure):
@@ -150,7 +154,7 @@ STRUCTURES = (
     *(Codes, TableSpace, Doubtful, SetRange),
 )
 
-i32, u32, i64, f64 = c_int, ctypes.c_uint, c_longlong, c_double
+i32, u32, i64, u64, f32, f64 = c_int, ctypes.c_uint, c_longlong, c_ulonglong, ctypes.c_float, c_double
 
 
 def ptr(array: Any) -> c_void_p:

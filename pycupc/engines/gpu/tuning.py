@@ -33,6 +33,14 @@ SETTLE_PAIRS = 1024
 #: Bytes of work space of `finish`, at most. Judged.
 FINISH_BYTES = 64 << 20
 
+# -- the sieve ------------------------------------------------------------------------------------------------------
+
+#: Pairs per variable for which the sieve has room at first, 16 bytes each. Judged: sparse data have 10 or so.
+PICKED_PER_VARIABLE = 32
+#: Tiles on a side of the squares in which the sieve goes through the matrix. Judged: 32 columns of tiles of 200
+#: observations are 1.7 MB, which the L2 cache of any device holds.
+TILES_ON_SIDE = 16
+
 # -- the Schur walk -------------------------------------------------------------------------------------------------
 
 #: Largest degrees of the first five classes of rows; the sixth class, of all larger rows, goes through tiles. Log:

@@ -42,6 +42,8 @@ class RemovedPairs:
         Partial correlation, or p-value if the correlation is not known.
     complete_from : int
         Every pair of the page that was removed at this level or a later one is listed; 1: all are.
+    after_levels : int
+        How many of the pairs, the last ones, later tests removed, whose sets need not be neighbours.
     """
 
     x: NDArray[Any]
@@ -51,6 +53,7 @@ class RemovedPairs:
     r: Floats | None
     p: Floats | None
     complete_from: int
+    after_levels: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,8 @@ class Content:
     ----------
     title, facts, note : str
         Headline; a line of figures; what the page leaves out, if anything.
+    pag : bool
+        Whether the rules are the rules of FCI, not Meek's.
     graph : SparseGraph
         The variables and edges that are drawn.
     labels : sequence of str
@@ -80,7 +85,7 @@ class Content:
         The set and the partial correlation of the test with the largest p-value; None or empty if it was not
         determined.
     reasons : sequence of m sequences
-        What set its arrowheads: each [rule, variable, ...].
+        What set its marks: each [variable at whose end the mark is, rule, variable, ...].
     stability : float (m,) or None
         A frequency from 0 to 1 that the caller gave.
     removed : RemovedPairs
@@ -124,3 +129,4 @@ class Content:
     edges_left_out: int = 0
     start: int | None = None
     shares: Mapping[str, Floats] = field(default_factory=dict)
+    pag: bool = False

@@ -104,6 +104,7 @@ def _data(content: Content) -> dict[str, Any]:
         "title": content.title,
         "facts": content.facts,
         "note": content.note,
+        "pag": content.pag,
         "nodes": graph.p,
         "labels": [str(label) for label in content.labels],
         "degree": _packed(content.degree),
@@ -129,6 +130,7 @@ def _data(content: Content) -> dict[str, Any]:
             "r": _single(removed.r),
             "p": _packed(removed.p),  # NaN where not known
             "complete_from": removed.complete_from,
+            "after_levels": removed.after_levels,
             "note": f"listed: {listed}" if len(removed.x) else "",
         },
         "untested": content.untested.tolist(),

@@ -33,7 +33,7 @@ class DiscretePValues(ComputedPValues):
     unconditional: Unconditional
 
     def of_edges(self, graph: SparseGraph) -> Floats:
-        return self.edge_p
+        return self._of(graph, self.edge_p)
 
     def dense(self, out: Floats | None = None) -> Floats:
         p = self.graph.p

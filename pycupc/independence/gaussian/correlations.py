@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.independence.gaussian.correlation import Floats, correlation, cross_correlation
+from pycupc.system.machine import available_cores, check_room
 from pycupc.system.progress import CountHook
+
+if TYPE_CHECKING:
+    from pycupc.independence.gaussian.columns import Columns
 
 #: `Correlations.pairs` computes the whole matrix if this many pairs per cell of it are asked for: then that is as fast.
 PAIRS_PER_CELL = 1 / 8
-#: Numbers of a block of columns in `Correlations.pairs`.
-BLOCK = 2**21
 
 
 class CorrelationEngine(Protocol):
@@ -44,6 +46,7 @@ class Correlations:
     ----------
     p : int
     data : float64 (n, p), or None
+    progress : callable ``(done, total)``, or None
     """
 
     def __init__(
@@ -58,7 +61,7 @@ class Correlations:
         known = matrix if data is None else data
         assert known is not None
         self.p: int = known.shape[1]
-        self.data, self._matrix, self._engine, self._progress, self._keep = data, matrix, engine, progress, keep
+        self.data, self._matrix, self._engine, self.progress, self._keep = data, matrix, engine, progress, keep
 
     @property
     def has_dense(self) -> bool:
@@ -69,11 +72,12 @@ class Correlations:
         """The matrix, float64 (p, p): always the same array, so that changes to it count."""
         if self._matrix is None:
             assert self.data is not None
+            check_room(self.p, 8, "the correlations of all pairs")
             if self._engine is None:
-                self._matrix = correlation(self.data, progress=self._progress)
+                self._matrix = correlation(self.data, progress=self.progress)
             else:
                 self._matrix = self._engine.correlation(self.data)
-            self._engine = self._progress = None
+            self._engine = self.progress = None
             self.data = self.data if self._keep else None
         return self._matrix
 
@@ -93,18 +97,23 @@ class Correlations:
     def pairs(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
         """The correlations of k pairs, float64 (k,).
 
-        For few pairs of data, the matrix is not computed; then they equal its entries up to rounding: each sum is one
-        of n products in another order, so that they differ by at most some n units in the last place of 1.
+        For few pairs of data, the matrix is not computed.
         """
         data = self.data
         if self._matrix is not None or data is None or len(x) > PAIRS_PER_CELL * self.p**2:
             some: Floats = self.dense()[x, y]
             return some
-        out = np.empty(len(x))
-        step = max(1, BLOCK // len(data))
-        for k in range(0, len(x), step):
-            a, b = (data[:, v[k : k + step]] for v in (x, y))
-            a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-            with np.errstate(invalid="ignore", divide="ignore"):  # a constant column has no correlation: NaN
-                out[k : k + step] = (a * b).sum(axis=0) / np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0))
-        return out
+        variables, at = np.unique(np.concatenate([x, y]), return_inverse=True)
+        own: Floats = self.columns(variables).pairs(at[: len(x)], at[len(x) :], available_cores())
+        return own
+
+    def among(self, members: ArrayLike) -> Floats:
+        """The correlations of k variables with each other, float64 (k, k)."""
+        return self.block(members, members)
+
+    def columns(self, variables: NDArray[np.int64] | None = None) -> Columns:
+        """The columns of all variables, or of some, from which their correlations are computed."""
+        from pycupc.independence.gaussian.columns import Columns  # Numba, which takes a while to import
+
+        assert self.data is not None
+        return Columns.of(self.data if variables is None else self.data[:, variables], available_cores())

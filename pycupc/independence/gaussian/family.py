@@ -44,7 +44,7 @@ class GaussianTest(IndependenceTest):
         return gaussCItest(x, y, S, self.data)
 
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
-        largest = LargestP(state.z, state.unfinished)
+        largest = LargestP(state.z, state.unfinished) if state.largest_p is None else state.largest_p
         return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, self.data.correlations)
 
 

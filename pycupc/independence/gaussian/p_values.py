@@ -15,6 +15,7 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z, p_matrix
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.p_values import ComputedPValues, Filling, Floats, set_both
+from pycupc.system.machine import check_room
 
 
 class DeferredP(Protocol):
@@ -74,9 +75,11 @@ class GaussianPValues(ComputedPValues):
             self.__dict__["edges"] = self.edge_p.met()
 
     def of_edges(self, graph: SparseGraph) -> Floats:
-        return self.edges
+        return self._of(graph, self.edges)
 
     def dense(self, out: Floats | None = None) -> Floats:
+        if out is None:
+            check_room(self.graph.p, 8, "the p-values of all pairs")
         result = np.empty((self.graph.p, self.graph.p)) if out is None else out
         self.fill(result).finish()
         return result
@@ -97,7 +100,7 @@ class GaussianPValues(ComputedPValues):
         return math.nan if r is None else float(fisher_z.p_value(r, self.n, int(self.removals.level[k])))
 
     def of_level0(self, x: int, y: int) -> float:
-        return math.nan if self.C is None else float(fisher_z.p_value(self.C[x, y], self.n, 0))
+        return math.nan if self.known is None else float(fisher_z.p_value(self.known.block([x], [y])[0, 0], self.n, 0))
 
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         return None if self.known is None else self.known.pairs(np.asarray(x), np.asarray(y))

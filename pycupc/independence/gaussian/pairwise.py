@@ -104,7 +104,7 @@ def _fma_code(typing: Any, a: Any, b: Any, c: Any) -> Any:
     return number(number, number, number), lambda context, builder, signature, arguments: builder.fma(*arguments)
 
 
-_fma: Any = intrinsic(_fma_code)
+fma: Any = intrinsic(_fma_code)
 
 
 @compiled
@@ -122,15 +122,15 @@ def _add_products(A: Floats, B: Floats, S: Floats) -> None:
                 a30, a31, a32, a33 = A[k, i + 3], A[k + 1, i + 3], A[k + 2, i + 3], A[k + 3, i + 3]
                 for j in range(width):
                     b0, b1, b2, b3 = B[k, j], B[k + 1, j], B[k + 2, j], B[k + 3, j]
-                    S[i, j] = _fma(a03, b3, _fma(a02, b2, _fma(a01, b1, _fma(a00, b0, S[i, j]))))
-                    S[i + 1, j] = _fma(a13, b3, _fma(a12, b2, _fma(a11, b1, _fma(a10, b0, S[i + 1, j]))))
-                    S[i + 2, j] = _fma(a23, b3, _fma(a22, b2, _fma(a21, b1, _fma(a20, b0, S[i + 2, j]))))
-                    S[i + 3, j] = _fma(a33, b3, _fma(a32, b2, _fma(a31, b1, _fma(a30, b0, S[i + 3, j]))))
+                    S[i, j] = fma(a03, b3, fma(a02, b2, fma(a01, b1, fma(a00, b0, S[i, j]))))
+                    S[i + 1, j] = fma(a13, b3, fma(a12, b2, fma(a11, b1, fma(a10, b0, S[i + 1, j]))))
+                    S[i + 2, j] = fma(a23, b3, fma(a22, b2, fma(a21, b1, fma(a20, b0, S[i + 2, j]))))
+                    S[i + 3, j] = fma(a33, b3, fma(a32, b2, fma(a31, b1, fma(a30, b0, S[i + 3, j]))))
         for k in range(rest, end):
             for i in range(width):
                 a = A[k, i]
                 for j in range(width):
-                    S[i, j] = _fma(a, B[k, j], S[i, j])
+                    S[i, j] = fma(a, B[k, j], S[i, j])
 
 
 @compiled

@@ -21,6 +21,7 @@ import math
 import threading
 from collections.abc import Sequence
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
@@ -145,3 +146,16 @@ def partial_correlation(C, nodes, size, A):
 def canonical_r(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> float:
     """`partial_correlation` of one test; S ascending."""
     return float(partial_correlation(frozen(C), np.array([*S, x, y], dtype=np.int64), len(S), canonical_space(len(S))))
+
+
+class Known(Protocol):
+    """Correlations of some variables, wherever they come from."""
+
+    def among(self, members: NDArray[np.integer]) -> NDArray[np.float64]:
+        """The correlations of k variables with each other, float64 (k, k)."""
+
+
+def canonical_among(known: Known, x: int, y: int, S: Sequence[int]) -> float:
+    """`canonical_r` of one test whose correlations need not be there as a matrix."""
+    C, size = known.among(np.array([*S, x, y], dtype=np.int64)), len(S)
+    return canonical_r(C, size, size + 1, range(size))

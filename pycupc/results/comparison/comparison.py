@@ -13,16 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.results.comparison.differences import (
     Compared,
     Difference,
+    OtherMarks,
     collinear_pairs,
     find_differences,
     first_triple,
+    other_marks,
     same_p_values,
 )
-from pycupc.results.comparison.report import Report
+from pycupc.results.comparison.report import Report, graphs_report
+from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
 __all__ = ["Comparison", "compare"]
@@ -44,6 +48,8 @@ class Comparison:
         The first unshielded triple x - y - z that only one of two results with equal skeletons calls a collider.
     edge : tuple of (x, y) or None
         The first edge whose direction differs, in results with equal skeletons.
+    marks : tuple of (x, y, str, str)
+        The edges of both that have other marks: the ends, and the marks in each, such as ``o->``.
     collinear : tuple of (int, int)
         All pairs of columns that are collinear up to rounding, where `suffStat` was given.
     text : str
@@ -55,6 +61,7 @@ class Comparison:
     differences: tuple[Difference, ...]
     triple: tuple[int, int, int] | None
     edge: tuple[int, int] | None
+    marks: tuple[OtherMarks, ...]
     collinear: tuple[tuple[int, int], ...]
     text: str
 
@@ -69,8 +76,8 @@ class Comparison:
 
 
 def compare(
-    a: PcAlgo,
-    b: PcAlgo,
+    a: Any,
+    b: Any,
     *,
     suffStat: Any = None,
     alpha: float | None = None,
@@ -81,7 +88,9 @@ def compare(
 
     Parameters
     ----------
-    a, b : PcAlgo
+    a, b : PcAlgo, PagAlgo, NamedGraph, or matrix of pcalg's type amat.pag
+        Two results of `pc` and `skeleton`, or two of `fci` and `rfci`, are compared in all parts; of any other two only
+        the edges and their marks.
     suffStat : SuffStat, mapping with "C" and "n", or data, optional
         The data of both; with it the test at which the results begin to differ is computed once more and its matrix
         examined.
@@ -102,33 +111,55 @@ def compare(
     TypeError, ValueError
         If the two have different variables, or `suffStat` is something else or has a different number of variables.
     """
+    a, b = (side if isinstance(side, NamedGraph) else NamedGraph.from_amat_pag(side) for side in (a, b))
     labels = list(a.labels)
     _check_labels(labels, list(b.labels), names)
+    if not any(isinstance(a, kind) and isinstance(b, kind) for kind in (PcAlgo, PagAlgo)):
+        return _compare_graphs(a, b, names)
     one, two = Compared(a, names[0]), Compared(b, names[1])
     C, n = _data(suffStat, len(labels))
-    skeleton = np.array_equal(one.adjacent, two.adjacent)
-    parts = {
-        "skeleton": skeleton,
-        "graph": one.graph == two.graph,
-        "separating sets": a.sepset == b.sepset,
-        "numbers of tests": np.array_equal(np.array(a.n_edgetests, float), np.array(b.n_edgetests, float)),
-        "last level": int(a.max_ord) == int(b.max_ord),
-        "p-values": same_p_values(one, two, rtol),
-    }
-    differences = () if skeleton else find_differences(one, two, C, n)
+    parts = _parts(one, two, rtol)
+    marks = other_marks(one.graph, two.graph)
+    differences = () if parts["skeleton"] else find_differences(one, two, C, n)
     triple = edge = None
-    if skeleton and not parts["graph"]:
-        triple = first_triple(one, two)
-        k = int(np.argmax(one.other_marks(two)))
-        edge = int(one.graph.low[k]), int(one.graph.high[k])
+    if parts["skeleton"] and not parts["graph"]:
+        triple, edge = first_triple(one, two), marks[0][:2]
     collinear = () if C is None else collinear_pairs(C, range(len(C)))
-    report = Report(one, two, labels, alpha)
-    text = report.text(parts, differences, triple, edge, collinear)
+    text = Report(one, two, labels, alpha).text(parts, differences, triple, marks, collinear)
     if not all(parts.values()):
         text += "".join(
             f"{name}: {fit.notes['quirks']}\n" for fit, name in zip((a, b), names, strict=True) if "quirks" in fit.notes
         )
-    return Comparison(all(parts.values()), parts, differences, triple, edge, collinear, text)
+    return Comparison(all(parts.values()), parts, differences, triple, edge, marks, collinear, text)
+
+
+def _parts(one: Compared, two: Compared, rtol: float) -> dict[str, bool]:
+    """Which parts are equal."""
+    a, b = one.fit, two.fit
+    counts = [[*map(float, side.fit.n_edgetests), -1, *map(float, side.pdsep_counts)] for side in (one, two)]
+    parts = {
+        "skeleton": np.array_equal(one.adjacent, two.adjacent),
+        "graph": one.graph == two.graph,
+        "separating sets": a.sepset == b.sepset,
+        "numbers of tests": counts[0] == counts[1],
+        "last level": int(a.max_ord) == int(b.max_ord),
+        "p-values": same_p_values(one, two, rtol),
+    }
+    if isinstance(a, PagAlgo) and isinstance(b, PagAlgo):
+        parts["last level"] &= a.max_ord_pdsep == b.max_ord_pdsep
+        sets = [[members.tolist() for members in fit.all_pdsep or ()] for fit in (a, b)]
+        parts["Possible-D-SEP"] = sets[0] == sets[1]
+    return parts
+
+
+def _compare_graphs(a: NamedGraph, b: NamedGraph, names: Sequence[str]) -> Comparison:
+    """Compare the edges and marks only."""
+    one, two = a.sparse_graph, b.sparse_graph
+    parts = {"skeleton": np.array_equal(one.keys, two.keys), "graph": one == two}
+    marks = other_marks(one, two)
+    edge = marks[0][:2] if marks and parts["skeleton"] else None
+    text = graphs_report(one, two, a.labels, names, parts)
+    return Comparison(one == two, parts, (), None, edge, marks, (), text)
 
 
 def _check_labels(a: list[str], b: list[str], names: Sequence[str]) -> None:

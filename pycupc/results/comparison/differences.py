@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pycupc.graph.sparse import SparseGraph, symbol
+
 if TYPE_CHECKING:
+    from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
 
 #: A test is called singular when the condition number of the correlation matrix of its variables is above this.
@@ -73,7 +76,7 @@ class Difference:
 class Compared:
     """One of the two results, in a form for comparison."""
 
-    def __init__(self, fit: PcAlgo, name: str) -> None:
+    def __init__(self, fit: PcAlgo | PagAlgo, name: str) -> None:
         self.fit, self.name = fit, name
         self.graph, self.adjacent = fit.sparse_graph, fit.skeleton
         #: The sets as the tests found them, before the conservative or majority rule changed some.
@@ -106,11 +109,10 @@ class Compared:
         np.fill_diagonal(p_max, 1.0)
         return p_max
 
-    def other_marks(self, other: Compared) -> np.ndarray:
-        """Which edges have other marks in a result with the same edges, bool (m,)."""
-        one, two = self.graph, other.graph
-        differ: np.ndarray = (one.low_mark != two.low_mark) | (one.high_mark != two.high_mark)
-        return differ
+    @property
+    def pdsep_counts(self) -> list[int]:
+        """pcalg's n.edgetestsPDSEP; empty for a result without such tests."""
+        return getattr(self.fit, "n_edgetests_pdsep", [])
 
     def separating(self, x: int, y: int) -> tuple[int, int, tuple[int, ...]]:
         """The pair in the order of its separating test, and the set."""
@@ -126,6 +128,20 @@ class Compared:
     def explains(self, x: int, y: int, z: int) -> bool:
         """Is y in the set stored for x and z, so that x - y - z is no collider?"""
         return self.fit.sepset.contains(x, z, y) or self.fit.sepset.contains(z, x, y)
+
+
+#: The two ends of an edge, and its marks between them in the first graph and in the second, such as ``o->``.
+OtherMarks = tuple[int, int, str, str]
+
+
+def other_marks(one: SparseGraph, two: SparseGraph) -> tuple[OtherMarks, ...]:
+    """The edges of both graphs that have other marks in the second."""
+    there = two.edge_number(one.low, one.high)
+    here = np.flatnonzero(there >= 0)
+    first, second = one.with_edges(here), two.with_edges(there[here])
+    differ = np.flatnonzero((first.low_mark != second.low_mark) | (first.high_mark != second.high_mark)).tolist()
+    symbols = [[symbol(graph.low_mark[k], graph.high_mark[k]) for k in differ] for graph in (first, second)]
+    return tuple(zip(first.low[differ].tolist(), first.high[differ].tolist(), *symbols, strict=True))
 
 
 def same_p_values(one: Compared, two: Compared, rtol: float) -> bool:

@@ -8,13 +8,52 @@ from dataclasses import dataclass
 import numpy as np
 
 from pycupc.data.names import listed
-from pycupc.graph.sparse import symbol
-from pycupc.results.comparison.differences import COLLINEAR, GAP, KEPT, Compared, Difference
+from pycupc.graph.sparse import SparseGraph, symbol
+from pycupc.results.comparison.differences import COLLINEAR, GAP, KEPT, Compared, Difference, OtherMarks, other_marks
+from pycupc.system.log import counted
 
 #: How many pairs a report lists.
 LISTED = 20
 
 Pair = tuple[int, int]
+
+
+def headline(parts: dict[str, bool], one: str, two: str) -> str:
+    """Which parts of two results are equal."""
+    if all(parts.values()):
+        return f"{one} and {two} are equal: {', '.join(parts)}."
+    differ = [part for part, same in parts.items() if not same]
+    agree = [part for part, same in parts.items() if same]
+    text = f"{one} and {two} differ in: {', '.join(differ)}."
+    return text + (f" Equal: {', '.join(agree)}." if agree else "")
+
+
+def marks_line(marks: OtherMarks, labels: Sequence[str], names: Sequence[str]) -> str:
+    """An edge in both graphs."""
+    x, y, *symbols = marks
+    edges = zip(symbols, names, strict=True)
+    return ", ".join(f"{labels[x]} {symbol} {labels[y]} in {name}" for symbol, name in edges)
+
+
+def marks_lines(marks: Sequence[OtherMarks], labels: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The edges that have other marks, a line for each."""
+    limited = f" (the first {LISTED} of {len(marks)})" if len(marks) > LISTED else ""
+    lines = [f"  {marks_line(edge, labels, names)}" for edge in marks[:LISTED]]
+    return [f"The edges with other marks{limited}:", *lines] if marks else []
+
+
+def graphs_report(
+    one: SparseGraph, two: SparseGraph, labels: Sequence[str], names: Sequence[str], parts: dict[str, bool]
+) -> str:
+    """The report on two graphs of which the tests are not known, or not comparable."""
+    lines = [headline(parts, *names)]
+    for graph, other, name in ((one, two, names[0]), (two, one, names[1])):
+        only = graph.with_edges(np.flatnonzero(other.edge_number(graph.low, graph.high) < 0))
+        ends = zip(only.low.tolist(), only.high.tolist(), only.low_mark, only.high_mark, strict=True)
+        edges = [f"{labels[x]} {symbol(*marks)} {labels[y]}" for x, y, *marks in ends]
+        if edges:
+            lines.append(f"{counted(len(edges), 'edge')} only in {name}: {listed(edges, most=LISTED)}.")
+    return "\n".join([*lines, *marks_lines(other_marks(one, two), labels, names)]) + "\n"
 
 
 @dataclass(frozen=True)
@@ -31,26 +70,18 @@ class Report:
         parts: dict[str, bool],
         differences: Sequence[Difference],
         triple: tuple[int, int, int] | None,
-        edge: Pair | None,
+        marks: Sequence[OtherMarks],
         collinear: Sequence[Pair],
     ) -> str:
         """Headline, then the differences: of the skeleton, else of the directions, else of the bookkeeping."""
-        lines = [self._headline(parts)]
+        lines = [headline(parts, self.one.name, self.two.name)]
         if not parts["skeleton"]:
             lines += self._skeleton(differences, collinear)
         else:
-            if edge is not None:
-                lines += self._orientation(triple, edge)
+            if marks:
+                lines += self._orientation(triple, marks)
             lines += self._bookkeeping(parts)
         return "\n".join(lines) + "\n"
-
-    def _headline(self, parts: dict[str, bool]) -> str:
-        if all(parts.values()):
-            return f"{self.one.name} and {self.two.name} are equal: {', '.join(parts)}."
-        differ = [part for part, same in parts.items() if not same]
-        agree = [part for part, same in parts.items() if same]
-        text = f"{self.one.name} and {self.two.name} differ in: {', '.join(differ)}."
-        return text + (f" Equal: {', '.join(agree)}." if agree else "")
 
     def _skeleton(self, differences: Sequence[Difference], collinear: Sequence[Pair]) -> list[str]:
         one, two = self.one, self.two
@@ -109,9 +140,9 @@ class Report:
             f"given {self._set(f.S)}{mark}"
         )
 
-    def _orientation(self, triple: tuple[int, int, int] | None, edge: Pair) -> list[str]:
+    def _orientation(self, triple: tuple[int, int, int] | None, marks: Sequence[OtherMarks]) -> list[str]:
         one, two = self.one, self.two
-        lines = [f"The skeletons are equal; {int(one.other_marks(two).sum())} edges are directed differently."]
+        lines = [f"The skeletons are equal; {len(marks)} edges are directed differently."]
         if triple is not None:
             x, y, z = triple
             collider, plain = (two, one) if one.explains(x, y, z) else (one, two)
@@ -125,14 +156,9 @@ class Report:
             lines.append(
                 "Every unshielded triple is decided alike, so the difference comes from an orientation rule or option."
             )
-        x, y = edge
-        lines.append(f"First edge: {self._arrow(one, x, y)}, {self._arrow(two, x, y)}.")
-        return lines
-
-    def _arrow(self, result: Compared, x: int, y: int) -> str:
-        k = int(result.graph.edge_number(x, y))
-        marks = symbol(result.graph.low_mark[k], result.graph.high_mark[k])
-        return f"{self._name(x)} {marks} {self._name(y)} in {result.name}"
+        if not (one.fit.is_pag or two.fit.is_pag):
+            return [*lines, f"First edge: {marks_line(marks[0], self.labels, (one.name, two.name))}."]
+        return lines + marks_lines(marks, self.labels, (one.name, two.name))
 
     def _bookkeeping(self, parts: dict[str, bool]) -> list[str]:
         one, two = self.one, self.two
@@ -151,7 +177,8 @@ class Report:
         if not parts["numbers of tests"]:
             for result in (one, two):
                 counts = " ".join(map(str, result.fit.n_edgetests))
-                lines.append(f"Tests per level in {result.name}: {counts}")
+                later = f"; of Possible-D-SEP: {' '.join(map(str, result.pdsep_counts))}" if result.fit.is_pag else ""
+                lines.append(f"Tests per level in {result.name}: {counts}{later}")
         if not parts["last level"]:
             lines.append(f"Last level: {one.fit.max_ord} in {one.name}, {two.fit.max_ord} in {two.name}.")
         if not parts["p-values"]:

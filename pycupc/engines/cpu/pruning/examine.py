@@ -14,7 +14,7 @@ from pycupc.engines.cpu.pruning.bound import excess, largest_sum
 from pycupc.engines.cpu.pruning.node import child
 from pycupc.engines.cpu.pruning.walk_state import TESTS
 from pycupc.engines.cpu.threads import DOUBTFUL
-from pycupc.engines.cpu.tuning import NODE_TIME, TEST_TIME
+from pycupc.engines.cpu.tuning import LEAST_SCORE, LEAST_SHARE, NODE_TIME, TEST_TIME
 from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.system.compiled import fused_part, part
 
@@ -96,8 +96,24 @@ def _canonical(side, nodes, slot, sets, w, state):
     level, start = side.level, side.offsets[w.variables[side.level]]
     _write_found(nodes, slot, sets, level)
     for u in range(level):
-        w.variables[u] = side.neighbours[start + sets.found[u]]
+        v, t = side.neighbours[start + sets.found[u]], u
+        while t > 0 and w.variables[t - 1] > v:
+            w.variables[t] = w.variables[t - 1]
+            t -= 1
+        w.variables[t] = v
     return given_several(side.C, w.variables, level, w.elimination, 0)
+
+
+@part
+def _counts(nodes, slot, chosen, n, w):
+    """Whether the members taken and the first n of the candidates in `chosen` include one that a set must have."""
+    for t in range(nodes.taken[slot]):
+        if w.asked[nodes.members[slot, t]]:
+            return True
+    for t in range(n):  # noqa: SIM110 - compiled code has no generators
+        if w.asked[nodes.position[slot, chosen[t]]]:
+            return True
+    return False
 
 
 @part
@@ -108,14 +124,17 @@ def _look(side, nodes, slot, sets, t, first, w, state):
         kk, xk, yk = sets.kk[t, k], sets.x[t, k], sets.y[t, k]
         num = sets.xy[t] * kk - xk * yk
         r2 = num * num / ((sets.xx[t] * kk - xk * xk) * (sets.yy[t] * kk - yk * yk))
+        sets.chosen[t] = k
+        if (r2 >= w.smallest[0] and r2 > cutoff.high) or not _counts(nodes, slot, sets.chosen, t + 1, w):
+            continue
         if r2 < w.smallest[0]:
             w.smallest[0] = r2
         if side.minimum:
             w.bound[0] = r2 if cutoff.high < r2 < w.bound[0] else w.bound[0]
-        elif r2 <= cutoff.high:
-            sets.chosen[t] = k
-            if r2 < cutoff.low or abs(_canonical(side, nodes, slot, sets, w, state)) <= cutoff.value:
-                return SEPARATED
+        elif r2 < cutoff.low or (
+            r2 <= cutoff.high and abs(_canonical(side, nodes, slot, sets, w, state)) <= cutoff.value
+        ):
+            return SEPARATED
     return NONE
 
 
@@ -153,19 +172,24 @@ def _divide(nodes, slot, w, q, m, over):
 
     A set with candidate k, which is not among the m largest scores, has a bound of at most `over` with the score of k
     in place of the smallest of those; a set without one of those m, with the next score in place of its own. This may
-    show that no set that separates the pair has k, or that all such sets have it.
+    show that no set that separates the pair has k, or that all such sets have it. Otherwise the candidate divides the
+    node that is the least decided: its score is large, and the relaxation weighs it neither by 0 nor by 1.
     """
     if over == math.inf:
         for k in range(q):
             w.best[k] = abs(nodes.x[slot, k] * nodes.y[slot, k])
     largest_sum(w.best, q, m, w.top)
     n, forced, best, least, last, following = 0, -1, 0, -w.margin[0], w.top[m - 1], w.top[m]
+    most = 0.0
     for k in range(q):
         s = w.best[k]
         if s >= last or over - last + s >= least:
             w.keep[n] = k
             n += 1
-            best = k if s > w.best[best] or n == 1 else best
+            weight = nodes.weight[slot, k]
+            undecided = s if over == math.inf else (abs(s) + LEAST_SCORE) * (weight * (1.0 - weight) + LEAST_SHARE)
+            if undecided > most or n == 1:
+                best, most = k, undecided
         if forced < 0 and s >= last and over - s + following < least:
             forced = k
     if n < m:
@@ -182,7 +206,9 @@ def _divide(nodes, slot, w, q, m, over):
 def examine(side, nodes, slot, sets, w, state):
     """The outcome of a node: NONE, SEPARATED with the set in sets.found, or as `_divide`."""
     q, m = nodes.q[slot], nodes.m[slot]
-    if q < m:
+    for k in range(q):
+        w.keep[k] = k
+    if q < m or not _counts(nodes, slot, w.keep, q, w):
         return NONE
     if m <= 1 or q == m or _few_sets(q, m, w.sets_per_pair[0]):
         return _test_all(side, nodes, slot, sets, w, state)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Floats
+from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.walk_state import floats, integers
 from pycupc.engines.cpu.tuning import SETS_PER_PAIR
@@ -75,6 +75,7 @@ class Work(NamedTuple):
     margin: Floats  # (1,) of the last bound
     spent: Floats  # (2,) nanoseconds of the searches about the present pair, and about all, by the steps made
     sets_per_pair: Floats  # (1,) `SETS_PER_PAIR`
+    asked: Mask  # (position,) a set counts only if it has one of these candidates
     variables: Indices  # (level + 2,) of a set, then x and y
     elimination: Floats  # `canonical_space` of the level
     counts: Indices  # (2,) `TESTS`, `BOUNDS`
@@ -98,6 +99,7 @@ def search_space(level: int, d: int) -> tuple[Nodes, Sets, Work]:
         **floats(H=(d, d + 1), **vectors, top=(level + 2,), bound=(1,), smallest=(1,), margin=(1,), spent=(2,)),
         **integers(keep=(d,), first=(level,), variables=(level + 2,), counts=(2,)),
         sets_per_pair=np.full(1, SETS_PER_PAIR),
+        asked=np.ones(d, dtype=np.bool_),
         elimination=canonical_space(level),
     )
     return nodes, sets, work

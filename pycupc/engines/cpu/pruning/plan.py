@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu import tuning
+from pycupc.engines.cpu.extracts import MatrixSource, Source
 from pycupc.engines.cpu.graph import Graph, Targets
 from pycupc.engines.cpu.pruning.delta import is_definite
 
@@ -72,12 +73,12 @@ class Pruning:
 
     Parameters
     ----------
-    C : float64 (p, p), contiguous, not writeable
+    source : Source
     mode : bool or {"always", "checked"}
     """
 
-    def __init__(self, C: Floats, mode: PruningMode) -> None:
-        self._C, self.mode = C, mode
+    def __init__(self, source: Source, mode: PruningMode) -> None:
+        self._source, self.mode = source, mode
         self._by_cost = mode in (True, "checked")  # else everywhere or nowhere
         self._all_sound: bool | None = None
         self._sound: dict[int, bool] = {}  # by row; a row that is sound stays so, as it only loses neighbours
@@ -135,10 +136,11 @@ class Pruning:
     def _is_sound(self, graph: Graph, x: int) -> bool:
         """Whether no set of variables in the row has a pivot that might be doubtful."""
         if self._all_sound is None:
-            self._all_sound = len(self._C) <= 1024 and is_definite(self._C, LEAST_EIGENVALUE)
+            C = self._source.C if isinstance(self._source, MatrixSource) else None
+            self._all_sound = C is not None and len(C) <= 1024 and is_definite(C, LEAST_EIGENVALUE)
         if not self._all_sound and not self._sound.get(x):
             members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
-            self._sound[x] = is_definite(self._C[np.ix_(members, members)], LEAST_EIGENVALUE)
+            self._sound[x] = is_definite(self._source.among(members), LEAST_EIGENVALUE)
         return self._all_sound or self._sound[x]
 
 

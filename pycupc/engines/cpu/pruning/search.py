@@ -1,4 +1,4 @@
-"""Levels from 5 on, pair by pair: whether a set separates it, and the first that does."""
+"""Single pairs, of levels from 5 on or of questions: whether a set separates it, and the first that does."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, SEPARATED, examine
 from pycupc.engines.cpu.pruning.node import BASE, ROOT, child, root
-from pycupc.engines.cpu.pruning.walk_state import LEFT
+from pycupc.engines.cpu.pruning.walk_state import LEFT, Side
 from pycupc.engines.cpu.threads import STOP
+from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.system.compiled import compiled, part
 
 #: Rows whose smallest delta is below this are not searched: their pivots might be doubtful.
@@ -23,6 +24,16 @@ class PairOutcomes(NamedTuple):
     found: Indices  # (m,) NONE, SEPARATED or LEFT
     members: Indices  # (m, level) its first separating set: positions among the neighbours without the target itself
     smallest: Floats  # (m,) smallest r^2 met
+
+
+class Sizes(NamedTuple):
+    """The sizes of the sets of a question, ascending, (k,) each."""
+
+    level: Indices
+    value: Floats  # this and the next two as in `Cutoff`
+    low: Floats
+    high: Floats
+    root: Floats  # sqrt(n - level - 3): |z| by atanh |r|
 
 
 @part
@@ -100,3 +111,38 @@ def search_row(side, x, targets, allowance, outcomes, R, delta, nodes, sets, w, 
         w.spent[1] += w.spent[0]
         for t in range(level):
             outcomes.members[o, t] = w.first[t] - (w.first[t] > i)
+
+
+@compiled
+def search_pair(side, x, sizes, z, allowance, R, delta, nodes, sets, w, state):  # noqa: PLR0913 - the hot loop
+    """Search the sets of one pair, a size after the other; returns the number of sizes without a separating set.
+
+    The candidates are the `side.neighbours` before the last one, which is y; R holds the correlations of all these and,
+    last, x. `side.level` and `side.cutoff` are not read. The size after those counted was not decided, or z[1] is 1 and
+    the first set that separates the pair is in w.first. z[0] is lowered to the smallest |z| met. With
+    `side.minimum`, bounds are to prove that no |z| is below z[0], from the largest size on: its |z| are mostly small.
+    """
+    d = len(side.neighbours)
+    w.spent[0] = 0.0
+    for done in range(len(sizes.level)):
+        k = len(sizes.level) - 1 - done if side.minimum else done
+        level = sizes.level[k]
+        cutoff = Cutoff(sizes.value[k], sizes.low[k], sizes.high[k])
+        here = Side(
+            side.C, side.offsets, side.neighbours, side.chosen, side.bound, side.hint, side.binomials, cutoff, level,
+            side.minimum,
+        )  # fmt: skip
+        w.bound[0], w.smallest[0] = cutoff.high, math.inf
+        if side.minimum:
+            r = math.tanh(z[0] / sizes.root[k])
+            w.bound[0] = r * r if r * r > cutoff.high else cutoff.high
+        w.variables[level], w.variables[level + 1] = x, side.neighbours[d - 1]
+        root(R, delta, d - 1, level, nodes)
+        found = _decide(here, nodes, sets, w, allowance, state)
+        if w.smallest[0] < 1.0:
+            met = sizes.root[k] * math.atanh(math.sqrt(w.smallest[0]))
+            z[0] = met if met < z[0] else z[0]
+        if found != NONE:
+            z[1] = found == SEPARATED
+            return done
+    return len(sizes.level)

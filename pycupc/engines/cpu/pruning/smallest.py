@@ -14,6 +14,7 @@ import numpy as np
 
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
+from pycupc.engines.cpu.extracts import MatrixSource, Source
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
 from pycupc.engines.cpu.pruning.tasks import PrunedSide
@@ -22,6 +23,16 @@ from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.independence.gaussian import fisher_z
 from pycupc.system.log import LARGEST_P, logger
 from pycupc.system.machine import available_cores
+
+
+def say_unsure(n: int) -> None:
+    """Warn of n pairs whose largest p-value is not sure, if there are any."""
+    if n:
+        warnings.warn(
+            f"pMax of {n} edges is the largest p-value met, and may be larger: they were tested given so many sets "
+            "that the search for the largest p-value of all was stopped (the edges themselves are certain)",
+            stacklevel=3,
+        )
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class SmallestZ:
 
     Attributes
     ----------
-    C : float64 (p, p)
+    source : Source
     n : float
         Number of observations.
     x, y : int32 (m,)
@@ -65,7 +76,7 @@ class SmallestZ:
         The smallest |z| of the tests that were made.
     """
 
-    C: Floats
+    source: Source
     pruning: Pruning
     n: float
     n_threads: int
@@ -77,7 +88,8 @@ class SmallestZ:
     @classmethod
     def on_all_cores(cls, C: Floats, n: float, levels: list[PrunedTests], x: Ints, y: Ints, z: Floats) -> SmallestZ:
         """For an engine whose own tests do not run here."""
-        return cls(C, Pruning(C, True), n, available_cores(), levels, x, y, z)
+        source = MatrixSource(C)
+        return cls(source, Pruning(source, True), n, available_cores(), levels, x, y, z)
 
     def __call__(self) -> Floats:
         """The smallest |z| of all tests of each edge, float64 (m,).
@@ -89,12 +101,7 @@ class SmallestZ:
             logger.info(LARGEST_P, tests.level, done, len(self.levels))
             for x, y in ((self.x, self.y), (self.y, self.x)):
                 unsure |= self._lower(z, tests, x, y)
-        if n := int(unsure.sum()):
-            warnings.warn(
-                f"pMax of {n} edges is the largest p-value met, and may be larger: they were tested given so many "
-                "sets that the search for the largest p-value of all was stopped (the edges themselves are certain)",
-                stacklevel=2,
-            )
+        say_unsure(int(unsure.sum()))
         logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         return z
 
@@ -115,7 +122,7 @@ class SmallestZ:
         for way in WAYS:
             rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees(), level)
             part, _ = split(graph, targets, self.pruning.sound(graph, rows) if way == "walk" else rows)
-            work = PrunedSide(self.C, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
+            work = PrunedSide(self.source, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
             threads.run(work.tasks(), self.n_threads, INLINE_TESTS)
             unsure[at] |= work.unsure[entry]
         found = findings.smallest[entry]

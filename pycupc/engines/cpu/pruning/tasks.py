@@ -20,6 +20,7 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
+from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
 from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
@@ -29,9 +30,8 @@ from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_
 from pycupc.engines.cpu.pruning.walk import walk_rows
 from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, TESTS, Items, Side, walk_space
 from pycupc.engines.cpu.threads import STOP, State, Task
-from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Outcomes
-from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.system.compiled import frozen
+from pycupc.engines.cpu.walk_state import NO_CORRELATIONS, NO_TARGET, Cutoff, Outcomes
+from pycupc.independence.gaussian.partial_correlation import canonical_among
 from pycupc.system.message import Message, Variable
 
 
@@ -49,7 +49,9 @@ def _thinned(entries: Indices) -> Indices:
     return entries[:: max(1, len(entries) // tuning.CHECKED_PAIRS)]
 
 
-def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float) -> list[int]:
+def contradicted(
+    source: Source, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float
+) -> list[int]:
     """The entries about which tests contradict the findings.
 
     No set before the first separating set, or no set at all, may separate x and y; that set must.
@@ -60,7 +62,7 @@ def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, 
         x, y = rows[e], graph.neighbours[e]
         candidates = graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]]
         members = candidates[candidates != y][subsets.exact_members(rank, len(candidates) - 1, level)]
-        return abs(canonical_r(C, x, y, members)) <= cutoff
+        return abs(canonical_among(source, x, y, members)) <= cutoff
 
     wrong = []
     for e in entries.tolist():
@@ -75,12 +77,12 @@ def contradicted(C: Floats, graph: Graph, entries: Indices, findings: Findings, 
 @functools.cache
 def load(way: Way) -> None:
     """Load the code of a way, or compile it, by a run on six variables."""
-    C = frozen(np.where(np.eye(6), 1.0, 0.5))
+    C = np.where(np.eye(6), 1.0, 0.5)
     neighbours = np.tile(np.arange(6, dtype=np.int32), (6, 1))[~np.eye(6, dtype=np.bool_)]
     graph = Graph(np.arange(0, 31, 5), neighbours, np.zeros(30, dtype=np.bool_), np.full(30, np.inf))
     findings, bound = graph.no_findings(), np.full(30, 0.01)
     targets, cutoff = graph.targets(2, False, findings), Cutoff.around(0.1)
-    for task in PrunedSide(C, graph, targets, 2, way, cutoff, findings, bound).tasks():
+    for task in PrunedSide(MatrixSource(C), graph, targets, 2, way, cutoff, findings, bound).tasks():
         task(np.zeros(2, dtype=np.int64))
 
 
@@ -99,15 +101,15 @@ class PrunedSide:
     """
 
     def __init__(  # noqa: PLR0913 - a level's graph, targets and findings, and how to prune them
-        self, C: Floats, graph: Graph, targets: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings,
+        self, source: Source, graph: Graph, targets: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings,
         bound: Floats, minimum: bool = False,
     ) -> None:  # fmt: skip
         self._degree, self._targets, self._findings, self._level = graph.degrees(), targets, findings, level
-        self._way = way
+        self._source, self._graph, self._way = source, graph, way
         binomials = subsets.binomial_table(int(self._degree.max(initial=0)), level)
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
         lists = graph.offsets, graph.neighbours, targets.chosen
-        self._side = Side(C, *lists, bound, hint, binomials, cutoff, level, minimum)
+        self._side = Side(NO_CORRELATIONS, *lists, bound, hint, binomials, cutoff, level, minimum)
         self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
         self._spaces: list[Any] = []  # work spaces that no thread uses
         self._lock = threading.Lock()
@@ -163,7 +165,9 @@ class PrunedSide:
             outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
             work = self._take_space()
             work.counts[:] = 0
-            walk_rows(self._side, columns, outcomes, work, state)
+            for part, own, some in walks(self._source, self._graph, columns.row, outcomes):
+                items = Items(own.rows, columns.first[part], columns.end[part])
+                walk_rows(self._within(own), items, some, work, state)
             tested = outcomes.rank != NO_TARGET
             self._merge(outcomes.entry[tested], outcomes.rank[tested], outcomes.smallest[tested], work.counts)
             self._spaces.append(work)
@@ -191,11 +195,13 @@ class PrunedSide:
             work.counts[:], work.spent[:] = 0, 0.0
             n = len(positions)
             outcomes = PairOutcomes(np.full(n, LEFT), np.zeros((n, self._level), np.int64), np.full(n, np.inf))
-            R = self._matrix(x)
+            ((_, own),) = self._source.extracts(self._graph, np.array([x]))
+            R = _correlations_of(own)
             delta = find_delta(R)
             sound = bool(delta.min() >= LEAST_DELTA)
             if sound:
-                search_row(self._side, x, positions, allowance, outcomes, R, delta, nodes, sets, work, state)
+                side, row = self._within(own), int(own.rows[0])
+                search_row(side, row, positions, allowance, outcomes, R, delta, nodes, sets, work, state)
             left = outcomes.found == LEFT
             if self._side.minimum:
                 self.unsure[entries[left & sound & (allowance < np.inf)]] = True
@@ -214,13 +220,6 @@ class PrunedSide:
             return n_sets * int((~left).sum())
 
         return decide
-
-    def _matrix(self, x: int) -> Floats:
-        """The correlations of the neighbours of x and, last, x."""
-        members = np.append(self._side.neighbours[self._side.offsets[x] : self._side.offsets[x + 1]], x)
-        R: Floats = self._side.C[np.ix_(members, members)]
-        np.fill_diagonal(R, 1.0)
-        return R
 
     def _patience(self, x: int, walk: float) -> float:
         """Seconds that a search about a pair of row x may take, where its tests would take `walk` seconds."""
@@ -244,6 +243,11 @@ class PrunedSide:
 
     # ---------------------------------------------------------------- shared by both ways
 
+    def _within(self, own: Extract) -> Side:
+        """The data of the tasks, for the rows of an extract."""
+        side, at = self._side._replace(C=own.C, offsets=own.offsets, neighbours=own.neighbours), own.entries
+        return side._replace(chosen=side.chosen[at], bound=side.bound[at], hint=side.hint[at])
+
     def _take_space(self) -> Any:
         try:
             return self._spaces.pop()
@@ -258,3 +262,12 @@ class PrunedSide:
             self.left[entry[rank == LEFT]] = True
             self.made += int(counts[TESTS])
             self.bounds += int(counts[BOUNDS])
+
+
+def _correlations_of(own: Extract) -> Floats:
+    """The correlations of the neighbours of the one row of an extract and, last, the row itself."""
+    x = own.rows[0]
+    members = np.append(own.neighbours[own.offsets[x] : own.offsets[x + 1]], x)
+    R: Floats = own.C[np.ix_(members, members)]
+    np.fill_diagonal(R, 1.0)
+    return R

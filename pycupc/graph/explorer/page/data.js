@@ -132,13 +132,16 @@ function pText(p) { return p === 0 ? "< 1e-300" : number(p); }
 function marginText(m) { return Number.isFinite(m) ? (m < 1e-7 ? "< 1e-7" : number(m)) : "not known"; }
 function setText(members) { return members.length ? "{" + Array.from(members, name).join(", ") + "}" : "the empty set"; }
 
-/** What set an arrowhead, as a sentence; `reason` is [rule, variable, ...] as pycupc's trace has it. */
-function reasonText([rule, ...v]) {
+/** What set a mark, as a sentence; `reason` is [end, rule, variable, ...], the rest as pycupc's trace has it. */
+function reasonText([, rule, ...v]) {
   const [a, b, c, d] = v.map(name);
+  if (data.pag && rule !== "collider") return `Set by ${rule.replace(/^R/, "FCI's rule ")}, from ${v.map(name).join(", ")}.`;
   if (rule === "collider") return `Collider ${a} → ${b} ← ${c}: ${a} and ${c} are not adjacent, and the set that separates them does not contain ${b}.`;
   if (rule === "R1") return `Meek's rule 1: ${a} → ${b} is known and ${a} is not adjacent to ${c}; ${c} → ${b} would make another collider, so ${b} → ${c}.`;
   if (rule === "R2") return `Meek's rule 2: ${a} → ${b} → ${c} is known; ${c} → ${a} would close a cycle, so ${a} → ${c}.`;
   if (rule === "R3") return `Meek's rule 3: ${b} → ${d} and ${c} → ${d}, both joined to ${a}; ${d} → ${a} would make a cycle or a collider, so ${a} → ${d}.`;
+  if (rule === "R4") return `Meek's rule 4: ${b} → ${c} → ${d}, ${b} and ${c} joined to ${a}, ${b} and ${d} not adjacent; ${d} → ${a} would make a cycle or a collider, so ${a} → ${d}.`;
+  if (v.length === 2) return `Known before the tests (${rule}): ${a} → ${b}.`;
   return `Set by ${rule} of ${v.map(name).join(", ")}.`;
 }
 
@@ -184,12 +187,15 @@ function whyLevelZero(a, b, r) {
 function whyRemoved(k) {
   const { x, y, level, r } = graph.removed;
   const few = fewText(x[k], y[k]), members = removals.set(k), p = removedP(k), cutoff = data.cutoffs[level[k]];
-  const facts = [["level", String(level[k])], ["separating set", setText(members)], ["side", x[k] < y[k] ? `A: neighbours of ${name(x[k])}` : `B: neighbours of ${name(x[k])}`]];
+  const later = k >= x.length - data.removed.after_levels; // by a set whose members need not be neighbours
+  const when = later ? "after the levels" : `at level ${level[k]}`;
+  const facts = [["level", later ? when : String(level[k])], ["separating set", setText(members)]];
+  if (!later) facts.push(["side", `${x[k] < y[k] ? "A" : "B"}: neighbours of ${name(x[k])}`]);
   if (r) facts.push(["partial correlation r", number(r[k], 4)]);
   facts.push(["p-value", few || pText(p)]);
   if (r && cutoff) facts.push(["largest |r| judged independent", number(cutoff, 4)], ["margin (cutoff − |r|)", marginText(Math.max(0, cutoff - Math.abs(r[k])))]);
   return { title: `${name(x[k])} and ${name(y[k])}`, status: "no edge", facts, nodes: Array.from(members).filter((v) => v < graph.nodes),
-    text: few ? `Removed at level ${level[k]} without a test given ${setText(members)}: ${few}.` : `Removed at level ${level[k]}: independent given ${setText(members)}.` };
+    text: few ? `Removed ${when} without a test given ${setText(members)}: ${few}.` : `Removed ${when}: independent given ${setText(members)}.` };
 }
 
 /** The set of the weakest test of edge k, as numbers and, for variables that the page lacks, names. */
@@ -223,8 +229,8 @@ function whyKept(k) {
   if (graph.r && !Number.isNaN(graph.r[k])) facts.push(["correlation r (no conditioning)", number(graph.r[k], 4)]);
   if (graph.stability) facts.push(["stability frequency", number(graph.stability[k])]);
   const reasons = data.edges.reasons[k] || [];
-  for (const reason of reasons) facts.push(["arrow", reasonText(reason)]);
-  if (!reasons.length && graph.kind[k] === 1) facts.push(["arrow", "none: the data do not determine the direction"]);
+  for (const reason of reasons) facts.push([data.pag ? `${markAt(k, reason[0]) ? "arrowhead" : "tail"} at ${name(reason[0])}` : "arrow", reasonText(reason)]);
+  if (!data.pag && !reasons.length && graph.kind[k] === 1) facts.push(["arrow", "none: the data do not determine the direction"]);
   for (const v of [a, b]) if (markAt(k, v) === "circle") facts.push([`circle at ${name(v)}`, "arrowhead or tail: the data do not determine which"]);
   return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text, facts, nodes };
 }

@@ -1,0 +1,149 @@
+"""`add_background_knowledge`: known directions added to a finished graph, as ``pcalg::addBgKnowledge`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pycupc.data.constraints import Constraints
+from pycupc.data.knowledge import as_knowledge
+from pycupc.graph.sparse import ARROW, SparseGraph
+from pycupc.orientation.equivalence import dag_and_cpdag
+from pycupc.orientation.meek import apply_rules
+from pycupc.orientation.mixed_graph import (
+    KIND,
+    OUT,
+    UNDIRECTED,
+    MixedGraph,
+    directed_as,
+    find,
+    put_arrowhead,
+    to_sparse,
+    trace,
+)
+from pycupc.orientation.trace import FIRST_KNOWN, KNOWN
+from pycupc.results.causal_graph import CausalGraph
+from pycupc.system.compiled import announced, plain_if_small
+
+Graph = TypeVar("Graph", bound=CausalGraph)
+#: tail, head, and the number of the reason, see `pycupc.orientation.trace.Trace`.
+Arrow = tuple[int, int, int]
+
+
+def add_background_knowledge(
+    fit: Graph, required: Any = None, forbidden: Any = None, *, tiers: Any = None, check_input: bool = True
+) -> Graph:
+    """Direct edges of a graph as is known, and all edges whose direction follows, by Meek's four rules.
+
+    Parameters
+    ----------
+    fit : PcAlgo, or another graph without circles
+        A CPDAG, or a graph that this function has made.
+    required, forbidden, tiers
+        See `Knowledge`; `tiers` may be a `Knowledge`, or the path of its file. Only edges of the graph are directed: an
+        arrow that is forbidden between variables that are not adjacent changes nothing.
+    check_input : bool, default True
+        Refuse a graph that is not maximal, or that no DAG extends, such as a result of `pc` in which colliders
+        contradict each other. Without the check the rules are applied to whatever is there.
+
+    Returns
+    -------
+    the same type as `fit`
+        With more arrows; their reasons are in its `trace`, if it has one.
+
+    Raises
+    ------
+    ValueError
+        What is known contradicts itself or the graph, where pcalg returns NULL; the message names the arrow. Or `fit`
+        is not valid.
+
+    References
+    ----------
+    Meek (1995), Causal inference and causal explanation with background knowledge, UAI. Perkovic, Kalisch and Maathuis
+    (2017), Interpreting and using CPDAGs with background knowledge, UAI.
+
+    Examples
+    --------
+    >>> import numpy as np, pycupc
+    >>> x, y, z = np.random.default_rng(1).standard_normal((3, 1000))
+    >>> fit = pycupc.pc(np.column_stack([x, x + y, x + y + z]), labels=["x", "y", "z"])
+    >>> pycupc.add_background_knowledge(fit, required=[("x", "y")]).matrix().loc["y", "z"]
+    np.int8(1)
+    """
+    knowledge = as_knowledge(tiers, required=required, forbidden=forbidden)
+    known = None if knowledge is None else knowledge.of(fit.labels)
+    graph = fit.sparse_graph
+    degree = graph.degrees()
+    with announced("compiling for the orientation, once per machine"), plain_if_small(2 * int((degree * degree).sum())):
+        if check_input and not _is_maximal(graph):
+            reason = fit.not_a_cpdag() or "more of its edges have a direction that follows"
+            raise ValueError(f"fit must be a CPDAG, or one with known arrows, got a graph that is {reason}")
+        mixed = directed_as(graph)
+        apply_rules(mixed, rule_4=True)
+        for arrow in () if known is None else _arrows(fit, known):
+            _add(mixed, arrow, fit)
+        found = to_sparse(mixed, graph)
+        reasons = {**getattr(fit, "trace", {}), **trace(mixed)}
+    changes: dict[str, Any] = {"sparse_graph": found}
+    if hasattr(fit, "trace") and known is not None:
+        changes |= {"trace": reasons, "notes": {**fit.notes, "known_afterwards": known.summary()}}  # type: ignore[attr-defined]
+    return replace(fit, **changes)
+
+
+def _is_maximal(graph: SparseGraph) -> bool:
+    """Whether a DAG extends the graph, and every direction that follows from its arrows is among them."""
+    extended = dag_and_cpdag(graph)
+    if extended is None:
+        return False
+    mixed = directed_as(extended[1])
+    tail, head, _ = graph.with_edges(np.flatnonzero(graph.low_mark != graph.high_mark)).edge_list()
+    for a, b in zip(tail.tolist(), head.tolist(), strict=True):
+        _direct(mixed, _entry(mixed, a, b), FIRST_KNOWN)
+    apply_rules(mixed, rule_4=True)
+    return to_sparse(mixed, graph) == graph
+
+
+def _arrows(fit: CausalGraph, known: Constraints) -> Iterator[Arrow]:
+    """The arrows that the edges of a graph must be, by what is known."""
+    graph, labels = fit.sparse_graph, fit.labels
+    ends = np.divmod(known.required, max(known.p, 1))
+    for k in np.flatnonzero(~graph.adjacent(*ends)).tolist():
+        a, b = labels[ends[0][k]], labels[ends[1][k]]
+        raise ValueError(f"{a} --> {b} is required, but {a} and {b} are not adjacent")
+    forward, backward = (known.is_impossible(*e) for e in ((graph.low, graph.high), (graph.high, graph.low)))
+    for k in np.flatnonzero(forward | backward).tolist():
+        a, b = int(graph.low[k]), int(graph.high[k])
+        if forward[k] and backward[k]:
+            raise ValueError(f"{labels[a]} and {labels[b]} are adjacent, but both directions are forbidden")
+        tail, head = (b, a) if forward[k] else (a, b)
+        yield tail, head, FIRST_KNOWN + KNOWN.index(known.reason(tail, head))
+
+
+def _add(graph: MixedGraph, arrow: Arrow, fit: CausalGraph) -> None:
+    """Direct an edge, and all edges whose direction follows; ValueError if it has the other direction."""
+    tail, head, reason = arrow
+    at = _entry(graph, tail, head)
+    kind = graph.entry[KIND, at]
+    if kind == UNDIRECTED:
+        _direct(graph, at, reason)
+        apply_rules(graph, rule_4=True)
+    elif kind & OUT:
+        a, b = fit.labels[tail], fit.labels[head]
+        marks = fit.sparse_graph.with_edges(fit.sparse_graph.edge_number([tail], [head]))
+        in_fit = marks.low_mark[0] == ARROW or marks.high_mark[0] == ARROW
+        why = "is in the graph" if in_fit else "follows from the graph and the arrows before"
+        edge = f"{b} --> {a}" if kind == OUT else f"{b} <-> {a}"
+        raise ValueError(f"{a} --> {b} ({KNOWN[reason - FIRST_KNOWN]}) contradicts {edge}, which {why}")
+
+
+def _entry(graph: MixedGraph, tail: int, head: int) -> int:
+    """The entry of an edge in the list of `head`."""
+    return int(find(graph.start, graph.entry, head, tail))  # type: ignore[no-untyped-call]
+
+
+def _direct(graph: MixedGraph, entry: int, reason: int) -> None:
+    """Direct an edge into the owner of the entry."""
+    put_arrowhead(graph.entry, entry, reason, 0, 0, False)  # type: ignore[no-untyped-call]

@@ -1,0 +1,347 @@
+"""`fci`: the FCI algorithm, for data with hidden common causes, behind the arguments of ``pcalg::fci``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
+from pycupc.algorithm.possible_d_sep import Stage, run_stage
+from pycupc.algorithm.skeleton import find_skeleton, keeping, level_log, skeleton
+from pycupc.data.knowledge import as_knowledge
+from pycupc.data.names import check_real, position
+from pycupc.data.pairs import Pairs
+from pycupc.engines.base import Answers, Engine, ProgressHook, Questions
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.custom import IndepTest
+from pycupc.independence.discrete.g_square import binCItest, disCItest
+from pycupc.orientation import check_triples
+from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag
+from pycupc.results.later_tests import LaterTests
+from pycupc.results.pagalgo import PagAlgo
+from pycupc.results.pcalgo import PcAlgo
+from pycupc.system.log import explained_as
+from pycupc.system.progress import progress_hook
+
+Type = Literal["normal", "anytime", "adaptive"]
+Jci = Literal["0", "1", "12", "123"]
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """The arguments of `fci` that `skeleton` does not have; checked on construction."""
+
+    type: str
+    m_max: float
+    pdsep_max: float
+    rules: Sequence[bool]
+    conservative: bool
+    maj_rule: bool
+    selectionBias: bool
+    jci: str
+    budget: float | None
+    tiers: bool
+
+    def __post_init__(self) -> None:
+        if self.type not in get_args(Type):
+            raise ValueError(f"type must be 'normal', 'anytime' or 'adaptive', got {self.type!r}")
+        if self.type == "anytime" and self.m_max == math.inf:
+            raise ValueError("type='anytime' needs a finite m_max, got m_max=inf")
+        if self.type == "adaptive" and self.m_max != math.inf:
+            raise ValueError(f"type='adaptive' finds m_max itself and needs m_max=inf, got m_max={self.m_max}")
+        check_orientation("relaxed", conservative=self.conservative, maj_rule=self.maj_rule, solve_confl=False)
+        check_real("pdsep_max", "a number of at least 0, or inf", self.pdsep_max, lambda m: m >= 0)
+        if self.budget is not None:
+            check_real("budget", "a number of seconds above 0, or None", self.budget, lambda b: b > 0)
+        check_rules(self.rules)
+        if self.jci not in get_args(Jci):
+            raise ValueError(f"jci must be '0', '1', '12' or '123', got {self.jci!r}")
+        if self.jci != "0" and self.selectionBias:
+            raise ValueError(f"jci={self.jci!r} assumes that there is no selection bias: it needs selectionBias=False")
+
+        if self.tiers and (self.jci != "0" or self.selectionBias):
+            text = "jci='0'" if self.jci != "0" else "selectionBias=False: with selection an arrowhead says more"
+            raise ValueError(f"tiers need {text}")
+
+    @property
+    def allowed_rules(self) -> tuple[bool, ...]:
+        """The rules to use: 5 to 7 are for selection bias."""
+        return tuple(bool(r) and (self.selectionBias or i not in (5, 6, 7)) for i, r in enumerate(self.rules, 1))
+
+
+def check_rules(rules: Sequence[bool]) -> None:
+    """Raise ValueError unless these are ten truth values."""
+    if np.ndim(rules) != 1 or len(rules) != 10 or not all(r in (True, False) for r in rules):
+        raise ValueError(f"rules must be 10 values True or False, for the rules 1 to 10, got {rules!r}")
+
+
+@explained_as(skeleton)
+@hinted
+def fci(  # noqa: PLR0913 - pcalg's arguments
+    suffStat: Any,
+    indepTest: IndepTest | None = None,
+    alpha: float = 0.01,
+    labels: Sequence[str] | None = None,
+    p: int | None = None,
+    skel_method: Method = "stable",
+    type: Type = "normal",
+    fixedGaps: Any = None,
+    fixedEdges: Any = None,
+    NAdelete: bool = True,
+    m_max: float = math.inf,
+    pdsep_max: float = math.inf,
+    rules: Sequence[bool] = ALL_RULES,
+    doPdsep: bool = True,
+    biCC: bool = False,
+    conservative: bool = False,
+    maj_rule: bool = False,
+    numCores: int | None = None,
+    selectionBias: bool = True,
+    jci: Jci = "0",
+    contextVars: Sequence[int | str] | None = None,
+    verbose: bool = False,
+    *,
+    skeleton: PcAlgo | None = None,
+    engine: str | Engine = "auto",
+    engine_options: dict[str, Any] | None = None,
+    progress: ProgressHook | bool | None = None,
+    budget: float | None = None,
+    quirks: bool = False,
+    tiers: Any = None,
+) -> PagAlgo:
+    """Estimate the PAG of a causal graph with hidden variables by the FCI algorithm, as ``pcalg::fci``.
+
+    Parameters
+    ----------
+    suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
+    engine_options, progress
+        See `pycupc.skeleton`; `skel_method` is its `method`.
+    type : {"normal", "anytime", "adaptive"}, default "normal"
+        "anytime" needs a finite `m_max`; "adaptive" takes as `m_max` of the tests after the skeleton the last level of
+        that (Colombo et al. 2012).
+    pdsep_max : float, default inf
+        An edge x - y stays as it is if more variables than this are in Possible-D-SEP(x).
+    rules : sequence of 10 bool
+        Which of the rules 1 to 10 to use (Zhang 2008).
+    doPdsep : bool, default True
+        Whether to test the edges of the skeleton given sets from Possible-D-SEP.
+    biCC : bool, default False
+        Draw these sets from the biconnected component of the edge only.
+    conservative, maj_rule : bool, default False
+        See `pycupc.pc`. A triple whose ends no set separates is not ambiguous here.
+    selectionBias : bool, default True
+        Whether there may be selection bias: rules 5 to 7.
+    jci : {"0", "1", "12", "123"}, default "0"
+        Assumptions about the context variables `contextVars`, which need ``selectionBias=False``: no system variable
+        causes a context variable ("1"); besides, no context variable shares a hidden cause with a system variable
+        ("12"); besides, the context variables are dependent, but cause each other in no way that is asked for ("123")
+        (Mooij et al. 2020).
+    contextVars : sequence of int or str, optional
+    skeleton : PcAlgo, optional
+        A finished skeleton of these data, as of `pycupc.skeleton`, which is not computed again then.
+    budget : float, optional
+        Limit of the work for each edge given sets from Possible-D-SEP, about in seconds of one core. What lies beyond
+        is not searched: the edge stays, a warning says how many, and ``later.open_pairs`` has them.
+    quirks : bool, default False
+        Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), among them counts of tests and the slot allPdsep,
+        and, for `disCItest`, those that `pycupc.skeleton` describes.
+    tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
+        The tier of each variable, as of `pycupc.pc`. A later tier is no ancestor of an earlier one: no test is given a
+        variable that is later than both of its pair, and edges between tiers have an arrowhead at the later end
+        (docs/TIERS.md, section 8). Needs ``selectionBias=False`` and ``jci="0"``.
+
+    Returns
+    -------
+    PagAlgo
+
+    Raises
+    ------
+    TypeError, ValueError, EngineError, Interrupted
+        See `pycupc.pc`.
+
+    References
+    ----------
+    Spirtes, Meek and Richardson (1999), An algorithm for causal inference in the presence of latent variables and
+    selection bias. Zhang (2008), On the completeness of orientation rules for causal discovery in the presence of
+    latent confounders and selection bias, Artificial Intelligence 172. Colombo, Maathuis, Kalisch and Richardson
+    (2012), Learning high-dimensional directed acyclic graphs with latent and selection variables, Ann. Stat. 40.
+    """
+    given = _Arguments(
+        type, m_max, pdsep_max, rules, conservative, maj_rule, selectionBias, jci, budget, tiers is not None
+    )
+    with progress_hook(progress) as hook, level_log(verbose):
+        problem = check_arguments(
+            "fci",
+            Variables(
+                suffStat,
+                indepTest,
+                labels,
+                p,
+                fixedGaps,
+                fixedEdges,
+                quirks=quirks and indepTest in (disCItest, binCItest),
+                knowledge=as_knowledge(tiers),
+            ),
+            Options(alpha, m_max, skel_method, NAdelete, numCores),
+            engine,
+            engine_options,
+            hook,
+        )
+        context = _context(contextVars, problem.labels)
+        if jci == "123":
+            fixed = _among(context, len(problem.labels))
+            if problem.gaps is not None and problem.gaps.holds(fixed.low, fixed.high).any():
+                raise ValueError("jci='123' makes edges of all pairs of contextVars, one of which is in fixedGaps")
+            fixed = fixed | problem.fixed
+            problem = replace(problem, fixed=fixed if len(fixed) else None)
+        with closing(problem.engine):
+            fit = first_skeleton(problem, skeleton)
+            with keeping(fit):
+                found = Found(fit.sparse_graph, fit.sepset, LaterTests())
+                if doPdsep:
+                    stage = Stage(
+                        m_max=fit.max_ord if type == "adaptive" else m_max,
+                        pdsep_max=pdsep_max,
+                        fixed=problem.fixed,
+                        limits=None if problem.tiers is None else problem.tiers.limited,
+                        quirks=quirks,
+                        budget=budget,
+                    )
+                    found = _after_possible_d_sep(found, problem, stage, biCC)
+                if conservative or maj_rule:
+                    found = found.checked(problem, maj_rule, unseparated=doPdsep)
+        return oriented(
+            fit,
+            found,
+            problem,
+            orient_pag(
+                found.graph,
+                found.sepset,
+                rules=given.allowed_rules,
+                ambiguous=found.ambiguous,
+                jci=JointCausalInference(jci, context) if jci != "0" and context else None,
+                arrowheads=() if problem.tiers is None else problem.tiers.arrowheads(found.graph),
+                quirks=quirks,
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """The graph, the separating sets and the tests after the skeleton; the triples that must not be oriented."""
+
+    graph: SparseGraph
+    sepset: SepSets
+    later: LaterTests
+    ambiguous: NDArray[np.int64] | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def checked(self, problem: Problem, maj_rule: bool, *, unseparated: bool) -> Found:
+        """With the conservative or the majority rule; `unseparated`: triples that no set separates are oriented."""
+        count = problem.engine.count_separating
+        check = check_triples(self.graph, self.sepset, problem.test, count, maj_rule=maj_rule)
+        ambiguous = check.ambiguous if unseparated else check.undecided
+        notes = {**self.notes, "ambiguous_triples": len(ambiguous)}
+        return replace(self, sepset=self.sepset.changed(check.cells), ambiguous=ambiguous, notes=notes)
+
+
+def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
+    """The skeleton; or the given one, after which the engine can answer questions as well.
+
+    Raises
+    ------
+    ValueError
+        If the given one is of other variables, another n, another alpha, or other tiers.
+    """
+    if given is None:
+        return find_skeleton(replace(problem, function="skeleton") if problem.known is None else problem)
+    test, alpha = problem.test, problem.options.alpha
+    for name, mine, theirs in (
+        ("variables", problem.labels, given.labels),
+        ("n", test.n, given.n),
+        ("alpha", alpha, given.alpha),
+    ):
+        if mine != theirs:
+            text = f"got {theirs!r} instead of {mine!r}" if name != "variables" else "its variables are others"
+            raise ValueError(
+                f"skeleton must be of the same data and alpha: {text}" + f" as {name}" * (name != "variables")
+            )
+    if given.tiers is not None and not given.tiers.same(problem.tiers):
+        raise ValueError("skeleton must be of the same tiers, or of none")
+    problem.engine.take(test, problem.labels, gaps=problem.gaps, fixed=problem.fixed, m_max=0)
+    undirected = SparseGraph.undirected(given.p, given.sparse_graph.low, given.sparse_graph.high)
+    return replace(given, sparse_graph=undirected, trace={}, sepset=given.found_sepset)
+
+
+def oriented(fit: PcAlgo, found: Found, problem: Problem, pag: PagOrientation) -> PagAlgo:
+    """The result."""
+    return PagAlgo(
+        labels=problem.labels,
+        sparse_graph=pag.graph,
+        method=problem.function,  # type: ignore[arg-type]
+        skeleton_fit=fit,
+        sepset=found.sepset,
+        later=found.later,
+        trace=pag.trace,
+        call=problem.call,
+        notes={**fit.notes, **found.notes},
+    )
+
+
+def _after_possible_d_sep(found: Found, problem: Problem, stage: Stage, biCC: bool) -> Found:
+    from pycupc.orientation.pag.possible_d_sep import biconnected, possible_d_sep  # loads Numba
+
+    if biCC:
+        components = biconnected(found.graph)
+        if stage.quirks:  # pcalg takes the labels for positions
+            positions = np.array([_position(label) for label in problem.labels])
+            components = [positions[v] for v in components]
+        stage = replace(stage, components=components or [np.zeros(0, dtype=np.int64)])
+    progress = problem.progress
+
+    def ask(questions: Questions) -> Answers:
+        hook = None if progress is None else lambda done, pairs: progress(-1, done, pairs, len(found.graph))
+        return problem.engine.first_separating(questions, hook)
+
+    pds = possible_d_sep(found.graph, found.sepset)
+    graph, sepset, later = run_stage(found.graph, found.sepset, pds, problem.test, ask, stage)
+    notes = {}
+    if n := len(later.open_pairs):
+        notes["not_searched_to_the_end"] = f"{n} ordered pairs, in later.open_pairs"
+        warnings.warn(
+            f"{n} edges have not been tested given all sets from Possible-D-SEP, which would exceed the budget: they "
+            "may be too many; later.open_pairs lists them",
+            stacklevel=4,
+        )
+    return Found(graph, sepset, later, notes=notes)
+
+
+def _position(label: str) -> int:
+    """The position, from 0, that R reads from a label; -1 for none."""
+    try:
+        return int(float(label)) - 1
+    except (ValueError, OverflowError):
+        return -1
+
+
+def _context(variables: Sequence[int | str] | None, labels: Sequence[str]) -> list[int]:
+    """Positions of the context variables."""
+    try:
+        return sorted({position(v, labels) for v in variables or ()})
+    except (TypeError, ValueError, IndexError) as error:
+        raise type(error)(f"contextVars: {error}") from None
+
+
+def _among(context: Sequence[int], p: int) -> Pairs:
+    """All pairs of context variables."""
+    pairs = np.array([*combinations(context, 2)], dtype=np.int64).reshape(-1, 2)
+    return Pairs(p, *pairs.T)

@@ -1,0 +1,228 @@
+"""`rfci`: the RFCI algorithm, for data with hidden common causes, behind the arguments of ``pcalg::rfci``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
+from pycupc.algorithm.fci import Found, check_rules, first_skeleton, oriented
+from pycupc.algorithm.skeleton import level_log, skeleton
+from pycupc.data.knowledge import as_knowledge
+from pycupc.engines.base import Engine, ProgressHook
+from pycupc.graph.questions import Lists
+from pycupc.independence.custom import IndepTest
+from pycupc.independence.discrete.g_square import binCItest, disCItest
+from pycupc.orientation import check_triples
+from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS
+from pycupc.results.later_tests import LaterTests
+from pycupc.results.pagalgo import PagAlgo
+from pycupc.results.pcalgo import PcAlgo
+from pycupc.system.log import explained_as
+from pycupc.system.progress import progress_hook
+
+
+@explained_as(skeleton)
+@hinted
+def rfci(  # noqa: PLR0913 - pcalg's arguments
+    suffStat: Any,
+    indepTest: IndepTest | None = None,
+    alpha: float = 0.01,
+    labels: Sequence[str] | None = None,
+    p: int | None = None,
+    skel_method: Method = "stable",
+    fixedGaps: Any = None,
+    fixedEdges: Any = None,
+    NAdelete: bool = True,
+    m_max: float = math.inf,
+    rules: Sequence[bool] = ALL_RULES,
+    conservative: bool = False,
+    maj_rule: bool = False,
+    numCores: int | None = None,
+    verbose: bool = False,
+    *,
+    skeleton: PcAlgo | None = None,
+    engine: str | Engine = "auto",
+    engine_options: dict[str, Any] | None = None,
+    progress: ProgressHook | bool | None = None,
+    quirks: bool = False,
+    tiers: Any = None,
+) -> PagAlgo:
+    """Estimate the PAG of a causal graph with hidden variables by the RFCI algorithm, as ``pcalg::rfci``.
+
+    It is FCI without Possible-D-SEP: a few tests of triples and of discriminating paths take its place, so that it is
+    feasible for thousands of variables. Its marks hold as those of FCI, but an edge may stay that FCI would remove.
+
+    Parameters
+    ----------
+    suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
+    engine_options, progress
+        See `pycupc.skeleton`; `skel_method` is its `method`.
+    rules : sequence of 10 bool
+        Which of the rules 1 to 10 to use (Zhang 2008).
+    conservative, maj_rule : bool, default False
+        See `pycupc.pc`. A triple whose ends no set separates is not ambiguous here.
+    skeleton : PcAlgo, optional
+        A finished skeleton of these data, as of `pycupc.skeleton`, which is not computed again then.
+    quirks : bool, default False
+        Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), and, for `disCItest`, those that
+        `pycupc.skeleton` describes.
+    tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
+        See `fci`. Rules 5 to 7, for selection bias, are not used then.
+
+    Returns
+    -------
+    PagAlgo
+
+    Raises
+    ------
+    TypeError, ValueError, EngineError, Interrupted
+        See `pycupc.pc`.
+
+    References
+    ----------
+    Colombo, Maathuis, Kalisch and Richardson (2012), Learning high-dimensional directed acyclic graphs with latent and
+    selection variables, Ann. Stat. 40, 294-321.
+    """
+    check_rules(rules)
+    check_orientation("relaxed", conservative=conservative, maj_rule=maj_rule, solve_confl=False)
+    with progress_hook(progress) as hook, level_log(verbose):
+        problem = check_arguments(
+            "rfci",
+            Variables(
+                suffStat,
+                indepTest,
+                labels,
+                p,
+                fixedGaps,
+                fixedEdges,
+                quirks=quirks and indepTest in (disCItest, binCItest),
+                knowledge=as_knowledge(tiers),
+            ),
+            Options(alpha, m_max, skel_method, NAdelete, numCores),
+            engine,
+            engine_options,
+            hook,
+        )
+        with closing(problem.engine):
+            fit = first_skeleton(problem, skeleton)
+            rule = "conservative" if conservative else "majority" if maj_rule else ""
+            return _Run(problem, fit, rule, quirks)(rules)
+
+
+class _Run:
+    """What follows the skeleton."""
+
+    def __init__(self, problem: Problem, fit: PcAlgo, rule: str, quirks: bool) -> None:
+        from pycupc.orientation.pag.dependence import Dependence  # loads Numba
+
+        fixed = problem.fixed
+        kept = [] if quirks or fixed is None else zip(fixed.low.tolist(), fixed.high.tolist(), strict=True)
+        self._problem, self._fit, self._rule, self._quirks = problem, fit, rule, quirks
+        self._ambiguous = np.zeros((0, 3), dtype=np.int64)
+        self._tests = Dependence(
+            fit.sparse_graph,
+            fit.sepset,
+            problem.engine.first_separating,
+            in_order=problem.test.in_order,
+            kept=frozenset(kept),
+            quirks=quirks,
+        )
+
+    def __call__(self, rules: Sequence[bool]) -> PagAlgo:
+        from pycupc.orientation.pag.orienting import Orienting
+
+        tests = self._tests
+        tests.examine_all()
+        graph = tests.skeleton()
+        if self._rule:
+            self._decide(self._rule)
+        self._work = Orienting(graph, tests.sepset(graph), self._ambiguous, self._quirks)
+        tiers = self._problem.tiers
+        if tiers is not None:
+            rules = [bool(rule) and number not in (5, 6, 7) for number, rule in enumerate(rules, 1)]
+        with self._work.compiling():
+            self._work.assume(None, () if tiers is None else tiers.arrowheads(graph))
+            self._work.orient_colliders()
+            self._work.apply_rules(rules, RFCI_LOOPS, self._member)
+            pag = self._work.oriented()
+        notes = {"ambiguous_triples": len(self._ambiguous)} if self._rule else {}
+        found = Found(pag.graph, tests.sepset(tests.skeleton()), self._later(), notes=notes)
+        return oriented(self._fit, found, self._problem, pag)
+
+    def _decide(self, rule: str, listed: NDArray[np.int64] | None = None, *, strict: bool = False) -> NDArray[np.int64]:
+        """The ambiguous ones of all triples, or of those listed; their separating sets change as the rule says."""
+        graph, engine = self._tests.skeleton(), self._problem.engine
+        check = check_triples(
+            graph,
+            self._tests.sepset(graph),
+            self._problem.test,
+            engine.count_separating,
+            maj_rule=rule == "majority",
+            listed=listed,
+        )
+        self._tests.write(check.cells)
+        ambiguous = check.undecided if strict else check.ambiguous
+        self._ambiguous = np.concatenate([self._ambiguous, ambiguous])
+        return ambiguous
+
+    def _member(self, path: tuple[int, ...]) -> bool | None:
+        """Whether b is in a set of the ends of a discriminating path; None if tests have removed one of its edges."""
+        tests, (b, c) = self._tests, path[-2:]
+        before = len(tests.removed)
+        cut = tests.cut((*path[:2], b, c) if self._quirks else path)
+        if cut is None:
+            return b in tests.set_of(path[0], c)
+        from pycupc.orientation.pag.dependence import triples_over
+
+        self._work.remove(cut.x, cut.y)
+        triples = triples_over(cut.x, cut.y, tests.common_neighbours(cut.x, cut.y))
+        triples += tests.examine(
+            np.array(triples, dtype=np.int32).reshape(-1, 3), self._circled if self._quirks else None
+        )
+        for edge in tests.removed[before:]:
+            self._work.remove(edge.x, edge.y)
+        self._orient(triples)
+        return None
+
+    def _circled(self, x: int, y: int) -> list[int]:
+        """The common neighbours that pcalg makes new triples of."""
+        circles = self._work.has_circles
+        return [m for m in self._tests.common_neighbours(x, y) if circles(x, m) and circles(y, m)]
+
+    def _orient(self, triples: Sequence[tuple[int, int, int]]) -> None:
+        """Orient the colliders among new triples."""
+        tests = self._tests
+        left = [
+            (x, y, z)
+            for x, y, z in triples
+            if tests.adjacent(x, y) and tests.adjacent(z, y) and not tests.adjacent(x, z)
+        ]
+        # pcalg forgets which rule it was given, and applies one only if a triple is ambiguous already.
+        rule = ("conservative" if len(self._ambiguous) else "") if self._quirks else self._rule
+        unclear = set[tuple[int, int, int]]()
+        if rule and left:
+            found = self._decide(rule, np.array(left, dtype=np.int64), strict=self._quirks)
+            unclear = {(a, b, c) for a, b, c in found.tolist()}
+            for triple in unclear:
+                self._work.mark_ambiguous(*triple)
+        for x, y, z in left:
+            if (x, y, z) not in unclear and y not in tests.set_of(x, z):
+                self._work.put_collider(x, y, z)
+
+    def _later(self) -> LaterTests:
+        removed = self._tests.removed
+        return LaterTests(
+            x=np.array([edge.x for edge in removed], dtype=np.int32),
+            y=np.array([edge.y for edge in removed], dtype=np.int32),
+            S=Lists.of([edge.S for edge in removed]),
+            value=np.array([edge.value for edge in removed]),
+            p=np.array([edge.p for edge in removed]),
+            stage="rfci",
+            n_tests=self._tests.n_tests,
+        )

@@ -1,0 +1,117 @@
+"""The levels with tiers: no test of x and y is given a variable in a tier after theirs (docs/TIERS.md)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.pairs import Pairs
+from pycupc.engines.base import Engine, LevelResult, Questions, State
+from pycupc.graph.tiers import NearLists, Tiers
+from pycupc.independence.base import IndependenceTest
+from pycupc.independence.gaussian.fisher_z import z_to_p
+from pycupc.system.progress import ProgressHook
+
+Ints = NDArray[np.int32]
+Indices = NDArray[np.int64]
+
+
+class TieredLevels:
+    """The levels of a run with tiers: `take`, `run_level` and `state` as of an `Engine`, which makes the tests.
+
+    Level 0 is that of the engine. From level 1 on the engine is asked about every ordered pair.
+
+    Parameters
+    ----------
+    engine : Engine
+    tiers : Tiers
+    """
+
+    def __init__(self, engine: Engine, tiers: Tiers) -> None:
+        self._engine, self._tiers = engine, tiers
+
+    def take(
+        self,
+        test: IndependenceTest,
+        names: Sequence[str],
+        *,
+        gaps: Pairs | None = None,
+        fixed: Pairs | None = None,
+        m_max: float = math.inf,
+        progress: ProgressHook | None = None,
+    ) -> None:
+        """As `Engine.take`."""
+        self._test, self._gaps, self._progress = test, gaps, progress
+        self._fixed = Pairs(test.p, *np.zeros((2, 0), dtype=np.int64)) if fixed is None else fixed
+        self._engine.take(test, names, gaps=gaps, fixed=fixed, m_max=0, progress=progress)
+
+    def run_level(self, level: int) -> LevelResult:
+        """As `Engine.run_level`."""
+        if level:
+            return self._level(level)
+        result = self._engine.run_level(0)
+        state = self._engine.state()
+        z = state.z if state.unfinished is None else state.unfinished()
+        self._low, self._high, self._p_max = state.x, state.y, state.p_max
+        self._largest = np.where(np.isinf(z), -np.inf, z_to_p(z)) if self._test.has_r else -z
+        return replace(result, more=self._level_0_asks_for_more(result))
+
+    def state(self) -> State:
+        """As `Engine.state`."""
+        return State(self._low, self._high, -self._largest, None, self._p_max, self._largest)
+
+    def _level_0_asks_for_more(self, result: LevelResult) -> bool:
+        tier = self._tiers.tier
+        p, n_until = len(tier), np.cumsum(np.bincount(tier))
+        none = np.zeros(0, dtype=np.int64)
+        low, high = (none, none) if self._gaps is None else (self._gaps.low, self._gaps.high)
+        gaps = NearLists(low, high, self._tiers)
+        untested = self._fixed | self._gaps
+
+        def more(x: NDArray[np.integer], y: NDArray[np.integer]) -> bool:
+            tested = ~untested.holds(x, y)
+            limit = self._tiers.limit(x, y)
+            others = n_until[limit] - 1 - (tier[y] <= limit) - gaps.n_near(x, limit)
+            return bool((others > 0)[tested].any())
+
+        side_b = (np.concatenate(ends) for ends in ((self._high, result.x), (self._low, result.y)))
+        return more(*side_b) or any(more(np.full(p - 1 - x, x), np.arange(x + 1, p)) for x in range(p - 1))
+
+    def _level(self, level: int) -> LevelResult:
+        begin, lists = time.perf_counter(), NearLists(self._low, self._high, self._tiers)
+        number = lists.n_candidates(lists.owner, lists.neighbour)
+        wanted = ~self._fixed.holds(lists.owner, lists.neighbour)
+        separated = np.zeros(len(self._low), dtype=np.bool_)
+        more, n_tests, done, found = False, 0, 0, []
+        for entries in lists.in_order() if self._test.in_order else lists.by_side():
+            entries = entries[wanted[entries] & ~separated[lists.edge[entries]]]
+            more |= bool((number[entries] > level).any())
+            for part in lists.parts(entries[number[entries] >= level]):
+                x, y, edge = lists.owner[part], lists.neighbour[part], lists.edge[part]
+                answers = self._engine.first_separating(Questions(x, y, lists.candidates(part), level, level))
+                n_tests += int(answers.n_tests[:, level].sum())
+                np.maximum.at(self._largest, edge, answers.p)
+                separated[edge[answers.found]] = True
+                found.append((x[answers.found], y[answers.found], answers.S.members, answers.value[answers.found]))
+                self._record(x, y, answers.p)
+                done += len(part)
+                if self._progress is not None:
+                    self._progress(level, done, len(wanted), len(separated) - int(separated.sum()))
+        none = (np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+        x, y, S, value = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
+        order, S = np.lexsort((y, x)), S.reshape(-1, level)
+        self._low, self._high = self._low[~separated], self._high[~separated]
+        self._largest = self._largest[~separated]
+        seconds = time.perf_counter() - begin
+        removed = (x[order], y[order], S[order], value[order])
+        return LevelResult(level, *removed, n_tests, len(x), 0, more, seconds=seconds)
+
+    def _record(self, x: Ints, y: Ints, p: NDArray[np.float64]) -> None:
+        """Keep the largest p-values of all pairs, where the engine does so."""
+        if self._p_max is not None:
+            self._p_max[x, y] = self._p_max[y, x] = np.maximum(self._p_max[x, y], p)

@@ -1,0 +1,155 @@
+"""What is known about directions, on the positions of p variables: which arrows are impossible, gaps, fixed edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.names import listed
+from pycupc.data.pairs import Pairs
+
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Tiers, context variables, required and forbidden arrows of p variables (docs/TIERS.md).
+
+    Attributes
+    ----------
+    tier : int64 (p,)
+        Position of the tier of each variable, the earliest 0; all 0 without tiers.
+    context_all, context_tier : bool (p,)
+        Variables that nothing causes: parents of all other variables, or of those in their tier.
+    required, forbidden : int64 (k,)
+        tail * p + head of each arrow, ascending. An arrow that is required is forbidden the other way.
+    """
+
+    tier: Indices
+    context_all: Mask
+    context_tier: Mask
+    required: Indices
+    forbidden: Indices
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.tier)
+
+    @property
+    def context(self) -> Mask:
+        """The context variables of both kinds, bool (p,)."""
+        return self.context_all | self.context_tier
+
+    def is_forbidden(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
+        """Whether the arrows x --> y are forbidden one by one, bool (k,)."""
+        return np.isin(x.astype(np.int64) * self.p + y, self.forbidden)
+
+    def is_required(self, x: int, y: int) -> bool:
+        """Whether the arrow x --> y is required."""
+        return bool((self.required == x * self.p + y).any())
+
+    def is_impossible(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
+        """Whether x --> y is excluded: forbidden, against the tiers, or into a context variable; bool (k,)."""
+        into_context = self.context[y] & ~self.context[x]
+        return np.asarray(self.is_forbidden(x, y) | (self.tier[x] > self.tier[y]) | into_context)
+
+    def reason(self, x: int, y: int) -> str:
+        """Why the edge x - y points to y: "context", "tier", "required" or "forbidden" (the other direction)."""
+        if self.context[x] and not self.context[y]:
+            return "context"
+        if self.tier[x] < self.tier[y]:
+            return "tier"
+        return "required" if self.is_required(x, y) else "forbidden"
+
+    def gaps(self) -> Pairs:
+        """Pairs that never have an edge: forbidden both ways, or of a context variable and no child of it."""
+        p = self.p
+        tail, head = np.divmod(self.forbidden, max(p, 1))
+        both = self.is_forbidden(head, tail)
+        found = [(tail[both], head[both])]
+        for v in np.flatnonzero(self.context).tolist():
+            elsewhere = self.context_tier[v] & (self.tier != self.tier[v])
+            others = np.flatnonzero(self.context | elsewhere)
+            others = others[others != v]
+            found.append((np.minimum(others, v), np.maximum(others, v)))
+        low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
+        return Pairs(p, np.minimum(low, high), np.maximum(low, high))
+
+    def fixed(self) -> Pairs:
+        """Edges that are never tested: those required, and from context variables to their children."""
+        tail, head = np.divmod(self.required, max(self.p, 1))
+        found = [(tail, head)]
+        for v in np.flatnonzero(self.context).tolist():
+            children = np.flatnonzero(~self.context & (self.context_all[v] | (self.tier == self.tier[v])))
+            found.append((np.full(len(children), v), children))
+        low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
+        return Pairs(self.p, np.minimum(low, high), np.maximum(low, high))
+
+    def check_only_tiers(self, function: str) -> None:
+        """Raise ValueError if there is anything but tiers, and gaps, for `function`, which allows hidden variables."""
+        tail, head = np.divmod(self.forbidden, max(self.p, 1))
+        single = np.flatnonzero(~self.is_forbidden(head, tail))
+        if self.context.any() or len(self.required) or len(single):
+            what = "context variables" if self.context.any() else "required arrows" if len(self.required) else ""
+            what = what or "arrows that are forbidden in one direction"
+            raise ValueError(f"{function} takes tiers, and arrows that are forbidden both ways, got {what}")
+
+    def check(self, labels: Sequence[str]) -> None:
+        """Raise ValueError, which names the variables, if these constraints contradict each other."""
+        both = np.flatnonzero(self.context_all & self.context_tier)
+        if len(both):
+            raise ValueError(f"context_all and context_tier both have {listed([labels[v] for v in both.tolist()])}")
+        late = np.flatnonzero(self.context_all & (self.tier > 0))
+        if len(late):
+            raise ValueError(f"context_all must be in the first tier, got {listed([labels[v] for v in late.tolist()])}")
+        tail, head = np.divmod(self.required, max(self.p, 1))
+        for k in np.flatnonzero(self.is_impossible(tail, head)).tolist():
+            a, b = labels[tail[k]], labels[head[k]]
+            if self.tier[tail[k]] > self.tier[head[k]]:
+                why = f"{a!r} is in a later tier than {b!r}"
+            elif self.context[head[k]]:
+                why = f"{b!r} is a context variable"
+            else:
+                why = (
+                    f"{b} --> {a} is required, too"
+                    if self.is_required(int(head[k]), int(tail[k]))
+                    else "it is also forbidden"
+                )
+            raise ValueError(f"{a} --> {b} is required, but {why}")
+        if cycle := _cycle(self.p, tail, head):
+            raise ValueError(f"the required arrows form a cycle: {' --> '.join(labels[v] for v in cycle)}")
+
+    def summary(self) -> str:
+        """How much is known, for a note."""
+        n_tiers, n_context = len(np.unique(self.tier)), int(self.context.sum())
+        words = [f"{n_tiers} tiers"] * (n_tiers > 1)
+        for n, one in ((n_context, "context variable"), (len(self.required), "required arrow")):
+            words += [f"{n:,} {one}{'s' * (n > 1)}"] * (n > 0)
+        extra = len(self.forbidden) - len(self.required)
+        return ", ".join(words + [f"{extra:,} forbidden arrow{'s' * (extra > 1)}"] * (extra > 0)) or "none"
+
+
+def _cycle(p: int, tail: Indices, head: Indices) -> list[int]:
+    """A directed cycle, its first variable also at the end; empty if there is none."""
+    children: dict[int, list[int]] = {}
+    for a, b in zip(tail.tolist(), head.tolist(), strict=True):
+        children.setdefault(a, []).append(b)
+    done: set[int] = set()
+    for first in children:
+        path, waiting = [first], [iter(children[first])]
+        while path and first not in done:
+            v = next(waiting[-1], None)
+            if v in path:
+                return [*path[path.index(v) :], v]
+            if v is None:
+                done.add(path.pop())
+                waiting.pop()
+            elif v not in done:
+                path.append(v)
+                waiting.append(iter(children.get(v, ())))
+    return []

@@ -1,0 +1,192 @@
+"""What the analyst knows before the tests: tiers, required and forbidden arrows, by name; files of Tetrad."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pycupc.data.constraints import Constraints, Indices
+from pycupc.data.names import DataError, is_real, listed, position, unknown
+from pycupc.data.source import open_text, read_source
+
+#: A variable, or several: a label, a pattern such as "age*", or a position.
+Variables = str | int
+#: The sections of a file of Tetrad, without blanks.
+_SECTIONS = ("addtemporal", "forbiddirect", "requiredirect")
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Tiers of the variables, and arrows that are required or forbidden.
+
+    A variable is named by its label or its position. A pattern such as ``"age*"`` names all labels that it matches,
+    unless it is itself a label.
+
+    Attributes
+    ----------
+    tiers : sequence of p numbers, mapping, or sequence of sequences of variables, optional
+        A later tier cannot cause an earlier one. A number for each variable; a mapping from variables to numbers, or
+        from numbers to the variables in that tier; or the variables of the first tier, of the second, and so on. Every
+        variable must be in one tier.
+    required, forbidden : sequence of (tail, head), or bool (p, p)
+        Arrows tail --> head; [i, j] of a matrix is i --> j. An arrow forbidden both ways is a gap. (A required arrow is
+        an edge that is never tested.)
+    context_all, context_tier : sequence of variables
+        Variables that nothing causes, which are parents of all other variables, or of all others in their tier.
+    apart : sequence of numbers
+        Tiers, by their number, that have no edges inside.
+
+    Examples
+    --------
+    >>> known = Knowledge(tiers={1: ["sex", "age*"], 2: ["bmi"]}, forbidden=[("sex", "bmi")])
+    >>> known.of(["age", "bmi", "sex"]).tier
+    array([0, 1, 0])
+    """
+
+    tiers: Any = None
+    required: Any = ()
+    forbidden: Any = ()
+    context_all: Sequence[Variables] = ()
+    context_tier: Sequence[Variables] = ()
+    apart: Sequence[float] = field(default=())
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Knowledge:
+        """Read a file in Tetrad's format, with the sections addtemporal, forbiddirect and requiredirect.
+
+        Raises
+        ------
+        DataError
+            The file cannot be read, or a line is none of these; the message names the line.
+        """
+        source = read_source(Path(path))
+        with open_text(source) as text:
+            lines = [re.sub(r"(^|\s)(#|//).*", "", line).split() for line in text]
+        tiers: dict[float, list[str]] = {}
+        pairs: dict[str, list[tuple[str, str]]] = {"forbiddirect": [], "requiredirect": []}
+        apart, section = [], ""
+        for number, words in enumerate(lines, 1):
+            if not words or words == ["/knowledge"]:
+                continue
+            if words[0] in _SECTIONS and len(words) == 1:
+                section = words[0]
+            elif section == "addtemporal" and (found := re.fullmatch(r"(\d+)(\*?)", words[0])):
+                tier = float(found[1])
+                tiers.setdefault(tier, []).extend(words[1:])
+                apart += [tier] * bool(found[2])
+            elif section in pairs and len(words) == 2:
+                pairs[section].append((words[0], words[1]))
+            else:
+                expected = {"": "a section: " + ", ".join(_SECTIONS), "addtemporal": "a tier and its variables"}
+                wanted = expected.get(section, "two variables")
+                raise DataError(f"{source.name}, line {number}: expected {wanted}, got {' '.join(words)!r}")
+        return cls(tiers or None, pairs["requiredirect"], pairs["forbiddirect"], apart=tuple(apart))
+
+    def of(self, labels: Sequence[str]) -> Constraints:
+        """The knowledge on the positions of these variables.
+
+        Raises
+        ------
+        TypeError, ValueError, IndexError
+            A variable does not exist, has no tier or two; arrows contradict each other or the tiers. The message names
+            them.
+        """
+        p, numbers = len(labels), _tiers(self.tiers, labels)
+        everywhere, in_tier = np.zeros((2, p), dtype=np.bool_)
+        for name, mask in (("context_all", everywhere), ("context_tier", in_tier)):
+            given = getattr(self, name)
+            for variables in [given] if isinstance(given, str) else given:
+                mask[_positions(variables, labels, name)] = True
+        required, forbidden = (_arrows(getattr(self, name), name, labels) for name in ("required", "forbidden"))
+        reverse = required % p * p + required // p
+        inside = [np.flatnonzero(numbers == tier) for tier in self.apart]
+        apart = [(tier[:, None] * p + tier)[~np.eye(len(tier), dtype=bool)] for tier in inside]
+        forbidden = np.unique(np.concatenate([forbidden, reverse, *apart]))
+        found = Constraints(np.unique(numbers, return_inverse=True)[1], everywhere, in_tier, required, forbidden)
+        found.check(labels)
+        return found
+
+
+def as_knowledge(tiers: Any, **more: Any) -> Knowledge | None:
+    """`tiers` of `pycupc.pc`, a `Knowledge` or its file too, with the other arguments; None if all are None."""
+    more = {name: value for name, value in more.items() if value is not None}
+    if tiers is None and not more:
+        return None
+    known = Knowledge.read(tiers) if isinstance(tiers, (str, PathLike)) else tiers
+    known = known if isinstance(known, Knowledge) else Knowledge(tiers=known)
+    if twice := [name for name in more if np.size(getattr(known, name))]:
+        raise ValueError(f"{twice[0]} is given twice, as an argument and in tiers")
+    return replace(known, **more)
+
+
+def _tiers(tiers: Any, labels: Sequence[str]) -> Any:
+    """The number of the tier of each variable, float64 (p,)."""
+    p = len(labels)
+    if tiers is None:
+        return np.zeros(p)
+    if isinstance(tiers, Mapping):
+        tiers_of = [(v, k) if is_real(v) else (k, v) for k, v in tiers.items()]
+    else:
+        tiers = list(tiers)
+        if all(map(is_real, tiers)):
+            if len(tiers) != p or np.isnan(tiers).any():
+                given = "NaN" if len(tiers) == p else len(tiers)
+                raise ValueError(f"tiers must have a number for each of the {p} variables, got {given}")
+            return np.array(tiers, dtype=np.float64)
+        tiers_of = list(enumerate(tiers, 1))
+    numbers = np.full(p, np.nan)
+    for tier, variables in tiers_of:
+        if not is_real(tier) or tier != tier:
+            raise TypeError(f"tiers must be numbers, got {tier!r}")
+        for one in [variables] if isinstance(variables, (str, int, np.integer)) else variables:
+            for v in _positions(one, labels, "tiers"):
+                if numbers[v] == numbers[v] != tier:
+                    raise ValueError(f"tiers must name each variable once, got {labels[v]!r} in two tiers")
+                numbers[v] = tier
+    if np.isnan(numbers).any():
+        without = [labels[v] for v in np.flatnonzero(np.isnan(numbers)).tolist()]
+        raise ValueError(f"tiers must name all variables; without a tier: {listed(without)}")
+    return numbers
+
+
+def _positions(variables: Any, labels: Sequence[str], argument: str) -> list[int]:
+    """The positions of the variables that a label, a pattern or a position names."""
+    if isinstance(variables, str) and variables not in labels:
+        found = [v for v, label in enumerate(labels) if fnmatch.fnmatchcase(label, variables)]
+        if not found:
+            is_pattern = not set(variables).isdisjoint("*?[")
+            text = f"no variable matches {variables!r}" if is_pattern else unknown(variables, labels)
+            raise ValueError(f"{argument}: {text}")
+        return found
+    try:
+        return [position(variables, labels)]
+    except (TypeError, IndexError) as error:
+        raise type(error)(f"{argument}: {error}") from None
+
+
+def _arrows(arrows: Any, argument: str, labels: Sequence[str]) -> Indices:
+    """tail * p + head of the arrows, ascending."""
+    p = len(labels)
+    if hasattr(arrows, "shape") or hasattr(arrows, "columns"):
+        matrix = np.asarray(arrows)
+        if matrix.shape != (p, p):
+            raise ValueError(f"{argument} must have shape ({p}, {p}), got {matrix.shape}; a list of pairs will do, too")
+        if matrix.dtype.kind not in "biuf" or np.isnan(matrix.astype(float)).any():
+            raise TypeError(f"{argument} must be a matrix of True and False or a list of pairs, got {matrix.dtype}")
+        return np.flatnonzero((matrix != 0) & ~np.eye(p, dtype=bool))
+    found: set[int] = set()
+    for pair in arrows:
+        if not isinstance(pair, Iterable) or isinstance(pair, str) or len(pair := list(pair)) != 2:
+            raise TypeError(f"{argument} must be pairs (tail, head) of variables, got {pair!r}")
+        tails, heads = (_positions(end, labels, argument) for end in pair)
+        if tails == heads and len(tails) == 1:
+            raise ValueError(f"{argument}: {labels[tails[0]]!r} is paired with itself")
+        found |= {a * p + b for a in tails for b in heads if a != b}
+    return np.array(sorted(found), dtype=np.int64)

@@ -1,0 +1,133 @@
+"""Where the tests of a level read their correlations: in a matrix, or in matrices of single rows, from the data.
+
+A test of row x reads the correlations of x and its neighbours. So the tests of some rows are a problem of their own: a
+matrix, in which each of these rows has a block for x and its neighbours, and neighbour lists in the numbers of that
+matrix. An `Extract` is such a problem. Compiled code takes it as it takes the problem as a whole, which is the extract
+of all rows where the matrix of all variables is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.engines.base import Floats, Ints
+from pycupc.engines.cpu.graph import Graph, Indices
+from pycupc.engines.cpu.tuning import EXTRACT_WIDTH
+from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
+from pycupc.independence.gaussian.columns import Columns
+from pycupc.system.compiled import frozen
+
+
+class Extract(NamedTuple):
+    """Some rows of a graph, with the correlations that their tests read.
+
+    C : float64 (w, w), contiguous, not writeable
+        Of the variables of a row with each other; the cells of variables of different rows may have no meaning.
+    offsets, neighbours : int64 (w + 1,), int32
+        Neighbour lists in the numbers of C; other variables of C have no neighbours.
+    rows : int64 (k,)
+        The rows in the numbers of C; they ascend if they ascend in the graph.
+    entries : slice or int64
+        The entries of the graph in the order of `neighbours`.
+    """
+
+    C: Floats
+    offsets: Indices
+    neighbours: Ints
+    rows: Indices
+    entries: slice | Indices
+
+    def in_graph(self, entries: Indices) -> Indices:
+        """These entries of the extract as entries of the graph."""
+        return entries + (self.entries.start or 0) if isinstance(self.entries, slice) else self.entries[entries]
+
+    @property
+    def n_entries(self) -> int:
+        """Number of neighbours of the rows."""
+        return int((self.offsets[self.rows + 1] - self.offsets[self.rows]).sum())
+
+
+class Source(Protocol):
+    """Correlations of p variables for the tests of a level."""
+
+    p: int
+
+    def among(self, members: NDArray[np.integer]) -> Floats:
+        """The correlations of k variables with each other, float64 (k, k)."""
+
+    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
+        """Extracts with one part of the rows after the other, as far as it is sensible to hold them at once."""
+
+
+class MatrixSource:
+    """A matrix: the one extract is the whole graph."""
+
+    def __init__(self, C: Floats) -> None:
+        self.C, self.p = frozen(C), len(C)
+
+    def among(self, members: NDArray[np.integer]) -> Floats:
+        """See `Source`."""
+        some: Floats = self.C[np.ix_(members, members)]
+        return some
+
+    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
+        """See `Source`."""
+        everything = slice(None)
+        yield everything, Extract(self.C, graph.offsets, graph.neighbours, rows, everything)
+
+
+class ColumnSource:
+    """The columns of a table: the matrix of a row is computed when its tests are made."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns, self.p = columns, len(columns)
+
+    def among(self, members: NDArray[np.integer]) -> Floats:
+        """See `Source`."""
+        return self.columns.among(members)
+
+    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
+        """See `Source`."""
+        ends = np.cumsum(graph.offsets[rows + 1] - graph.offsets[rows] + 1)
+        first, before = 0, 0
+        while first < len(rows):
+            end = max(first + 1, int(ends.searchsorted(before + EXTRACT_WIDTH, side="right")))
+            part = slice(first, end)
+            yield part, self._extract(graph, rows[part])
+            first, before = end, int(ends[end - 1])
+
+    def _extract(self, graph: Graph, rows: Indices) -> Extract:
+        """Row after row a block: the neighbours and, last, the row itself."""
+        first, d = graph.offsets[rows], graph.offsets[rows + 1] - graph.offsets[rows]
+        ends = np.cumsum(d + 1)
+        own = np.repeat(np.arange(len(rows)), d)  # of each entry, the number of its row
+        neighbours = np.arange(len(own)) + own
+        if (np.diff(rows) == 1).all():
+            entries: slice | Indices = slice(int(first[0]), int(first[-1] + d[-1]))
+        else:
+            entries = first[own] + neighbours - (ends - d - 1)[own]
+        members = np.empty(ends[-1], dtype=np.int64)
+        members[ends - 1], members[neighbours] = rows, graph.neighbours[entries]
+        lengths = np.zeros(len(members) + 1, dtype=np.int64)
+        lengths[ends] = d
+        C = np.empty((len(members), len(members)))
+        self.columns.put_groups(members, np.concatenate(([0], ends)), C)
+        return Extract(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1, entries)
+
+
+def walks(source: Source, graph: Graph, rows: Indices, outcomes: Outcomes) -> Iterator[tuple[slice, Extract, Outcomes]]:
+    """The extracts of the rows of a task, each with its stretch of `outcomes`, where the caller writes findings.
+
+    The entries of the extract that are written there become entries of the graph.
+    """
+    end = 0
+    for part, own in source.extracts(graph, rows):
+        begin, end = end, end + own.n_entries
+        found = outcomes.part(slice(begin, end))
+        yield part, own, found
+        tested = found.rank != NO_TARGET
+        found.entry[tested] = own.in_graph(found.entry[tested])

@@ -1,0 +1,182 @@
+"""Questions about single pairs that the search answers: the sets of all sizes of a pair, a size after the other."""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+from collections.abc import Sequence
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+
+from pycupc.engines.base import Lists, Mask, Questions
+from pycupc.engines.cpu import tuning
+from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.pruning.delta import find_delta
+from pycupc.engines.cpu.pruning.node import search_space
+from pycupc.engines.cpu.pruning.plan import PruningMode
+from pycupc.engines.cpu.pruning.search import LEAST_DELTA, Sizes, search_pair
+from pycupc.engines.cpu.pruning.walk_state import Side
+from pycupc.engines.cpu.threads import State
+from pycupc.engines.cpu.walk_state import Cutoff
+from pycupc.engines.subsets import about, exact_rank
+from pycupc.graph.questions import TEST_SECONDS
+from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.partial_correlation import canonical_r
+from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.system.compiled import announced, frozen
+
+#: A search is about sets of at least two members: smaller ones have formulas of their own.
+SMALLEST = 2
+#: Whether this process has loaded the code of a search.
+_loaded = False
+
+
+def first_searched(questions: Questions, pruning: PruningMode) -> Indices:
+    """For each pair the size of the smallest sets that are to be searched, int64 (m,); `sizes().stop`: none."""
+    global _loaded
+    sizes, degree = questions.sizes(), np.diff(questions.candidates.offsets)
+    kinds, pair = np.unique(degree, return_inverse=True)
+    few = 0 if pruning == "always" else tuning.FEW_SETS
+    plans = [_first_of(d, sizes, few) if d <= tuning.MOST_SEARCHED else (sizes.stop, 0.0) for d in kinds.tolist()]
+    first, tests = np.array(plans).reshape(-1, 2)[pair].T
+    # what is loaded must not matter to a budget, which leaves the same pairs in every process
+    least = tuning.WORTH_LOADING if questions.budget is None and not _loaded else tuning.WORTH
+    if few and TEST_SECONDS * tests.sum() < least:
+        first[:] = sizes.stop
+    _loaded = _loaded or bool((first < sizes.stop).any())
+    searched: Indices = first.astype(np.int64)
+    return searched
+
+
+def _first_of(d: int, sizes: range, few: int) -> tuple[int, float]:
+    """The size of the first sets of d candidates that are more than `few`, and the number of sets from there on."""
+    many = [size for size in sizes if size >= SMALLEST and about(d, size) > few]
+    return (many[0], sum(about(d, size) for size in range(many[0], sizes.stop))) if many else (sizes.stop, 0.0)
+
+
+class Outcome(NamedTuple):
+    """The outcome of the search about a pair.
+
+    sound : bool
+        Whether the matrix of the pair allows a search; nothing else is valid if not.
+    n_tests : sequence of int
+        Tests answered, by size from the first size on; complete sizes, and the one with the separating set.
+    positions : list of int or None
+        The positions of the members of the first separating set among the candidates, ascending.
+    open : bool
+        The sizes after those counted are not decided.
+    z : float
+        Smallest |z| of the pair, as far as it is wanted and no set separates the pair.
+    sure : bool
+        Whether no test of the pair has a smaller one.
+    """
+
+    sound: bool
+    n_tests: Sequence[int] = ()
+    positions: list[int] | None = None
+    open: bool = False
+    z: float = math.inf
+    sure: bool = True
+
+
+@functools.cache
+def load() -> None:
+    """Load the code of a search, or compile it, by a question about six variables."""
+    C = np.where(np.eye(6), 1.0, 0.5)
+    question = Questions(np.array([0]), np.array([1]), Lists.of([[2, 3, 4, 5]]), SMALLEST, 4)
+    with announced("compiling for searches about single pairs, once per machine"):
+        search = PairSearch(GaussianTest(SuffStat(C, 100), 0.01), question, np.ones(4, dtype=np.bool_))
+        search(0, SMALLEST, math.inf, 0.0, np.zeros(4, dtype=np.int64))
+
+
+class PairSearch:
+    """The search about pairs of one `Questions`."""
+
+    def __init__(self, test: GaussianTest, questions: Questions, asked: Mask) -> None:
+        """`asked`, bool: for each candidate whether it lets a set count: it is not in the list of `skip`."""
+        self._C, self._questions, self._asked = frozen(test.data.C), questions, asked
+        levels = range(SMALLEST, max(questions.sizes().stop, SMALLEST))
+        cutoffs = [Cutoff.around(test.cutoff(level)) for level in levels]
+        root = np.sqrt(np.maximum(test.data.n - 3.0 - np.array(levels), 0.0))
+        value, low, high = np.array(cutoffs).reshape(-1, 3).T.copy()
+        self._sizes = Sizes(np.array(levels, np.int64), value, low, high, root)
+        self._offsets = np.zeros(test.p, dtype=np.int64)  # the lists of every variable begin at 0
+
+    def __call__(self, i: int, first: int, z: float, spent: float, state: State) -> Outcome:
+        """Search the sets of pair i with `first` members or more.
+
+        z is the smallest |z| of its smaller sets, whose tests took `spent` seconds of the budget.
+        """
+        question = self._questions
+        x, y = int(question.x[i]), int(question.y[i])
+        candidates, asked = question.candidates.of_question(i), self._asked_of(i)
+        matrix = self._C[np.ix_(variables := [*candidates, y, x], variables)]
+        np.fill_diagonal(matrix, 1.0)
+        delta = find_delta(matrix)
+        if not delta.min() >= LEAST_DELTA:
+            return Outcome(sound=False)
+        last = min(question.largest, len(candidates))
+        part = slice(first - SMALLEST, last + 1 - SMALLEST)
+        sizes = Sizes(*(values[part] for values in self._sizes))  # type: ignore[arg-type]
+        nodes, sets, work = search_space(last, len(candidates) + 1)
+        work.asked[: len(candidates)] = asked
+        side = Side(
+            self._C, self._offsets, np.array(variables[:-1], dtype=np.int32), np.zeros(0, dtype=np.bool_), np.zeros(0),
+            self._offsets, np.zeros((0, 0), dtype=np.int64), Cutoff(0.0, 0.0, 0.0), 0, minimum=False,
+        )  # fmt: skip
+        budget = math.inf if question.budget is None else question.budget - spent
+        met, allowance = np.array([z, 0.0]), 1e9 * budget
+        done = search_pair(side, x, sizes, met, allowance, matrix, delta, nodes, sets, work, state)
+        n_tests = [number_of_sets(asked, size) for size in range(first, first + done)]
+        if met[1]:
+            positions = work.first[: first + done].tolist()
+            return Outcome(True, [*n_tests, rank(asked, positions) + 1], positions)
+        if first + done <= last:
+            return Outcome(True, n_tests, None, True, float(met[0]))
+        if question.largest_p:
+            if tuning.TEST_SECONDS * sum(n_tests) >= tuning.ENDLESS:
+                allowance = min(allowance, 1e9 * tuning.PATIENCE_FOR_MINIMUM)
+            side = side._replace(minimum=True)
+            done = search_pair(side, x, sizes, met, allowance, matrix, delta, nodes, sets, work, state)
+        return Outcome(True, n_tests, None, False, float(met[0]), first + done > last)
+
+    def contradicted(self, i: int, first: int, outcome: Outcome) -> bool:
+        """Whether a test of a random sample contradicts the outcome of the search about pair i."""
+        draw, asked, found = random.Random(i), self._asked_of(i), outcome.positions
+        sizes, candidates = range(first, first + len(outcome.n_tests)), self._questions.candidates.of_question(i)
+
+        def separates(positions: list[int]) -> bool:
+            S = sorted(candidates[k] for k in positions)
+            r = canonical_r(self._C, int(self._questions.x[i]), int(self._questions.y[i]), S)
+            return abs(r) <= float(self._sizes.value[len(S) - SMALLEST])
+
+        drawn = draw.choices(sizes, outcome.n_tests, k=tuning.CHECKED_SETS) if sum(outcome.n_tests) else []
+        sets = (sorted(draw.sample(range(len(candidates)), size)) for size in drawn)
+        before = (S for S in sets if asked[S].any() and (found is None or (len(S), S) < (len(found), found)))
+        return any(map(separates, before)) or (found is not None and not separates(found))
+
+    def _asked_of(self, i: int) -> Mask:
+        offsets = self._questions.candidates.offsets
+        return self._asked[offsets[i] : offsets[i + 1]]
+
+
+def number_of_sets(asked: Mask, size: int) -> int:
+    """How many sets of this size have a candidate that is `asked`, bool (number of candidates,)."""
+    return comb(len(asked), size) - comb(int(len(asked) - asked.sum()), size)
+
+
+def rank(asked: Mask, positions: list[int]) -> int:
+    """How many sets with a candidate that is `asked` come before this one, in lexicographic order of the positions."""
+    others, size = np.flatnonzero(~asked).tolist(), len(positions)
+    before, following = exact_rank(positions, len(asked)), 0
+    for i, v in enumerate(positions):
+        # the sets of others alone that have the first i members of this one, and then an earlier one
+        earlier = [k for k, other in enumerate(others) if following <= other < v]
+        before -= sum(comb(len(others) - 1 - k, size - i - 1) for k in earlier)
+        if asked[v]:
+            break
+        following = v + 1
+    return before

@@ -1,0 +1,204 @@
+"""Data whose correlation matrix does not fit the device: level 0 as a sieve, then a matrix for each row.
+
+The sieve looks at the products of all columns in half precision and keeps the pairs that may be dependent; their
+correlations, by the definition, decide. Levels >= 1 read the correlations among a variable and its neighbours after
+level 0, the matrix of its row. So r has the same bits as ever, and so have all results.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pycupc.engines.base import EngineError, Floats, Pairs
+from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu.correlation import KERNELS, centred
+from pycupc.engines.gpu.device import Device
+from pycupc.engines.gpu.graph import LISTS, DeviceGraph
+from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import Outlook, level_of
+from pycupc.engines.gpu.records import Running
+from pycupc.engines.gpu.schur import PLAN, SETS, TILES, Choice, SchurTests
+from pycupc.engines.gpu.structures import Graph, Level, RowCounts, f32, f64, i32, i64, ptr, u64
+
+#: As in kernels/sieve/pick.cu and halves.cuh.
+SIDE, STRETCH = 128, 1024
+ROUND: KernelName = ("sieve/pick", "round_columns")
+PICK: dict[bool, KernelName] = {long: ("sieve/pick", f"pick_pairs<{str(long).lower()}>") for long in (False, True)}
+CORRELATE, COUNT, ENTER, SORT, MATRICES = (
+    ("sieve/lists", name) for name in ("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows", "row_matrices")
+)
+LEVEL1: KernelName = ("rows/level1", "level1_rows")
+#: Blocks of a launch, at most.
+MOST_BLOCKS = 2**31 - 1
+
+
+def margin_of(n: int) -> float:
+    """Most by which a sum of the sieve may differ from r; kernels/sieve/halves.cuh proves it."""
+    of_column = 2.0**-11 * (1 + 2.0**-12) + 2.0**-25 * math.sqrt(n)
+    of_sums = min(STRETCH, -(-n // 16) * 16) * 2.0**-21 + (n / STRETCH + 1) * 2.0**-23
+    return 2 * of_column + of_column**2 + 1.01 * of_sums + (n + 8) * 2.0**-52
+
+
+def _with_row_matrices(kernel: KernelName) -> KernelName:
+    """The same kernel, compiled for a matrix for each row."""
+    file, name = kernel
+    return f"rows/{file.split('/')[1]}", name
+
+
+class RowTests(SchurTests):
+    """Tests of a level by the Schur walk, with a matrix for each row; see `LevelTests`. There is no pruning."""
+
+    def __init__(self, processors: int, shared_block: int) -> None:
+        super().__init__(processors, shared_block, prune=False)
+
+    def choices(self, level: int, outlook: Outlook) -> list[Choice]:
+        """See `SchurTests.choices`."""
+        return [replace(c, kernel=_with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
+
+    def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
+        return [LEVEL1] if level == 1 else super().kernels(level, outlook)
+
+    def all_kernels(self) -> list[KernelName]:
+        return [LEVEL1, *PLAN, *(_with_row_matrices(k) for k in (*SETS.values(), *TILES.values()))]
+
+    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
+        if level.level > 1:
+            super().launch(dev, graph, level, outlook)
+            return
+        dev.launch(*LEVEL1, (dev.blocks(32 * outlook.pairs),), (256,), (graph, level, i64(outlook.pairs)))
+
+
+class RowGraph(DeviceGraph):
+    """The graph of one run whose correlations are computed from data when they are needed.
+
+    Parameters
+    ----------
+    dev : Device
+    X : float64 (n, p)
+        The observations, finite; see `correlation.correlation`.
+    gaps, fixed : Pairs or None
+        Pairs without an edge; edges that are never tested.
+    """
+
+    lists = LISTS | {"place": 4, "G": 1}
+    ends = ("rows/removals", "settle"), ("rows/removals", "finish")
+
+    def __init__(self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None) -> None:
+        n, p = X.shape
+        super().__init__(dev, p, n, gaps, fixed, RowTests(dev.processors, dev.shared_block), None)
+        self._columns: Any = centred(dev, X, by_column=True)  # Z and the sums of squares, until the lists are made
+        self._matrix, self._width = dev.cp.empty(p + 1, dtype=np.int64), dev.cp.empty(p, dtype=np.int32)
+        for graph in self._graphs:
+            graph.matrix, graph.width = self._matrix.data.ptr, self._width.data.ptr
+        lists = [None if pairs is None or not len(pairs) else pairs.keys for pairs in (gaps, fixed and fixed - gaps)]
+        self._keys: list[Any] = [None if keys is None else dev.transfers.copied(keys) for keys in lists]
+        self._n_keys = [0 if keys is None else len(keys) for keys in lists]
+        self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
+
+    @classmethod
+    def first_kernels(cls) -> list[KernelName]:
+        """Kernels of level 0 and of the first neighbour lists."""
+        return [KERNELS[0], ROUND, *PICK.values(), CORRELATE, COUNT, ENTER, SORT, MATRICES]
+
+    @staticmethod
+    def memory(n: int, p: int) -> int:
+        """Bytes that a run needs at its start: the data, twice, the unit columns, and the pairs that are picked."""
+        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * _first_room(p) + 300 * p + tuning.FIXED_BYTES
+
+    def launch_level0(self, cutoff: float) -> Running:
+        """Sieve, which takes a wait, and launch level 0 of the pairs that are left."""
+        dev, p, n = self._dev, self.p, int(self._n)
+        dev.scratch.reset()
+        level, kept = level_of(dev, p, self._counters, 0, cutoff), dev.scratch.take(8 * p)
+        pairs, picked = self._pick(level)
+        n_gaps, n_fixed = self._n_keys
+        total = picked + n_fixed
+        r = dev.cp.empty(max(1, total))
+        dev.cp.cuda.runtime.memsetAsync(kept, 0, 8 * p, dev.stream.ptr)
+        args: tuple[Any, ...] = (*map(ptr, (*self._columns, pairs, r, kept, *self._keys)), i64(n_gaps), i64(n_fixed))
+        args += (i64(picked), i64(total), f64(cutoff), i32(n), i64(p))
+        dev.launch(*CORRELATE, (dev.blocks(total),), (256,), args)
+        tested = u64(int(self._first.tested().sum()))
+        args = (self._graphs[0], level, RowCounts(kept, None), self._classes, ptr(self._matrix), ptr(self._width))
+        args += (tested, u64(n_fixed), ptr(dev.answer))
+        dev.launch(*COUNT, (1,), (1024,), args)
+        self._picked = pairs, r, picked
+        return Running(0, cutoff, p * (p - 1), None)
+
+    def _pick(self, level: Level) -> tuple[Any, int]:
+        """Keys of the pairs that may be dependent, followed by those of fixed edges, and the number of the former."""
+        dev, p, n = self._dev, self.p, int(self._n)
+        words, padded = -(-n // 16) * 2, -(-p // SIDE) * SIDE
+        halves, count = dev.cp.empty(4 * padded * words, dtype=np.uint32), dev.cp.empty(1, dtype=np.uint64)
+        total = padded * words
+        args: tuple[Any, ...] = (*map(ptr, (*self._columns, halves)), i32(words), i32(n), i32(p), i64(total))
+        dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
+        threshold = np.nextafter(np.float32(level.cutoff - margin_of(n)), np.float32(-np.inf))
+        group = min(tuning.TILES_ON_SIDE, padded // SIDE)
+        on_side = -(-padded // (SIDE * group))
+        squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, _first_room(p)
+        while True:
+            pairs = self._room_for(room)
+            dev.cp.cuda.runtime.memsetAsync(count.data.ptr, 0, 8, dev.stream.ptr)
+            for first in range(0, squares, at_a_time):
+                grid = (group**2 * min(at_a_time, squares - first),)
+                args = (ptr(halves), i32(words), i32(p), f32(float(threshold)), i64(first), i32(group), u64(room))
+                dev.launch(*PICK[n > STRETCH], grid, (256,), (*args, ptr(count), ptr(pairs), ptr(level.stop)))
+            (found,) = dev.transfers.download((count.data.ptr, np.uint64, (1,)))
+            dev.wait()
+            if (picked := int(found[0])) <= room:
+                break
+            room = picked  # the same pairs once more
+        if self._n_keys[1]:
+            dev.transfers.duplicate(self._keys[1].data.ptr, pairs[picked : picked + self._n_keys[1]])
+        return pairs, picked
+
+    def _room_for(self, picked: int) -> Any:
+        """Memory for so many pairs and the fixed edges; there must be as much again for their correlations."""
+        count = picked + self._n_keys[1]
+        self._check_memory(16 * count, f"{picked:,} pairs may be dependent at level 0")
+        return self._dev.cp.empty(max(1, count), dtype=np.uint64)
+
+    def _check_memory(self, need: int, what: str) -> None:
+        free = self._dev.free_memory() if need > 1 << 30 else need
+        if need > free:
+            raise EngineError(
+                f"{what} and need {need / 2**30:.2f} GiB on {self._dev.name}, where {free / 2**30:.2f} GiB are free; "
+                "use a smaller alpha or fewer variables"
+            )
+
+    def _list_pairs(self) -> None:
+        """Launch the kernels that make the neighbour lists of the first graph, and the matrices of its rows."""
+        dev, p, n = self._dev, self.p, int(self._n)
+        (graph, other), (pairs, r, picked) = self._graphs, self._picked
+        filled, total = dev.scratch.take(8 * p), picked + self._n_keys[1]
+        dev.cp.cuda.runtime.memsetAsync(filled, 0, 8 * p, dev.stream.ptr)
+        unsorted = ptr(other.column), ptr(other.z)  # of the graph after level 1, which nobody has made yet
+        args: tuple[Any, ...] = (graph, ptr(pairs), ptr(r), ptr(filled), *unsorted, i64(picked), i64(total))
+        dev.launch(*ENTER, (dev.blocks(total),), (256,), (*args, self._root_df(0)))
+        dev.launch(*SORT, (-(-p // 4),), (128,), (graph, *unsorted, self._root_df(1)))
+        # With degrees d, sum (d + 1)^2 = sum d (d - 1) + 3 sum d + p, and the first sum is exact in a double.
+        cells = int(self.outlook.tests_at_most) + 3 * self.outlook.pairs + p
+        self._picked = pairs = r = None
+        self._check_memory(
+            8 * cells, f"the {self.outlook.pairs // 2:,} edges left after level 0 have {cells:,} correlations"
+        )
+        self._C = dev.cp.empty(cells)
+        graph.C = other.C = self._C.data.ptr
+        args = (graph, *map(ptr, (*self._columns, self._C)), i32(n))
+        dev.launch(*MATRICES, (min(p, 32 * dev.processors),), (64,), args)
+        self._columns = None
+
+
+def all_kernels() -> list[KernelName]:
+    """All kernels of runs without a correlation matrix, but those that other runs have."""
+    return [*RowGraph.first_kernels(), *RowGraph.ends, *RowTests(1, 1 << 18).all_kernels()]
+
+
+def _first_room(p: int) -> int:
+    """Pairs for which there is room at first; if more are picked, the sieve runs again."""
+    return min(p * (p - 1) // 2, max(1 << 20, tuning.PICKED_PER_VARIABLE * p))

@@ -1,0 +1,134 @@
+"""Tiers of variables, and which neighbours they leave as candidates for a conditioning set (docs/TIERS.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.questions import Lists
+from pycupc.graph.sparse import Ints, SparseGraph
+
+Indices = NDArray[np.int64]
+Integers = NDArray[np.integer]
+#: Counts the candidates of the ordered pairs of two arrays.
+Counter = Callable[[Integers, Integers], Indices]
+
+#: Candidates of all pairs that an engine is asked about at a time: 4 bytes each, as much as a level of a dense graph.
+CANDIDATES_AT_ONCE = 1 << 24
+
+
+class Tiers(NamedTuple):
+    """The tier of each variable, int64 (p,), the earliest 0, and whether there may be hidden common causes.
+
+    With them the sets of an ordered pair are drawn from the tiers up to the later one of both, without them from those
+    up to the tier of the first. `lost`, int32 (k, 2), are edges of the skeleton, x < y, of which both directions are
+    impossible; the graph lacks them.
+    """
+
+    tier: Indices
+    latent: bool = False
+    lost: Ints = np.zeros((0, 2), dtype=np.int32)
+
+    def limit(self, x: Integers, y: Integers) -> Indices:
+        """The last tier from which the sets of the ordered pairs are drawn."""
+        return np.asarray(np.maximum(self.tier[x], self.tier[y]) if self.latent else self.tier[x])
+
+    def may_be_given(self, x: Integers, y: Integers, members: Integers) -> NDArray[np.bool_]:
+        """Whether tests of the ordered pair may be given each of the members."""
+        return np.asarray(self.tier[members] <= self.limit(x, y))
+
+    def limited(self, x: int, y: int, members: Ints) -> Ints:
+        """The members that `may_be_given` to tests of the pair."""
+        return members[self.may_be_given(np.array(x), np.array(y), members)]
+
+    def same(self, other: Tiers | None) -> bool:
+        """Whether the other ones limit the tests in the same way."""
+        return other is not None and self.latent == other.latent and np.array_equal(self.tier, other.tier)
+
+    def arrowheads(self, skeleton: SparseGraph) -> list[tuple[int, int]]:
+        """The edges a *-> b whose b is in the later tier: with hidden common causes their arrowhead is known."""
+        low, high = skeleton.low, skeleton.high
+        turned, between = self.tier[low] > self.tier[high], self.tier[low] != self.tier[high]
+        ends = (np.where(turned, *pair)[between].tolist() for pair in ((high, low), (low, high)))
+        return list(zip(*ends, strict=True))
+
+
+class NearLists:
+    """The neighbours of each variable by tier.
+
+    An entry is an ordered pair of neighbours, `owner` and `neighbour`, int32 (2 m,), by owner, then by neighbour.
+    `edge` is the position of the pair in the list of edges.
+    """
+
+    def __init__(self, low: Integers, high: Integers, tiers: Tiers) -> None:
+        self._tiers, tier, p = tiers, tiers.tier, len(tiers.tier)
+        self._graph = SparseGraph.undirected(p, low, high)
+        self._start, self.neighbour = self._graph.neighbour_lists()
+        self._degree = np.diff(self._start)
+        self.owner = np.repeat(np.arange(p, dtype=np.int32), self._degree)
+        self._n_tiers = int(tier.max(initial=0)) + 1
+        self._by_tier = np.sort(self.owner.astype(np.int64) * self._n_tiers + tier[self.neighbour])
+
+    @cached_property
+    def edge(self) -> Indices:
+        return self._graph.edge_number(self.owner, self.neighbour)
+
+    def n_candidates(self, x: Integers, y: Integers) -> Indices:
+        """The number of candidates of ordered pairs of neighbours."""
+        limit = self._tiers.limit(x, y)
+        return self.n_near(x, limit) - (self._tiers.tier[y] <= limit)
+
+    def n_near(self, x: Integers, limit: Indices) -> Indices:
+        """The number of neighbours of x in tiers up to `limit`."""
+        last = self._by_tier.searchsorted(x.astype(np.int64) * self._n_tiers + limit, side="right")
+        return np.asarray(last - self._start[x])
+
+    def by_side(self) -> Iterator[Indices]:
+        """The entries of side A, then those of side B."""
+        yield np.flatnonzero(self.owner < self.neighbour)
+        yield np.flatnonzero(self.owner > self.neighbour)
+
+    def in_order(self) -> Iterator[Indices]:
+        """The entries row by row, as pcalg visits them."""
+        for begin, end in zip(self._start[:-1].tolist(), self._start[1:].tolist(), strict=True):
+            yield np.arange(begin, end)
+
+    def parts(self, entries: Indices) -> Iterator[Indices]:
+        """The entries in parts, whose owners have about `CANDIDATES_AT_ONCE` neighbours together."""
+        part = np.cumsum(self._degree[self.owner[entries]]) // CANDIDATES_AT_ONCE
+        yield from np.split(entries, np.flatnonzero(np.diff(part)) + 1) if len(entries) else ()
+
+    @cached_property
+    def _near(self) -> tuple[Indices, Ints]:
+        """The start of the list of each owner, and all lists: neighbours that may be candidates for its entries."""
+        if self._tiers.latent:
+            return self._start, self.neighbour
+        near = self._tiers.tier[self.neighbour] <= self._tiers.tier[self.owner]
+        number = np.bincount(self.owner[near], minlength=len(self._degree))
+        return np.concatenate(([0], np.cumsum(number))), self.neighbour[near]
+
+    def candidates(self, entries: Indices) -> Lists:
+        """The candidates of these entries, ascending."""
+        (start, lists), owner, neighbour = self._near, self.owner[entries], self.neighbour[entries]
+        number = np.diff(start)[owner]
+        ends = np.cumsum(number)
+        members = lists[np.arange(ends[-1]) + np.repeat(start[owner] - ends + number, number)]
+        kept = members != np.repeat(neighbour, number)
+        if self._tiers.latent:
+            kept &= self._tiers.tier[members] <= np.repeat(self._tiers.limit(owner, neighbour), number)
+        offsets = np.concatenate(([0], np.cumsum(self.n_candidates(owner, neighbour))))
+        return Lists(offsets, members[kept])
+
+
+def counter(tiers: Tiers | None, pairs: Sequence[tuple[Integers, Integers]], p: int) -> Counter:
+    """The function that counts the candidates of ordered pairs of neighbours, in the graph with these edges."""
+    x, y = (np.concatenate(ends) for ends in zip(*pairs, strict=True))
+    if tiers is None:
+        degree = np.bincount(np.concatenate([x, y]), minlength=p)
+        return lambda v, _: degree[v] - 1
+    lists = NearLists(np.minimum(x, y), np.maximum(x, y), tiers)
+    return lists.n_candidates

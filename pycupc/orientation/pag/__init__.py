@@ -1,0 +1,92 @@
+"""From a skeleton and its separating sets to a PAG, by the rules of Zhang (2008) in pcalg's order (docs/LATENT.md).
+
+lists.py         the graph being oriented
+local_rules.py   colliders, and rules 1, 2, 3, 6, 7, 8
+paths.py         rules 4, 5, 9, 10: searches for paths
+dependence.py    the tests of rfci that remove edges
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
+from pycupc.orientation.trace import Reason
+
+__all__ = ["ALL_RULES", "FCI_LOOPS", "RFCI_LOOPS", "JointCausalInference", "PagOrientation", "orient_pag"]
+
+#: The rules 1 to 10.
+ALL_RULES = (True,) * 10
+#: The rules that are repeated together until none of them changes a mark: of fci, and of rfci.
+FCI_LOOPS = (range(1, 5), range(5, 8), range(8, 11))
+RFCI_LOOPS = (range(1, 11),)
+
+#: What becomes of a discriminating path (d, ..., a, b, c): True, b --> c; False, a <-> b <-> c; None, nothing.
+Decide = Callable[[tuple[int, ...]], bool | None]
+
+
+@dataclass(frozen=True)
+class JointCausalInference:
+    """What is assumed of context variables (Mooij et al. 2020): pcalg's ``jci`` "1", "12" or "123"."""
+
+    assumptions: str
+    context: Sequence[int]
+
+
+@dataclass(frozen=True)
+class PagOrientation:
+    """A PAG, and what set its marks.
+
+    Attributes
+    ----------
+    graph : SparseGraph
+    trace : mapping of (int, int) to tuple
+        For the mark at b of the edge a, b, key (a, b), unless it is a circle: ``("collider", x, y, z)``, ``("R1", a, b,
+        c)`` and so on with the variables named as in docs/LATENT.md, rules 4, 5 and 9 with their path, ``("JCI", a,
+        b)``, or ``("tier", a, b)``.
+    """
+
+    graph: SparseGraph
+    trace: Mapping[tuple[int, int], Reason]
+
+
+def orient_pag(
+    skeleton: SparseGraph,
+    sepset: SepSets,
+    *,
+    rules: Sequence[bool] = ALL_RULES,
+    ambiguous: NDArray[np.int64] | None = None,
+    jci: JointCausalInference | None = None,
+    arrowheads: Iterable[tuple[int, int]] = (),
+    quirks: bool = False,
+) -> PagOrientation:
+    """Orient the edges of a skeleton as ``pcalg::fci`` does.
+
+    Parameters
+    ----------
+    skeleton : SparseGraph
+        The edges; their marks do not matter.
+    sepset : SepSets
+    rules : sequence of 10 bool
+        Which of the rules to use.
+    ambiguous : int64 (k, 3), optional
+        Triples (a, b, c) that must not be oriented: `TripleCheck.undecided`.
+    jci : JointCausalInference, optional
+    arrowheads : pairs (a, b)
+        Edges a *-> b whose arrowhead at b is known beforehand.
+    quirks : bool
+        Check the triples of paths as pcalg does, see docs/LATENT.md.
+    """
+    from pycupc.orientation.pag.orienting import Orienting, in_sets  # loads Numba
+
+    work = Orienting(skeleton, sepset, ambiguous, quirks)
+    with work.compiling():
+        work.assume(jci, arrowheads)
+        work.orient_colliders(jci)
+        work.apply_rules(rules, FCI_LOOPS, in_sets(sepset), jci is not None)
+        return work.oriented()

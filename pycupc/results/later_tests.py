@@ -1,0 +1,146 @@
+"""The tests that `fci` and `rfci` make after the levels of the skeleton, and the edges that these removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.graph.questions import Lists
+from pycupc.graph.sepset import FlatCells
+from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.independence.p_values import PValues
+
+Floats = NDArray[np.float64]
+Stage = Literal["possible-d-sep", "rfci"]
+
+
+def _no_variables() -> Ints:
+    return np.zeros(0, dtype=np.int32)
+
+
+def _no_numbers() -> Floats:
+    return np.zeros(0)
+
+
+@dataclass(kw_only=True, eq=False)
+class LaterTests:
+    """The edges removed after the levels, in the order of their removal, and the numbers of tests made there.
+
+    Attributes
+    ----------
+    x, y : int32 (m,)
+        The pair in the order of its separating test.
+    S : Lists
+        The m separating sets.
+    value : float64 (m,)
+        r of the separating test, or its p-value if the test has no r.
+    p : float64 (m,)
+        The p-value of the separating test.
+    stage : {"possible-d-sep", "rfci"}
+        Which tests these are: given subsets of Possible-D-SEP, or those of `rfci` on triples and discriminating paths.
+    n_tests : list of int
+        Number of tests by the size of the set, from 0 on.
+    all_pdsep : list of p int32 arrays, or None
+        pcalg's ``allPdsep``, from 0; an empty array stands for NULL. None if Possible-D-SEP was not computed.
+    n_edgetests_pdsep : list of int
+    max_ord_pdsep : int
+        pcalg's ``n.edgetestsPDSEP`` and ``max.ordPDSEP``; with ``quirks`` without the tests that pcalg fails to count.
+    raised : (x int32 (k,), y int32 (k,), p float64 (k,))
+        Cells [x, y] of pMax that these tests may raise, and the largest p-value of the tests.
+    open_pairs : int32 (k, 2)
+        Pairs whose sets were not all tested, since there were too many.
+    """
+
+    x: Ints = field(default_factory=_no_variables)
+    y: Ints = field(default_factory=_no_variables)
+    S: Lists = field(default_factory=lambda: Lists.of([]))
+    value: Floats = field(default_factory=_no_numbers)
+    p: Floats = field(default_factory=_no_numbers)
+    stage: Stage = "possible-d-sep"
+    n_tests: list[int] = field(default_factory=list)
+    all_pdsep: list[Ints] | None = None
+    n_edgetests_pdsep: list[int] = field(default_factory=lambda: [0])
+    max_ord_pdsep: int = 0
+    raised: tuple[Ints, Ints, Floats] = field(default_factory=lambda: (_no_variables(), _no_variables(), _no_numbers()))
+    open_pairs: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+
+    def __len__(self) -> int:
+        """Number of edges removed."""
+        return len(self.x)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LaterTests):
+            return NotImplemented
+        cells = zip((*self.cells(), self.open_pairs), (*other.cells(), other.open_pairs), strict=True)
+        same = all(np.array_equal(a, b) for a, b in cells)
+        return same and (self.stage, self.n_tests) == (other.stage, other.n_tests)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def find(self, x: int, y: int) -> int | None:
+        """Number of the removal of the unordered pair."""
+        at = np.flatnonzero((self.x == x) & (self.y == y) | (self.x == y) & (self.y == x))
+        return int(at[0]) if len(at) else None
+
+    def cells(self) -> FlatCells:
+        """The pairs and their sets, in their order."""
+        return FlatCells(self.x, self.y, np.diff(self.S.offsets).astype(np.int32), self.S.members)
+
+
+@dataclass(frozen=True, eq=False)
+class LaterPValues(PValues):
+    """The p-values of a skeleton, some of which tests after the levels have raised.
+
+    Attributes
+    ----------
+    of_levels : PValues
+    skeleton : SparseGraph
+        The edges left after the levels.
+    later : LaterTests
+    """
+
+    of_levels: PValues
+    skeleton: SparseGraph
+    later: LaterTests
+
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        out = self.of_levels.of_edges(self.skeleton)[self.skeleton.edge_number(graph.low, graph.high)]
+        x, y, p = self.later.raised
+        edge = graph.edge_number(x, y)
+        np.maximum.at(out, edge[edge >= 0], p[edge >= 0])
+        return out
+
+    def dense(self, out: Floats | None = None) -> Floats:
+        x, y, p = self.later.raised
+        if out is None:
+            dense = self.of_levels.dense()
+            dense = dense.copy() if len(x) else dense
+        else:  # symmetric before some cells are raised, so that either order of the cells will do
+            dense = out
+            self.of_levels.dense(out if out.flags.c_contiguous else out.T)
+        if len(x):
+            np.maximum.at(dense, (x, y), p)
+        return dense
+
+    def at(self, x: int, y: int) -> float:
+        if (k := self.later.find(x, y)) is not None:
+            return float(self.later.p[k])
+        edge = int(self.skeleton.edge_number(x, y))
+        return self.of_levels.at(x, y) if edge < 0 else float(self.of_edges(self.skeleton)[edge])
+
+    @property
+    def complete(self) -> bool:
+        return self.of_levels.complete
+
+    @property
+    def deferred(self) -> bool:
+        return self.of_levels.deferred
+
+    def settle_for_tests_made(self) -> None:
+        self.of_levels.settle_for_tests_made()
+
+    def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
+        return self.of_levels.correlations(x, y)

@@ -1,0 +1,120 @@
+"""A `PagAlgo` as arrays: for R those of the answer, for a file those of its skeleton, with more arrays and metadata.
+
+In addition to the arrays of `pycupc.results.arrays`, R has "n_edgetests_pdsep", and the last two below; a file has:
+
+    pag_edge_low, ..., pag_gap_y      edges, marks and separating sets in the end, named as those of the skeleton
+    later_x, _y, _len, _members       edges removed after the levels, and their sets                      int32
+    later_value, later_p              r (or p), and p, of the tests that removed them                     float64
+    raised_x, _y, raised_p            cells of pMax that these tests raised                               int32, float64
+    open_x, _y                        pairs whose sets were not all tested                                int32
+    pdsep_len, _members               the sets of allPdsep, if "pdsep" of the metadata is true            int32
+
+The metadata have "pag": method, call, notes, trace, stage, pdsep, n_tests, n_edgetests_pdsep, max_ord_pdsep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.questions import Lists
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.results import arrays as flat
+from pycupc.results.arrays import require
+from pycupc.results.later_tests import LaterTests
+from pycupc.results.why import STAGES
+
+_OF_PAG = "pag_"
+_GRAPH = (*flat.EDGES, *flat.ANSWER[:-1])
+_NUMBERS = ("stage", "n_tests", "n_edgetests_pdsep", "max_ord_pdsep")
+_FLOATS = ("later_value", "later_p", "raised_p")
+
+
+def file_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[str, NDArray[Any]]:
+    """The arrays that a `PagAlgo` adds to its skeleton's."""
+    final = flat.edge_arrays(graph) | flat.sepset_arrays(sepset, by_row=False)
+    raised = later.raised
+    cells = dict(zip(("x", "y", "len", "members"), later.cells(), strict=True))
+    return (
+        {_OF_PAG + name: values for name, values in final.items()}
+        | {f"later_{name}": values for name, values in cells.items()}
+        | {"later_value": later.value, "later_p": later.p}
+        | {"raised_x": raised[0], "raised_y": raised[1], "raised_p": raised[2]}
+        | {"open_x": later.open_pairs[:, 0], "open_y": later.open_pairs[:, 1]}
+        | _pdsep_arrays(later)
+    )
+
+
+def answer_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[str, NDArray[Any]]:
+    """The arrays of the answer for R that are not about the levels: edges, sets by row, Possible-D-SEP."""
+    counts = {"n_edgetests_pdsep": np.array(later.n_edgetests_pdsep, dtype=np.float64)}
+    return flat.edge_arrays(graph) | flat.sepset_arrays(sepset) | _pdsep_arrays(later) | counts
+
+
+def _pdsep_arrays(later: LaterTests) -> dict[str, NDArray[Any]]:
+    pdsep = Lists.of([members.tolist() for members in later.all_pdsep or ()])
+    return {"pdsep_len": np.diff(pdsep.offsets).astype(np.int32), "pdsep_members": pdsep.members}
+
+
+def all_pdsep_from(arrays: flat.Arrays) -> list[Ints]:
+    """pcalg's allPdsep, from 0."""
+    pdsep = _lists(arrays, "pdsep")
+    return np.split(pdsep.members, pdsep.offsets[1:-1])
+
+
+def later_meta(later: LaterTests) -> dict[str, Any]:
+    """The metadata about the tests after the levels."""
+    return {"pdsep": later.all_pdsep is not None, **{name: getattr(later, name) for name in _NUMBERS}}
+
+
+def check_pag(meta: Mapping[str, Any], arrays: flat.Arrays, p: int) -> None:
+    """Raise ValueError, TypeError or KeyError unless these describe the PAG of a file."""
+    for name, kind in {"call": str, "notes": dict, "trace": list, "pdsep": bool, "max_ord_pdsep": int}.items():
+        require(isinstance(meta[name], kind), name, meta[name])
+    require(meta["method"] in ("fci", "rfci") and meta["stage"] in STAGES, "method", (meta["method"], meta["stage"]))
+    flat.check_trace(meta["trace"], p)
+    for name in ("n_tests", "n_edgetests_pdsep"):
+        require(isinstance(meta[name], list) and all(type(v) is int and v >= 0 for v in meta[name]), name, meta[name])
+    of_pag = {name: arrays[_OF_PAG + name] for name in _GRAPH}
+    flat.check_sets(of_pag, "sepset_", p, flat.check_edges(of_pag, p))
+    for names in (("later_x", "later_y", "later_len", "later_value", "later_p"), ("raised_x", "raised_y", "raised_p")):
+        require(len({len(arrays[name]) for name in names}) == 1, names[0], [len(arrays[name]) for name in names])
+    require(len(flat.indices(arrays, "open_x", p)) == len(flat.indices(arrays, "open_y", p)), "open_x", "no pairs")
+    for name in ("later_x", "later_y", "later_members", "raised_x", "raised_y", "pdsep_members"):
+        flat.indices(arrays, name, p)
+    require(all(arrays[name].dtype.kind == "f" for name in _FLOATS), "a p-value", "of another type")
+    for name in ("later", "pdsep"):
+        total = int(flat.indices(arrays, f"{name}_len").sum())
+        require(total == len(arrays[f"{name}_members"]), f"{name}_len", total)
+    require(len(arrays["pdsep_len"]) == (p if meta["pdsep"] else 0), "pdsep_len", len(arrays["pdsep_len"]))
+
+
+def graph_and_sets(arrays: flat.Arrays, p: int) -> tuple[SparseGraph, SepSets]:
+    """The PAG and its separating sets."""
+    of_pag = {name: arrays[_OF_PAG + name] for name in _GRAPH}
+    graph = flat.graph_from_arrays(of_pag, p)
+    return graph, flat.sepset_from_arrays(of_pag, graph)
+
+
+def later_from(meta: Mapping[str, Any], arrays: flat.Arrays) -> LaterTests:
+    """The tests after the levels."""
+    return LaterTests(
+        x=arrays["later_x"],
+        y=arrays["later_y"],
+        S=_lists(arrays, "later"),
+        value=arrays["later_value"],
+        p=arrays["later_p"],
+        raised=(arrays["raised_x"], arrays["raised_y"], arrays["raised_p"]),
+        open_pairs=np.column_stack([arrays["open_x"], arrays["open_y"]]),
+        all_pdsep=all_pdsep_from(arrays) if meta["pdsep"] else None,
+        **{name: meta[name] for name in _NUMBERS},
+    )
+
+
+def _lists(arrays: flat.Arrays, name: str) -> Lists:
+    offsets = np.append(0, np.cumsum(arrays[f"{name}_len"], dtype=np.int64))
+    return Lists(offsets, arrays[f"{name}_members"])

@@ -1,0 +1,263 @@
+"""`PagAlgo`: what `fci` and `rfci` return, shaped like pcalg's class fciAlgo, with the evidence for edges and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import Ints, SparseGraph, pair_keys, symbol
+from pycupc.results import npz, pag_arrays
+from pycupc.results.arrays import (
+    Arrays,
+    check_arrays,
+    check_meta,
+    edge_arrays,
+    graph_from_arrays,
+    trace_entries,
+    trace_from,
+)
+from pycupc.results.later_tests import LaterPValues, LaterTests
+from pycupc.results.levels import LevelSummary, closing_lines
+from pycupc.results.pcalgo import PcAlgo, correlations_of
+from pycupc.results.tested_graph import TestedGraph
+from pycupc.results.why import Why, reason_of_mark, why_pair, why_removed_later
+from pycupc.system.log import counted
+
+#: What the tests after the levels are called in a summary.
+_STAGES = {"possible-d-sep": "Possible-D-SEP", "rfci": "tests of RFCI"}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PagAlgo(TestedGraph):
+    """Result of `fci` or `rfci`: a partial ancestral graph (PAG), whose marks may be circles.
+
+    Two results are equal (``==``) if everything that the tests and the orientation decided is equal.
+
+    Attributes
+    ----------
+    labels : tuple of str
+    sparse_graph : SparseGraph
+        The edges with their marks.
+    method : {"fci", "rfci"}
+    skeleton_fit : PcAlgo
+        The skeleton after the levels, with its evidence; what follows has changed nothing in it.
+    sepset : SepSets
+        The separating sets in the end; ``sepset[0, 4]`` and ``sepset["a", "b"]`` as of `PcAlgo`.
+    later : LaterTests
+        The tests after the levels, and the edges that these removed.
+    trace : mapping of (int, int) to tuple
+        What set the mark at the second of the two variables; circles have no entry.
+    call : str
+    notes : dict
+        Further facts about the run.
+    p_values : LaterPValues
+        The one source of p-values.
+    """
+
+    method: Literal["fci", "rfci"]
+    skeleton_fit: PcAlgo
+    sepset: SepSets
+    later: LaterTests = field(default_factory=LaterTests)
+    trace: Mapping[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
+    call: str = ""
+    notes: dict[str, Any] = field(default_factory=dict)
+    p_values: LaterPValues = field(init=False)
+
+    is_pag = True
+
+    def __post_init__(self) -> None:
+        self.sepset.labels = self.labels
+        self.p_values = LaterPValues(self.skeleton_fit.p_values, self.skeleton_fit.sparse_graph, self.later)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PagAlgo):
+            return NotImplemented
+        parts = ("labels", "method", "sparse_graph", "sepset", "later", "skeleton_fit")
+        return all(getattr(self, part) == getattr(other, part) for part in parts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- of the skeleton, and pcalg's slots ---------------------------------------------------------------------------
+
+    @property
+    def n_edgetests(self) -> list[int]:
+        """Tests per level of the skeleton."""
+        return self.skeleton_fit.n_edgetests
+
+    @property
+    def max_ord(self) -> int:
+        """Last level of the skeleton."""
+        return self.skeleton_fit.max_ord
+
+    @property
+    def n(self) -> float | None:
+        """Number of observations."""
+        return self.skeleton_fit.n
+
+    @property
+    def alpha(self) -> float | None:
+        """Significance level."""
+        return self.skeleton_fit.alpha
+
+    @property
+    def engine(self) -> str:
+        """Which engine ran, and why it was chosen."""
+        return self.skeleton_fit.engine
+
+    @property
+    def levels(self) -> tuple[LevelSummary, ...]:
+        """The levels of the skeleton."""
+        return self.skeleton_fit.levels
+
+    @property
+    def n_edgetests_pdsep(self) -> list[int]:
+        """pcalg's n.edgetestsPDSEP."""
+        return self.later.n_edgetests_pdsep
+
+    @property
+    def max_ord_pdsep(self) -> int:
+        """pcalg's max.ordPDSEP."""
+        return self.later.max_ord_pdsep
+
+    @property
+    def all_pdsep(self) -> list[Ints] | None:
+        """pcalg's allPdsep, from 0; None if Possible-D-SEP was not computed."""
+        return self.later.all_pdsep
+
+    @cached_property
+    def found_sepset(self) -> SepSets:
+        """The separating sets as the tests found them; in `sepset` the rules for triples have changed some."""
+        found = self.skeleton_fit.found_sepset.changed(self.later.cells())
+        gaps = found.gaps()
+        return SepSets.from_flat(self.sparse_graph, found.flat(), pair_keys(gaps[:, 0], gaps[:, 1], self.p))
+
+    # -- summaries and evidence ---------------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """Headline of the page of `explore`."""
+        return f"PAG of {self.method.upper()}"
+
+    def __repr__(self) -> str:
+        tests = counted(sum(self.n_edgetests) + sum(self.later.n_tests), "test")
+        return f"<PagAlgo ({self.method}): {self._size()}, levels 0 to {self.max_ord}, {tests}>"
+
+    def summary(self) -> str:
+        """Size, edges, levels and later tests of the run, as text."""
+        lines = [*self._head_lines(self.method.upper()), *self.skeleton_fit.lines_of_levels()]
+        later = self.later
+        if later.n_tests:
+            largest = max((size for size, n in enumerate(later.n_tests) if n), default=0)
+            sets = f"given sets of up to {counted(largest, 'variable')}"
+            made = f"{counted(sum(later.n_tests), 'test')} {sets}, {counted(len(later), 'edge')} removed"
+            lines.append(f"{_STAGES[later.stage]}: {made}")
+        if n := len(later.open_pairs):
+            lines.append(f"{counted(n, 'pair')} not searched to the end: too many sets; see later.open_pairs")
+        notes = {**self.skeleton_fit.notes, **self.notes}
+        return "\n".join([*lines, *closing_lines(notes, self.engine)])
+
+    def tests_of_levels(self) -> PcAlgo:
+        """The result of the levels: the skeleton."""
+        return self.skeleton_fit
+
+    def tests_after_levels(self) -> LaterTests:
+        """The tests made after the levels."""
+        return self.later
+
+    def _why(self, i: int, j: int) -> Why:
+        if (k := self.later.find(i, j)) is not None:
+            return why_removed_later(self.skeleton_fit, self.later, k)
+        found = why_pair(self.skeleton_fit, i, j)
+        edge = int(self.sparse_graph.edge_number(i, j))
+        if edge < 0:
+            return found
+        p, of_levels = self.p_values.at(i, j), self.skeleton_fit.p_values.at(i, j)
+        if p > of_levels:  # by a test after the levels, whose set is not recorded
+            found = Why(found.x, found.y, found.status, p=p)
+        marks = self.sparse_graph.low_mark[edge], self.sparse_graph.high_mark[edge]
+        set_by = tuple(reason_of_mark(self.trace, self.labels, *ends) for ends in ((j, i), (i, j)))
+        left = bool((np.sort(self.later.open_pairs, axis=1) == sorted((i, j))).all(axis=1).any())
+        return replace(found, symbol=symbol(*(marks if i < j else marks[::-1])), set_by=set_by, open=left)
+
+    def _set_by(self, tail: Sequence[int], head: Sequence[int]) -> dict[str, list[str]]:
+        trace = dict(self.trace.items())  # a look-up in a dict is quicker
+        columns = {"set_by": (tail, head), "from_set_by": (head, tail)}
+        return {
+            name: [" ".join(reason_of_mark(trace, self.labels, *pair) or ()) for pair in zip(*ends, strict=True)]
+            for name, ends in columns.items()
+        }
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    def to_arrays(self, p_values: Literal["matrix"] | None = "matrix") -> dict[str, NDArray[Any]]:
+        """The answer as flat arrays, as R has it, with pMax or without; `save` keeps the evidence, too."""
+        arrays = pag_arrays.answer_arrays(self.sparse_graph, self.sepset, self.later)
+        arrays["n_edgetests"] = np.array(self.n_edgetests, dtype=np.float64)
+        return arrays if p_values is None else arrays | {"pMax": self.pMax}
+
+    @classmethod
+    def from_answer(
+        cls, arrays: Arrays, *, labels: Sequence[str], max_ord: int, max_ord_pdsep: int, call: str, engine: str
+    ) -> PagAlgo:
+        """A result from the arrays of `to_arrays`: which edges later tests removed is not known."""
+        graph = graph_from_arrays(arrays, len(labels))
+        skeleton = SparseGraph.undirected(graph.p, graph.low, graph.high)
+        of_levels = {**arrays, **edge_arrays(skeleton)}
+        fit = PcAlgo.from_arrays(of_levels, labels=labels, max_ord=max_ord, engine=engine)
+        method: Literal["fci", "rfci"] = "rfci" if call.partition("(")[0].endswith("rfci") else "fci"
+        later = LaterTests(
+            stage="rfci" if method == "rfci" else "possible-d-sep",
+            all_pdsep=pag_arrays.all_pdsep_from(arrays) if len(arrays["pdsep_members"]) else None,
+            n_edgetests_pdsep=[int(v) for v in arrays["n_edgetests_pdsep"]],
+            max_ord_pdsep=max_ord_pdsep,
+        )
+        sets = fit.sepset
+        return cls(
+            labels=fit.labels, sparse_graph=graph, method=method, skeleton_fit=fit, sepset=sets, later=later, call=call
+        )
+
+    def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
+        """Write everything into one .npz file (no pickle), which appears only when it is complete.
+
+        Parameters
+        ----------
+        path : str or Path
+        evidence : bool, optional
+            As of `PcAlgo.save`.
+
+        Notes
+        -----
+        `pycupc.results.pag_arrays` describes the file.
+        """
+        about = {"method": self.method, "call": self.call, "notes": self.notes, "trace": trace_entries(self.trace)}
+        meta = {**self.skeleton_fit.meta(), "pag": about | pag_arrays.later_meta(self.later)}
+        arrays = pag_arrays.file_arrays(self.sparse_graph, self.sepset, self.later)
+        npz.write(path, meta, self.skeleton_fit.to_arrays(evidence=evidence) | arrays, npz.PAG)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PagAlgo:
+        """Read what `save` wrote; arguments and errors are those of `PcAlgo.load`."""
+        with npz.reading(path, npz.PAG) as (meta, arrays):
+            check_meta(meta)
+            p, about = len(meta["labels"]), meta["pag"]
+            check_arrays(arrays, p)
+            pag_arrays.check_pag(about, arrays, p)
+        C = None if suffStat is None else correlations_of(suffStat, meta)
+        with npz.PAG.expected_at(path):
+            graph, sepset = pag_arrays.graph_and_sets(arrays, p)
+            return cls(
+                labels=tuple(meta["labels"]),
+                sparse_graph=graph,
+                sepset=sepset,
+                skeleton_fit=PcAlgo.from_file(meta, arrays, C),
+                later=pag_arrays.later_from(about, arrays),
+                trace=trace_from(about["trace"]),
+                **{name: about[name] for name in ("method", "call", "notes")},
+            )

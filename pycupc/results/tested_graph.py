@@ -1,0 +1,145 @@
+"""`TestedGraph`: a graph with the tests behind its edges; the base of what `pc`, `fci` and `rfci` return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pycupc.graph.drawing import Variables
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import read_only
+from pycupc.independence.p_values import Floats, PValues
+from pycupc.results import explored
+from pycupc.results.later_tests import LaterTests
+from pycupc.results.why import TestedResult, Why
+from pycupc.system.log import counted
+
+
+class TestedGraph(NamedGraph):
+    """A graph with the evidence for its edges.
+
+    Attributes
+    ----------
+    is_pag : bool
+        Whether the marks are those of a PAG, set by the rules of FCI.
+    p_values : PValues
+        The one source of p-values.
+    trace : mapping of (int, int) to tuple
+        What set the mark at the second of the two variables.
+    """
+
+    is_pag: ClassVar[bool] = False
+    p_values: PValues
+    trace: Mapping[tuple[int, int], tuple[Any, ...]]
+
+    @property
+    def title(self) -> str:
+        """Headline of the page of `explore`."""
+        raise NotImplementedError
+
+    def tests_of_levels(self) -> TestedResult:
+        """The result of the levels of the skeleton."""
+        raise NotImplementedError
+
+    def tests_after_levels(self) -> LaterTests:
+        """The tests made after the levels; here none."""
+        return LaterTests()
+
+    def page_note(self) -> str:
+        """A sentence about the graph for its page, or ""."""
+        return ""
+
+    def _why(self, i: int, j: int) -> Why:
+        """The answer of `why` for two different variables."""
+        raise NotImplementedError
+
+    def _set_by(self, tail: Sequence[int], head: Sequence[int]) -> dict[str, list[str]]:
+        """The columns that say what set the marks of each edge."""
+        raise NotImplementedError
+
+    @cached_property
+    def pMax(self) -> Floats:
+        """Largest p-value of each pair's tests, float64 (p, p), read only: 1 on the diagonal, -inf if never tested.
+
+        Symmetric, but for the tests of `fci` after the levels: they raise one of the two cells of a pair, as in pcalg.
+        """
+        return read_only(self.p_values.dense().view())
+
+    def why(self, x: int | str, y: int | str) -> Why:
+        """Evidence for or against the edge between two variables, given by index or label.
+
+        Raises
+        ------
+        TypeError, ValueError, IndexError
+            If there is no such variable, or both are the same.
+        """
+        i, j = self.index(x), self.index(y)
+        if i == j:
+            raise ValueError(f"x and y must be different variables, got {self.labels[i]!r} twice")
+        return self._why(i, j)
+
+    def edge_attributes(self) -> dict[str, NDArray[Any]]:
+        """pMax of each edge and what set its marks, in the order of `SparseGraph.edge_list`."""
+        return {name: values.copy() for name, values in self._edge_attributes.items()}
+
+    @cached_property
+    def _edge_attributes(self) -> dict[str, NDArray[Any]]:
+        tail, head, _ = self.sparse_graph.edge_list()
+        reasons = self._set_by(tail.tolist(), head.tolist())
+        texts = {name: np.array(values, dtype=object) for name, values in reasons.items()}
+        return {"pMax": self.p_values.of_edges(self.sparse_graph), **texts}
+
+    def _head_lines(self, name: str) -> list[str]:
+        """The first lines of a summary, which begins with the `name` of the algorithm."""
+        degrees, found = self.sparse_graph.degrees(), self.tests_of_levels()
+        top = int(degrees.argmax())
+        observations = "" if found.n is None else f", {counted(found.n, 'observation')}"
+        alpha = "" if found.alpha is None else f", alpha {found.alpha:g}"
+        return [
+            f"{name}: {counted(self.p, 'variable')}{observations}{alpha}",
+            f"{counted(len(self.sparse_graph), 'edge')}: {self.kinds_of_edges()}",
+            f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
+        ]
+
+    def explore(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        show: bool = True,
+        around: Variables | None = None,
+        radius: int = 2,
+        stability: ArrayLike | None = None,
+    ) -> Path | explored.InlinePage:
+        """Write the explorer of the graph and its evidence, one HTML file.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            By default a file in a new temporary folder; in a Jupyter notebook none.
+        show : bool, default True
+            Open it in the browser, or below the cell of a notebook.
+        around : str or int, or sequence of them, optional
+            Show only these variables and what is near them, starting with the neighbourhood of the first.
+        radius : int, default 2
+            How many edges away from them, of whatever direction, a variable may be.
+        stability : sequence of m float, optional
+            A frequency from 0 to 1 for each edge, in the order of `edges`, such as `Stability.frequencies` gives.
+
+        Returns
+        -------
+        Path, or an object that a notebook shows
+            The file. In a notebook, if `show`, an object that displays the page; its ``path`` is the file, or None.
+
+        Raises
+        ------
+        ValueError
+            If `stability` has another length, or a variable of `around` does not exist.
+        """
+        content = explored.content(self, around=around, radius=radius, stability=stability)
+        return explored.show_page(content, path, show=show)

@@ -1,0 +1,93 @@
+# cu_tpc(): the call of tpc::tpc(), computed by pycupc.
+
+#' The PC algorithm with tiers: `tpc::tpc()` computed by pycupc
+#'
+#' Takes the arguments of `tpc()` of package tpc 1.0, in its order and with its defaults, and returns the object that it
+#' returns: the same graph, separating sets, numbers of tests and p-values. Two variables are never tested given one
+#' that is in a later tier than both, and no edge points from a later tier to an earlier one.
+#'
+#' Triples are decided by the majority rule, or with `conservative` by the conservative rule; either must be chosen, as
+#' in tpc. The slot `sepset` holds the sets of the skeleton. A collider of which an arrow is forbidden is left out. An
+#' edge that `forbEdges` forbids in one direction, and a tier or a context variable in the other, is tested and then
+#' dropped.
+#'
+#' @inheritParams cu_pc
+#' @param skel.method `"stable"` or `"stable.parallel"`, which have the same answer.
+#' @param forbEdges Logical matrix of p x p: TRUE in `[i, j]` forbids i -> j; in both cells, any edge of the pair.
+#' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
+#'   Exactly one of them must be TRUE.
+#' @param tiers Number of the tier of each variable: a smaller number is an earlier tier. NULL: one tier.
+#' @param context.all,context.tier Positions or names of context variables, which have no parents: those of
+#'   `context.all`, which must be in the first tier, are parents of all others, those of `context.tier` of all others in
+#'   their tier.
+#' @param numCores Number of CPU threads. NULL: as for [cu_pc()] without `numCores`.
+#' @param cl.type,clusterexport Not used: pycupc needs no cluster of R processes.
+#' @return An object of class [pcalg::pcAlgo-class].
+#' @references Package tpc: Tiered PC Algorithm, version 1.0, by Janine Witte.
+#' @examples
+#' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
+#'   set.seed(1)
+#'   X <- pcalg::rmvDAG(500, pcalg::randomDAG(9, 0.3))
+#'   fit <- cu_tpc(list(C = cor(X), n = 500), pcalg::gaussCItest, alpha = 0.05, p = 9, tiers = rep(1:3, each = 3))
+#'   as.data.frame(fit)
+#' }
+#' @export
+cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stable", "stable.parallel"),
+                   forbEdges = NULL, m.max = Inf, conservative = FALSE, maj.rule = TRUE, tiers = NULL,
+                   context.all = NULL, context.tier = NULL, verbose = FALSE, numCores = NULL, cl.type = "PSOCK",
+                   clusterexport = NULL, engine = "auto", progress = interactive(),
+                   sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
+  cl <- match.call() # before any argument is touched
+  labels <- check_labels(labels, p, suffStat, indepTest)
+  match.arg(skel.method)
+  sepset <- match.arg(sepset)
+  if (check_flag(conservative, "conservative") == check_flag(maj.rule, "maj.rule")) {
+    error("choose one of `conservative` and `maj.rule`, which is TRUE unless it is given")
+  }
+  known <- check_known(tiers, context.all, context.tier, forbEdges, labels)
+  threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)
+  need_pcalg("cu_tpc()")
+  say_sparse(sepset, length(labels))
+
+  plain <- transport("pc", suffStat, indepTest, alpha, labels, m.max = m.max, conservative = conservative,
+    threads = threads, verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax,
+    expand = wants_list(sepset, length(labels)), more = known
+  )
+  as_pcalgo(plain, cl, "double", sepset)
+}
+
+# What is known before the tests: `options`, arguments of pycupc.pc(), and `arrays`, both as transport() sends them.
+check_known <- function(tiers, context.all, context.tier, forbEdges, labels) {
+  p <- length(labels)
+  if (is.null(tiers)) tiers <- rep(1, p)
+  if (!is.numeric(tiers) || length(tiers) != p || anyNA(tiers)) {
+    refuse("tiers", paste("a number for each of the", p, "variables"), tiers)
+  }
+  all <- context_positions(context.all, "context.all", labels)
+  tier <- context_positions(context.tier, "context.tier", labels)
+  both <- intersect(all, tier)
+  if (length(both)) error("`context.all` and `context.tier` both have ", quoted(labels[both]))
+  late <- all[tiers[all] > min(tiers)]
+  if (length(late)) error("`context.all` must be in the first tier; ", quoted(labels[late]), " is not")
+  if (!is.null(forbEdges)) {
+    if (!identical(as.integer(dim(forbEdges)), c(p, p)) || anyNA(forbEdges)) {
+      refuse("forbEdges", sprintf("a matrix of %d x %d TRUE and FALSE to match `labels` or `p`", p, p), forbEdges)
+    }
+    forbEdges <- as.raw(unname(as.matrix(forbEdges)) != 0)
+  }
+  list(
+    options = list(
+      tiers = as.list(as.double(tiers)), context_all = as.list(all - 1L), context_tier = as.list(tier - 1L)
+    ),
+    arrays = if (is.null(forbEdges)) list() else list(forbidden = forbEdges)
+  )
+}
+
+# The positions of context variables that are given by position or name.
+context_positions <- function(x, name, labels) {
+  at <- if (is.character(x)) match(x, labels) else if (is.null(x)) integer(0) else x
+  if (!is.numeric(at) || anyNA(at) || any(at < 1 | at > length(labels) | at != round(at))) {
+    refuse(name, sprintf("names in `labels`, or positions from 1 to %d", length(labels)), x)
+  }
+  as.integer(at)
+}

@@ -1,0 +1,56 @@
+# cu_tpc() against tpc::tpc().
+
+same_object <- function(ours, theirs) {
+  ours@call <- theirs@call <- quote(tpc())
+  expect_equal(ours, theirs, tolerance = 1e-6)
+  expect_identical(ours@graph, theirs@graph)
+}
+
+test_that("cu_tpc() returns the object of tpc()", {
+  skip_if_no_pcalg()
+  skip_if_not_installed("tpc", "1.0")
+  data <- new.env()
+  utils::data("dat_sim", package = "tpc", envir = data)
+  labels <- colnames(data$dat_sim)
+  forbidden <- matrix(FALSE, 9, 9)
+  forbidden[1, 3] <- forbidden[3, 1] <- forbidden[5, 2] <- TRUE
+  base <- list(list(C = stats::cor(data$dat_sim), n = nrow(data$dat_sim)), pcalg::gaussCItest, 0.01, labels = labels)
+  tiers <- rep(1:3, each = 3)
+  cases <- list(
+    list(), list(tiers = tiers), list(tiers = tiers, forbEdges = forbidden, m.max = 1),
+    list(tiers = tiers, context.all = "A1", conservative = TRUE, maj.rule = FALSE),
+    list(tiers = tiers, context.tier = 1)
+  )
+  for (case in cases) {
+    same_object(do.call(cu_tpc, c(base, case)), do.call(tpc::tpc, c(base, case)))
+  }
+})
+
+test_that("a user's own test is called in the order of tpc()", {
+  skip_if_no_pcalg()
+  skip_if_not_installed("tpc", "1.0")
+  recorded <- function(tpc) {
+    calls <- character()
+    test <- function(x, y, S, seed) {
+      calls <<- c(calls, paste(x, y, paste(S, collapse = ",")))
+      ((sum(2^(S - 1)) * 7919 + (x - 1) * 104729 + (y - 1) * 1299709 + seed * 15485863) %% 997) / 997
+    }
+    fit <- tpc(5, test, 0.9, p = 6, tiers = c(1, 2, 1, 2, 3, 1))
+    list(fit, calls)
+  }
+  ours <- recorded(cu_tpc)
+  theirs <- recorded(tpc::tpc)
+  same_object(ours[[1]], theirs[[1]])
+  expect_identical(ours[[2]], theirs[[2]])
+})
+
+test_that("arguments of cu_tpc() are checked", {
+  stat <- list(C = diag(4), n = 50)
+  refused <- function(text, ...) expect_error(cu_tpc(stat, "gaussCItest", 0.05, p = 4, ...), text, fixed = TRUE)
+  refused("`tiers` must be a number for each of the 4 variables", tiers = 1:3)
+  refused("`context.all` must be names in `labels`", context.all = "z")
+  refused("`context.all` must be in the first tier; \"2\" is not", tiers = c(1, 2, 1, 1), context.all = 2)
+  refused("`context.all` and `context.tier` both have \"1\"", context.all = 1, context.tier = 1)
+  refused("`forbEdges` must be a matrix of 4 x 4", forbEdges = diag(3))
+  refused("choose one of `conservative` and `maj.rule`", conservative = TRUE)
+})

@@ -1,0 +1,39 @@
+"""The sieve of level 0 on the matrix units, and whole runs on a matrix of correlations for each row.
+
+pytest -m gpu tests/gpu
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import assert_same
+from gpu_on_host import observations
+from sieve_data import check_sieve, difficult
+
+import pycupc
+from pycupc.engines.gpu import GpuEngine, sieve
+from pycupc.engines.gpu.device import Session, open_device
+from pycupc.system.machine import gpu_works
+
+works, why = gpu_works()
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
+
+
+@pytest.mark.parametrize(("n", "p"), [(17, 129), (200, 700), (1100, 300), (5000, 2100)])
+def test_the_sieve_misses_no_pair_and_picks_few_others(n, p):
+    dev = open_device(0)
+    with Session(dev, lambda: None):
+        check_sieve(dev, difficult(n, p, 0.3), 0.3)
+
+
+@pytest.mark.parametrize(("p", "n", "alpha"), [(60, 100, 0.2), (700, 200, 1e-3), (300, 1500, 0.01)])
+def test_the_answer_is_that_of_the_cpu(monkeypatch, p, n, alpha):
+    X = observations(p, 20, n, 0.4)
+    X = np.hstack([X, np.random.default_rng(0).standard_normal((n, p - 20)) + X[:, :1]])
+    X[:, 30:] += X[:, 20:-10]
+    fit, expected = (pycupc.skeleton(X, alpha=alpha, engine=e) for e in (GpuEngine(correlations="rows"), "cpu"))
+    assert_same(fit, expected)
+    np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-14)
+    monkeypatch.setattr(sieve, "_first_room", lambda p: 7)
+    assert_same(pycupc.skeleton(X, alpha=alpha, engine=GpuEngine(correlations="rows")), expected)

@@ -1,0 +1,45 @@
+"""`pycupc.fci` against recorded answers of pcalg, and against a running pcalg."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from fci_cases import answers, fitted, random_problem, recorded
+
+MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
+RECORDED = recorded()
+
+
+def check(case, want) -> None:
+    """With quirks everything is pcalg's."""
+    fit, p = fitted(case), len(case["labels"])
+    about = str({name: value for name, value in case.items() if name not in ("C", "dm")})
+    np.testing.assert_array_equal(fit.sparse_graph.amat_pag(), np.reshape(want["amat"], (p, p)), err_msg=about)
+    cells = {(v[0], v[1]): tuple(v[2:]) for v in want.get("sepset", [])}
+    assert fit.sepset.cells() == cells, about
+    assert [list(map(int, fit.n_edgetests)), fit.max_ord] == [want["n_edgetests"][0], want["max_ord"][0][0]], about
+    pMax = np.reshape(want["pMax"], (p, p))
+    np.testing.assert_allclose(fit.pMax, pMax, rtol=1e-8, atol=1e-12, err_msg=about)
+    counts = [fit.n_edgetests_pdsep, fit.max_ord_pdsep]
+    assert counts == [want["n_edgetests_pdsep"][0], want["max_ord_pdsep"][0][0]], about
+    sets = {v[0]: v[1:] for v in want.get("all_pdsep", [])}
+    assert {x: list(v) for x, v in enumerate(fit.all_pdsep or []) if len(v) or x in sets} == sets, about
+
+
+@pytest.mark.parametrize("number", range(len(RECORDED)))
+def test_recorded(number):
+    check(*RECORDED[number])
+
+
+@pytest.mark.r
+def test_live(rscript):
+    rng = np.random.default_rng(11)
+    cases = [random_problem(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 12) for k in range(40 * MORE)]
+    n = 0
+    for case, want in zip(cases, answers(rscript, cases), strict=True):
+        if "error" not in want:
+            check(case, want)
+            n += 1
+    assert n > 30 * MORE

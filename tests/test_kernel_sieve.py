@@ -1,0 +1,158 @@
+"""The sieve of level 0 and the levels on a matrix for each row (kernels/sieve/, kernels/rows/), on the host."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from conftest import assert_same
+from gpu_on_host import GRAPH_FILES, HostDevice, HostEngine, build, compare_states, library_of, observations
+from sieve_data import check_sieve, difficult
+
+import pycupc
+from pycupc.data.pairs import Pairs
+from pycupc.engines.base import EngineError
+from pycupc.engines.gpu import engine as gpu_engine
+from pycupc.engines.gpu import schur, sieve, tuning
+from pycupc.independence.gaussian.correlation import correlation
+from pycupc.independence.gaussian.family import GaussianTest
+
+FILES = GRAPH_FILES | {
+    "sieve/pick": ("round_columns", *(name for _, name in sieve.PICK.values())),
+    "sieve/lists": tuple(name for _, name in (sieve.CORRELATE, sieve.COUNT, sieve.ENTER, sieve.SORT, sieve.MATRICES)),
+    "rows/removals": ("settle", "finish"),
+    "rows/level1": ("level1_rows",),
+    "rows/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
+    "rows/tiles": (schur.TILES[False][1],),
+    "schur/plan": ("plan_phases", "subset_table"),
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("kernels"), 256, FILES)
+
+
+@pytest.fixture(scope="module")
+def engine(library):  # one for all tests: its tables of subsets take two seconds
+    return HostEngine(library, correlations="rows")
+
+
+def compare_data(engine, X, alpha, levels=1, **options):
+    """The answer on data, which is that of the CPU engine, with at least so many levels."""
+    fit, expected = (pycupc.skeleton(X, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
+    assert_same(fit, expected)
+    assert len(fit.n_edgetests) >= levels
+    np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize(("n", "strength", "alpha", "levels"), [(60, 0.5, 0.3, 5), (300, 0.3, 0.05, 4)])
+def test_the_answer_is_that_of_the_cpu(engine, monkeypatch, large, n, strength, alpha, levels):
+    if large:  # rows of more than five neighbours are tested in tiles
+        monkeypatch.setattr(tuning, "BOUNDS", (1, 2, 3, 4, 5))
+    compare_data(engine, observations(0, 18, n, strength), alpha, levels)
+
+
+@pytest.mark.parametrize("restricted", [False, True])
+def test_states_between_levels(engine, restricted):
+    rng, X = np.random.default_rng(0), observations(0, 18, 200, 0.5)
+    some = {name: Pairs.of_matrix(rng.random((18, 18)) < 0.2) if restricted else None for name in ("gaps", "fixed")}
+    compare_states(engine, GaussianTest(pycupc.SuffStat.from_data(X), 0.1), **some)
+
+
+def test_doubtful_tests(engine, monkeypatch):
+    monkeypatch.setattr(tuning, "ILL_SHARE", 1.0)  # the kernels for ill-conditioned data are the same ones
+    X = observations(3, 14, 300, 0.5)
+    X[:, 5] = X[:, 2] + 1e-6 * X[:, 5]
+    X[:, 9] = X[:, 2] + X[:, 7] + 1e-6 * X[:, 9]
+    compare_data(engine, X, 0.2, 4)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_no_edge_at_all_and_all_edges(engine):
+    compare_data(engine, np.random.default_rng(0).standard_normal((50, 9)), 1e-9)
+    compare_data(engine, np.outer(np.arange(20.0), np.ones(5)) + np.eye(20, 5), 1e-3, m_max=1)
+
+
+@pytest.mark.parametrize("n", [17, 200, 1100])
+def test_the_sieve_misses_no_pair_and_picks_few_others(library, monkeypatch, n):
+    monkeypatch.setattr(sieve, "MOST_BLOCKS", 1)
+    monkeypatch.setattr(tuning, "TILES_ON_SIDE", 1)
+    check_sieve(HostDevice(library), difficult(n, 150, 0.3), 0.3)
+
+
+def test_difficult_columns(engine):
+    cutoff = GaussianTest(pycupc.SuffStat(np.eye(2), 200), 1e-3).cutoff(0)
+    test = GaussianTest(pycupc.SuffStat.from_table(pycupc.data.table.Table.of(difficult(200, 50, cutoff))), 1e-3)
+    compare_states(engine, test)
+
+
+def test_more_pairs_than_there_is_room_for(engine, monkeypatch):
+    monkeypatch.setattr(sieve, "_first_room", lambda p: 3)
+    compare_data(engine, observations(0, 12, 60, 0.5), 0.3, 3, fixedEdges=np.eye(12)[::-1] > 0)
+
+
+def test_matrices_of_rows_have_the_bits_of_the_correlations(library):
+    dev, X = HostDevice(library), observations(1, 70, 50, 0.3)
+    graph, C = sieve.RowGraph(dev, X, None, None), correlation(X)
+    graph.launch_level0(0.2)
+    graph.collect_level0(lambda: None)
+    x, y, _ = graph.edges()
+    start, width = np.array(graph._matrix), np.array(graph._width)
+    assert width.max() > 33  # more than one tile
+    for v in range(70):
+        of_row = [*sorted([*y[x == v], *x[y == v]]), v]
+        assert width[v] == len(of_row)
+        mine = np.array(graph._C[start[v] : start[v] + width[v] ** 2]).reshape(width[v], width[v])
+        np.testing.assert_array_equal(mine, C[np.ix_(of_row, of_row)])
+
+
+def test_rounding_to_half_precision(tmp_path):
+    source = """
+#include "cuda_on_host.h"
+#include "sieve/halves.cuh"
+extern "C" void round_all(const double* v, unsigned* half, float* back, int m) {
+    for (int i = 0; i < m; ++i) half[i] = half_of(v[i]), back[i] = number_of_half(half[i]);
+}
+"""
+    rng = np.random.default_rng(0)
+    v = np.concatenate([rng.uniform(-1, 1, 5000), 2.0 ** rng.uniform(-40, 0.2, 5000), [0, -0.0, 1, 2.0**-14, 2.0**-25]])
+    half, back = np.empty(len(v), np.uint32), np.empty(len(v), np.float32)
+    addresses = (ctypes.c_void_p(a.ctypes.data) for a in (v, half, back))
+    library_of(source, tmp_path).round_all(*addresses, len(v))
+    expected = v.astype(np.float32).astype(np.float16)
+    np.testing.assert_array_equal(half.astype(np.uint16), expected.view(np.uint16))
+    np.testing.assert_array_equal(back, expected.astype(np.float32))
+
+
+def test_the_margin_is_as_stated():
+    """In kernels/sieve/halves.cuh."""
+    assert [round(sieve.margin_of(n), 4) for n in (200, 1000, 100_000)] == [0.0011, 0.0015, 0.0015]
+
+
+def test_which_correlations_a_run_stores(library, monkeypatch):
+    X, used = observations(0, 9, 60, 0.5), []
+    start = sieve.RowGraph.__init__
+    monkeypatch.setattr(sieve.RowGraph, "__init__", lambda self, *a: (used.append(1), start(self, *a))[1])
+    pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library, correlations="dense"), m_max=0)
+    pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
+    assert not used
+    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 1 << 40)
+    pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
+    assert used
+    with pytest.raises(EngineError, match="need about 1099.5 GB"):
+        pycupc.skeleton({"C": correlation(X), "n": 60}, alpha=0.1, engine=HostEngine(library))
+
+
+def test_refusals(library, engine, monkeypatch):
+    with pytest.raises(ValueError, match="correlations='rows' needs data, .*, got a matrix of them"):
+        pycupc.skeleton({"C": np.eye(3), "n": 60}, alpha=0.1, engine=engine)
+    with pytest.raises(ValueError, match="correlations must be 'dense', 'rows' or None, got 'all'"):
+        HostEngine(library, correlations="all")
+    with pytest.raises(ValueError, match="correlations='rows' needs algorithm='schur', got 'cupc-e'"):
+        HostEngine(library, "cupc-e", correlations="rows")
+    graph = sieve.RowGraph(HostDevice(library), observations(0, 9, 60, 0.5), None, None)
+    with pytest.raises(EngineError, match=r"9,000,000,000 pairs may be dependent at level 0 and need 134\.11 GiB"):
+        graph._room_for(9 * 10**9)

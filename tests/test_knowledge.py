@@ -1,0 +1,128 @@
+"""`Knowledge`: names, patterns, positions, files of Tetrad, contradictions; the option --tiers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from pycupc import Knowledge
+from pycupc.cli import main
+from pycupc.data import DataError
+
+LABELS = ["sex", "age5", "age10", "bmi", "*"]
+
+FILE = """/knowledge
+addtemporal
+
+1 sex age*   # at school
+2* bmi x[12]
+
+forbiddirect
+sex bmi
+requiredirect
+
+age5 x2
+"""
+
+
+def test_tiers_in_every_form():
+    want = [0, 0, 0, 1, 2]
+    for tiers in (
+        [1, 1, 1, 2.5, 7],
+        np.array([0, 0, 0, 1, 2]),
+        {"sex": 1, "age*": 1, 3: 2, "*": 9},
+        {1: ["sex", "age?", "age??"], 2: "bmi", 3: [4]},
+        [["sex", "age*"], ["bmi"], "*"],
+    ):
+        assert Knowledge(tiers).of(LABELS).tier.tolist() == want, tiers
+
+
+def test_arrows_by_name_pattern_position_and_matrix():
+    known = Knowledge(required=[("age*", "bmi")], forbidden=[(0, "age*"), ("bmi", "bmi*")][:1]).of(LABELS)
+    assert np.argwhere(np.isin(np.arange(25), known.required).reshape(5, 5)).tolist() == [[1, 3], [2, 3]]
+    matrix = np.zeros((5, 5), dtype=bool)
+    matrix[0, 1] = matrix[0, 2] = matrix[3, 1] = matrix[3, 2] = True
+    assert Knowledge(forbidden=matrix).of(LABELS).forbidden.tolist() == known.forbidden.tolist()
+
+
+def test_file_of_tetrad(tmp_path):
+    (tmp_path / "known.txt").write_text(FILE)
+    known = Knowledge.read(tmp_path / "known.txt").of(["sex", "x1", "x2", "age5", "bmi"])
+    assert known.tier.tolist() == [0, 1, 1, 0, 1]
+    assert known.required.tolist() == [3 * 5 + 2]
+    gaps = known.gaps()
+    assert list(zip(gaps.low.tolist(), gaps.high.tolist(), strict=True)) == [(1, 2), (1, 4), (2, 4)]  # in tier 2
+    assert known.is_forbidden(np.array([0, 2, 4]), np.array([4, 3, 0])).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("forbidgroup\n", "line 13: expected two variables, got 'forbidgroup'"),
+        ("addtemporal\nfirst a b\n", "line 14: expected a tier and its variables, got 'first a b'"),
+        ("a b c\n", "line 13: expected two variables, got 'a b c'"),
+    ],
+)
+def test_wrong_files(tmp_path, line, text):
+    (tmp_path / "known.txt").write_text(FILE + "\n" + line)
+    with pytest.raises(DataError, match=text):
+        Knowledge.read(tmp_path / "known.txt")
+
+
+def test_a_table_is_no_knowledge(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match=r"line 1: expected a section: addtemporal, forbiddirect, requiredirect"):
+        Knowledge.read(tmp_path / "data.csv")
+
+
+@pytest.mark.parametrize(
+    ("known", "text"),
+    [
+        ({"tiers": {"sex": 1}}, "without a tier: age5, age10, bmi"),
+        ({"tiers": [["sex", "age*", "bmi"], ["bmi", "*"]]}, "'bmi' in two tiers"),
+        ({"tiers": {"agee*": 1}}, "tiers: no variable matches 'agee\\*'"),
+        ({"tiers": {"seks": 1}}, "tiers: there is no variable 'seks'; labels are sex"),
+        ({"required": [("sex", "sex")]}, "required: 'sex' is paired with itself"),
+        ({"required": [("sex", "bmi"), ("bmi", "sex")]}, "sex --> bmi is required, but bmi --> sex is required, too"),
+        ({"required": [("sex", "bmi")], "forbidden": [("sex", "bmi")]}, "is required, but it is also forbidden"),
+        ({"tiers": [1, 1, 1, 0, 1], "required": [("sex", "bmi")]}, "'sex' is in a later tier than 'bmi'"),
+        ({"required": [("sex", "bmi")], "context_all": ["bmi"]}, "'bmi' is a context variable"),
+        ({"required": [(0, 1), (1, 2), (2, 3), (3, 1)]}, "form a cycle: age5 --> age10 --> bmi --> age5"),
+    ],
+)
+def test_contradictions_and_unknown_names(known, text):
+    with pytest.raises(ValueError, match=text):
+        Knowledge(**known).of(LABELS)
+
+
+def test_wrong_types():
+    with pytest.raises(TypeError, match="tiers must be numbers, got 'x'"):
+        Knowledge({"x": ["sex"]}).of(LABELS)
+    with pytest.raises(TypeError, match="forbidden must be pairs"):
+        Knowledge(forbidden=["sex"]).of(LABELS)
+    with pytest.raises(IndexError, match="context_all: variables are 0 to 4, got 5"):
+        Knowledge(context_all=[5]).of(LABELS)
+
+
+def test_command_line(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((300, 3)) @ np.array([[1, 1, 1], [0, 1, 1], [0, 0, 1]])
+    np.savetxt(tmp_path / "data.csv", x[:, ::-1], delimiter=",", header="c,b,a", comments="")
+    known = tmp_path / "known.txt"
+    known.write_text("/knowledge\naddtemporal\n1 a\n2 b\n3 c\n")
+    run = ["run", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out"), "--plot", "none", "--tiers", str(known)]
+    assert main(run) == 0
+    edges = (tmp_path / "out" / "edges.csv").read_text().splitlines()
+    assert {line.split(",")[0] + line.split(",")[1] for line in edges[1:]} <= {"ab", "bc", "ac"}
+    assert len(edges) > 2
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["notes"]["known_before"] == "3 tiers"
+    for method in ("fci", "rfci"):
+        assert main([*run, "--force", "--method", method]) == 0
+        edges = (tmp_path / "out" / "edges.csv").read_text().splitlines()
+        assert len(edges) > 2
+        assert any(",tier a b" in line for line in edges[1:])
+    known.write_text("/knowledge\naddtemporal\n1 a\n2 d\n")
+    assert main([*run, "--force"]) != 0
+    assert f"{known}: tiers: there is no variable 'd'" in capsys.readouterr().err

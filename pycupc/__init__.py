@@ -9,6 +9,8 @@ The public names:
     PcAlgo, PagAlgo            what pc and skeleton return, and what fci and rfci return
     Knowledge                  tiers, required and forbidden arrows
     add_background_knowledge   known directions added to a finished graph
+    effects, Effects           possible causal effects of all variables on all others
+    ida, ida_fast, joint_ida   the same as pcalg's functions give them
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
+    from pycupc.effects.effects import Effects, effects
+    from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.engines.base import EngineError
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
@@ -45,11 +49,13 @@ if TYPE_CHECKING:
     from pycupc.stability.run import stability
 
 __all__ = [
-    "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "compare", "fci", "gaussCItest", "pc", "rfci", "skeleton", "stability",
+    "Effects", "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
+    "add_background_knowledge", "compare", "effects", "fci", "gaussCItest", "ida", "ida_fast", "joint_ida", "pc",
+    "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
+    "Effects": "pycupc.effects.effects",
     "EngineError": "pycupc.engines.base",
     "Interrupted": "pycupc.algorithm.skeleton",
     "Knowledge": "pycupc.data.knowledge",
@@ -59,8 +65,12 @@ _HOME = {
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
     "compare": "pycupc.results.comparison",
+    "effects": "pycupc.effects.effects",
     "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
+    "ida": "pycupc.effects.ida",
+    "ida_fast": "pycupc.effects.ida",
+    "joint_ida": "pycupc.effects.ida",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",
     "skeleton": "pycupc.algorithm.skeleton",

@@ -28,7 +28,9 @@ Kind = Literal["cpdag", "pdag", "dag"]
 class _Problem:
     """A covariance matrix and a graph on the same variables, checked."""
 
-    def __init__(self, mcov: ArrayLike, graph: Graph | None, kind: str, kinds: Sequence[str] = ("cpdag", "pdag")) -> None:
+    def __init__(
+        self, mcov: ArrayLike, graph: Graph | None, kind: str, kinds: Sequence[str] = ("cpdag", "pdag")
+    ) -> None:
         self.C = covariances(mcov)
         p = len(self.C)
         names = getattr(graph, "labels", None) or getattr(graph, "columns", None)
@@ -52,16 +54,6 @@ class _Problem:
         """A warning where pcalg has a message: the answer is computed all the same."""
         if text := CausalGraph(labels=self.labels, sparse_graph=self.sparse).not_a_cpdag():
             warnings.warn(f"effects were computed although the graph is {text}", stacklevel=3)
-
-    def check_maximal(self) -> None:
-        """ValueError unless some DAG extends the graph and rules 1 to 4 derive nothing more."""
-        named = CausalGraph(labels=self.labels, sparse_graph=self.sparse)
-        named.to_dag()
-        if not self.graph.is_maximal():
-            raise ValueError(
-                "the graph must be a CPDAG, or one with background knowledge and all that Meek's rules derive from it; "
-                "the rules direct more of its edges"
-            )
 
 
 def covariances(mcov: ArrayLike) -> Floats:
@@ -101,7 +93,8 @@ def ida(  # noqa: PLR0913 - pcalg's arguments
     y_notparent : bool
         Take an edge between x and y for an arrow to y; not with "optimal".
     all_dags : array_like of shape (k, p * p), optional
-        pcalg's ``pdag2allDags(...)$dags`` for "global".
+        For "global": each row is a DAG, a matrix with 1 at [to, from] read row by row, as ``pdag2allDags(...)$dags`` of
+        pcalg has it (whose own `ida` fails with this argument in R 4.2 and later).
     type : {"cpdag", "pdag"}
 
     Returns
@@ -130,7 +123,7 @@ def ida(  # noqa: PLR0913 - pcalg's arguments
     if method == "optimal" and y_notparent:
         raise ValueError("y_notparent is not available for method 'optimal'")
     if method == "optimal" or (type == "pdag" and method == "local"):
-        problem.check_maximal()
+        problem.graph.check_maximal(problem.sparse, problem.labels)
     elif type == "cpdag":
         problem.warn_unless_cpdag()
     if method == "optimal":
@@ -143,7 +136,7 @@ def ida(  # noqa: PLR0913 - pcalg's arguments
 
 
 def _local(problem: _Problem, x: int, y: int, y_notparent: bool, kind: str) -> Floats:
-    graph = problem.graph.with_edge_from(x, y) if y_notparent else problem.graph
+    graph = problem.graph.with_edge_from(x, y, turn=True) if y_notparent else problem.graph
     parents = graph.parents[x]
     if y in parents:
         return np.zeros(1)
@@ -161,9 +154,9 @@ def _effects_given(C: Floats, x: int, y: int, sets: Sequence[Nodes]) -> Floats:
 
 def _global(problem: _Problem, x: int, y: int, y_notparent: bool, dags: ArrayLike | None) -> Floats:
     if dags is not None:
-        matrices = np.asarray(dags).reshape(-1, len(problem.C), len(problem.C))  # [from, to] after pcalg's columns
-        return _effects_given(problem.C, x, y, [frozenset(np.flatnonzero(m[:, x]).tolist()) for m in matrices])
-    graph = problem.graph.with_edge_from(x, y) if y_notparent else problem.graph
+        matrices = np.asarray(dags).reshape(-1, len(problem.C), len(problem.C))  # [to, from]
+        return _effects_given(problem.C, x, y, [frozenset(np.flatnonzero(m[x]).tolist()) for m in matrices])
+    graph = problem.graph.with_edge_from(x, y, turn=False) if y_notparent else problem.graph
     found = all_dags(graph)
     if not found:
         raise ValueError("no DAG extends the graph; method 'global' needs one")
@@ -197,12 +190,12 @@ def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Gra
     Returns
     -------
     float64 (len(y_set), k)
-        A row for each variable, a column for each valid set of parents of x; one column of NaN if there is none.
+        A row for each variable, a column for each valid set of parents of x.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `ida`.
+        As `ida`; or if x has no valid set of parents.
     """
     problem = _Problem(mcov, graph, "cpdag")
     (at,), ys = problem.positions(x), problem.positions(y_set)
@@ -212,7 +205,9 @@ def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Gra
         given = parents | frozenset(members)
         column = coefficients(problem.C, [at], given, ys)[0]
         columns.append(np.where([y in given for y in ys], 0.0, column))
-    return np.array(columns).T if columns else np.full((len(ys), 1), np.nan)
+    if not columns:
+        raise ValueError(f"x = {problem.labels[at]} has no valid set of parents: the graph is no CPDAG")
+    return np.array(columns).T
 
 
 def joint_ida(  # noqa: PLR0913 - pcalg's arguments
@@ -274,7 +269,7 @@ def _joint_sets(problem: _Problem, xs: Sequence[int], given: Any, kind: str) -> 
             raise ValueError(f"all_pasets must have a set for each of the {len(xs)} causes, got {wrong[0]}")
         return [[frozenset(problem.positions(members)) for members in sets] for sets in given]
     if kind == "pdag":
-        problem.check_maximal()
+        problem.graph.check_maximal(problem.sparse, problem.labels)
         parents = [problem.graph.parents[x] for x in xs]
         choices = joint_parent_sets(xs, problem.graph)
         return [[pa | more for pa, more in zip(parents, sets, strict=True)] for sets, _ in choices]

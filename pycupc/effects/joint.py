@@ -31,12 +31,7 @@ def recursive_regressions(C: Floats, xs: Sequence[int], parents: Sequence[Nodes]
         return effect(i, j, held) - effect(i, k, held) * effect(k, j, held)
 
     every = range(len(xs))
-    return np.array(
-        [
-            0.0 if y in parents[i] else effect(i, len(xs), tuple(k for k in every if k != i))
-            for i in every
-        ]
-    )
+    return np.array([0.0 if y in parents[i] else effect(i, len(xs), tuple(k for k in every if k != i)) for i in every])
 
 
 def modified_cholesky(C: Floats, xs: Sequence[int], parents: Sequence[Nodes], y: int) -> Floats:
@@ -53,4 +48,6 @@ def modified_cholesky(C: Floats, xs: Sequence[int], parents: Sequence[Nodes], y:
             cut[:, before] -= np.outer(change, np.linalg.solve(S[np.ix_(before, before)], S[before, at]))
             S = cut @ S @ cut.T
     end = place[y]
-    return np.array([0.0 if y in pa else S[place[x], end] / S[place[x], place[x]] for x, pa in zip(xs, parents, strict=True)])
+    return np.array(
+        [0.0 if y in pa else S[place[x], end] / S[place[x], place[x]] for x, pa in zip(xs, parents, strict=True)]
+    )

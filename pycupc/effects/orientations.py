@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import DIRECTED, SparseGraph
+from pycupc.results.causal_graph import CausalGraph
 
 #: A set of variables, ascending; one parent set for each of several causes.
 Set = tuple[int, ...]
@@ -77,10 +78,14 @@ class Orientations:
                 return None
         return out
 
-    def with_edge_from(self, x: int, y: int) -> Orientations:
-        """The graph with an undirected edge between x and y as an arrow to y, and without an arrow from y to x."""
+    def with_edge_from(self, x: int, y: int, *, turn: bool) -> Orientations:
+        """The graph with an undirected edge between x and y as an arrow to y.
+
+        An arrow from y to x is turned, or else taken away, as pcalg does for its methods "local" and "global".
+        """
         out = Orientations(self.adjacent.copy(), self.parents.copy(), self.siblings.copy())
-        if y in out.siblings[x]:
+        if y in out.siblings[x] or (turn and y in out.parents[x]):
+            out.parents[x] -= {y}
             out._direct(x, y)
         elif y in out.parents[x]:
             out.parents[x] -= {y}
@@ -93,6 +98,15 @@ class Orientations:
         arrows = [(a, b) for b, parents in enumerate(self.parents) for a in parents]
         implied = ((c, d) for a, b in arrows for c, d in [*self._beyond(a, b), *self._into(a, b)])
         return not any(d in self.siblings[c] for c, d in implied)
+
+    def check_maximal(self, graph: SparseGraph, labels: tuple[str, ...]) -> None:
+        """ValueError unless some DAG extends `graph`, of which these are the orientations, and the rules add nothing."""
+        CausalGraph(labels=labels, sparse_graph=graph).to_dag()
+        if not self.is_maximal():
+            raise ValueError(
+                "the graph must be a CPDAG, or one with background knowledge and all that Meek's rules derive from it; "
+                "the rules direct more of its edges"
+            )
 
     def component(self, x: int) -> list[int]:
         """The variables that undirected edges join to x, in the order of a depth-first search."""

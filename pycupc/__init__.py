@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
-    from pycupc.effects.effects import Effects, effects
+    from pycupc.effects.effects import effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
+    from pycupc.effects.result import Effects
     from pycupc.engines.base import EngineError
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
@@ -55,7 +56,7 @@ __all__ = [
 ]  # fmt: skip
 
 _HOME = {
-    "Effects": "pycupc.effects.effects",
+    "Effects": "pycupc.effects.result",
     "EngineError": "pycupc.engines.base",
     "Interrupted": "pycupc.algorithm.skeleton",
     "Knowledge": "pycupc.data.knowledge",
@@ -91,7 +92,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps `pc`, `skeleton` and `stability` bound to the functions, although modules have the same names."""
+    """Keeps the names of functions bound to them, although modules have the same names."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):  # which the import system sets

@@ -9,7 +9,8 @@ regression.py     the numbers, from a covariance matrix; joint.py, those of seve
 
 from __future__ import annotations
 
-from pycupc.effects.effects import Effects, effects
+from pycupc.effects.effects import effects
 from pycupc.effects.ida import ida, ida_fast, joint_ida
+from pycupc.effects.result import Effects
 
 __all__ = ["Effects", "effects", "ida", "ida_fast", "joint_ida"]

@@ -64,7 +64,7 @@ def covariances(mcov: ArrayLike) -> Floats:
     return C
 
 
-def ida(  # noqa: PLR0913 - pcalg's arguments
+def ida(
     x: Any,
     y: Any,
     mcov: ArrayLike,
@@ -210,7 +210,7 @@ def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Gra
     return np.array(columns).T
 
 
-def joint_ida(  # noqa: PLR0913 - pcalg's arguments
+def joint_ida(
     x: Sequence[Variable] | Variable,
     y: Any,
     mcov: ArrayLike,

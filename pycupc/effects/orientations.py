@@ -100,7 +100,7 @@ class Orientations:
         return not any(d in self.siblings[c] for c, d in implied)
 
     def check_maximal(self, graph: SparseGraph, labels: tuple[str, ...]) -> None:
-        """ValueError unless some DAG extends `graph`, of which these are the orientations, and the rules add nothing."""
+        """ValueError unless a DAG extends `graph`, which has these orientations, and the rules add nothing."""
         CausalGraph(labels=labels, sparse_graph=graph).to_dag()
         if not self.is_maximal():
             raise ValueError(

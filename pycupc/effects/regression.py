@@ -28,7 +28,7 @@ def coefficients(C: Floats, xs: Sequence[int], given: Iterable[int], ys: Sequenc
     members = [*xs, *sorted(given)]
     A = C[np.ix_(members, members)]
     try:
-        found: Floats = np.linalg.solve(A, C[np.ix_(members, ys)])
+        found = np.asarray(np.linalg.solve(A, C[np.ix_(members, ys)]), dtype=np.float64)
     except np.linalg.LinAlgError:
         found = np.full((len(members), len(ys)), np.nan)
     if not np.isfinite(found).all() or np.linalg.cond(A, 1) > 1 / np.finfo(np.float64).eps:

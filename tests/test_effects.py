@@ -224,7 +224,7 @@ def test_many_siblings_are_no_matter_but_too_many_sets_are(monkeypatch):
     star[0, 1:] = star[1:, 0] = 1
     assert len(pycupc.ida(0, 5, np.eye(p), star)) == p
     monkeypatch.setattr(sys.modules["pycupc.effects.parent_sets"], "MOST_PARENT_SETS", 50)
-    with pytest.raises(ValueError, match="too many possible parent sets of x = 0: more than 50"):
+    with pytest.raises(ValueError, match=r"too many possible parent sets of \(0,\): more than 50"):
         pycupc.ida(0, 5, np.eye(p), star)
 
 
@@ -238,7 +238,7 @@ def test_errors():
         pycupc.ida(0, 2, C, [[0, 1, 0], [0, 0, 1], [0, 1, 0]], type="pdag")
     with pytest.raises(ValueError, match="same variables, got 4 and 3"):
         pycupc.ida(0, 2, np.eye(4), graph)
-    with pytest.raises(ValueError, match="needs a graph or all_pasets"):
+    with pytest.raises(ValueError, match="a graph or all_pasets is needed"):
         pycupc.joint_ida([0, 1], 2, C)
     with pytest.warns(UserWarning, match="although the graph is not a CPDAG"):
         pycupc.ida(0, 2, C, graph)

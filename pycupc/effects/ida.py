@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 from pycupc.data.names import default_labels, position
 from pycupc.effects.dags import all_dags
 from pycupc.effects.joint import modified_cholesky, recursive_regressions
-from pycupc.effects.optimal import may_cause, optimal_set
+from pycupc.effects.optimal import optimal_effects
 from pycupc.effects.orientations import Nodes, Orientations, sparse_graph_of
 from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, local_parent_sets
 from pycupc.effects.regression import Floats, coefficients
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
 from pycupc.results.causal_graph import CausalGraph
+from pycupc.system.message import Argument, Message
 
 Variable = int | str
 Graph = NamedGraph | SparseGraph | ArrayLike
@@ -53,7 +54,8 @@ class _Problem:
     def warn_unless_cpdag(self) -> None:
         """A warning where pcalg has a message: the answer is computed all the same."""
         if text := CausalGraph(labels=self.labels, sparse_graph=self.sparse).not_a_cpdag():
-            warnings.warn(f"effects were computed although the graph is {text}", stacklevel=3)
+            text = Message("effects were computed although the graph is {text}", text=text)
+            warnings.warn(text, stacklevel=3)
 
 
 def covariances(mcov: ArrayLike) -> Floats:
@@ -88,8 +90,8 @@ def ida(
         A CPDAG or PDAG, such as the result of `pc`, or a graph matrix (row to column). An edge with equal marks counts
         as undirected.
     method : {"local", "optimal", "global"}
-        "local": one value for each valid set of parents of x. "optimal": one for each, adjusted for the optimal set;
-        NaN where no set is valid. "global": one for each DAG.
+        "local": one value for each valid set of parents of x. "optimal": one for each, adjusted for the optimal set
+        of x and all of y; NaN where no set is valid. "global": one for each DAG.
     y_notparent : bool
         Take an edge between x and y for an arrow to y; not with "optimal".
     all_dags : array_like of shape (k, p * p), optional
@@ -121,13 +123,13 @@ def ida(
     if method != "optimal" and len(xs) != 1:
         raise ValueError(f"x must be one variable for method {method!r}, got {len(xs)}; 'optimal' takes several")
     if method == "optimal" and y_notparent:
-        raise ValueError("y_notparent is not available for method 'optimal'")
+        raise ValueError(Message("{name} is not available for method 'optimal'", name=Argument("y_notparent")))
     if method == "optimal" or (type == "pdag" and method == "local"):
         problem.graph.check_maximal(problem.sparse, problem.labels)
     elif type == "cpdag":
         problem.warn_unless_cpdag()
     if method == "optimal":
-        found = [_optimal(problem, xs, v) for v in ys]
+        found = _optimal(problem, xs, ys)
     elif method == "global":
         found = [_global(problem, xs[0], v, y_notparent, all_dags) for v in ys]
     else:
@@ -163,19 +165,10 @@ def _global(problem: _Problem, x: int, y: int, y_notparent: bool, dags: ArrayLik
     return _effects_given(problem.C, x, y, [parents[x] for parents in found])
 
 
-def _optimal(problem: _Problem, xs: Sequence[int], y: int) -> Floats:
-    """Effects of `xs` on y, float64 (len(xs), k), for each way to direct the edges at `xs`."""
-    return np.array([optimal_effect(problem.C, xs, y, graph) for _, graph in joint_parent_sets(xs, problem.graph)]).T
-
-
-def optimal_effect(C: Floats, xs: Sequence[int], y: int, graph: Orientations) -> Floats:
-    """Effects of `xs` on y given their optimal set; 0 if y is no descendant, NaN if no set is valid or y is in `xs`."""
-    if y in xs:
-        return np.full(len(xs), np.nan)
-    if not may_cause(xs, y, graph):
-        return np.zeros(len(xs))
-    given = optimal_set(xs, y, graph)
-    return np.full(len(xs), np.nan) if given is None else coefficients(C, xs, given, [y])[:, 0]
+def _optimal(problem: _Problem, xs: Sequence[int], ys: Sequence[int]) -> list[Floats]:
+    """Effects of `xs` on each of `ys`, float64 (len(xs), k), for each way to direct the edges at `xs`."""
+    found = [optimal_effects(problem.C, xs, ys, graph) for _, graph in joint_parent_sets(xs, problem.graph)]
+    return [np.array([values[:, k] for values in found]).T for k in range(len(ys))]
 
 
 def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Graph) -> Floats:
@@ -251,7 +244,7 @@ def joint_ida(
     if technique not in ("RRC", "MCD"):
         raise ValueError(f"technique must be 'RRC' or 'MCD', got {technique!r}")
     if graph is None and all_pasets is None:
-        raise ValueError("joint_ida needs a graph or all_pasets")
+        raise ValueError(Message("a graph or {name} is needed", name=Argument("all_pasets")))
     problem = _Problem(mcov, graph if all_pasets is None else None, type, ("pdag", "cpdag", "dag"))
     xs, ys = problem.positions(x), problem.positions(y)
     sets = _joint_sets(problem, xs, all_pasets, type)

@@ -4,18 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from pycupc.effects.orientations import Nodes, Orientations
+from pycupc.effects.regression import Floats, coefficients
 
 
-def optimal_set(xs: Sequence[int], y: int, graph: Orientations) -> Nodes | None:
-    """The optimal adjustment set of `xs` and y in a graph whose edges at `xs` are all directed.
+def optimal_effects(C: Floats, xs: Sequence[int], ys: Sequence[int], graph: Orientations) -> Floats:
+    """Effects of `xs` on `ys` given the optimal set of both, float64 (len(xs), len(ys)).
 
-    Returns
-    -------
-    frozenset, or None
-        None if no set of variables is a valid adjustment set. The set is meaningless unless y may be a descendant of
-        `xs`, see `may_cause`.
+    0 for those of `ys` that are no descendants of `xs`; NaN for members of `xs`, and where the set is not valid.
     """
+    out = np.full((len(xs), len(ys)), np.nan)
+    moved = [y for y in ys if y not in xs and may_cause(xs, y, graph)]
+    given = optimal_set(xs, moved, graph)
+    for k, y in enumerate(ys):
+        if y in moved and is_valid(xs, y, given, graph):
+            out[:, k] = coefficients(C, xs, given, [y])[:, 0]
+        elif y not in moved and y not in xs:
+            out[:, k] = 0.0
+    return out
+
+
+def optimal_set(xs: Sequence[int], ys: Sequence[int], graph: Orientations) -> Nodes:
+    """The optimal adjustment set of `xs` and `ys` in a graph whose edges at `xs` are all directed.
+
+    It may not be valid (`is_valid`); then no set is. Each of `ys` must be a possible descendant of `xs`.
+    """
+    between, forbidden = _paths(xs, ys, graph)
+    return frozenset().union(*(graph.parents[v] for v in between)) - forbidden - frozenset(xs)
+
+
+def is_valid(xs: Sequence[int], y: int, given: Nodes, graph: Orientations) -> bool:
+    """Whether the effects of `xs` on y are those of the regression on `xs` and `given`."""
+    between, forbidden = _paths(xs, [y], graph)
+    causes = frozenset(xs)
+    return not forbidden & (causes | given) and _blocks(causes, y, given, between, graph)
+
+
+def _paths(xs: Sequence[int], ys: Iterable[int], graph: Orientations) -> tuple[Nodes, Nodes]:
+    """The variables on the proper causal paths from `xs` to `ys`, without `xs`, and all that may descend from them."""
     causes = frozenset(xs)
 
     def onward(v: int) -> Nodes:
@@ -25,12 +53,8 @@ def optimal_set(xs: Sequence[int], y: int, graph: Orientations) -> Nodes | None:
         return (graph.parents[v] | graph.siblings[v]) - causes
 
     beyond = _reached((c for x in xs for c in onward(x) - causes), lambda v: onward(v) - causes)
-    between = beyond & _reached([y], back)  # on the proper paths from xs to y
-    forbidden = _reached(between, onward) | causes
-    found = frozenset().union(*(graph.parents[v] for v in between)) - forbidden
-    if forbidden & _reached(between, onward) & causes:
-        return None
-    return found if _blocks(causes, y, found, between, graph) else None
+    between = beyond & _reached(ys, back)
+    return between, _reached(between, onward)
 
 
 def may_cause(xs: Iterable[int], y: int, graph: Orientations) -> bool:
@@ -50,7 +74,7 @@ def _reached(start: Iterable[int], step: Callable[[int], Nodes]) -> Nodes:
 
 
 def _blocks(causes: Nodes, y: int, given: Nodes, between: Nodes, graph: Orientations) -> bool:
-    """Whether `given` separates y from the causes once the first arrows of their proper causal paths are taken away.
+    """Whether `given` separates y from the causes without the first arrows of their proper causal paths.
 
     Walks of a ball (Shachter 1998) over triples of which it is known whether they are colliders.
     """

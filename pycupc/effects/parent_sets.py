@@ -12,6 +12,7 @@ from math import prod
 
 from pycupc.effects.dags import all_dags
 from pycupc.effects.orientations import Nodes, Orientations, Set, ends_between
+from pycupc.system.message import Message, Variables
 
 #: The most parent sets of one cause, or of several together, that are enumerated.
 MOST_PARENT_SETS = 1 << 17
@@ -79,10 +80,11 @@ def joint_parent_sets(xs: Sequence[int], graph: Orientations) -> list[Choice]:
 
 def _check_number(n: int, xs: Sequence[int]) -> None:
     if n > MOST_PARENT_SETS:
-        raise ValueError(
-            f"too many possible parent sets of x = {', '.join(map(str, xs))}: more than {MOST_PARENT_SETS:,}; a graph "
-            "with fewer undirected edges, by more observations or background knowledge, has fewer"
+        text = (
+            "too many possible parent sets of {x}: more than {most}; a graph with fewer undirected edges, by more "
+            "observations or background knowledge, has fewer"
         )
+        raise ValueError(Message(text, x=Variables(tuple(xs)), most=f"{MOST_PARENT_SETS:,}"))
 
 
 def joint_parents_in_class(xs: Sequence[int], graph: Orientations) -> list[list[Nodes]]:

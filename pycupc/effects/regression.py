@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.system.compiled import announced, compiled, frozen
+from pycupc.system.message import Message, Variables
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,10 +33,8 @@ def coefficients(C: Floats, xs: Sequence[int], given: Iterable[int], ys: Sequenc
     except np.linalg.LinAlgError:
         found = np.full((len(members), len(ys)), np.nan)
     if not np.isfinite(found).all() or np.linalg.cond(A, 1) > 1 / np.finfo(np.float64).eps:
-        raise ValueError(
-            f"the effect of x = {', '.join(map(str, xs))} given {', '.join(map(str, members[len(xs) :])) or 'nothing'} "
-            "is not determined: the covariance matrix of these variables is singular"
-        )
+        text = "the effect of {x} given {given} is not determined: the covariance matrix of these variables is singular"
+        raise ValueError(Message(text, x=Variables(tuple(xs)), given=Variables(tuple(members[len(xs) :]))))
     return found[: len(xs)]
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import position
-from pycupc.effects.ida import optimal_effect
-from pycupc.effects.optimal import may_cause, optimal_set
+from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
 from pycupc.effects.orientations import Nodes, Orientations
 from pycupc.effects.parent_sets import joint_parent_sets, local_parent_sets
 from pycupc.effects.regression import Floats, Ints, Regressions
@@ -120,7 +119,7 @@ class Effects:
         if self.method == "optimal":
             (x,) = self.causes[causes].tolist()
             sets = [
-                [optimal_effect(self.C, [x], y, graph)[0] for y in self.effects.tolist()]
+                [optimal_effects(self.C, [x], [y], graph)[0, 0] for y in self.effects.tolist()]
                 for graph in self._graphs[first:last]
             ]
             return np.array(sets, dtype=np.float64).reshape(last - first, len(self.effects))
@@ -246,7 +245,7 @@ class Effects:
             given: Nodes | None = None if y in parents else parents
             if self.method == "optimal":
                 graph = self._graphs[r]
-                given = optimal_set([x], y, graph) if x != y and may_cause([x], y, graph) else None
+                given = optimal_set([x], [y], graph) if x != y and may_cause([x], y, graph) else None
             low, high = self._interval(float(values[at]), x, y, given, level)
             names = tuple(self.labels[v] for v in sorted(parents))
             adjusted = None if given is None else tuple(self.labels[v] for v in sorted(given))

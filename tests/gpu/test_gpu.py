@@ -270,7 +270,6 @@ def test_data_go_to_the_device_and_give_the_answer_of_their_correlations(monkeyp
     assert not data.has_C
     X[:] = 0.0  # the caller's table is no longer needed
     assert fit.why(0, 300).p == fit.p_values.at(0, 300)
-    assert data.has_C
     same(fit, pycupc.pc({"C": data.C, "n": 60}, alpha=0.01, engine="cpu"))
     same(fit, pycupc.pc(data, alpha=0.01, engine=engine))
     careful = pycupc.pc(data, alpha=0.01, engine=engine, conservative=True)

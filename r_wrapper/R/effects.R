@@ -47,6 +47,7 @@ cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", 
 #' Takes the arguments of [pcalg::idaFast()] and returns its matrix.
 #'
 #' @inheritParams cu_ida
+#' @param x.pos Position of the cause in `mcov`, or its name in the graph.
 #' @param y.pos.set Positions of the effects in `mcov`, or their names in the graph.
 #' @return A matrix with a row for each effect and a column for each valid set of parents of x.
 #' @seealso [cu_ida()]
@@ -63,6 +64,7 @@ cu_idaFast <- function(x.pos, y.pos.set, mcov, graphEst) {
 #'
 #' @inheritParams cu_ida
 #' @param x.pos Positions of the causes in `mcov`, or their names in the graph.
+#' @param y.pos Position of the effect, or its name; several effects give a list.
 #' @param all.pasets Instead of a graph: a list with an element for each column of the answer, which is a list with the
 #'   positions of the parents of each cause.
 #' @param technique `"RRC"`, recursive regressions, or `"MCD"`, modified Cholesky decompositions.

@@ -9,6 +9,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pycupc
@@ -121,6 +122,7 @@ def _fit(rng, p: int = 12, n: int = 300):
     return named(m), X
 
 
+@pytest.mark.filterwarnings("ignore:effects were computed although the graph is not a CPDAG")
 def test_effects_are_those_of_ida_fast():
     rng = np.random.default_rng(2)
     for kind in ("cpdag", "invalid"):
@@ -266,3 +268,50 @@ def test_picture():
     graph, X = _fit(np.random.default_rng(9))
     ax = pycupc.effects(graph, X).plot(5)
     assert len(ax.get_yticklabels()) == 5
+
+
+def test_sets_with_background_knowledge_are_those_of_pdag():
+    rng = np.random.default_rng(8)
+    differ = 0
+    for _ in range(60):
+        dag = random_dag(rng, 6, 0.5)
+        m = cpdag(dag)
+        undirected = np.argwhere((m == 1) & (m.T == 1) & (dag != 0))
+        if not len(undirected):
+            continue
+        graph = Orientations.of(named(m).sparse_graph).with_arrows([tuple(undirected[0].tolist())])
+        assert graph is not None
+        known = np.zeros_like(m)
+        for v in range(6):
+            known[sorted(graph.parents[v] | graph.siblings[v]), v] = 1
+        C, fit = random_covariance(rng, 6), named(known)
+        E = pycupc.effects(fit, C)
+        for x, y in [(0, 5), (1, 2), (4, 3)]:
+            if known[y, x] and not known[x, y]:
+                continue  # a single 0 of `ida`
+            np.testing.assert_allclose(E[x, y], pycupc.ida(x, y, C, fit, type="pdag"), atol=1e-9)
+            differ += len(local_parent_sets(x, graph)) != len(E[x, y])
+    assert differ
+
+
+def test_a_graph_of_no_class_is_said_to_be_one():
+    m = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+    with pytest.warns(UserWarning, match="effects were computed although the graph is not a CPDAG: directed cycle"):
+        pycupc.effects(named(m), np.eye(3))
+
+
+def test_variables_in_another_order_are_refused():
+    X = pd.DataFrame(np.random.default_rng(1).normal(size=(30, 3)), columns=list("cba"))
+    fit = pycupc.pc(np.random.default_rng(2).normal(size=(30, 3)), alpha=0.01, labels=list("abc"))
+    for data in (X, X.cov(), pycupc.SuffStat.from_data(X)):
+        with pytest.raises(ValueError, match="in another order"):
+            pycupc.effects(fit, data)
+        assert pycupc.effects(fit, X[list("abc")].cov())["a", "a"] == pytest.approx([1.0])
+
+
+def test_y_notparent_has_no_effect_with_several_y():
+    C, m = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[0, 1], [1, 0]])
+    assert pycupc.ida(0, [1], C, m, y_notparent=True)[0].tolist() == [0.5]
+    with pytest.warns(UserWarning, match="y_notparent has no effect with several y"):
+        first, _ = pycupc.ida(0, [1, 1], C, m, y_notparent=True)
+    assert first.tolist() == [0.5, 0.0]  # pcalg 2.7-12

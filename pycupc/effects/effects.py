@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,8 @@ from pycupc.effects.regression import Floats, Ints
 from pycupc.effects.result import Effects, Variable
 from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.results.causal_graph import CausalGraph
+from pycupc.system.message import Message
 
 
 def effects(
@@ -28,7 +31,7 @@ def effects(
     Parameters
     ----------
     fit : NamedGraph
-        A CPDAG, such as the result of `pc`.
+        A CPDAG, such as the result of `pc`, or one with background knowledge.
     data : table, covariance matrix, or SuffStat
         Observations (rows) of the variables of `fit`, as `pc` takes them: effects are in their units. A symmetric
         matrix (p, p) is a covariance matrix. A `SuffStat`, or a mapping with C and n: effects are in standard
@@ -48,6 +51,11 @@ def effects(
     TypeError, ValueError, IndexError
         If the data do not fit the graph, there is no such variable, the graph has circles, a cause has too many valid
         sets of parents; with "optimal", if the graph is not a CPDAG, also with background knowledge.
+
+    Warns
+    -----
+    UserWarning
+        If the graph is neither a CPDAG nor one with background knowledge and all arrows that Meek's rules derive.
     """
     if method not in ("local", "optimal"):
         raise ValueError(f"method must be 'local' or 'optimal', got {method!r}")
@@ -57,8 +65,24 @@ def effects(
     graph = Orientations.of(fit.sparse_graph)
     if method == "optimal":
         graph.check_maximal(fit.sparse_graph, fit.labels)
+    with_knowledge = method == "local" and _has_knowledge(fit, graph)
     of, on = _chosen(causes, fit.labels), _chosen(effects, fit.labels)
-    return Effects(labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, _graph=graph)
+    return Effects(
+        labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, _graph=graph, _with_knowledge=with_knowledge
+    )
+
+
+def _has_knowledge(fit: NamedGraph, graph: Orientations) -> bool:
+    """Whether the graph is a CPDAG with further arrows and all that they imply; a warning if it is no CPDAG either."""
+    why = CausalGraph(labels=fit.labels, sparse_graph=fit.sparse_graph).not_a_cpdag()
+    if not why:
+        return False
+    try:
+        graph.check_maximal(fit.sparse_graph, fit.labels)
+    except ValueError:
+        warnings.warn(Message("effects were computed although the graph is {text}", text=why), stacklevel=3)
+        return False
+    return True
 
 
 def _chosen(variables: Any, labels: tuple[str, ...]) -> Ints:
@@ -73,15 +97,25 @@ def _covariances(fit: NamedGraph, data: Any) -> tuple[Floats, float | None]:
     """The covariance matrix, float64 (p, p), and the number of observations if it is known."""
     if isinstance(data, (SuffStat, Mapping)):
         stat = as_suff_stat(data)
+        _check_order(stat.labels, fit.labels)
         return stat.C, stat.n
     shape = getattr(data, "shape", None)
     if shape is not None and tuple(shape) == (fit.p, fit.p):
         C = np.ascontiguousarray(data, dtype=np.float64)
         if np.allclose(C, C.T, rtol=1e-10, atol=0):
+            _check_order(getattr(data, "columns", None), fit.labels)
             n = getattr(fit, "n", None)
             return C, None if n is None else float(n)
     table = Table.of(data)
     table.check()
-    if table.labels is not None and set(table.labels) == set(fit.labels) and table.labels != fit.labels:
-        raise ValueError("the columns of data must have the order of the variables of the graph")
+    _check_order(table.labels, fit.labels)
     return np.cov(table.values, rowvar=False), float(len(table.values))
+
+
+def _check_order(names: Iterable[Any] | None, labels: tuple[str, ...]) -> None:
+    """ValueError if the variables of the data are those of the graph in another order."""
+    if names is None:
+        return
+    given = tuple(map(str, names))
+    if given != labels and set(given) == set(labels):
+        raise ValueError("data must have the order of the variables of the graph, got the same names in another order")

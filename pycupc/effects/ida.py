@@ -93,7 +93,7 @@ def ida(
         "local": one value for each valid set of parents of x. "optimal": one for each, adjusted for the optimal set
         of x and all of y; NaN where no set is valid. "global": one for each DAG.
     y_notparent : bool
-        Take an edge between x and y for an arrow to y; not with "optimal".
+        Take an edge between x and y for an arrow to y; not with "optimal", and without effect for several y.
     all_dags : array_like of shape (k, p * p), optional
         For "global": each row is a DAG, a matrix with 1 at [to, from] read row by row, as ``pdag2allDags(...)$dags`` of
         pcalg has it (whose own `ida` fails with this argument in R 4.2 and later).
@@ -114,7 +114,8 @@ def ida(
     Warns
     -----
     UserWarning
-        If the graph is not a CPDAG (type "cpdag"); the values are pcalg's all the same.
+        If the graph is not a CPDAG (type "cpdag"), the values being pcalg's all the same; if `y_notparent` has no
+        effect.
     """
     if method not in ("local", "optimal", "global"):
         raise ValueError(f"method must be 'local', 'optimal' or 'global', got {method!r}")
@@ -124,6 +125,10 @@ def ida(
         raise ValueError(f"x must be one variable for method {method!r}, got {len(xs)}; 'optimal' takes several")
     if method == "optimal" and y_notparent:
         raise ValueError(Message("{name} is not available for method 'optimal'", name=Argument("y_notparent")))
+    if y_notparent and len(ys) > 1:  # as in pcalg
+        text = Message("{name} has no effect with several y: ask for one at a time", name=Argument("y_notparent"))
+        warnings.warn(text, stacklevel=2)
+        y_notparent = False
     if method == "optimal" or (type == "pdag" and method == "local"):
         problem.graph.check_maximal(problem.sparse, problem.labels)
     elif type == "cpdag":

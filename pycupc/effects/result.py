@@ -74,6 +74,7 @@ class Effects:
     effects: Ints
     method: str
     _graph: Orientations = field(repr=False)
+    _with_knowledge: bool = False
     _first: Ints = field(init=False)
     _parents: list[Nodes] = field(init=False)
     _graphs: list[Orientations] = field(init=False)
@@ -87,6 +88,8 @@ class Effects:
                 choices = joint_parent_sets([x], self._graph)
                 self._graphs += [graph for _, graph in choices]
                 self._parents += [known | sets[0] for sets, _ in choices]
+            elif self._with_knowledge:
+                self._parents += [known | sets[0] for sets, _ in joint_parent_sets([x], self._graph)]
             else:
                 self._parents += [known.union(members) for members in local_parent_sets(x, self._graph)]
             first.append(len(self._parents))

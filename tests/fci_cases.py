@@ -1,6 +1,6 @@
-"""Random problems for `pycupc.fci`, pcalg's answers to them, and the recorded ones in golden/latent/fci.json.xz.
+"""Random problems for `pycupc.fci` and `pycupc.rfci`, pcalg's answers to them, and the recorded ones in golden/latent.
 
-``R_LIBS=... python tests/fci_cases.py`` records them anew.
+``R_LIBS=... python tests/fci_cases.py fci`` records those of fci anew, with ``rfci`` those of rfci.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import lzma
 import shutil
 import subprocess
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -16,13 +17,17 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-GOLDEN = HERE / "golden" / "latent" / "fci.json.xz"
+GOLDEN = HERE / "golden" / "latent"
 #: pcalg's names of arguments whose names differ in Python.
 R_NAMES = {"m_max": "m.max", "pdsep_max": "pdsep.max", "maj_rule": "maj.rule"}
 
 
-def random_problem(rng, *, discrete=False, p_max=11) -> dict:
-    """The data and arguments of fci(), in JSON's types: a linear model some of whose variables are hidden."""
+#: The arguments of fci() that rfci() has too.
+OF_RFCI = ("conservative", "maj_rule", "m_max", "rules", "fixedGaps", "fixedEdges")
+
+
+def random_problem(rng, *, discrete=False, p_max=11, function="fci") -> dict:
+    """The data and arguments of fci() or rfci(), in JSON's types: a linear model with hidden variables."""
     p = int(rng.integers(4, p_max))
     q = p + int(rng.integers(1, 5))
     n = int(rng.integers(60, 2000))
@@ -39,6 +44,9 @@ def random_problem(rng, *, discrete=False, p_max=11) -> dict:
     if rng.random() < 0.5:
         case["labels"] = [str(k + 1) for k in range(p)]
     case["arguments"] = _arguments(rng, p)
+    if function == "rfci":
+        case["function"] = "rfci"
+        case["arguments"] = {name: value for name, value in case["arguments"].items() if name in OF_RFCI}
     return case
 
 
@@ -92,7 +100,8 @@ def fitted(case, **more):
         given["suffStat"] = {"C": np.array(case["C"]), "n": case["n"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pycupc.fci(**given, alpha=case["alpha"], labels=case["labels"], **{"quirks": True, **more})
+        function = getattr(pycupc, case.get("function", "fci"))
+        return function(**given, alpha=case["alpha"], labels=case["labels"], **{"quirks": True, **more})
 
 
 def answers(rscript: str, cases) -> list[dict]:
@@ -119,7 +128,7 @@ def answers(rscript: str, cases) -> list[dict]:
 
 def _in_r(case) -> str:
     p = len(case["labels"])
-    parts = [f"alpha = {case['alpha']}", f"labels = {_vector(case['labels'])}"]
+    parts = [f"f = {case.get('function', 'fci')}", f"alpha = {case['alpha']}", f"labels = {_vector(case['labels'])}"]
     if "dm" in case:
         data = f"dm = {_matrix(case['dm'], p)}, nlev = {_vector(case['nlev'])}, adaptDF = FALSE"
     else:
@@ -142,21 +151,23 @@ def _vector(values) -> str:
     return f"c({', '.join(json.dumps(v).upper() if isinstance(v, bool) else json.dumps(v) for v in values)})"
 
 
-def recorded() -> list[tuple[dict, dict]]:
-    """The recorded problems with their answers."""
-    with lzma.open(GOLDEN, "rt") as file:
+def recorded(function: str) -> list[tuple[dict, dict]]:
+    """The recorded problems of fci or rfci with their answers."""
+    with lzma.open(GOLDEN / f"{function}.json.xz", "rt") as file:
         return [(entry["case"], entry["answer"]) for entry in json.load(file)]
 
 
-def record(n: int = 60) -> None:
+def record(function: str, n: int = 60) -> None:
     """Write the file, without the problems that pcalg refuses."""
-    rng = np.random.default_rng(2026)
-    cases = [random_problem(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 11) for k in range(n)]
+    rng = np.random.default_rng(2026 + (function == "rfci"))
+    cases = [
+        random_problem(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 11, function=function) for k in range(n)
+    ]
     found = zip(cases, answers(shutil.which("Rscript") or "Rscript", cases), strict=True)
-    GOLDEN.parent.mkdir(exist_ok=True)
-    with lzma.open(GOLDEN, "wt") as file:
+    GOLDEN.mkdir(exist_ok=True)
+    with lzma.open(GOLDEN / f"{function}.json.xz", "wt") as file:
         json.dump([{"case": case, "answer": answer} for case, answer in found if "error" not in answer], file)
 
 
 if __name__ == "__main__":
-    record()
+    record(sys.argv[1])

@@ -1,4 +1,4 @@
-"""`pycupc.fci` against recorded answers of pcalg, and against a running pcalg."""
+"""`pycupc.fci` and `pycupc.rfci` against recorded answers of pcalg, and against a running pcalg."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from fci_cases import answers, fitted, random_problem, recorded
 
 MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
-RECORDED = recorded()
+RECORDED = [*recorded("fci"), *recorded("rfci")]
 
 
 def check(case, want) -> None:
@@ -24,6 +24,8 @@ def check(case, want) -> None:
     np.testing.assert_allclose(fit.pMax, pMax, rtol=1e-8, atol=1e-12, err_msg=about)
     counts = [fit.n_edgetests_pdsep, fit.max_ord_pdsep]
     assert counts == [want["n_edgetests_pdsep"][0], want["max_ord_pdsep"][0][0]], about
+    if case.get("function") == "rfci":
+        return
     sets = {v[0]: v[1:] for v in want.get("all_pdsep", [])}
     assert {x: list(v) for x, v in enumerate(fit.all_pdsep or []) if len(v) or x in sets} == sets, about
 
@@ -34,9 +36,13 @@ def test_recorded(number):
 
 
 @pytest.mark.r
-def test_live(rscript):
+@pytest.mark.parametrize("function", ["fci", "rfci"])
+def test_live(rscript, function):
     rng = np.random.default_rng(11)
-    cases = [random_problem(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 12) for k in range(40 * MORE)]
+    cases = [
+        random_problem(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 12, function=function)
+        for k in range(40 * MORE)
+    ]
     n = 0
     for case, want in zip(cases, answers(rscript, cases), strict=True):
         if "error" not in want:

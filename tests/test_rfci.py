@@ -1,15 +1,20 @@
-"""rfci against its oracle: the tests of triples and of paths."""
+"""rfci against its oracle: the tests of triples and of paths, its rules, and whole runs."""
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import rfci_oracle
 from conftest import take
+from latent_cases import WEIGHTS, discriminating_case, live, random_case, rule_10_case
 from orientation_cases import flat_cells, noise_test
 
+import pycupc
+from pycupc.algorithm.rfci import _Run
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.sepset import SepSets
@@ -17,8 +22,13 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import CustomTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.orientation.mixed_graph import undirected
+from pycupc.orientation.mixed_graph import KIND, NEIGHBOUR, undirected
+from pycupc.orientation.pag import RFCI_LOOPS
 from pycupc.orientation.pag.dependence import Dependence, unshielded
+from pycupc.orientation.pag.orienting import Orienting
+
+#: How many times as many random problems as usual.
+MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
 
 
 def random_problem(rng, p_max: int = 10):
@@ -98,3 +108,87 @@ def compare_with_oracle(found: Dependence, oracle, A) -> None:
     sizes = [len(S) for *_, S in oracle.tested]
     np.testing.assert_array_equal(np.trim_zeros(found.n_tests, "b"), np.trim_zeros(np.bincount(sizes), "b"))
     assert all(A[edge.x, edge.y] for edge in found.removed)
+
+
+def rules_of_rfci(case, quirks):
+    """The marks that the package and the oracle find, and how many paths the oracle has cut."""
+    graph, (seed, alpha) = SparseGraph.from_amat_pag(case["M"]), case["test"]
+    sepset, test, engine = SepSets.from_flat(graph, flat_cells(case["cells"])), None, ReferenceEngine()
+    test = CustomTest(noise_test, seed, alpha, graph.p)
+    take(engine, test)
+    problem = SimpleNamespace(engine=engine, test=test, fixed=None, tiers=None)
+    run = _Run(problem, SimpleNamespace(sparse_graph=graph, sepset=sepset), "", quirks)
+    run._ambiguous = np.array(sorted(case["ambiguous"]), dtype=np.int64).reshape(-1, 3)
+    run._work = work = Orienting(graph, sepset, run._ambiguous, quirks, of_rfci=True)
+    with work.compiling():
+        neighbour, owner = work.graph.entry[NEIGHBOUR], np.repeat(np.arange(graph.p), graph.degrees())
+        work.graph.entry[KIND] = case["M"][neighbour, owner]
+        work.apply_rules(case["rules"], RFCI_LOOPS, run._member)
+        found = work.oriented()
+    oracle = rfci_oracle.Problem(case["M"], case["cells"], test.p_value, alpha, quirks=quirks)
+    oracle.ambiguous |= case["ambiguous"]
+    pag = rfci_oracle.RfciPag(oracle)
+    pag.run(case["rules"])
+    return found.graph.amat_pag(), oracle.A, pag.n_cut
+
+
+def marked_cases(seed: int, n: int) -> list[dict]:
+    """For the rules of rfci."""
+    rng = np.random.default_rng(seed)
+    cases = [discriminating_case(rng, share=0.2 * (k % 2)) for k in range(4 * n)]
+    cases += [rule_10_case(rng, 4, 8, share=0.3 * (k % 2)) for k in range(2 * n)]
+    cases += [random_case(rng, weights=WEIGHTS, ambiguous=0.2 * (k % 2)) for k in range(2 * n)]
+    return [{"test": (int(rng.integers(1000)), 0.95)} | case for case in cases]
+
+
+def test_rules_as_the_oracle():
+    n_cut, differing = 0, 0
+    for case in marked_cases(21, 20 * MORE):
+        answers = []
+        for quirks in (True, False):
+            got, want, cut = rules_of_rfci(case, quirks)
+            np.testing.assert_array_equal(got, want, err_msg=str((quirks, case)))
+            answers.append(got)
+            n_cut += cut
+        differing += (answers[0] != answers[1]).any()
+    assert n_cut > 50
+    assert differing > 10
+
+
+@pytest.mark.r
+def test_rules_as_pcalg(rscript, tmp_path):
+    cases, n = marked_cases(22, 10 * MORE), 0
+    for case, want in zip(cases, live(rscript, tmp_path, cases), strict=True):
+        if want.size:  # else pcalg did not come to an end
+            np.testing.assert_array_equal(rules_of_rfci(case, True)[0], want, err_msg=str(case))
+            n += 1
+    assert n > 70 * MORE
+
+
+@pytest.mark.parametrize("quirks", [False, True])
+@pytest.mark.parametrize("rule", ["", "conservative", "majority"])
+def test_whole_runs_as_the_oracle(rule, quirks):
+    rng, removed = np.random.default_rng(31), 0
+    options = {"conservative": rule == "conservative", "maj_rule": rule == "majority", "quirks": quirks}
+    for _ in range(100 * MORE):
+        p, seed, alpha = int(rng.integers(5, 10)), int(rng.integers(1000)), float(rng.choice([0.8, 0.9]))
+        fixed = np.triu(rng.random((p, p)) < 0.1, 1)
+        fit = pycupc.rfci(seed, noise_test, alpha, p=p, m_max=1, fixedEdges=fixed | fixed.T, **options)
+        start = fit.skeleton_fit
+        oracle = rfci_oracle.Problem(
+            start.skeleton.astype(int),
+            start.sepset.cells(),
+            lambda x, y, S, seed=seed: noise_test(x, y, S, seed),
+            alpha,
+            rule=rule,
+            quirks=quirks,
+        )
+        oracle.kept = set() if quirks else set(map(tuple, np.argwhere(fixed).tolist()))
+        rfci_oracle.orient_triples(oracle, rfci_oracle.unshielded(oracle.A))
+        rfci_oracle.RfciPag(oracle).run()
+        np.testing.assert_array_equal(fit.sparse_graph.amat_pag(), oracle.A)
+        assert fit.sepset.cells() == oracle.cells
+        removed += len(fit.later.x)
+        kept = {(min(pair), max(pair)) for pair in zip(fit.later.x.tolist(), fit.later.y.tolist(), strict=True)}
+        assert quirks or not kept & oracle.kept
+    assert removed > 5

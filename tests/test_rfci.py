@@ -110,11 +110,11 @@ def compare_with_oracle(found: Dependence, oracle, A) -> None:
     assert all(A[edge.x, edge.y] for edge in found.removed)
 
 
-def rules_of_rfci(case, quirks):
+def rules_of_rfci(case, quirks, function=noise_test):
     """The marks that the package and the oracle find, and how many paths the oracle has cut."""
     graph, (seed, alpha) = SparseGraph.from_amat_pag(case["M"]), case["test"]
-    sepset, test, engine = SepSets.from_flat(graph, flat_cells(case["cells"])), None, ReferenceEngine()
-    test = CustomTest(noise_test, seed, alpha, graph.p)
+    sepset, engine = SepSets.from_flat(graph, flat_cells(case["cells"])), ReferenceEngine()
+    test = CustomTest(function, seed, alpha, graph.p)
     take(engine, test)
     problem = SimpleNamespace(engine=engine, test=test, fixed=None, tiers=None)
     run = _Run(problem, SimpleNamespace(sparse_graph=graph, sepset=sepset), "", quirks)

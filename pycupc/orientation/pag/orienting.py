@@ -119,7 +119,7 @@ class Orienting:
 
     def marks(self) -> bytes:
         """All marks, to be compared."""
-        return self.graph.entry[KIND].tobytes()
+        return bytes(self.graph.entry[KIND])
 
     def has_circles(self, x: int, y: int) -> bool:
         """Whether x o-o y."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.algorithm.fci import Found, check_rules, first_skeleton, oriented
-from pycupc.algorithm.skeleton import level_log, skeleton
+from pycupc.algorithm.skeleton import keeping, level_log, skeleton
 from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.graph.questions import Lists
@@ -112,7 +112,8 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
         with closing(problem.engine):
             fit = first_skeleton(problem, skeleton)
             rule = "conservative" if conservative else "majority" if maj_rule else ""
-            return _Run(problem, fit, rule, quirks)(rules)
+            with keeping(fit):
+                return _Run(problem, fit, rule, quirks)(rules)
 
 
 class _Run:

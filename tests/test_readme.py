@@ -1,4 +1,4 @@
-"""The code of README.md, STABILITY.md and HIDDEN.md is run, and its output is compared with the output that they show."""
+"""The code of README.md, STABILITY.md and HIDDEN.md is run, and its output is compared with what they show."""
 
 from __future__ import annotations
 

@@ -46,6 +46,7 @@ def random_problem(rng, *, discrete=False, p_max=11, function="fci") -> dict:
     case["arguments"] = _arguments(rng, p)
     if function == "rfci":
         case["function"] = "rfci"
+        case["alpha"] = float(rng.choice([0.01, 0.05, 0.2, 0.4]))  # the larger, the more do its own tests remove
         case["arguments"] = {name: value for name, value in case["arguments"].items() if name in OF_RFCI}
     return case
 

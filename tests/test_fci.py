@@ -49,3 +49,10 @@ def test_live(rscript, function):
             check(case, want)
             n += 1
     assert n > 30 * MORE
+
+
+def test_what_is_recorded_of_rfci():
+    """Some problems lose edges to tests after the skeleton, and some have ambiguous triples."""
+    fits = [fitted(case) for case, _ in recorded("rfci")]
+    assert sum(len(fit.later.x) > 0 for fit in fits) >= 2
+    assert sum(fit.notes.get("ambiguous_triples", 0) > 0 for fit in fits) >= 5

@@ -9,6 +9,8 @@ The public names:
     PcAlgo, PagAlgo            what pc and skeleton return, and what fci and rfci return
     Knowledge                  tiers, required and forbidden arrows
     add_background_knowledge   known directions added to a finished graph
+    effects, Effects           possible causal effects of all variables on all others
+    ida, ida_fast, joint_ida   the same as pcalg's functions give them
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
+    from pycupc.effects.effects import effects
+    from pycupc.effects.ida import ida, ida_fast, joint_ida
+    from pycupc.effects.result import Effects
     from pycupc.engines.base import EngineError
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
@@ -45,11 +50,13 @@ if TYPE_CHECKING:
     from pycupc.stability.run import stability
 
 __all__ = [
-    "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "compare", "fci", "gaussCItest", "pc", "rfci", "skeleton", "stability",
+    "Effects", "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
+    "add_background_knowledge", "compare", "effects", "fci", "gaussCItest", "ida", "ida_fast", "joint_ida", "pc",
+    "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
+    "Effects": "pycupc.effects.result",
     "EngineError": "pycupc.engines.base",
     "Interrupted": "pycupc.algorithm.skeleton",
     "Knowledge": "pycupc.data.knowledge",
@@ -59,8 +66,12 @@ _HOME = {
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
     "compare": "pycupc.results.comparison",
+    "effects": "pycupc.effects.effects",
     "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
+    "ida": "pycupc.effects.ida",
+    "ida_fast": "pycupc.effects.ida",
+    "joint_ida": "pycupc.effects.ida",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",
     "skeleton": "pycupc.algorithm.skeleton",
@@ -81,7 +92,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps `pc`, `skeleton` and `stability` bound to the functions, although modules have the same names."""
+    """Keeps the names of functions bound to them, although modules have the same names."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):  # which the import system sets

@@ -1,6 +1,6 @@
-"""Random problems for `pycupc.fci` and `pycupc.rfci`, pcalg's answers to them, and the recorded ones in golden/latent.
+"""Random problems for `fci` and `rfci`, pcalg's answers to them, and the recorded ones in golden/latent.
 
-``R_LIBS=... python tests/fci_cases.py fci`` records those of fci anew, with ``rfci`` those of rfci.
+``R_LIBS=... python tests/fci_cases.py fci rfci`` records them anew.
 """
 
 from __future__ import annotations
@@ -18,16 +18,14 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = HERE / "golden" / "latent"
+#: Arguments that rfci() has.
+OF_RFCI = {"conservative", "maj_rule", "m_max", "rules", "fixedGaps", "fixedEdges"}
 #: pcalg's names of arguments whose names differ in Python.
 R_NAMES = {"m_max": "m.max", "pdsep_max": "pdsep.max", "maj_rule": "maj.rule"}
 
 
-#: The arguments of fci() that rfci() has too.
-OF_RFCI = ("conservative", "maj_rule", "m_max", "rules", "fixedGaps", "fixedEdges")
-
-
-def random_problem(rng, *, discrete=False, p_max=11, function="fci") -> dict:
-    """The data and arguments of fci() or rfci(), in JSON's types: a linear model with hidden variables."""
+def random_problem(rng, *, discrete=False, p_max=11) -> dict:
+    """The data and arguments of fci(), in JSON's types: a linear model some of whose variables are hidden."""
     p = int(rng.integers(4, p_max))
     q = p + int(rng.integers(1, 5))
     n = int(rng.integers(60, 2000))
@@ -44,10 +42,6 @@ def random_problem(rng, *, discrete=False, p_max=11, function="fci") -> dict:
     if rng.random() < 0.5:
         case["labels"] = [str(k + 1) for k in range(p)]
     case["arguments"] = _arguments(rng, p)
-    if function == "rfci":
-        case["function"] = "rfci"
-        case["alpha"] = float(rng.choice([0.01, 0.05, 0.2, 0.4]))  # the larger, the more do its own tests remove
-        case["arguments"] = {name: value for name, value in case["arguments"].items() if name in OF_RFCI}
     return case
 
 
@@ -84,7 +78,15 @@ def _pairs(rng, p: int) -> list:
     return (M | M.T).tolist()
 
 
-def fitted(case, **more):
+def rfci_problem(rng, **options) -> dict:
+    """As `random_problem`, for rfci(); a larger alpha gives its own tests more to remove."""
+    case = random_problem(rng, **options)
+    case["alpha"] = float(rng.choice([0.01, 0.05, 0.2, 0.4]))
+    case["arguments"] = {name: value for name, value in case["arguments"].items() if name in OF_RFCI}
+    return case
+
+
+def fitted(case, function="fci", **more):
     """The answer of the package."""
     import pycupc
 
@@ -101,16 +103,17 @@ def fitted(case, **more):
         given["suffStat"] = {"C": np.array(case["C"]), "n": case["n"]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        function = getattr(pycupc, case.get("function", "fci"))
-        return function(**given, alpha=case["alpha"], labels=case["labels"], **{"quirks": True, **more})
+        return getattr(pycupc, function)(
+            **given, alpha=case["alpha"], labels=case["labels"], **{"quirks": True, **more}
+        )
 
 
-def answers(rscript: str, cases) -> list[dict]:
+def answers(rscript: str, cases, function: str = "fci") -> list[dict]:
     """pcalg's answers: a list of what was printed by name, as numbers."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cases.R"
         file.write_text("cases <- list(" + ",\n".join(map(_in_r, cases)) + ")\n")
-        command = [rscript, str(HERE / "record_latent_golden.R"), str(file)]
+        command = [rscript, str(HERE / "record_latent_golden.R"), str(file), function]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: list[dict] = []
@@ -129,7 +132,7 @@ def answers(rscript: str, cases) -> list[dict]:
 
 def _in_r(case) -> str:
     p = len(case["labels"])
-    parts = [f"f = {case.get('function', 'fci')}", f"alpha = {case['alpha']}", f"labels = {_vector(case['labels'])}"]
+    parts = [f"alpha = {case['alpha']}", f"labels = {_vector(case['labels'])}"]
     if "dm" in case:
         data = f"dm = {_matrix(case['dm'], p)}, nlev = {_vector(case['nlev'])}, adaptDF = FALSE"
     else:
@@ -152,24 +155,24 @@ def _vector(values) -> str:
     return f"c({', '.join(json.dumps(v).upper() if isinstance(v, bool) else json.dumps(v) for v in values)})"
 
 
-def recorded(function: str) -> list[tuple[dict, dict]]:
-    """The recorded problems of fci or rfci with their answers."""
+def recorded(function: str = "fci") -> list[tuple[dict, dict]]:
+    """The recorded problems with their answers."""
     with lzma.open(GOLDEN / f"{function}.json.xz", "rt") as file:
         return [(entry["case"], entry["answer"]) for entry in json.load(file)]
 
 
 def record(function: str, n: int = 60) -> None:
     """Write the file, without the problems that pcalg refuses; a case that is "kept" stays, as one that once failed."""
-    rng = np.random.default_rng(2026 + (function == "rfci"))
-    cases = [
-        random_problem(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 11, function=function) for k in range(n)
-    ]
+    rng = np.random.default_rng(2026)
+    make = rfci_problem if function == "rfci" else random_problem
+    cases = [make(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 11) for k in range(n)]
     cases += [case for case, _ in recorded(function) if case.get("kept")]
-    found = zip(cases, answers(shutil.which("Rscript") or "Rscript", cases), strict=True)
+    found = zip(cases, answers(shutil.which("Rscript") or "Rscript", cases, function), strict=True)
     GOLDEN.mkdir(exist_ok=True)
     with lzma.open(GOLDEN / f"{function}.json.xz", "wt") as file:
         json.dump([{"case": case, "answer": answer} for case, answer in found if "error" not in answer], file)
 
 
 if __name__ == "__main__":
-    record(sys.argv[1])
+    for name in sys.argv[1:]:
+        record(name)

@@ -9,7 +9,6 @@ from pycupc.graph.questions import Lists
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import CIRCLE, SparseGraph
 from pycupc.independence.gaussian import fisher_z
-from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.results.later_tests import LaterTests
 
 #: The number of the edge of the skeleton that the later test removes.
@@ -17,12 +16,12 @@ REMOVED = 3
 
 
 def made_up(data: pycupc.SuffStat, *, seed: int = 1, method: str = "fci", **options: object) -> pycupc.PagAlgo:
-    """A `PagAlgo` whose marks and their reasons are drawn; of the later test only the decision is made up."""
+    """A `PagAlgo` whose marks and their reasons are drawn, and whose later test is made up."""
     fit = pycupc.skeleton(data, alpha=0.01, **options)
     rng, skeleton = np.random.default_rng(seed), fit.sparse_graph
     x, y = int(skeleton.low[REMOVED]), int(skeleton.high[REMOVED])
     S = [v for v in range(skeleton.p) if v not in (x, y)][:2]
-    r = canonical_r(data.C, x, y, S)
+    r = 0.01
     p = float(fisher_z.p_value(r, data.n, 2))
     left = skeleton.with_edges(np.delete(np.arange(len(skeleton)), REMOVED))
     marks = rng.integers(1, 4, (2, len(left))).astype(np.int8)

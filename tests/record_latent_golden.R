@@ -1,16 +1,13 @@
-# pcalg's answers to the problems of a file of R code that makes a list `cases` of functions f, fci or rfci, with their
-# arguments: tests/fci_cases.py writes it, and reads what this prints. Rscript record_latent_golden.R FILE
+# pcalg's answers to the problems of a file of R code that makes a list `cases` of arguments of fci() or rfci(): tests/fci_cases.py
+# writes it, and reads what this prints. Rscript record_latent_golden.R FILE fci|rfci
 suppressMessages(library(pcalg))
 show <- function(what, v) cat(what, format(v, digits = 17, trim = TRUE, scientific = TRUE), "\n")
 whole <- function(what, v) cat(what, as.integer(v), "\n")
 answer <- function(case) {
   test <- if (is.null(case$suffStat$dm)) gaussCItest else disCItest
-  case$indepTest <- test
-  case$skel.method <- "stable"
-  # rfci can go on for ever, see docs/LATENT.md, section 6
-  setTimeLimit(elapsed = 30, transient = TRUE)
-  on.exit(setTimeLimit(elapsed = Inf))
-  fit <- suppressWarnings(do.call(case$f, case[names(case) != "f"]))
+  setTimeLimit(elapsed = 10, transient = TRUE)  # rfci() sometimes never ends
+  on.exit(setTimeLimit())
+  fit <- suppressWarnings(do.call(get(commandArgs(TRUE)[2]), c(case, list(indepTest = test, skel.method = "stable"))))
   p <- nrow(fit@amat)
   whole("amat", t(fit@amat))
   whole("max_ord", fit@max.ord)

@@ -6,15 +6,15 @@ import os
 
 import numpy as np
 import pytest
-from fci_cases import answers, fitted, random_problem, recorded
+from fci_cases import answers, fitted, random_problem, recorded, rfci_problem
 
 MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
-RECORDED = [*recorded("fci"), *recorded("rfci")]
+RECORDED = {function: recorded(function) for function in ("fci", "rfci")}
 
 
-def check(case, want) -> None:
+def check(case, want, function="fci") -> None:
     """With quirks everything is pcalg's."""
-    fit, p = fitted(case), len(case["labels"])
+    fit, p = fitted(case, function), len(case["labels"])
     about = str({name: value for name, value in case.items() if name not in ("C", "dm")})
     np.testing.assert_array_equal(fit.sparse_graph.amat_pag(), np.reshape(want["amat"], (p, p)), err_msg=about)
     cells = {(v[0], v[1]): tuple(v[2:]) for v in want.get("sepset", [])}
@@ -24,35 +24,32 @@ def check(case, want) -> None:
     np.testing.assert_allclose(fit.pMax, pMax, rtol=1e-8, atol=1e-12, err_msg=about)
     counts = [fit.n_edgetests_pdsep, fit.max_ord_pdsep]
     assert counts == [want["n_edgetests_pdsep"][0], want["max_ord_pdsep"][0][0]], about
-    if case.get("function") == "rfci":
-        return
     sets = {v[0]: v[1:] for v in want.get("all_pdsep", [])}
     assert {x: list(v) for x, v in enumerate(fit.all_pdsep or []) if len(v) or x in sets} == sets, about
 
 
-@pytest.mark.parametrize("number", range(len(RECORDED)))
-def test_recorded(number):
-    check(*RECORDED[number])
+@pytest.mark.parametrize(
+    ("function", "number"), [(name, k) for name, found in RECORDED.items() for k in range(len(found))]
+)
+def test_recorded(function, number):
+    check(*RECORDED[function][number], function)
 
 
 @pytest.mark.r
-@pytest.mark.parametrize("function", ["fci", "rfci"])
-def test_live(rscript, function):
+@pytest.mark.parametrize(("function", "problem"), [("fci", random_problem), ("rfci", rfci_problem)])
+def test_live(rscript, function, problem):
     rng = np.random.default_rng(11)
-    cases = [
-        random_problem(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 12, function=function)
-        for k in range(40 * MORE)
-    ]
+    cases = [problem(rng, discrete=k % 6 == 5, p_max=9 if k % 6 == 5 else 12) for k in range(40 * MORE)]
     n = 0
-    for case, want in zip(cases, answers(rscript, cases), strict=True):
+    for case, want in zip(cases, answers(rscript, cases, function), strict=True):
         if "error" not in want:
-            check(case, want)
+            check(case, want, function)
             n += 1
     assert n > 30 * MORE
 
 
-def test_what_is_recorded_of_rfci():
-    """Some problems lose edges to tests after the skeleton, and some have ambiguous triples."""
-    fits = [fitted(case) for case, _ in recorded("rfci")]
-    assert sum(len(fit.later.x) > 0 for fit in fits) >= 2
+def test_recorded_answers_of_rfci_meet_its_own_tests():
+    """Some recorded problems lose edges after the skeleton, and some have ambiguous triples."""
+    fits = [fitted(case, "rfci") for case, _ in RECORDED["rfci"]]
+    assert sum(len(fit.later) > 0 for fit in fits) >= 2
     assert sum(fit.notes.get("ambiguous_triples", 0) > 0 for fit in fits) >= 5

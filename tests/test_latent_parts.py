@@ -113,8 +113,8 @@ def test_rows_one_by_one_as_together(function, quirks):
 def test_discrete_data_on_both_engines(function):
     rng = np.random.default_rng(5)
     for _ in range(4):
-        case = random_problem(rng, discrete=True, p_max=8, function=function) | {"arguments": {}}
-        one, two = fitted(case, engine="cpu"), fitted(case, engine="reference")
+        case = random_problem(rng, discrete=True, p_max=8) | {"arguments": {}}
+        one, two = (fitted(case, function, engine=engine) for engine in ("cpu", "reference"))
         assert (one.sparse_graph, one.sepset, one.trace) == (two.sparse_graph, two.sepset, two.trace)
         assert list(one.later.n_tests) == list(two.later.n_tests)
 
@@ -152,15 +152,3 @@ def test_a_skeleton_of_other_data(function):
 def test_errors_of_rfci(options, message):
     with pytest.raises(ValueError, match=message):
         pycupc.rfci({"C": np.eye(3), "n": 10}, **options)
-
-
-def test_interrupts_of_rfci_keep_the_skeleton(monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pycupc.engines.cpu.CpuEngine.first_separating", interrupted)
-    rng = np.random.default_rng(5)
-    cases = [random_problem(rng, function="rfci") | {"arguments": {}} for _ in range(20)]
-    with pytest.raises(pycupc.Interrupted, match="during the tests after the skeleton") as caught:
-        _ = [fitted(case, engine="cpu") for case in cases]
-    assert len(caught.value.partial.sparse_graph)

@@ -1,8 +1,9 @@
-"""rfci against its oracle: the tests of triples and of paths, its rules, and whole runs."""
+"""rfci against its oracle: the tests of triples and of paths."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -27,7 +28,6 @@ from pycupc.orientation.pag import RFCI_LOOPS
 from pycupc.orientation.pag.dependence import Dependence, unshielded
 from pycupc.orientation.pag.orienting import Orienting
 
-#: How many times as many random problems as usual.
 MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
 
 
@@ -167,28 +167,47 @@ def test_rules_as_pcalg(rscript, tmp_path):
 
 @pytest.mark.parametrize("quirks", [False, True])
 @pytest.mark.parametrize("rule", ["", "conservative", "majority"])
-def test_whole_runs_as_the_oracle(rule, quirks):
-    rng, removed = np.random.default_rng(31), 0
-    options = {"conservative": rule == "conservative", "maj_rule": rule == "majority", "quirks": quirks}
-    for _ in range(100 * MORE):
-        p, seed, alpha = int(rng.integers(5, 10)), int(rng.integers(1000)), float(rng.choice([0.8, 0.9]))
-        fixed = np.triu(rng.random((p, p)) < 0.1, 1)
-        fit = pycupc.rfci(seed, noise_test, alpha, p=p, m_max=1, fixedEdges=fixed | fixed.T, **options)
-        start = fit.skeleton_fit
-        oracle = rfci_oracle.Problem(
-            start.skeleton.astype(int),
-            start.sepset.cells(),
-            lambda x, y, S, seed=seed: noise_test(x, y, S, seed),
-            alpha,
-            rule=rule,
-            quirks=quirks,
+def test_whole_rfci_as_the_oracle(quirks, rule):
+    """From random skeletons with random sets, so that paths are found and lose edges."""
+    rng = np.random.default_rng(100 + quirks)
+    options = {"conservative": rule == "conservative", "maj_rule": rule == "majority", "quirks": quirks, "m_max": 0}
+    seen = np.zeros(3, dtype=int)
+    for seed in range(80 * MORE):
+        A, cells = random_problem(rng, 9 if rule else 11)
+        p, alpha = len(A), float(rng.choice([0.7, 0.85, 0.95]))
+        kept = (np.triu(A) > 0) & (rng.random((p, p)) < 0.1)
+        made_up = replace(
+            pycupc.skeleton(seed, noise_test, alpha, p=p, m_max=0),
+            sparse_graph=SparseGraph.undirected(p, *np.nonzero(np.triu(A))),
+            sepset=sets_of(A, cells),
+            found_sepset=None,
         )
-        oracle.kept = set() if quirks else set(map(tuple, np.argwhere(fixed).tolist()))
-        rfci_oracle.orient_triples(oracle, rfci_oracle.unshielded(oracle.A))
+        fit = pycupc.rfci(seed, noise_test, alpha, p=p, fixedEdges=kept | kept.T, skeleton=made_up, **options)
+        test = CustomTest(noise_test, seed, alpha, p)
+        oracle = rfci_oracle.Problem(A, cells, test.p_value, alpha, rule=rule, quirks=quirks)
+        oracle.kept = set() if quirks else {tuple(pair) for pair in np.argwhere(kept).tolist()}
+        rfci_oracle.orient_triples(oracle, rfci_oracle.unshielded(A))
+        edges = np.count_nonzero(A), np.count_nonzero(oracle.A)
         rfci_oracle.RfciPag(oracle).run()
-        np.testing.assert_array_equal(fit.sparse_graph.amat_pag(), oracle.A)
-        assert fit.sepset.cells() == oracle.cells
-        removed += len(fit.later.x)
-        kept = {(min(pair), max(pair)) for pair in zip(fit.later.x.tolist(), fit.later.y.tolist(), strict=True)}
-        assert quirks or not kept & oracle.kept
-    assert removed > 5
+        np.testing.assert_array_equal(fit.sparse_graph.amat_pag(), oracle.A, err_msg=f"seed {seed}")
+        assert fit.sepset.cells() == oracle.cells, seed
+        seen += [edges[0] > edges[1], edges[1] > np.count_nonzero(oracle.A), len(oracle.ambiguous) > 0]
+    assert seen[:2].all()
+    assert seen[2] or not rule
+
+
+def test_an_interrupt_keeps_the_skeleton():
+    calls = []
+
+    def test(x, y, S, seed):
+        calls.append(S)
+        if len(calls) > n_tests:
+            raise KeyboardInterrupt
+        return noise_test(x, y, S, seed)
+
+    fits = {seed: pycupc.rfci(seed, noise_test, 0.8, p=7) for seed in range(20)}
+    seed, fit = next((seed, fit) for seed, fit in fits.items() if fit.later.n_tests)
+    n_tests = sum(fit.n_edgetests)
+    with pytest.raises(pycupc.Interrupted, match="tests after the skeleton") as caught:
+        pycupc.rfci(seed, test, 0.8, p=7)
+    assert caught.value.partial == fit.skeleton_fit

@@ -14,6 +14,7 @@ from pycupc.system.message import Argument, Cell, Message, Setting, Value, Varia
 
 #: R's names of arguments, where they differ.
 _ARGUMENTS = {
+    "all_pasets": "all.pasets",
     "data": "`x`",
     "m_max": "m.max",
     "maj_rule": "maj.rule",
@@ -21,6 +22,7 @@ _ARGUMENTS = {
     "random_state": "seed",
     "skel_method": "skel.method",
     "solve_confl": "solve.confl",
+    "y_notparent": "y.notparent",
 }
 
 

@@ -36,6 +36,7 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import Filling, PValues
 from pycupc.r.background import Background
 from pycupc.r.conversions import to_plain
+from pycupc.r.effects import effects
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors, square
@@ -53,7 +54,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 12
+PROTOCOL = 13
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 #: The options of R that a function does not have.
 _NOT_ARGUMENTS = {
@@ -68,7 +69,7 @@ class Job:
 
     Parameters
     ----------
-    what : {"pc", "skeleton", "fci", "rfci", "compare", "explain", "stability", "ask"}
+    what : {"pc", "skeleton", "fci", "rfci", "compare", "explain", "stability", "ask", "effects"}
         "explain": the edges of a result, or `why`; "ask": a question about a result of "stability".
     address : str
         The address of the R environment with the vectors of the arrays; OSError if this process cannot see them.
@@ -88,7 +89,8 @@ class Job:
         Parameters
         ----------
         options : dict
-            For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`. Otherwise
+            For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`, for
+            "effects" `pycupc.r.effects.effects`. Otherwise
             `arguments` of `pycupc.pc` or `pycupc.stability` by name; `labels`; `test`: "gaussCItest", "disCItest",
             "binCItest", or "" where R makes the tests; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`:
             whether p-values are wanted; `progress`: whether to send progress events; for "stability" `drawn`, the seed
@@ -159,7 +161,7 @@ class Job:
 
     def _compute(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The values and the arrays of the answer."""
-        others = {"compare": compared, "explain": explain, "ask": answer}
+        others = {"compare": compared, "explain": explain, "ask": answer, "effects": effects}
         if self._what in others:
             return others[self._what](self._in, options)
         return self._stability(options) if self._what == "stability" else self._run(options)

@@ -61,6 +61,7 @@ SOURCES = (
     "engines/cpu/*.py",
     "engines/cpu/pruning/*.py",
     "orientation/*.py",
+    "effects/regression.py",
 )
 
 

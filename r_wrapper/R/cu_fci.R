@@ -72,6 +72,7 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
     NAdelete = NAdelete, m.max = m.max, conservative = conservative, maj.rule = maj.rule, threads = threads,
     verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax, more = list(options = more)
   )
+  if (biCC) storage.mode(plain$pdsep$members) <- "double" # as in pcalg
   as_fcialgo(plain, cl)
 }
 

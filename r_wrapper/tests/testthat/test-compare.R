@@ -123,7 +123,7 @@ test_that("what cannot be compared is an R error", {
   skip_if_no_pcalg()
   S <- small_problem()
   fit <- cu_pc(S, pcalg::gaussCItest, 0.05, p = 8)
-  expect_error(cu_compare(fit, 3), "`b` must be a pcAlgo object or one of")
+  expect_error(cu_compare(fit, 3), "`b` must be a pcAlgo or fciAlgo object, or one of")
   expect_error(cu_compare(fit, "tetrad", S, 0.05, p = 8), "a method must be one of")
   expect_error(cu_compare(fit, "pcalg-stable"), "needs `suffStat`, `alpha`, and `labels` or `p`")
   expect_error(cu_compare(fit, cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8])), "by other names")

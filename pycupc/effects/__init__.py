@@ -1,0 +1,16 @@
+"""Causal effects from a graph: what happens to y if x is changed, in each DAG behind the graph (docs/EFFECTS.md).
+
+effects.py        `effects`: all pairs at once
+ida.py            pcalg's ida, idaFast and jointIda
+parent_sets.py    the parent sets of a cause; dags.py, all DAGs; optimal.py, optimal adjustment sets
+orientations.py   a graph as sets of neighbours, with Meek's rules
+regression.py     the numbers, from a covariance matrix; joint.py, those of several causes
+"""
+
+from __future__ import annotations
+
+from pycupc.effects.effects import effects
+from pycupc.effects.ida import ida, ida_fast, joint_ida
+from pycupc.effects.result import Effects
+
+__all__ = ["Effects", "effects", "ida", "ida_fast", "joint_ida"]

@@ -1,0 +1,274 @@
+"""pcalg's `ida`, `idaFast` and `jointIda`: the same values in the same order (docs/EFFECTS.md, section 3)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pycupc.data.names import default_labels, position
+from pycupc.effects.dags import all_dags
+from pycupc.effects.joint import modified_cholesky, recursive_regressions
+from pycupc.effects.optimal import optimal_effects
+from pycupc.effects.orientations import Nodes, Orientations, sparse_graph_of
+from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, local_parent_sets
+from pycupc.effects.regression import Floats, coefficients
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import SparseGraph
+from pycupc.results.causal_graph import CausalGraph
+from pycupc.system.message import Argument, Message
+
+Variable = int | str
+Graph = NamedGraph | SparseGraph | ArrayLike
+Kind = Literal["cpdag", "pdag", "dag"]
+
+
+class _Problem:
+    """A covariance matrix and a graph on the same variables, checked."""
+
+    def __init__(
+        self, mcov: ArrayLike, graph: Graph | None, kind: str, kinds: Sequence[str] = ("cpdag", "pdag")
+    ) -> None:
+        self.C = covariances(mcov)
+        p = len(self.C)
+        names = getattr(graph, "labels", None) or getattr(graph, "columns", None)
+        names = getattr(mcov, "columns", None) if names is None else names
+        self.labels = default_labels(p) if names is None else tuple(map(str, names))
+        if kind not in kinds:
+            raise ValueError(f"type must be one of {', '.join(map(repr, kinds))}, got {kind!r}")
+        if graph is None:
+            return
+        self.sparse = sparse_graph_of(graph)
+        if self.sparse.p != p:
+            raise ValueError(f"mcov and the graph must have the same variables, got {p} and {self.sparse.p}")
+        self.graph = Orientations.of(self.sparse)
+
+    def positions(self, variables: Any) -> list[int]:
+        """One variable or several, by label or position."""
+        several = np.ndim(variables) > 0
+        return [position(v, self.labels) for v in (variables if several else [variables])]
+
+    def warn_unless_cpdag(self) -> None:
+        """A warning where pcalg has a message: the answer is computed all the same."""
+        if text := CausalGraph(labels=self.labels, sparse_graph=self.sparse).not_a_cpdag():
+            text = Message("effects were computed although the graph is {text}", text=text)
+            warnings.warn(text, stacklevel=3)
+
+
+def covariances(mcov: ArrayLike) -> Floats:
+    """`mcov` as float64 (p, p); ValueError unless it is square."""
+    C = np.ascontiguousarray(mcov, dtype=np.float64)
+    if C.ndim != 2 or C.shape[0] != C.shape[1]:
+        raise ValueError(f"mcov must be a square covariance matrix, got shape {C.shape}")
+    return C
+
+
+def ida(
+    x: Any,
+    y: Any,
+    mcov: ArrayLike,
+    graph: Graph,
+    method: Literal["local", "optimal", "global"] = "local",
+    y_notparent: bool = False,
+    all_dags: ArrayLike | None = None,
+    type: Literal["cpdag", "pdag"] = "cpdag",
+) -> Floats | list[Floats]:
+    """The multiset of possible total effects of x on y, with pcalg's values in pcalg's order.
+
+    Parameters
+    ----------
+    x : int or str, with ``method="optimal"`` also a sequence of them
+        The cause, by position or label.
+    y : int or str, or a sequence of them
+        The effect.
+    mcov : array_like (p, p)
+        Covariance matrix.
+    graph : NamedGraph or array_like (p, p)
+        A CPDAG or PDAG, such as the result of `pc`, or a graph matrix (row to column). An edge with equal marks counts
+        as undirected.
+    method : {"local", "optimal", "global"}
+        "local": one value for each valid set of parents of x. "optimal": one for each, adjusted for the optimal set
+        of x and all of y; NaN where no set is valid. "global": one for each DAG.
+    y_notparent : bool
+        Take an edge between x and y for an arrow to y; not with "optimal".
+    all_dags : array_like of shape (k, p * p), optional
+        For "global": each row is a DAG, a matrix with 1 at [to, from] read row by row, as ``pdag2allDags(...)$dags`` of
+        pcalg has it (whose own `ida` fails with this argument in R 4.2 and later).
+    type : {"cpdag", "pdag"}
+
+    Returns
+    -------
+    float64 (k,), or with "optimal" (number of causes, k); a list of them for a sequence y
+        Changes of y per unit of x; NaN where an effect is not defined.
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        If there is no such variable, the shapes do not fit, the graph is no maximally oriented PDAG where that is
+        needed ("pdag", "optimal"), no DAG extends it ("global"), there are too many parent sets or DAGs, or a
+        regression is singular.
+
+    Warns
+    -----
+    UserWarning
+        If the graph is not a CPDAG (type "cpdag"); the values are pcalg's all the same.
+    """
+    if method not in ("local", "optimal", "global"):
+        raise ValueError(f"method must be 'local', 'optimal' or 'global', got {method!r}")
+    problem = _Problem(mcov, graph, type)
+    xs, ys = problem.positions(x), problem.positions(y)
+    if method != "optimal" and len(xs) != 1:
+        raise ValueError(f"x must be one variable for method {method!r}, got {len(xs)}; 'optimal' takes several")
+    if method == "optimal" and y_notparent:
+        raise ValueError(Message("{name} is not available for method 'optimal'", name=Argument("y_notparent")))
+    if method == "optimal" or (type == "pdag" and method == "local"):
+        problem.graph.check_maximal(problem.sparse, problem.labels)
+    elif type == "cpdag":
+        problem.warn_unless_cpdag()
+    if method == "optimal":
+        found = _optimal(problem, xs, ys)
+    elif method == "global":
+        found = [_global(problem, xs[0], v, y_notparent, all_dags) for v in ys]
+    else:
+        found = [_local(problem, xs[0], v, y_notparent, type) for v in ys]
+    return found if np.ndim(y) > 0 else found[0]
+
+
+def _local(problem: _Problem, x: int, y: int, y_notparent: bool, kind: str) -> Floats:
+    graph = problem.graph.with_edge_from(x, y, turn=True) if y_notparent else problem.graph
+    parents = graph.parents[x]
+    if y in parents:
+        return np.zeros(1)
+    if kind == "cpdag":
+        sets = [frozenset(members) for members in local_parent_sets(x, graph)]
+    else:
+        sets = [members[0] for members, _ in joint_parent_sets([x], graph)]
+    return _effects_given(problem.C, x, y, [parents | members for members in sets]) if sets else np.full(1, np.nan)
+
+
+def _effects_given(C: Floats, x: int, y: int, sets: Sequence[Nodes]) -> Floats:
+    """The effect of x on y for each parent set of x: 0 if y is one of them."""
+    return np.array([0.0 if y in members else coefficients(C, [x], members, [y])[0, 0] for members in sets])
+
+
+def _global(problem: _Problem, x: int, y: int, y_notparent: bool, dags: ArrayLike | None) -> Floats:
+    if dags is not None:
+        matrices = np.asarray(dags).reshape(-1, len(problem.C), len(problem.C))  # [to, from]
+        return _effects_given(problem.C, x, y, [frozenset(np.flatnonzero(m[x]).tolist()) for m in matrices])
+    graph = problem.graph.with_edge_from(x, y, turn=False) if y_notparent else problem.graph
+    found = all_dags(graph)
+    if not found:
+        raise ValueError("no DAG extends the graph; method 'global' needs one")
+    return _effects_given(problem.C, x, y, [parents[x] for parents in found])
+
+
+def _optimal(problem: _Problem, xs: Sequence[int], ys: Sequence[int]) -> list[Floats]:
+    """Effects of `xs` on each of `ys`, float64 (len(xs), k), for each way to direct the edges at `xs`."""
+    found = [optimal_effects(problem.C, xs, ys, graph) for _, graph in joint_parent_sets(xs, problem.graph)]
+    return [np.array([values[:, k] for values in found]).T for k in range(len(ys))]
+
+
+def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Graph) -> Floats:
+    """The possible total effects of x on several variables, as `ida` with its defaults finds them.
+
+    Parameters
+    ----------
+    x, mcov, graph
+        As of `ida`; `graph` is a CPDAG.
+    y_set : sequence of int or str
+
+    Returns
+    -------
+    float64 (len(y_set), k)
+        A row for each variable, a column for each valid set of parents of x.
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        As `ida`; or if x has no valid set of parents.
+    """
+    problem = _Problem(mcov, graph, "cpdag")
+    (at,), ys = problem.positions(x), problem.positions(y_set)
+    parents = problem.graph.parents[at]
+    columns = []
+    for members in local_parent_sets(at, problem.graph):
+        given = parents | frozenset(members)
+        column = coefficients(problem.C, [at], given, ys)[0]
+        columns.append(np.where([y in given for y in ys], 0.0, column))
+    if not columns:
+        raise ValueError(f"x = {problem.labels[at]} has no valid set of parents: the graph is no CPDAG")
+    return np.array(columns).T
+
+
+def joint_ida(
+    x: Sequence[Variable] | Variable,
+    y: Any,
+    mcov: ArrayLike,
+    graph: Graph | None = None,
+    all_pasets: Sequence[Sequence[Sequence[int]]] | None = None,
+    technique: Literal["RRC", "MCD"] = "RRC",
+    type: Kind = "pdag",
+) -> Floats | list[Floats]:
+    """The multiset of possible joint effects of several causes on y, with pcalg's values in pcalg's order.
+
+    Parameters
+    ----------
+    x, y, mcov, graph
+        As of `ida`; x has one cause or several.
+    all_pasets : sequence of sequences, optional
+        The parents of each cause, for each column of the answer, instead of a graph: ``all_pasets[i][j]`` are positions
+        or labels of parents of ``x[j]``.
+    technique : {"RRC", "MCD"}
+        Recursive regressions, or modified Cholesky decompositions.
+    type : {"pdag", "cpdag", "dag"}
+        "cpdag" and "dag" give each value as often as DAGs have it, up to a factor; "pdag" once for each way to direct
+        the edges at the causes.
+
+    Returns
+    -------
+    float64 (number of causes, k); a list of them for a sequence y
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        As `ida`; or if there is neither a graph nor `all_pasets`.
+
+    Warns
+    -----
+    UserWarning
+        If the graph is not a CPDAG (type "cpdag" or "dag").
+    """
+    if technique not in ("RRC", "MCD"):
+        raise ValueError(f"technique must be 'RRC' or 'MCD', got {technique!r}")
+    if graph is None and all_pasets is None:
+        raise ValueError(Message("a graph or {name} is needed", name=Argument("all_pasets")))
+    problem = _Problem(mcov, graph if all_pasets is None else None, type, ("pdag", "cpdag", "dag"))
+    xs, ys = problem.positions(x), problem.positions(y)
+    sets = _joint_sets(problem, xs, all_pasets, type)
+    joint = recursive_regressions if technique == "RRC" else modified_cholesky
+    found = [
+        np.array([np.zeros(len(xs)) if v in xs else joint(problem.C, xs, parents, v) for parents in sets]).T for v in ys
+    ]
+    return found if np.ndim(y) > 0 else found[0]
+
+
+def _joint_sets(problem: _Problem, xs: Sequence[int], given: Any, kind: str) -> list[list[Nodes]]:
+    """The parents of each of `xs`, for each column of the answer."""
+    if given is not None:
+        if wrong := [len(sets) for sets in given if len(sets) != len(xs)]:
+            raise ValueError(f"all_pasets must have a set for each of the {len(xs)} causes, got {wrong[0]}")
+        return [[frozenset(problem.positions(members)) for members in sets] for sets in given]
+    if kind == "pdag":
+        problem.graph.check_maximal(problem.sparse, problem.labels)
+        parents = [problem.graph.parents[x] for x in xs]
+        choices = joint_parent_sets(xs, problem.graph)
+        return [[pa | more for pa, more in zip(parents, sets, strict=True)] for sets, _ in choices]
+    if kind == "cpdag":
+        problem.warn_unless_cpdag()
+    sets = joint_parents_in_class(xs, problem.graph)
+    if not sets:
+        raise ValueError("no DAG extends the undirected edges around the causes")
+    return sets

@@ -1,0 +1,110 @@
+"""Coefficients of regressions, solved from a covariance matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.system.compiled import announced, compiled, frozen
+from pycupc.system.message import Message, Variables
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: A pivot of the Cholesky decomposition below this share of its diagonal entry counts as zero.
+SMALLEST_PIVOT = 1e-14
+
+
+def coefficients(C: Floats, xs: Sequence[int], given: Iterable[int], ys: Sequence[int]) -> Floats:
+    """Coefficients of `xs` in the regressions of each of `ys` on `xs` and `given`, float64 (len(xs), len(ys)).
+
+    Raises
+    ------
+    ValueError
+        If they are not determined: the covariance matrix of the regressors is singular.
+    """
+    members = [*xs, *sorted(given)]
+    A = C[np.ix_(members, members)]
+    try:
+        found = np.asarray(np.linalg.solve(A, C[np.ix_(members, ys)]), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        found = np.full((len(members), len(ys)), np.nan)
+    if not np.isfinite(found).all() or np.linalg.cond(A, 1) > 1 / np.finfo(np.float64).eps:
+        text = "the effect of {x} given {given} is not determined: the covariance matrix of these variables is singular"
+        raise ValueError(Message(text, x=Variables(tuple(xs)), given=Variables(tuple(members[len(xs) :]))))
+    return found[: len(xs)]
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """Regressions of any variable on a cause and a parent set of it, as weights of the rows of the covariance matrix.
+
+    Attributes
+    ----------
+    start : int64 (m + 1,)
+        Regression k has the entries ``start[k]`` to ``start[k + 1] - 1``.
+    members : int64
+        The parents, and last the cause.
+    weights : float64
+        The effects of the cause on all variables are the rows `members` of C, times the weights, summed: the last
+        column of the inverse of the covariance matrix of the members. NaN if that is singular.
+    """
+
+    start: Ints
+    members: Ints
+    weights: Floats
+
+    @classmethod
+    def of(cls, C: Floats, causes: Sequence[int], parents: Sequence[Iterable[int]]) -> Regressions:
+        """The regressions on each cause and its parents, solved from the covariance matrix C (p, p)."""
+        lists = [[*sorted(members), x] for x, members in zip(causes, parents, strict=True)]
+        sizes = np.array([len(members) for members in lists], dtype=np.int64)
+        start = np.concatenate(([0], np.cumsum(sizes)))
+        members = np.array([v for of_one in lists for v in of_one], dtype=np.int64)
+        weights, largest = np.zeros(len(members)), int(sizes.max(initial=1))
+        with announced("compiling for effects, once per machine"):
+            _solve(frozen(C), start, members, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
+        return cls(start, members, weights)
+
+    def effects(self, C: Floats, first: int, last: int) -> Floats:
+        """Effects of regressions `first` to ``last - 1`` on the variables of the columns of C, float64 (k, columns).
+
+        The product of a sparse matrix and C; an array module for a GPU has it as well.
+        """
+        from scipy.sparse import csr_array
+
+        entries = slice(self.start[first], self.start[last])
+        start = self.start[first : last + 1] - self.start[first]
+        shape = (last - first, len(C))
+        product: Floats = csr_array((self.weights[entries], self.members[entries], start), shape=shape) @ C
+        return product
+
+
+@compiled
+def _solve(C, start, members, weights, L, smallest_pivot):
+    """Fill `weights`, see `Regressions`: Cholesky decompositions, whose last column of the inverse needs only L^T."""
+    for r in range(len(start) - 1):
+        first = start[r]
+        k = start[r + 1] - first
+        sound = True
+        for i in range(k):
+            for j in range(i + 1):
+                value = C[members[first + i], members[first + j]]
+                for h in range(j):
+                    value -= L[i, h] * L[j, h]
+                if i > j:
+                    L[i, j] = value / L[j, j]
+                else:
+                    sound = sound and value > smallest_pivot * C[members[first + i], members[first + i]]
+                    L[i, i] = np.sqrt(value)
+        for i in range(k - 1, -1, -1):
+            value = 1 / L[i, i] if i == k - 1 else 0.0
+            for h in range(i + 1, k):
+                value -= L[h, i] * weights[first + h]
+            weights[first + i] = value / L[i, i]
+        if not sound:
+            for i in range(k):
+                weights[first + i] = np.nan

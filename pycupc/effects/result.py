@@ -1,0 +1,298 @@
+"""`Effects`: the possible effects of causes on effects, computed as they are asked for (docs/EFFECTS.md, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.names import position
+from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
+from pycupc.effects.orientations import Nodes, Orientations
+from pycupc.effects.parent_sets import joint_parent_sets, local_parent_sets
+from pycupc.effects.regression import Floats, Ints, Regressions
+from pycupc.system.log import counted
+from pycupc.system.machine import available_cores, in_threads
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+#: Effects of a block that is computed at once: 16 MB.
+BLOCK = 1 << 21
+
+Variable = int | str
+
+
+class Reason(NamedTuple):
+    """One possible effect: its value, and the variables that it is adjusted for, as labels.
+
+    `parents` are the parents of the cause; `given` is the adjustment set, None if the effect is 0 without a regression,
+    because the other variable is a parent of the cause or no descendant, or undefined (NaN). `low` and `high` are the
+    ends of the confidence interval of the regression, NaN if the number of observations is not known.
+    """
+
+    value: float
+    parents: tuple[str, ...]
+    given: tuple[str, ...] | None
+    low: float
+    high: float
+
+
+class _Block(NamedTuple):
+    """The effects of some causes: values (k, number of effects), and where those of each cause begin."""
+
+    causes: slice
+    values: Floats
+    start: Ints
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Effects:
+    """Possible total effects of causes on effects. ``E[x, y]`` are those of x on y, by label or position.
+
+    Attributes
+    ----------
+    labels : tuple of p str
+    C : float64 (p, p)
+        The covariance matrix from which the effects are computed: they are changes of y per unit of x.
+    n : float or None
+        Number of observations, for intervals.
+    causes, effects : int64
+        Positions of the variables that are asked about.
+    method : {"local", "optimal"}
+    """
+
+    labels: tuple[str, ...]
+    C: Floats
+    n: float | None
+    causes: Ints
+    effects: Ints
+    method: str
+    _graph: Orientations = field(repr=False)
+    _first: Ints = field(init=False)
+    _parents: list[Nodes] = field(init=False)
+    _graphs: list[Orientations] = field(init=False)
+    _regressions: Regressions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._parents, self._graphs, first = [], [], [0]
+        for x in self.causes.tolist():
+            known = self._graph.parents[x]
+            if self.method == "optimal":
+                choices = joint_parent_sets([x], self._graph)
+                self._graphs += [graph for _, graph in choices]
+                self._parents += [known | sets[0] for sets, _ in choices]
+            else:
+                self._parents += [known.union(members) for members in local_parent_sets(x, self._graph)]
+            first.append(len(self._parents))
+        self._first = np.array(first, dtype=np.int64)
+        owners = np.repeat(self.causes, np.diff(self._first)).tolist()
+        self._regressions = Regressions.of(self.C, owners, self._parents)
+
+    def __repr__(self) -> str:
+        pairs = f"{counted(len(self.causes), 'cause')}, {counted(len(self.effects), 'effect')}"
+        return f"<Effects: {pairs}, {counted(len(self._parents), 'parent set')}, method {self.method!r}>"
+
+    # -- values -------------------------------------------------------------------------------------------------------
+
+    def values(self, x: Variable) -> Floats:
+        """The possible effects of x on all `effects`, float64 (k, number of effects): a row for each parent set of x.
+
+        0 where the other variable is in the set; NaN where a regression is singular or no adjustment set is valid; no
+        rows if x has no valid set of parents.
+        """
+        k = self._number(x, self.causes, "cause")
+        return self._values(slice(k, k + 1))
+
+    def __getitem__(self, pair: tuple[Variable, Variable]) -> Floats:
+        x, y = pair
+        found: Floats = self.values(x)[:, self._number(y, self.effects, "effect")].copy()
+        return found
+
+    def _values(self, causes: slice) -> Floats:
+        first, last = int(self._first[causes.start]), int(self._first[causes.stop])
+        if self.method == "optimal":
+            (x,) = self.causes[causes].tolist()
+            sets = [
+                [optimal_effects(self.C, [x], [y], graph)[0, 0] for y in self.effects.tolist()]
+                for graph in self._graphs[first:last]
+            ]
+            return np.array(sets, dtype=np.float64).reshape(last - first, len(self.effects))
+        C = self.C if len(self.effects) == len(self.C) else self.C[:, self.effects]
+        values = self._regressions.effects(C, first, last)
+        entries = slice(self._regressions.start[first], self._regressions.start[last])
+        member = self._place[self._regressions.members[entries]]
+        row = np.repeat(np.arange(last - first), np.diff(self._regressions.start[first : last + 1]))
+        cause = np.zeros(len(row), dtype=np.bool_)
+        cause[self._regressions.start[first + 1 : last + 1] - self._regressions.start[first] - 1] = True
+        parent = (member >= 0) & ~cause
+        values[row[parent], member[parent]] = 0.0
+        return values
+
+    @property
+    def _place(self) -> Ints:
+        place = np.full(len(self.labels), -1, dtype=np.int64)
+        place[self.effects] = np.arange(len(self.effects))
+        return place
+
+    def _number(self, v: Variable, among: Ints, what: str) -> int:
+        at = np.flatnonzero(among == position(v, self.labels))
+        if not len(at):
+            raise ValueError(f"{v!r} is not among the variables asked about as {what}")
+        return int(at[0])
+
+    def _blocks(self) -> Iterator[_Block]:
+        """All effects, some causes at a time."""
+        most = max(1, BLOCK // max(1, len(self.effects))) if self.method == "local" else 1
+        bounds, n = [0], len(self.causes)
+        while bounds[-1] < n:
+            last = int(np.searchsorted(self._first, self._first[bounds[-1]] + most, "right")) - 1
+            bounds.append(min(n, max(last, bounds[-1] + 1)) if self.method == "local" else bounds[-1] + 1)
+
+        def block(causes: slice) -> _Block:
+            start = self._first[causes.start : causes.stop + 1] - self._first[causes.start]
+            return _Block(causes, self._values(causes), start)
+
+        slices = [slice(a, b) for a, b in pairwise(bounds)]
+        yield from in_threads(block, slices, min(available_cores(), len(slices)))
+
+    # -- summaries ----------------------------------------------------------------------------------------------------
+
+    def smallest(self) -> Floats:
+        """The smallest absolute effect of each pair, float64 (causes, effects): a lower bound on its size.
+
+        NaN if one of the effects is, or there is none.
+        """
+        return np.concatenate([_reduced(np.minimum, np.abs(b.values), b.start) for b in self._blocks()])
+
+    def mean(self) -> Floats:
+        """The mean of the possible effects of each pair, float64 (causes, effects)."""
+        return np.concatenate([_mean(b.values, b.start) for b in self._blocks()])
+
+    def sign_agreement(self) -> Floats:
+        """How far the signs agree, float64 (causes, effects): 1 if all effects have one sign, 0 if they balance."""
+        return np.concatenate([np.abs(_mean(np.sign(b.values), b.start)) for b in self._blocks()])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each pair of different variables: cause, effect, n_values, smallest, mean, sign_agreement."""
+        causes, effects = (np.repeat(self.causes, len(self.effects)), np.tile(self.effects, len(self.causes)))
+        keep = np.flatnonzero(causes != effects)
+        return self._table(causes[keep], effects[keep], {
+            "smallest": self.smallest().ravel()[keep],
+            "mean": self.mean().ravel()[keep],
+            "sign_agreement": self.sign_agreement().ravel()[keep],
+        })  # fmt: skip
+
+    def top(self, k: int = 20, *, level: float = 0.95) -> pd.DataFrame:
+        """The k pairs with the largest smallest absolute effect; memory follows k, not the number of pairs.
+
+        Parameters
+        ----------
+        k : int
+        level : float
+            Of the confidence interval.
+
+        Returns
+        -------
+        DataFrame
+            cause, effect, n_values, smallest, mean, sign_agreement, and the effect of smallest size with its interval:
+            value, low, high. The interval is that of the regression, given the graph: it does not contain the
+            uncertainty about the graph.
+        """
+        kept: Floats = np.zeros((0, 3))
+        for b in self._blocks():
+            size = _reduced(np.minimum, np.abs(b.values), b.start)
+            size[np.isnan(size) | (self.causes[b.causes, None] == self.effects)] = -1.0
+            at = np.flatnonzero(size >= (kept[-1, 0] if len(kept) == k else 0.0))
+            x, y = self.causes[b.causes][at // len(self.effects)], self.effects[at % len(self.effects)]
+            new = np.concatenate((kept, np.column_stack((size.ravel()[at], x, y))))
+            kept = np.asarray(new[np.lexsort((new[:, 2], new[:, 1], -new[:, 0]))[:k]], dtype=np.float64)
+        x, y = kept[:, 1].astype(np.int64), kept[:, 2].astype(np.int64)
+        sets = [self._reasons(a, b, level) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        least = [min(reasons, key=lambda reason: abs(reason.value)) for reasons in sets]
+        values = [np.array([reason.value for reason in reasons]) for reasons in sets]
+        return self._table(x, y, {
+            "smallest": kept[:, 0],
+            "mean": np.array([v.mean() for v in values]),
+            "sign_agreement": np.array([abs(np.sign(v).mean()) for v in values]),
+            **{name: np.array([getattr(reason, name) for reason in least]) for name in ("value", "low", "high")},
+        })  # fmt: skip
+
+    def _table(self, causes: Ints, effects: Ints, columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
+        import pandas as pd
+
+        names = np.array(self.labels, dtype=object)
+        number = np.zeros(len(self.labels), dtype=np.int64)
+        number[self.causes] = np.diff(self._first)
+        return pd.DataFrame({"cause": names[causes], "effect": names[effects], "n_values": number[causes], **columns})
+
+    def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> list[Reason]:
+        """Each possible effect of x on y with the parents of x that give it, and its confidence interval."""
+        self._number(x, self.causes, "cause")
+        self._number(y, self.effects, "effect")
+        return self._reasons(position(x, self.labels), position(y, self.labels), level)
+
+    def _reasons(self, x: int, y: int, level: float) -> list[Reason]:
+        k = int(np.flatnonzero(self.causes == x)[0])
+        values, out = self[x, y], []
+        for at, r in enumerate(range(int(self._first[k]), int(self._first[k + 1]))):
+            parents = self._parents[r]
+            given: Nodes | None = None if y in parents else parents
+            if self.method == "optimal":
+                graph = self._graphs[r]
+                given = optimal_set([x], [y], graph) if x != y and may_cause([x], y, graph) else None
+            low, high = self._interval(float(values[at]), x, y, given, level)
+            names = tuple(self.labels[v] for v in sorted(parents))
+            adjusted = None if given is None else tuple(self.labels[v] for v in sorted(given))
+            out.append(Reason(float(values[at]), names, adjusted, low, high))
+        return out
+
+    def _interval(self, value: float, x: int, y: int, given: Nodes | None, level: float) -> tuple[float, float]:
+        """The confidence interval of a coefficient by the formula of linear regression with an intercept."""
+        if self.n is None or np.isnan(value):
+            return float("nan"), float("nan")
+        if given is None or x == y:
+            return value, value
+        from scipy.stats import t
+
+        members = [*sorted(given), x]
+        free = self.n - len(members) - 1
+        if free <= 0:
+            return float("nan"), float("nan")
+        A, c = self.C[np.ix_(members, members)], self.C[members, y]
+        inverse = np.linalg.inv(A)
+        left = max(0.0, float(self.C[y, y] - c @ inverse @ c))
+        half = float(t.ppf((1 + level) / 2, free)) * float(np.sqrt(left * inverse[-1, -1] / free))
+        return value - half, value + half
+
+    def plot(self, k: int = 20, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
+        """Ranked dot plot of `top`: all possible effects of each pair, and the interval of the smallest.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        from pycupc.effects.plot import dot_plot
+
+        table = self.top(k, level=level)
+        pairs = zip(table["cause"], table["effect"], strict=True)
+        return dot_plot(table, [self[x, y] for x, y in pairs], ax)
+
+
+def _reduced(how: np.ufunc, values: Floats, start: Ints) -> Floats:
+    """`how` over the rows of each cause, float64 (causes, effects); NaN for a cause without rows."""
+    out = np.full((len(start) - 1, values.shape[1]), np.nan)
+    there = np.flatnonzero(np.diff(start))
+    if len(there):
+        out[there] = how.reduceat(values, start[there], axis=0)
+    return out
+
+
+def _mean(values: Floats, start: Ints) -> Floats:
+    return _reduced(np.add, values, start) / np.maximum(np.diff(start), 1)[:, None]

@@ -1,0 +1,57 @@
+"""pcalg's functions for causal effects, called by R: `cu_ida`, `cu_idaFast`, `cu_jointIda`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.effects.ida import ida, ida_fast, joint_ida
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import SparseGraph
+
+
+def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of `options["function"]`: "ida", "idaFast" or "jointIda".
+
+    Parameters
+    ----------
+    sent : mapping
+        C, float64 (p, p); `graph`, the graph matrix, int32, column by column, unless `all_pasets` are given; `dags`,
+        int32, row by row.
+    options : mapping
+        `x`, `y`: lists of positions from 0; `labels`; `arguments` of the function by name.
+
+    Returns
+    -------
+    values : dict
+        Nothing.
+    arrays : dict
+        `values`, float64, the matrices of all y one after the other, each column by column; `sizes`, the number of
+        values of each y.
+    """
+    labels = tuple(map(str, options["labels"]))
+    C, p = sent["C"].reshape(len(labels), -1, order="F"), len(labels)
+    arguments, y = dict(options["arguments"]), [int(v) for v in options["y"]]
+    x = [int(v) for v in options["x"]]
+    graph = None
+    if "graph" in sent:
+        dense = (sent["graph"].reshape(p, p, order="F") != 0).astype(np.int8)
+        graph = NamedGraph(labels=labels, sparse_graph=SparseGraph.from_dense(dense))
+    if options["function"] == "ida":
+        if "dags" in sent:
+            arguments["all_dags"] = sent["dags"].reshape(-1, p * p)
+        found = ida(x, y, C, graph, **arguments)  # type: ignore[arg-type]
+    elif options["function"] == "idaFast":
+        found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type]
+    else:
+        if "all_pasets" in arguments:
+            arguments["all_pasets"] = [
+                [list(map(int, members)) for members in sets] for sets in arguments["all_pasets"]
+            ]
+        found = joint_ida(x, y, C, graph, **arguments)
+    values = [np.asarray(matrix).ravel(order="F") for matrix in found]
+    sizes = np.array([len(v) for v in values], dtype=np.float64)
+    return {}, {"values": np.concatenate(values), "sizes": sizes}

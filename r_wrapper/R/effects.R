@@ -1,0 +1,122 @@
+# cu_ida(), cu_idaFast(), cu_jointIda(): pcalg's functions for causal effects, computed by pycupc.
+
+#' Possible total causal effects
+#'
+#' Takes the arguments of [pcalg::ida()], in its order and with its defaults, and returns its values in its order.
+#'
+#' The values are those of pcalg; what differs: parent sets are found as cliques rather than among all subsets, so that
+#' a variable may have 60 undirected edges; types and methods that need a maximally oriented graph (`type = "pdag"`,
+#' `method = "optimal"`) stop with an error where the graph is none, and pcalg only has a message; `all.dags` works,
+#' which stops pcalg in R 4.2 and later.
+#'
+#' @param x.pos,y.pos Positions of the cause and of the effect in `mcov`, or their names in the graph; several effects
+#'   give a list. With `method = "optimal"` several causes are allowed.
+#' @param mcov Covariance matrix.
+#' @param graphEst A CPDAG or PDAG: a result of [cu_pc()] or [pcalg::pc()], a graphNEL, or a matrix with an edge from
+#'   row to column where it is not 0.
+#' @param method `"local"`: a value for each valid set of parents of x. `"optimal"`: as many, adjusted for optimal sets;
+#'   a matrix with a row for each cause. `"global"`: a value for each DAG.
+#' @param y.notparent Take an edge between x and y for an arrow to y?
+#' @param verbose Not used.
+#' @param all.dags For `"global"`: `pcalg::pdag2allDags(...)$dags`.
+#' @param type `"cpdag"` or `"pdag"`, a CPDAG with background knowledge.
+#' @return A vector of values, or with `"optimal"` a matrix; a list of them for several `y.pos`. NA where an effect is
+#'   not defined.
+#' @examples
+#' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
+#'   set.seed(1)
+#'   X <- pcalg::rmvDAG(500, pcalg::randomDAG(8, 0.4))
+#'   fit <- cu_pc(X, alpha = 0.05)
+#'   cu_ida(1, 8, cov(X), fit)
+#'   cu_idaFast(1, 2:8, cov(X), fit)
+#' }
+#' @seealso [cu_idaFast()], [cu_jointIda()]
+#' @export
+cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", "global"), y.notparent = FALSE,
+                   verbose = FALSE, all.dags = NA, type = c("cpdag", "pdag")) {
+  method <- match.arg(method)
+  arguments <- list(method = method, y_notparent = check_flag(y.notparent, "y.notparent"), type = match.arg(type))
+  dags <- if (length(all.dags) > 1L) list(dags = as.integer(t(all.dags)))
+  rows <- if (method == "optimal") length(x.pos)
+  found <- possible_effects("ida", x.pos, y.pos, mcov, graphEst, arguments, rows, dags)
+  if (length(y.pos) > 1L) found else found[[1L]]
+}
+
+#' Possible total causal effects on several variables
+#'
+#' Takes the arguments of [pcalg::idaFast()] and returns its matrix.
+#'
+#' @inheritParams cu_ida
+#' @param y.pos.set Positions of the effects in `mcov`, or their names in the graph.
+#' @return A matrix with a row for each effect and a column for each valid set of parents of x.
+#' @seealso [cu_ida()]
+#' @export
+cu_idaFast <- function(x.pos, y.pos.set, mcov, graphEst) {
+  found <- possible_effects("idaFast", x.pos, y.pos.set, mcov, graphEst, list(), length(y.pos.set))[[1L]]
+  rownames(found) <- rownames(mcov)[effect_positions(y.pos.set, "y.pos.set", effect_labels(mcov, graphEst))]
+  found
+}
+
+#' Possible joint effects of several causes
+#'
+#' Takes the arguments of [pcalg::jointIda()], in its order and with its defaults, and returns its values in its order.
+#'
+#' @inheritParams cu_ida
+#' @param x.pos Positions of the causes in `mcov`, or their names in the graph.
+#' @param all.pasets Instead of a graph: a list with an element for each column of the answer, which is a list with the
+#'   positions of the parents of each cause.
+#' @param technique `"RRC"`, recursive regressions, or `"MCD"`, modified Cholesky decompositions.
+#' @param type `"cpdag"` and `"dag"` give each value as often as DAGs have it, up to a factor; `"pdag"` once for each
+#'   way to direct the edges at the causes.
+#' @return A matrix with a row for each cause; a list of them for several `y.pos`.
+#' @seealso [cu_ida()]
+#' @export
+cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, technique = c("RRC", "MCD"),
+                        type = c("pdag", "cpdag", "dag")) {
+  arguments <- list(technique = match.arg(technique), type = match.arg(type))
+  if (!is.null(all.pasets)) {
+    graphEst <- NULL
+    zero_based <- function(members) as.list(as.integer(members) - 1L)
+    arguments$all_pasets <- lapply(unname(all.pasets), function(sets) lapply(unname(sets), zero_based))
+  }
+  found <- possible_effects("jointIda", x.pos, y.pos, mcov, graphEst, arguments, length(x.pos))
+  if (length(y.pos) > 1L) found else found[[1L]]
+}
+
+# A list with the values of each y: vectors, or matrices with this number of rows. `more`: further arrays.
+possible_effects <- function(what, x, y, mcov, graph, arguments, rows = NULL, more = NULL) {
+  labels <- effect_labels(mcov, graph)
+  if (!is.null(graph)) more <- c(more, list(graph = as.integer(graph_matrix(graph) != 0)))
+  options <- list(
+    `function` = what, labels = as.list(labels), arguments = arguments,
+    x = as.list(effect_positions(x, "x.pos", labels) - 1L), y = as.list(effect_positions(y, "y.pos", labels) - 1L)
+  )
+  answer <- compute("effects", options, c(list(C = as.double(mcov)), more))$arrays
+  found <- unname(split(answer$values, rep(seq_along(answer$sizes), answer$sizes)))
+  found <- lapply(found, function(values) replace(values, is.nan(values), NA))
+  if (is.null(rows)) found else lapply(found, matrix, nrow = rows)
+}
+
+# The names of the variables, after checking that the matrices have the same size.
+effect_labels <- function(mcov, graph) {
+  if (!is.numeric(mcov) || length(dim(mcov)) != 2L || nrow(mcov) != ncol(mcov)) {
+    refuse("mcov", "a square covariance matrix", mcov)
+  }
+  m <- if (is.null(graph)) mcov else graph_matrix(graph)
+  if (ncol(m) != ncol(mcov)) {
+    error("`mcov` and `graphEst` must have the same variables; got ", ncol(mcov), " and ", ncol(m))
+  }
+  labels <- if (is.null(colnames(m))) colnames(mcov) else colnames(m)
+  if (is.null(labels)) labels <- as.character(seq_len(ncol(mcov)))
+  labels
+}
+
+graph_matrix <- function(graph) {
+  if (methods::is(graph, "pcAlgo")) graph <- graph@graph
+  if (is.matrix(graph)) graph else methods::as(graph, "matrix")
+}
+
+effect_positions <- function(x, name, labels) {
+  if (!length(x)) refuse(name, "one variable or several", x)
+  context_positions(x, name, labels)
+}

@@ -1,0 +1,54 @@
+# cu_ida(), cu_idaFast() and cu_jointIda() beside pcalg's functions.
+
+random_problem <- function(seed) {
+  set.seed(seed)
+  dag <- pcalg::randomDAG(6, 0.5)
+  X <- pcalg::rmvDAG(300, dag)
+  list(C = stats::cov(X), graph = pcalg::dag2cpdag(dag))
+}
+
+test_that("values, order and shapes are pcalg's", {
+  skip_if_not_installed("pcalg")
+  for (seed in 1:4) {
+    case <- random_problem(seed)
+    C <- case$C
+    g <- case$graph
+    expect_equal(cu_ida(1, 6, C, g), pcalg::ida(1, 6, C, g))
+    expect_equal(cu_ida(2, c(4, 6), C, g, type = "pdag"), pcalg::ida(2, c(4, 6), C, g, type = "pdag"))
+    expect_equal(cu_ida(2, 5, C, g, y.notparent = TRUE), pcalg::ida(2, 5, C, g, y.notparent = TRUE))
+    expect_equal(cu_ida(3, 5, C, g, "global"), pcalg::ida(3, 5, C, g, "global"))
+    expect_equal(cu_ida(c(1, 3), 5, C, g, "optimal"), pcalg::ida(c(1, 3), 5, C, g, "optimal"))
+    expect_equal(cu_ida(c(1, 3), 5:6, C, g, "optimal"), pcalg::ida(c(1, 3), 5:6, C, g, "optimal"))
+    expect_equal(cu_idaFast(3, c(1, 5, 6), C, g), pcalg::idaFast(3, c(1, 5, 6), C, g))
+    for (technique in c("RRC", "MCD")) for (type in c("pdag", "cpdag")) {
+      expect_equal(cu_jointIda(c(2, 4), 6, C, g, technique = technique, type = type),
+        pcalg::jointIda(c(2, 4), 6, C, g, technique = technique, type = type))
+    }
+    expect_equal(cu_jointIda(c(2, 4), 5:6, C, g), pcalg::jointIda(c(2, 4), 5:6, C, g))
+    sets <- list(list(1, c(1, 3)), list(integer(0), 3))
+    expect_equal(cu_jointIda(c(2, 4), 6, C, all.pasets = sets), pcalg::jointIda(c(2, 4), 6, C, all.pasets = sets))
+  }
+})
+
+test_that("names, matrices and the DAGs of pdag2allDags are taken", {
+  skip_if_not_installed("pcalg")
+  case <- random_problem(7)
+  m <- as(case$graph, "matrix")
+  rownames(m) <- colnames(m) <- rownames(case$C) <- colnames(case$C) <- letters[1:6]
+  expect_equal(cu_ida("a", "f", case$C, m), cu_ida(1, 6, case$C, case$graph))
+  expect_equal(rownames(cu_idaFast("a", c("b", "f"), case$C, m)), c("b", "f"))
+  dags <- pcalg::pdag2allDags(t(m))$dags
+  skip_if(nrow(dags) < 2)
+  expect_equal(cu_ida(1, 6, case$C, m, "global", all.dags = dags), cu_ida(1, 6, case$C, m, "global"))
+})
+
+test_that("what does not fit is refused in R's terms", {
+  m <- matrix(0, 3, 3)
+  m[1, 2] <- m[2, 1] <- m[2, 3] <- 1
+  expect_error(cu_ida(1, 4, diag(3), m), "y.pos")
+  expect_error(cu_ida(1, 3, diag(4), m), "same variables; got 4 and 3")
+  expect_error(cu_ida(1, 3, matrix(0, 2, 3), m), "mcov")
+  expect_error(cu_ida(1:2, 3, diag(3), m, "optimal", y.notparent = TRUE), "y.notparent is not available")
+  expect_message(cu_ida(1, 3, diag(3), m), "not a CPDAG")
+  expect_error(cu_jointIda(1:2, 3, diag(3)), "all.pasets")
+})

@@ -1,0 +1,268 @@
+"""Possible causal effects: against pcalg's recorded answers, and against all DAGs of a class by brute force."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc.effects.dags import all_dags
+from pycupc.effects.orientations import Orientations
+from pycupc.effects.parent_sets import joint_parent_sets, local_parent_sets
+
+from effects_cases import compare, cpdag, evaluate, named, random_covariance, random_dag, random_graph  # isort: skip
+
+GOLDEN = Path(__file__).parent / "golden" / "effects" / "pcalg.json.gz"
+
+
+def test_recorded_answers_of_pcalg():
+    seen = set()
+    for case in json.loads(gzip.decompress(GOLDEN.read_bytes())):
+        m, C = np.array(case["m"]), np.array(case["C"])
+        for call, answer in case["answers"]:
+            want = None
+            if answer != "error":
+                want = np.array([np.nan if v is None else v for v in answer["v"]])
+                want = want.reshape(answer["dim"], order="F") if answer["dim"] else want
+            seen.add((call.split("(")[0], compare(case["kind"], call, evaluate(call, C, m), want)))
+    assert {(name, "value") for name in ("ida", "idaFast", "jointIda")} < seen
+
+
+def _dags(p: int) -> list[np.ndarray]:
+    """All DAGs on p nodes."""
+    pairs, found = list(combinations(range(p), 2)), []
+    for marks in product((0, 1, 2), repeat=len(pairs)):
+        m = np.zeros((p, p), dtype=np.int8)
+        for (a, b), mark in zip(pairs, marks, strict=True):
+            if mark:
+                m[(a, b) if mark == 1 else (b, a)] = 1
+        power = m
+        for _ in range(p):
+            power = power @ m
+        if not power.any():
+            found.append(m)
+    return found
+
+
+def _classes(dags: list[np.ndarray]) -> list[list[np.ndarray]]:
+    """The DAGs by skeleton and unshielded colliders."""
+    classes: dict[tuple[bytes, bytes], list[np.ndarray]] = {}
+    for m in dags:
+        near = m | m.T
+        colliders = m[:, None, :] & m[None, :, :] & ~near[:, :, None].astype(bool)
+        for k in range(len(m)):
+            colliders[k, k] = 0
+        classes.setdefault((near.tobytes(), colliders.tobytes()), []).append(m)
+    return list(classes.values())
+
+
+def _of_class(dags: list[np.ndarray]) -> Orientations:
+    """The CPDAG: an arrow where all DAGs have it."""
+    return Orientations.of(named(np.bitwise_or.reduce(dags)).sparse_graph)
+
+
+def _parents(m: np.ndarray, x: int) -> frozenset[int]:
+    return frozenset(np.flatnonzero(m[:, x]).tolist())
+
+
+@pytest.mark.parametrize(("p", "n_classes"), [(3, 11), (4, 185), (5, 8782)])
+def test_parent_sets_of_all_cpdags(p, n_classes):
+    classes = _classes(_dags(p))
+    assert len(classes) == n_classes
+    for dags in classes:
+        _check_class(dags, p)
+
+
+def test_parent_sets_of_some_cpdags_of_5_and_6_nodes():
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        p = int(rng.integers(5, 7))
+        m = cpdag(random_dag(rng, p, rng.uniform(0.3, 0.9)))
+        edges = np.argwhere(np.triu((m == 1) & (m.T == 1))).tolist()
+        if len(edges) > 9:
+            continue
+        found = []
+        for ways in product((0, 1), repeat=len(edges)):
+            dag = m.copy()
+            for (a, b), way in zip(edges, ways, strict=True):
+                dag[(a, b) if way else (b, a)] = 0
+            fits = named(dag)
+            if fits.cycle() is None and (fits.to_cpdag().graph == m).all():
+                found.append(dag.astype(np.int8))
+        _check_class(found, p)
+
+
+def _check_class(dags: list[np.ndarray], p: int) -> None:
+    graph = _of_class(dags)
+    assert {tuple(_parents(m, x) for x in range(p)) for m in dags} == set(all_dags(graph))
+    assert len(all_dags(graph)) == len(dags)
+    for x in range(p):
+        sets = [graph.parents[x].union(T) for T in local_parent_sets(x, graph)]
+        assert len(set(sets)) == len(sets)
+        assert set(sets) == {_parents(m, x) for m in dags}
+    for xs in combinations(range(p), 2):
+        pairs = [
+            tuple(graph.parents[x] | s for x, s in zip(xs, sets, strict=True))
+            for sets, _ in joint_parent_sets(xs, graph)
+        ]
+        assert set(pairs) == {tuple(_parents(m, x) for x in xs) for m in dags}
+        assert len(set(pairs)) == len(pairs)
+
+
+def _fit(rng, p: int = 12, n: int = 300):
+    m = cpdag(random_dag(rng, p, 0.25))
+    X = rng.standard_normal((n, p)) @ rng.standard_normal((p, p))
+    return named(m), X
+
+
+def test_effects_are_those_of_ida_fast():
+    rng = np.random.default_rng(2)
+    for kind in ("cpdag", "invalid"):
+        for _ in range(20):
+            m = random_graph(rng, kind)
+            C = random_covariance(rng, len(m))
+            E = pycupc.effects(named(m) if kind == "cpdag" else named((m != 0).astype(int)), C)
+            for x in range(len(m)):
+                if len(E.values(x)):
+                    np.testing.assert_allclose(E.values(x).T, pycupc.ida_fast(x, range(len(m)), C, m), atol=1e-12)
+
+
+def test_summaries_and_top():
+    graph, X = _fit(np.random.default_rng(3))
+    E = pycupc.effects(graph, X)
+    table = E.to_pandas().sort_values("smallest", ascending=False, kind="stable").reset_index(drop=True)
+    top = E.top(7)
+    assert len(table) == 12 * 11
+    for name in ("cause", "effect", "n_values", "smallest", "mean", "sign_agreement"):
+        assert (top[name] == table[name][:7]).all() or np.allclose(
+            top[name].astype(float), table[name][:7].astype(float)
+        )
+    for row in table.itertuples():
+        values = E[row.cause, row.effect]
+        assert len(values) == row.n_values
+        np.testing.assert_allclose(
+            [row.smallest, row.mean, row.sign_agreement],
+            [np.abs(values).min(), values.mean(), abs(np.sign(values).mean())],
+        )
+
+
+def test_small_blocks_change_nothing(monkeypatch):
+    graph, X = _fit(np.random.default_rng(3))
+    want = pycupc.effects(graph, X)
+    smallest, top = want.smallest(), want.top(5)
+    monkeypatch.setattr(sys.modules["pycupc.effects.result"], "BLOCK", 30)  # `pycupc.effects` is the function
+    again = pycupc.effects(graph, X)
+    np.testing.assert_allclose(again.smallest(), smallest, rtol=1e-12)
+    assert again.top(5)["effect"].tolist() == top["effect"].tolist()
+
+
+def test_some_causes_and_effects_by_name():
+    graph, X = _fit(np.random.default_rng(4))
+    every, some = pycupc.effects(graph, X), pycupc.effects(graph, X, causes=["3", "5"], effects="7")
+    np.testing.assert_allclose(some["5", "7"], every[5, 7])
+    assert some.smallest().shape == (2, 1)
+    with pytest.raises(ValueError, match="not among the variables asked about as cause"):
+        some["7", "7"]
+
+
+@pytest.mark.parametrize("method", ["local", "optimal"])
+def test_interval_and_value_are_those_of_the_regression(method):
+    graph, X = _fit(np.random.default_rng(6))
+    E = pycupc.effects(graph, X, method=method)
+    checked = 0
+    for x, y in ((0, 1), (3, 8), (7, 2), (10, 11), (5, 6)):
+        for reason in E.why(x, y):
+            if reason.given is None:
+                continue
+            A = np.column_stack((X[:, [x, *map(int, reason.given)]], np.ones(len(X))))
+            beta, rss, *_ = np.linalg.lstsq(A, X[:, y], rcond=None)
+            free = len(X) - A.shape[1]
+            error = np.sqrt(rss[0] / free * np.linalg.inv(A.T @ A)[0, 0])
+            from scipy.stats import t
+
+            half = t.ppf(0.975, free) * error
+            np.testing.assert_allclose(
+                (reason.value, reason.low, reason.high),
+                (beta[0], beta[0] - half, beta[0] + half),
+                rtol=1e-7,
+                atol=1e-10,
+            )
+            checked += 1
+    assert checked >= 5
+
+
+def test_optimal_is_that_of_ida():
+    graph, X = _fit(np.random.default_rng(7), p=8)
+    C = np.cov(X.T)
+    E = pycupc.effects(graph, C, method="optimal")
+    for x in range(8):
+        for y in range(8):
+            np.testing.assert_allclose(E[x, y], pycupc.ida(x, y, C, graph, method="optimal")[0], atol=1e-12)
+
+
+def test_a_copy_makes_an_effect_undefined_not_the_others():
+    m = np.zeros((4, 4), dtype=int)
+    m[0, 2] = m[1, 2] = m[2, 3] = 1
+    C = np.eye(4)
+    C[0, 1] = C[1, 0] = 1.0
+    E = pycupc.effects(named(m), C)
+    assert np.isnan(E[2, 3]).all()
+    assert E[0, 3][0] == 0
+    with pytest.raises(ValueError, match="singular"):
+        pycupc.ida(2, 3, C, named(m))
+
+
+def test_many_siblings_are_no_matter_but_too_many_sets_are(monkeypatch):
+    p = 61
+    star = np.zeros((p, p), dtype=int)
+    star[0, 1:] = star[1:, 0] = 1
+    assert len(pycupc.ida(0, 5, np.eye(p), star)) == p
+    monkeypatch.setattr(sys.modules["pycupc.effects.parent_sets"], "MOST_PARENT_SETS", 50)
+    with pytest.raises(ValueError, match=r"too many possible parent sets of \(0,\): more than 50"):
+        pycupc.ida(0, 5, np.eye(p), star)
+
+
+def test_errors():
+    graph, C = named(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])), np.eye(3)
+    with pytest.raises(ValueError, match="x must be one variable"):
+        pycupc.ida([0, 1], 2, C, graph)
+    with pytest.raises(ValueError, match="y_notparent is not available"):
+        pycupc.ida(0, 2, C, graph, method="optimal", y_notparent=True)
+    with pytest.raises(ValueError, match="the rules direct more of its edges"):
+        pycupc.ida(0, 2, C, [[0, 1, 0], [0, 0, 1], [0, 1, 0]], type="pdag")
+    with pytest.raises(ValueError, match="same variables, got 4 and 3"):
+        pycupc.ida(0, 2, np.eye(4), graph)
+    with pytest.raises(ValueError, match="a graph or all_pasets is needed"):
+        pycupc.joint_ida([0, 1], 2, C)
+    with pytest.warns(UserWarning, match="although the graph is not a CPDAG"):
+        pycupc.ida(0, 2, C, graph)
+    with pytest.raises(ValueError, match="3 variables of the graph, got 2"):
+        pycupc.effects(graph, np.random.default_rng(0).standard_normal((9, 2)))
+
+
+def test_given_parent_sets_and_dags():
+    rng = np.random.default_rng(8)
+    C = random_covariance(rng, 4)
+    complete = 1 - np.eye(4, dtype=int)
+    graph = Orientations.of(named(complete).sparse_graph)
+    dags = all_dags(graph)
+    rows = [[int(v in parents[w]) for w in range(4) for v in range(4)] for parents in dags]
+    want = pycupc.ida(0, 2, C, complete, method="global")
+    np.testing.assert_array_equal(pycupc.ida(0, 2, C, complete, method="global", all_dags=rows), want)
+    sets = [[sorted(parents[0]), sorted(parents[1])] for parents in dags]
+    for technique in ("RRC", "MCD"):
+        given = pycupc.joint_ida([0, 1], 2, C, all_pasets=sets, technique=technique)
+        np.testing.assert_allclose(given, pycupc.joint_ida([0, 1], 2, C, complete, type="cpdag", technique=technique))
+
+
+def test_picture():
+    pytest.importorskip("matplotlib")
+    graph, X = _fit(np.random.default_rng(9))
+    ax = pycupc.effects(graph, X).plot(5)
+    assert len(ax.get_yticklabels()) == 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from orientation_cases import flat_cells
@@ -29,9 +29,19 @@ for (line in readLines(commandArgs(TRUE)[1])) {
   sets <- lapply(seq_len(p), function(.) vector("list", p))
   for (v in parts(f[7])) sets[[v[1] + 1]][[v[2] + 1]] <- as.integer(v[-(1:2)] + 1)
   unclear <- unlist(lapply(parts(f[8]), function(v) triple2numb(p, v[1] + 1, v[2] + 1, v[3] + 1)))
-  M <- udag2pag(matrix(num(f[6]), p, p, byrow = TRUE), sets, rules = num(f[2]) == 1, unfVect = unclear,
-                jci = trimws(f[3]), contextVars = if (nzchar(trimws(f[4]))) num(f[4]) + 1,
-                orientCollider = num(f[5]) == 1)
+  M <- matrix(num(f[6]), p, p, byrow = TRUE)
+  if (nzchar(trimws(f[9]))) {  # seed and alpha: rfci's rules, with tests by a hash of the question
+    test <- function(x, y, S, seed) {
+      (sum(2^(S - 1)) * 7919 + (x - 1) * 104729 + (y - 1) * 1299709 + seed * 15485863) %% 997 / 997
+    }
+    setTimeLimit(elapsed = 2, transient = TRUE)  # it may go on for ever
+    M <- tryCatch(udag2apag(M, num(f[9])[1], test, num(f[9])[2], sets, num(f[2]) == 1, unclear)$graph,
+                  error = function(e) if (grepl("time limit", conditionMessage(e))) integer() else stop(e))
+    setTimeLimit(elapsed = Inf)
+  } else {
+    M <- udag2pag(M, sets, rules = num(f[2]) == 1, unfVect = unclear, jci = trimws(f[3]),
+                  contextVars = if (nzchar(trimws(f[4]))) num(f[4]) + 1, orientCollider = num(f[5]) == 1)
+  }
   cat(as.integer(t(M)), "\n")
 }
 """
@@ -91,6 +101,39 @@ def rule_10_case(rng, smallest=5, largest=9, share=0.0) -> dict:
     return unclear(rng, case | {"M": M[np.ix_(order, order)], "cells": {}}, share)
 
 
+def discriminating_case(rng, share=0.0) -> dict:
+    """A discriminating path d, ..., a, b, c of four to six variables, other edges about it, and a test."""
+    n = int(rng.integers(4, 7))
+    p = n + int(rng.integers(0, 4))
+    order = rng.permutation(p)
+    d, *inner, b, c = order[:n].tolist()
+    M = np.where(rng.random((p, p)) < rng.uniform(0.3, 0.8), 0, rng.choice([1, 1, 2, 3], size=(p, p)))
+    M = np.where((M == 0) | (M.T == 0) | np.eye(p, dtype=bool), 0, M)
+    for u, v in pairwise((d, *inner, b)):
+        M[u, v], M[v, u] = 2, 2
+    M[d, inner[0]], M[inner[0], d] = 2, rng.choice([1, 2])
+    M[inner[-1], b] = 1
+    for v in inner:
+        M[v, c], M[c, v] = 2, 3
+    M[b, c], M[c, b] = rng.choice([1, 2]), 1
+    M[d, c] = M[c, d] = 0
+    if rng.random() < 0.7:
+        for u, v in combinations((d, *inner, b), 2):
+            if (u, v) not in pairwise((d, *inner, b)):
+                M[u, v] = M[v, u] = 0
+    cells = {}
+    for x, y in np.argwhere(np.triu(M == 0, 1)).tolist():
+        others = [v for v in range(p) if v not in (x, y)]
+        cells[(x, y) if rng.random() < 0.5 else (y, x)] = tuple(v for v in others if rng.random() < 0.3)
+    cells.pop((c, d), None)
+    cells[d, c] = tuple(v for v in order[1 : n - 1].tolist() if rng.random() < 0.8)
+    case = {"M": M, "cells": cells, "jci": "0", "context": [], "colliders": False, "rules": ALL_RULES}
+    if rng.random() < 0.4:
+        case["rules"] = tuple(k == 4 for k in range(1, 11))
+    case["test"] = (int(rng.integers(1000)), float(rng.choice([0.6, 0.9, 0.97])))
+    return unclear(rng, case, share)
+
+
 def oriented(case, quirks=True) -> tuple[np.ndarray, dict]:
     """What the package makes of a case: pcalg's matrix of marks, and the reasons."""
     graph = SparseGraph.from_amat_pag(case["M"])
@@ -111,14 +154,14 @@ def oriented(case, quirks=True) -> tuple[np.ndarray, dict]:
 
 
 def live(rscript: str, folder, cases) -> list[np.ndarray]:
-    """What pcalg's udag2pag makes of these cases."""
+    """What pcalg's udag2pag, or rfci's udag2apag where there is a "test", makes of these cases; empty if it goes on."""
     (folder / "rules.R").write_text(R_SCRIPT)
     (folder / "cases").write_text("".join(_line(case) + "\n" for case in cases))
     command = [rscript, str(folder / "rules.R"), str(folder / "cases")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
     assert done.returncode == 0, done.stderr
     answers = [np.array(line.split(), dtype=int) for line in done.stdout.splitlines()]
-    return [v.reshape(len(case["M"]), -1) for v, case in zip(answers, cases, strict=True)]
+    return [v.reshape(len(case["M"]), -1) if len(v) else v for v, case in zip(answers, cases, strict=True)]
 
 
 def _line(case) -> str:
@@ -133,4 +176,4 @@ def _line(case) -> str:
     text = [" ".join(map(str, field)) for field in fields]
     text += [",".join(" ".join(map(str, (*cell, *S))) for cell, S in case["cells"].items())]
     text += [",".join(" ".join(map(str, t)) for t in sorted(case["ambiguous"]))]
-    return "; ".join(text) + " "
+    return "; ".join([*text, " ".join(map(str, case.get("test", ())))]) + " "

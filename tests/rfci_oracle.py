@@ -1,4 +1,4 @@
-"""rfci() step by step in plain Python on dense matrices, as docs/LATENT_RFCI.md describes it: slow, and the oracle.
+"""rfci() step by step in plain Python on dense matrices, as docs/LATENT.md describes it: slow, and the oracle.
 
 A is pcalg's amat.pag as int (p, p); `cells` a dict of separating sets by cell; a triple (x, y, z) has x < z; `test` is
 a function (x, y, S) -> p.
@@ -6,10 +6,10 @@ a function (x, y, S) -> p.
 
 from __future__ import annotations
 
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations, pairwise, permutations
 
 import numpy as np
-from pag_oracle import ALL_RULES, Pag
+from pag_oracle import ALL_RULES, Pag, scan
 
 
 class Problem:
@@ -120,10 +120,12 @@ def _subsets(values):
 
 
 def cut(problem, path):
-    """The first edge of a discriminating path that a subset of its ends' separating sets separates, and that set."""
+    """The first edge of a discriminating path that a subset of its ends' separating sets separates, and that set.
+
+    Neighbours on a path that pcalg cut short need not be adjacent.
+    """
     for x, y in pairwise(path):
-        # pcalg tests neighbours on a path cut short that are not adjacent, too, and never ends if they are independent
-        if problem.A[x, y] and (min(x, y), max(x, y)) not in problem.kept:
+        if (problem.quirks or problem.A[x, y]) and (min(x, y), max(x, y)) not in problem.kept:
             S = separated(problem, x, y, problem.set_of(path[0], path[-1], x, y))
             if S is not None:
                 return x, y, list(S)
@@ -150,18 +152,40 @@ class RfciPag(Pag):
     def __init__(self, problem) -> None:
         super().__init__(problem.A, problem.cells, quirks=problem.quirks)
         self.problem, self.cells, self.ambiguous = problem, problem.cells, problem.ambiguous
+        self.n_cut, self.states = 0, set()
 
     def discriminate(self, path):
-        """Test the path first; where an edge of it goes, look for another path with the same last three vertices."""
-        problem, (a, b, c), M = self.problem, path[-3:], self.M
-        while path:
-            problem.A = np.array(M)
-            if not check_path(problem, (*path[:2], b, c) if self.quirks else path):
-                super().discriminate(path)
-                return
-            M[:] = problem.A.tolist()
-            open_ = M[c][b] == 1 and M[b][a] == 2 and M[a][c] == 2 and M[c][a] == 3
-            path = self.discriminating_path(a, b, c) if open_ else None
+        problem, M = self.problem, self.M
+        problem.A = np.array(M)
+        cut = check_path(problem, (*path[:2], *path[-2:]) if self.quirks else path)
+        self.n_cut += cut
+        state = (path, problem.A.tobytes(), frozenset(self.cells.items()))
+        if not cut or state in self.states:  # pcalg goes on for ever if nothing changes
+            super().discriminate(path)
+            return
+        self.states.add(state)
+        M[:] = problem.A.tolist()
+        a, b, c = path[-3:]
+        if M[c][b] == 1 and M[b][a] == 2 and M[a][c] == 2 and M[c][a] == 3:
+            again = self.discriminating_path(a, b, c)
+            if again:
+                self.discriminate(again)
+
+    def rule10(self):
+        M = self.M
+        if not self.quirks:
+            super().rule10()
+            return
+        for a, c in scan(M, lambda at_c, at_a: at_c == 2 and at_a == 1):
+            parents = [b for b in self.p if M[b][c] == 2 and M[c][b] == 3]
+            firsts = [x for x in self.p if x != c and self.step(a, x)]
+            for b, d in combinations(parents, 2):
+                if M[c][a] == 1 and any(
+                    (x, y) == (b, d) or (self.directed_path(a, x, b) and self.directed_path(a, y, d))
+                    for x, y in permutations(firsts, 2)
+                    if not M[x][y] and not self.unclear(x, a, y)
+                ):
+                    self.put(c, a, 3, ("R10", a, b, c, d))
 
     def run(self, rules=ALL_RULES):
         before = None

@@ -82,6 +82,22 @@ def test_every_mark_is_true(quirks):
                 assert got[a, b] != TAIL or causes[b, a]
 
 
+def test_every_mark_of_rfci_is_true():
+    """It may have more edges than `fci`; its marks are those that hold in the graph all the same."""
+    rng = np.random.default_rng(9)
+    test = lambda x, y, S, M: float(separated(M, x, y, tuple(S)))  # noqa: E731
+    for _ in range(25):
+        p = int(rng.integers(4, 8))
+        M = random_truth(rng, p)
+        fit, causes = pycupc.rfci(M, test, 0.5, p=p), ancestors(M)
+        got = fit.sparse_graph.amat_pag()
+        assert (got[found_pag(M, p) > 0] > 0).all()
+        for (x, y), S in fit.sepset.cells().items():
+            assert separated(M, x, y, S)
+        for a, b in np.argwhere(got > 1).tolist():
+            assert causes[b, a] == (got[a, b] == TAIL)
+
+
 def test_every_mark_of_the_class_is_found():
     """The PAG has the marks that all maximal ancestral graphs with the same separations share."""
     rng, met = np.random.default_rng(3), set()

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import rfci_oracle
 from conftest import take
+from latent_cases import WEIGHTS, discriminating_case, live, random_case, rule_10_case
 from orientation_cases import flat_cells, noise_test
 
 import pycupc
+from pycupc.algorithm.rfci import _Run
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.sepset import SepSets
@@ -20,8 +23,10 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import CustomTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.orientation.mixed_graph import undirected
+from pycupc.orientation.mixed_graph import KIND, NEIGHBOUR, undirected
+from pycupc.orientation.pag import RFCI_LOOPS
 from pycupc.orientation.pag.dependence import Dependence, unshielded
+from pycupc.orientation.pag.orienting import Orienting
 
 MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
 
@@ -103,6 +108,61 @@ def compare_with_oracle(found: Dependence, oracle, A) -> None:
     sizes = [len(S) for *_, S in oracle.tested]
     np.testing.assert_array_equal(np.trim_zeros(found.n_tests, "b"), np.trim_zeros(np.bincount(sizes), "b"))
     assert all(A[edge.x, edge.y] for edge in found.removed)
+
+
+def rules_of_rfci(case, quirks, function=noise_test):
+    """The marks that the package and the oracle find, and how many paths the oracle has cut."""
+    graph, (seed, alpha) = SparseGraph.from_amat_pag(case["M"]), case["test"]
+    sepset, engine = SepSets.from_flat(graph, flat_cells(case["cells"])), ReferenceEngine()
+    test = CustomTest(function, seed, alpha, graph.p)
+    take(engine, test)
+    problem = SimpleNamespace(engine=engine, test=test, fixed=None, tiers=None)
+    run = _Run(problem, SimpleNamespace(sparse_graph=graph, sepset=sepset), "", quirks)
+    run._ambiguous = np.array(sorted(case["ambiguous"]), dtype=np.int64).reshape(-1, 3)
+    run._work = work = Orienting(graph, sepset, run._ambiguous, quirks, of_rfci=True)
+    with work.compiling():
+        neighbour, owner = work.graph.entry[NEIGHBOUR], np.repeat(np.arange(graph.p), graph.degrees())
+        work.graph.entry[KIND] = case["M"][neighbour, owner]
+        work.apply_rules(case["rules"], RFCI_LOOPS, run._member)
+        found = work.oriented()
+    oracle = rfci_oracle.Problem(case["M"], case["cells"], test.p_value, alpha, quirks=quirks)
+    oracle.ambiguous |= case["ambiguous"]
+    pag = rfci_oracle.RfciPag(oracle)
+    pag.run(case["rules"])
+    return found.graph.amat_pag(), oracle.A, pag.n_cut
+
+
+def marked_cases(seed: int, n: int) -> list[dict]:
+    """For the rules of rfci."""
+    rng = np.random.default_rng(seed)
+    cases = [discriminating_case(rng, share=0.2 * (k % 2)) for k in range(4 * n)]
+    cases += [rule_10_case(rng, 4, 8, share=0.3 * (k % 2)) for k in range(2 * n)]
+    cases += [random_case(rng, weights=WEIGHTS, ambiguous=0.2 * (k % 2)) for k in range(2 * n)]
+    return [{"test": (int(rng.integers(1000)), 0.95)} | case for case in cases]
+
+
+def test_rules_as_the_oracle():
+    n_cut, differing = 0, 0
+    for case in marked_cases(21, 20 * MORE):
+        answers = []
+        for quirks in (True, False):
+            got, want, cut = rules_of_rfci(case, quirks)
+            np.testing.assert_array_equal(got, want, err_msg=str((quirks, case)))
+            answers.append(got)
+            n_cut += cut
+        differing += (answers[0] != answers[1]).any()
+    assert n_cut > 50
+    assert differing > 10
+
+
+@pytest.mark.r
+def test_rules_as_pcalg(rscript, tmp_path):
+    cases, n = marked_cases(22, 10 * MORE), 0
+    for case, want in zip(cases, live(rscript, tmp_path, cases), strict=True):
+        if want.size:  # else pcalg did not come to an end
+            np.testing.assert_array_equal(rules_of_rfci(case, True)[0], want, err_msg=str(case))
+            n += 1
+    assert n > 70 * MORE
 
 
 @pytest.mark.parametrize("quirks", [False, True])

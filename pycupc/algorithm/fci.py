@@ -228,7 +228,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
                 found.sepset,
                 rules=given.allowed_rules,
                 ambiguous=found.ambiguous,
-                jci=JointCausalInference(jci, context) if jci != "0" and context else None,
+                jci=JointCausalInference(jci, context) if jci != "0" else None,
                 arrowheads=() if problem.tiers is None else problem.tiers.arrowheads(found.graph),
                 quirks=quirks,
             ),

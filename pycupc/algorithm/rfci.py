@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -126,6 +126,7 @@ class _Run:
         kept = [] if quirks or fixed is None else zip(fixed.low.tolist(), fixed.high.tolist(), strict=True)
         self._problem, self._fit, self._rule, self._quirks = problem, fit, rule, quirks
         self._ambiguous = np.zeros((0, 3), dtype=np.int64)
+        self._states = set[Hashable]()
         self._tests = Dependence(
             fit.sparse_graph,
             fit.sepset,
@@ -143,7 +144,7 @@ class _Run:
         graph = tests.skeleton()
         if self._rule:
             self._decide(self._rule)
-        self._work = Orienting(graph, tests.sepset(graph), self._ambiguous, self._quirks)
+        self._work = Orienting(graph, tests.sepset(graph), self._ambiguous, self._quirks, of_rfci=True)
         tiers = self._problem.tiers
         if tiers is not None:
             rules = [bool(rule) and number not in (5, 6, 7) for number, rule in enumerate(rules, 1)]
@@ -177,7 +178,7 @@ class _Run:
         tests, (b, c) = self._tests, path[-2:]
         before = len(tests.removed)
         cut = tests.cut((*path[:2], b, c) if self._quirks else path)
-        if cut is None:
+        if cut is None or self._repeats(path):
             return b in tests.set_of(path[0], c)
         from pycupc.orientation.pag.dependence import triples_over
 
@@ -190,6 +191,13 @@ class _Run:
             self._work.remove(edge.x, edge.y)
         self._orient(triples)
         return None
+
+    def _repeats(self, path: tuple[int, ...]) -> bool:
+        """Whether this path has been cut before with all marks and sets as now, as pcalg goes on doing for ever."""
+        state = (path, self._work.marks(), self._tests.changed_cells())
+        repeated = state in self._states
+        self._states.add(state)
+        return repeated
 
     def _circled(self, x: int, y: int) -> list[int]:
         """The common neighbours that pcalg makes new triples of."""

@@ -1,8 +1,8 @@
 """The tests of rfci that remove edges: those of unshielded triples, and those of discriminating paths.
 
 Both need a minimal separating set of a pair that is not adjacent, and remove edges that a subset of that set separates
-(docs/LATENT_RFCI.md). A removal never changes the set of another pair, so the tests of all triples are made at once,
-and only those that find an independence are looked at one after the other.
+(docs/LATENT.md, section 5). A removal never changes the set of another pair, so the tests of all triples are made at
+once, and only those that find an independence are looked at one after the other.
 """
 
 from __future__ import annotations
@@ -182,6 +182,10 @@ class Dependence:
         new = FlatCells(x, y, np.diff(sets.offsets).astype(np.int32), sets.members)
         return self._sepset.changed(new).of_skeleton(skeleton)
 
+    def changed_cells(self) -> frozenset[tuple[Pair, tuple[int, ...]]]:
+        """The cells that have changed since the skeleton, with their sets; each edge removed is among them."""
+        return frozenset(self._cells.items())
+
     def write(self, cells: FlatCells) -> None:
         """Enter the sets of these cells, which a rule for triples has changed."""
         sets = Lists(np.append(0, np.cumsum(cells.length, dtype=np.int64)), cells.members)
@@ -286,12 +290,14 @@ class Dependence:
     def cut(self, path: Sequence[int]) -> Removed | None:
         """Test the edges of a discriminating path given subsets of the set of its ends; remove the first independent.
 
-        None if all edges stay. Of a path that pcalg has cut short, two neighbours need not be adjacent. pcalg tests
-        them all the same, and never returns if they are independent.
+        None if all edges stay. Of a path that pcalg has cut short, two neighbours need not be adjacent. With quirks
+        they are tested all the same, and their set is entered if they are independent.
         """
         for x, y in pairwise(path):
             S = self.set_of(path[0], path[-1], x, y)
-            if S and self.adjacent(x, y) and not self._is_kept(x, y) and (found := self._search(x, y, S)):
+            if not S or self._is_kept(x, y) or not (self._quirks or self.adjacent(x, y)):
+                continue
+            if found := self._search(x, y, S):
                 self._remove(found)
                 return found
         return None
@@ -315,9 +321,10 @@ class Dependence:
         return (min(x, y), max(x, y)) in self._kept
 
     def _remove(self, edge: Removed) -> None:
-        self._gone.add(self._key(edge.x, edge.y))
         self._cells[edge.x, edge.y] = self._cells[edge.y, edge.x] = edge.S
-        self.removed.append(edge)
+        if self.adjacent(edge.x, edge.y):
+            self._gone.add(self._key(edge.x, edge.y))
+            self.removed.append(edge)
 
     def _count(self, by_size: Iterable[int]) -> None:
         """Add numbers of tests by the size of the set."""

@@ -43,9 +43,16 @@ class Orienting:
     graph: MixedGraph
 
     def __init__(
-        self, skeleton: SparseGraph, sepset: SepSets, ambiguous: NDArray[np.int64] | None = None, quirks: bool = False
+        self,
+        skeleton: SparseGraph,
+        sepset: SepSets,
+        ambiguous: NDArray[np.int64] | None = None,
+        quirks: bool = False,
+        *,
+        of_rfci: bool = False,
     ) -> None:
         self._p, self._degrees, self._quirks = skeleton.p, skeleton.degrees(), quirks
+        self._of_rfci = of_rfci and quirks  # whose rule 10 is another one in pcalg
         self._skeleton, self._sepset = skeleton, sepset
         self._ambiguous = np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous
         self._paths: dict[int, Reason] = {}  # by entry
@@ -110,6 +117,10 @@ class Orienting:
             self._paths.pop(e, None)
             lists.put(self.graph.entry, e, ARROW, COLLIDER, other, 0)
 
+    def marks(self) -> bytes:
+        """All marks, to be compared."""
+        return bytes(self.graph.entry[KIND])
+
     def has_circles(self, x: int, y: int) -> bool:
         """Whether x o-o y."""
         e = self._find(x, y)
@@ -142,7 +153,8 @@ class Orienting:
         elif number == 4:
             self._rule_4(chosen, decide, spare_tails)
         elif number == 10:
-            list(self._found(paths.rule_10, self.graph, chosen, self._quirks))  # it finds no paths, but may need room
+            # it finds no paths, but may need room
+            list(self._found(paths.rule_10, self.graph, chosen, self._quirks, self._of_rfci))
         else:
             self._tails_by_paths(number, chosen)
 

@@ -147,10 +147,10 @@ def next_directed(start, entry, triple, near, chosen, owner, at, seen, work, qui
 
 
 @compiled_for_large
-def rule_10(start, entry, triple, near, chosen, owner, at, seen, work, quirks):  # noqa: PLR0913 - the hot loop
+def rule_10(start, entry, triple, near, chosen, owner, at, seen, work, quirks, of_rfci):  # noqa: PLR0913 - the hot loop
     """a o-> c, b --> c <-- d, and uncovered potentially directed paths from a to b and d that begin apart: a --> c.
 
-    Returns 0, or FULL.
+    With `of_rfci` pcalg's rule of rfci, see `_two_paths`. Returns 0, or FULL.
     """
     while at[0] < len(chosen):
         e = chosen[at[0]]
@@ -164,7 +164,8 @@ def rule_10(start, entry, triple, near, chosen, owner, at, seen, work, quirks): 
                     break
                 if entry[KIND, j] == ARROW and entry[KIND, entry[MIRROR, j]] == TAIL:
                     b, d = entry[NEIGHBOUR, i], entry[NEIGHBOUR, j]
-                    found = _two_paths(start, entry, triple, near, a, b, d, seen, work, quirks)
+                    avoided = c if of_rfci else -1
+                    found = _two_paths(start, entry, triple, near, a, b, d, avoided, seen, work, quirks)
                     if found == FULL:
                         return FULL
                     if found != 0:
@@ -174,7 +175,12 @@ def rule_10(start, entry, triple, near, chosen, owner, at, seen, work, quirks): 
 
 
 @part
-def _two_paths(start, entry, triple, near, a, b, d, seen, work, quirks):  # noqa: PLR0913 - the graph and three variables
+def _two_paths(start, entry, triple, near, a, b, d, avoided, seen, work, quirks):  # noqa: PLR0913 - as above
+    """Whether there are paths from a to b and from a to d whose second variables are not adjacent; or FULL.
+
+    A second variable that is b, or d, is the end of its path; if `avoided` is not -1, as in pcalg's rfci, only where
+    that holds for both. `avoided` is the second variable of no path.
+    """
     for i in range(start[a], start[a + 1]):
         if not _is_step(entry, i, FORWARDS):
             continue
@@ -182,13 +188,14 @@ def _two_paths(start, entry, triple, near, a, b, d, seen, work, quirks):  # noqa
             if not _is_step(entry, j, FORWARDS) or is_ambiguous(entry, triple, i, j):
                 continue
             x, y = entry[NEIGHBOUR, i], entry[NEIGHBOUR, j]
-            if edge(start, entry, near, x, y) >= 0:
+            if edge(start, entry, near, x, y) >= 0 or x == avoided or y == avoided:
                 continue
             for turn in range(2):
                 found = 1
+                at_once = (x, y)[turn] == b and (x, y)[1 - turn] == d
                 for goal in range(2):
                     first, end = (x, y)[(turn + goal) & 1], (b, d)[goal]
-                    if found > 0 and first != end:
+                    if found > 0 and not at_once and (first != end or avoided >= 0):
                         found = _search(start, entry, triple, near, a, first, end, -1, FORWARDS, seen, work, quirks)
                 if found != 0:
                     return found
@@ -332,6 +339,6 @@ def _is_clear(start, entry, triple, work, length, closed, quirks):
     for k in range(length - 1 if quirks else (length if closed else length - 2)):
         b = work[PATH, (k + 1) % length]
         i, j = find(start, entry, b, work[PATH, k]), find(start, entry, b, work[PATH, (k + 2) % length])
-        if i >= 0 and j >= 0 and is_ambiguous(entry, triple, i, j):
+        if i >= 0 and j >= 0 and i != j and is_ambiguous(entry, triple, i, j):
             return False
     return True

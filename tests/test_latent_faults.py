@@ -1,0 +1,181 @@
+"""Faults of pcalg's fci and rfci (docs/LATENT.md, section 6): each is there with quirks, and not without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fci_cases import fitted, random_problem
+from latent_cases import oriented
+from test_rfci import rules_of_rfci
+
+import pycupc
+from pycupc.orientation.pag.possible_d_sep import possible_d_sep
+
+
+def marked(*edges: str, p: int = 5) -> np.ndarray:
+    """A matrix of marks of edges such as "0o>1"."""
+    M = np.zeros((p, p), dtype=int)
+    for text in edges:
+        (a, at_a, at_b, b), mark = text, {"o": 1, "<": 2, ">": 2, "-": 3}
+        M[int(a, 36), int(b, 36)], M[int(b, 36), int(a, 36)] = mark[at_b], mark[at_a]
+    return M
+
+
+def both(M, number: int, **more) -> list[np.ndarray]:
+    """What one rule makes of the marks, with quirks and without."""
+    rules = tuple(k == number for k in range(1, 11))
+    case = {"M": M, "cells": {}, "rules": rules, "ambiguous": set(), "colliders": False} | more
+    return [oriented(case, quirks)[0] for quirks in (True, False)]
+
+
+def test_possible_d_sep_sets_as_recorded():
+    rng, differing = np.random.default_rng(1), 0
+    for _ in range(30):
+        case = random_problem(rng) | {"arguments": {}}
+        pcalgs, right = fitted(case), fitted(case, quirks=False)
+        start = right.skeleton_fit
+        pds = possible_d_sep(start.sparse_graph, start.sepset)
+        for x, (theirs, ours) in enumerate(zip(pcalgs.all_pdsep, right.all_pdsep, strict=True)):
+            assert ours.tolist() == pds[x].tolist()
+            if len(theirs):
+                *T, y = theirs.tolist()
+                assert start.sparse_graph.adjacent(x, y)
+                assert [v for v in pds[x] if v != y] == T
+        differing += any(len(v) and v[-1] != max(v) for v in pcalgs.all_pdsep)
+    assert differing > 5
+
+
+def test_sets_with_one_member_outside_the_component():
+    rng, more = np.random.default_rng(2), 0
+    for _ in range(60):
+        case = random_problem(rng) | {"arguments": {"biCC": True}}
+        case["labels"] = [str(k + 1) for k in range(len(case["labels"]))]
+        pcalgs, right = ([*fitted(case, quirks=quirks).later.n_tests, 0, 0] for quirks in (True, False))
+        assert pcalgs[1] >= right[1]
+        more += pcalgs[1] > right[1]
+    assert more > 0
+
+
+#: 2 and 5 are adjacent, so that 1, 2, 4, 5 is covered; 1, 3, 6, 4, 5 is not, but 4 is met by way of 2 first.
+DETOUR = ("0oo1", "1oo2", "2oo4", "1oo3", "3oo6", "6oo4", "2<o5")
+
+
+def test_rule_9_misses_a_path():
+    pcalgs, right = both(marked(*DETOUR, "4o>5", "0o>5", p=7), 9)
+    assert (pcalgs[5, 0], right[5, 0]) == (1, 3)
+
+
+def test_rule_10_misses_a_path():
+    pcalgs, right = both(marked(*DETOUR, "4oo5", "0oo7", "0o>8", "5->8", "7->8", p=9), 10)
+    assert (pcalgs[8, 0], right[8, 0]) == (1, 3)
+
+
+def test_rule_5_misses_a_cycle():
+    """A cycle 2, 3, ..., 13 with a detour over 0 and another one over 1, which are covered."""
+    cycle = range(2, 14)
+    M = np.zeros((14, 14), dtype=int)
+    for u, v in zip(cycle, (*cycle[1:], 2), strict=True):
+        M[u, v] = M[v, u] = 1
+    around = np.where(M, 3, 0)
+    for v in cycle:
+        detour = int(v > 7)
+        M[v, detour], M[detour, v] = 1, 1 if v in (3, 6, 9, 12) else 2
+    pcalgs, right = both(M, 5)
+    np.testing.assert_array_equal(pcalgs, M)
+    np.testing.assert_array_equal(right, np.where(around, around, M))
+
+
+def test_the_last_triple_of_a_cycle():
+    square = marked("0oo1", "1oo2", "2oo3", "3oo0", p=4)
+    for triple in ((1, 0, 3), (0, 1, 2), (1, 2, 3), (0, 3, 2)):
+        pcalgs, right = both(square, 5, ambiguous={triple})
+        np.testing.assert_array_equal(pcalgs, np.where(square, 3, 0))
+        np.testing.assert_array_equal(right, square)
+
+
+def test_a_triple_that_is_none_of_the_path():
+    M = marked("0o>3", "0oo1", "1oo2", "2oo3", p=4)
+    for ambiguous, closed in ((set(), False), ({(0, 3, 2)}, True)):
+        pcalgs, right = both(M, 9, ambiguous=ambiguous)
+        assert right[3, 0] == 3
+        assert pcalgs[3, 0] == (1 if closed else 3)
+
+
+def asked_of(table):
+    """A test that finds the independencies of a table {(x, y): sets}, x < y."""
+
+    def test(x, y, S, _):
+        return float(tuple(sorted(S)) in table.get((min(x, y), max(x, y)), ()))
+
+    return test
+
+
+#: The set of 0 and 2 separates 0 and 1, which makes the triple 0 - 3 - 1, whose set separates 0 and 3.
+TWO_REMOVALS = {(0, 4): [()], (1, 4): [()], (3, 4): [()], (2, 3): [()]}
+TWO_REMOVALS |= {(0, y): [(4,)] for y in (1, 2, 3)}
+
+
+def test_triples_made_by_removals():
+    found = {q: pycupc.rfci(None, asked_of(TWO_REMOVALS), 0.5, p=5, quirks=q) for q in (True, False)}
+    gone = {q: list(zip(fit.later.x.tolist(), fit.later.y.tolist(), strict=True)) for q, fit in found.items()}
+    assert gone == {True: [(0, 1)], False: [(0, 1), (0, 3)]}
+    assert [found[q].skeleton_fit.skeleton[0, 3] for q in (True, False)] == [True, True]
+
+
+def test_fixed_edges():
+    fixed = np.zeros((5, 5), dtype=bool)
+    fixed[0, 1] = fixed[1, 0] = True
+    options = {"alpha": 0.5, "p": 5, "fixedEdges": fixed}
+    assert not pycupc.rfci(None, asked_of(TWO_REMOVALS), quirks=True, **options).sparse_graph.adjacent(0, 1)
+    assert pycupc.rfci(None, asked_of(TWO_REMOVALS), **options).sparse_graph.adjacent(0, 1)
+
+
+@pytest.mark.parametrize("NAdelete", [True, False])
+def test_a_test_without_an_answer(NAdelete):
+    """It counts as NAdelete says; pcalg stops with an error of R."""
+
+    def test(x, y, S, _):
+        return np.nan if (min(x, y), max(x, y), S) == (0, 1, (4,)) else asked_of(TWO_REMOVALS)(x, y, S, _)
+
+    fit = pycupc.rfci(None, test, 0.5, p=5, NAdelete=NAdelete)
+    assert fit.sparse_graph.adjacent(0, 1) != NAdelete
+
+
+#: 0 *-> 1 <-> 2 <-> 3, a discriminating path for 3 and 4.
+LONG_PATH = {
+    "M": marked("0o>1", "1<>2", "2<o3", "1->4", "2->4", "3oo4"),
+    "cells": {(0, 4): (1, 2), (0, 2): (1,), (0, 3): (), (1, 3): (2,)},
+    "rules": tuple(k == 4 for k in range(1, 11)),
+    "ambiguous": set(),
+    "test": (0, 0.5),
+}
+
+
+def test_edges_inside_a_long_path():
+    """Of 0 - 1 - 2 - 3 - 4 pcalg tests 0 - 1 - 3 - 4."""
+    test = asked_of({(2, 3): [(1,)]})
+    cut = {}
+    for quirks in (True, False):
+        got, want, _ = rules_of_rfci(LONG_PATH, quirks, test)
+        np.testing.assert_array_equal(got, want)
+        cut[quirks] = got[2, 3] == 0
+    assert cut == {True: False, False: True}
+
+
+def test_an_endless_search_ends():
+    """1 and 3 are no neighbours: pcalg finds them independent, has nothing to remove, and finds the same path again."""
+    test = asked_of({(1, 3): [(2,)]})
+    got, want, n_cut = rules_of_rfci(LONG_PATH, True, test)
+    np.testing.assert_array_equal(got, want)
+    assert n_cut == 2
+    np.testing.assert_array_equal(got, marked("0o>1", "1<>2", "2<>3", "1->4", "2->4", "3<>4"))
+
+
+def test_rule_10_of_rfci():
+    """0, a parent of 3, is the end of its path already; pcalg's rfci knows that only if 2 were the other parent."""
+    rules = tuple(k == 10 for k in range(1, 11))
+    M = np.array([[0, 3, 0, 2, 3], [1, 0, 1, 2, 0], [0, 3, 0, 3, 1], [3, 1, 1, 0, 3], [1, 0, 1, 2, 0]])
+    case = {"M": M, "cells": {}, "rules": rules, "ambiguous": set(), "test": (0, 2.0)}
+    of_fci = both(M, 10)
+    of_rfci = [rules_of_rfci(case, quirks)[0] for quirks in (True, False)]
+    assert [found[3, 1] for found in (*of_fci, *of_rfci)] == [3, 3, 1, 3]

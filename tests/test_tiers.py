@@ -87,6 +87,15 @@ def test_live_tpc(rscript, tmp_path):
         assert_answer(fit(problem, "cpu"), answer, str(problem))
 
 
+@pytest.mark.parametrize(
+    ("tiers", "graph"), [([1, 2, 2], [[0, 1, 0], [0, 0, 1], [0, 1, 0]]), ([2, 2, 1], [[0, 1, 0], [1, 0, 0], [0, 1, 0]])]
+)
+def test_a_side_with_all_neighbours_in_later_tiers_makes_no_test(tiers, graph):
+    """The empty set and b separate: one set of two has b, so that the triple is ambiguous. Answers of tpc."""
+    C = np.array([[1, 0.4, 0.12], [0.4, 1, 0.4], [0.12, 0.4, 1]])
+    assert pycupc.pc({"C": C, "n": 100}, alpha=0.05, tiers=tiers).graph.tolist() == graph
+
+
 def test_calls_in_the_order_of_tpc():
     rng = np.random.default_rng(3)
     problem = random_problem(rng) | {"p": 6, "tiers": [1, 2, 1, 2, 3, 1], "alpha": 0.9, "m_max": np.inf}

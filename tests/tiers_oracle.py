@@ -67,7 +67,7 @@ def check(test, G, alpha, tiers, context, maj_rule):
         n = with_b = 0
         for owner in (a, c):
             near = [v for v in np.flatnonzero(G[owner]).tolist() if tiers[v] <= tiers[owner]]
-            for S in (S for size in range(len(near) + 1) for S in combinations(near, size)):
+            for S in (S for size in range(len(near) + 1) for S in combinations(near, size) if near):
                 if test(a, c, S) >= alpha:
                     n, with_b = n + 1, with_b + (b in S)
         if n and (with_b * 2 < n if maj_rule else with_b == 0):

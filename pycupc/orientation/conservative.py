@@ -269,12 +269,15 @@ def _count(triples: Triples, count: Callable[[Questions], Counts], *, one_by_one
     degree, owner = np.diff(start), np.column_stack([a, c]).ravel()  # subsets of adj(a), then of adj(c)
     offsets = np.concatenate(([0], np.cumsum(degree[owner])))
     place = np.arange(offsets[-1]) + np.repeat(start[owner] - offsets[:-1], degree[owner])
-    candidates = Lists(offsets, triples.neighbours[place].astype(np.int32))
-    counts = count(Questions(np.repeat(a, 2), np.repeat(c, 2), candidates, 0, len(degree)))
+    some = np.diff(offsets) > 0  # a side whose neighbours are all in later tiers is not asked, as in tpc
+    candidates = Lists(np.append(offsets[:-1][some], offsets[-1]), triples.neighbours[place].astype(np.int32))
+    counts = count(Questions(np.repeat(a, 2)[some], np.repeat(c, 2)[some], candidates, 0, len(degree)))
+    found = np.zeros(len(some), dtype=np.int64)
+    found[some] = counts.found
     keys = np.repeat(np.arange(len(degree)), degree) * len(degree) + triples.neighbours
     with_b = np.zeros(k, dtype=np.int64)
     for side in (2 * row, 2 * row + 1):
         at = look_up(keys, owner[side] * len(degree) + triples.b)  # -1: b is in a later tier than the owner
         there = at >= 0
         with_b[there] += counts.containing[(offsets[side] + at - start[owner[side]])[there]]
-    return (counts.found[0::2] + counts.found[1::2])[row], with_b
+    return (found[0::2] + found[1::2])[row], with_b

@@ -64,7 +64,7 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   gaps <- matrix(FALSE, 8, 8)
   gaps[1, 2] <- gaps[2, 1] <- TRUE
   gap <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], fixedGaps = gaps)
-  expect_match(cu_why(gap, "a", "b")$text, "fixedGaps excludes it")
+  expect_match(cu_why(gap, "a", "b")$text, "fixedGaps or what is known excludes it")
   expect_error(cu_why(fit, "a", "a"), "must be different variables; got \"a\" twice")
   expect_error(cu_why(fit, "a", "zz"), "names of variables or positions from 1 to 8; got \"zz\"")
   expect_error(cu_why(3, 1, 2), "must be a result of cu_pc")

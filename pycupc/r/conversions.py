@@ -45,7 +45,7 @@ _NAMES = (
     | {f"found.gap_{end}": f"found_gap_{end}" for end in "xy"}
     | {"edge.low": "edge_low", "edge.high": "edge_high", "edge.low_mark": "mark_low", "edge.high_mark": "mark_high"}
     | {"pdsep.length": "pdsep_len", "pdsep.members": "pdsep_members", "n.edgetestsPDSEP": "n_edgetests_pdsep"}
-    | {"n.edgetests": "n_edgetests", "pMax": "pMax"}
+    | {"later.x": "later_x", "later.y": "later_y", "n.edgetests": "n_edgetests", "pMax": "pMax"}
 )
 #: The vectors that hold no indices, so that 1 is neither added nor subtracted.
 _NO_INDEX = {

@@ -72,8 +72,7 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
     NAdelete = NAdelete, m.max = m.max, conservative = conservative, maj.rule = maj.rule, threads = threads,
     verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax, more = list(options = more)
   )
-  if (biCC) storage.mode(plain$pdsep$members) <- "double" # as in pcalg
-  as_fcialgo(plain, cl)
+  as_fcialgo(if (biCC) with_double_sets(plain, conservative || maj.rule) else plain, cl)
 }
 
 #' RFCI: `pcalg::rfci()` computed by pycupc
@@ -112,6 +111,23 @@ cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stab
     more = list(options = list(rules = as.list(as.logical(rules))))
   )
   as_fcialgo(plain, cl)
+}
+
+# The types of pcalg's answer with biCC: allPdsep is double, and so is a set of Possible-D-SEP with several members,
+# unless the conservative or majority rule (`checked`) examined its pair, which then has a common neighbour.
+with_double_sets <- function(plain, checked) {
+  storage.mode(plain$pdsep$members) <- "double"
+  from <- c(plain$edge$low, plain$edge$high)
+  order <- order(from)
+  near <- in_rows(c(plain$edge$high, plain$edge$low)[order], from[order], length(plain$labels))
+  for (k in seq_along(plain$later$x)) {
+    x <- plain$later$x[k]
+    y <- plain$later$y[k]
+    if (length(plain$sets[[x]][[y]]) > 1L && !(checked && any(near[[x]] %in% near[[y]]))) {
+      plain$sets[[x]][[y]] <- plain$sets[[y]][[x]] <- as.double(plain$sets[[x]][[y]])
+    }
+  }
+  plain
 }
 
 check_rules <- function(rules) {

@@ -112,6 +112,7 @@ plain_pag <- function(reply, labels) {
   answer <- list(
     labels = labels, edge = edge, graph = list(from = edge$low, to = edge$high),
     sepset = c(list(p = length(labels)), part(reply$arrays, "sepset")), pdsep = part(reply$arrays, "pdsep"),
+    later = part(reply$arrays, "later"),
     n.edgetests = reply$arrays$n.edgetests, n.edgetestsPDSEP = reply$arrays$n.edgetestsPDSEP,
     max.ord = as.integer(reply$max_ord), max.ordPDSEP = as.integer(reply$max_ord_pdsep), pMax = reply$arrays$pMax
   )

@@ -33,6 +33,18 @@ test_that("cu_fci() returns pcalg's object", {
   }
 })
 
+test_that("sets of Possible-D-SEP with several members are double with biCC, as in pcalg", {
+  skip_if_no_pcalg()
+  found <- 0
+  for (seed in 1:12) {
+    args <- list(hidden_data(seed, 11, 200), pcalg::gaussCItest, 0.4, p = 9, biCC = TRUE, maj.rule = seed %% 2 == 0)
+    theirs <- do.call(pcalg::fci, args)
+    expect_same_pag(do.call(quietly, c(list(cu_fci), args)), theirs)
+    found <- found + any(vapply(unlist(theirs@sepset, recursive = FALSE), is.double, NA))
+  }
+  expect_gt(found, 0)
+})
+
 test_that("cu_rfci() returns pcalg's object", {
   skip_if_no_pcalg()
   variants <- list(

@@ -30,6 +30,7 @@ from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as
+from pycupc.system.message import Argument, Message, Setting
 from pycupc.system.progress import progress_hook
 
 Type = Literal["normal", "anytime", "adaptive"]
@@ -54,10 +55,12 @@ class _Arguments:
     def __post_init__(self) -> None:
         if self.type not in get_args(Type):
             raise ValueError(f"type must be 'normal', 'anytime' or 'adaptive', got {self.type!r}")
+        type_, m_max = Setting("type", self.type), Setting("m_max", self.m_max)
         if self.type == "anytime" and self.m_max == math.inf:
-            raise ValueError("type='anytime' needs a finite m_max, got m_max=inf")
+            raise ValueError(Message("{t} needs a finite {m}, got {given}", t=type_, m=Argument("m_max"), given=m_max))
         if self.type == "adaptive" and self.m_max != math.inf:
-            raise ValueError(f"type='adaptive' finds m_max itself and needs m_max=inf, got m_max={self.m_max}")
+            text = "{t} finds {m} itself and needs {inf}, got {given}"
+            raise ValueError(Message(text, t=type_, m=Argument("m_max"), inf=Setting("m_max", math.inf), given=m_max))
         check_orientation("relaxed", conservative=self.conservative, maj_rule=self.maj_rule, solve_confl=False)
         check_real("pdsep_max", "a number of at least 0, or inf", self.pdsep_max, lambda m: m >= 0)
         if self.budget is not None:
@@ -66,8 +69,8 @@ class _Arguments:
         if self.jci not in get_args(Jci):
             raise ValueError(f"jci must be '0', '1', '12' or '123', got {self.jci!r}")
         if self.jci != "0" and self.selectionBias:
-            raise ValueError(f"jci={self.jci!r} assumes that there is no selection bias: it needs selectionBias=False")
-
+            text = "{jci} assumes that there is no selection bias: it needs {bias}"
+            raise ValueError(Message(text, jci=Setting("jci", self.jci), bias=Setting("selectionBias", False)))
         if self.tiers and (self.jci != "0" or self.selectionBias):
             text = "jci='0'" if self.jci != "0" else "selectionBias=False: with selection an arrowhead says more"
             raise ValueError(f"tiers need {text}")

@@ -1,6 +1,7 @@
 """A `PagAlgo` as arrays: for R those of the answer, for a file those of its skeleton, with more arrays and metadata.
 
-In addition to the arrays of `pycupc.results.arrays`, R has "n_edgetests_pdsep", later_x, later_y and the last two below; a file has:
+In addition to the arrays of `pycupc.results.arrays`, R has "n_edgetests_pdsep", and "later_x", "later_y" and the last
+two below; a file has:
 
     pag_edge_low, ..., pag_gap_y      edges, marks and separating sets in the end, named as those of the skeleton
     later_x, _y, _len, _members       edges removed after the levels, and their sets                      int32
@@ -50,7 +51,7 @@ def file_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[
 
 
 def answer_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[str, NDArray[Any]]:
-    """The arrays of the answer for R that are not about the levels: edges, sets by row, Possible-D-SEP, later removals."""
+    """The arrays of the answer for R that are not about the levels: edges, sets, Possible-D-SEP, later removals."""
     counts = {"n_edgetests_pdsep": np.array(later.n_edgetests_pdsep, dtype=np.float64)}
     removed = {"later_x": later.x, "later_y": later.y}
     return flat.edge_arrays(graph) | flat.sepset_arrays(sepset) | _pdsep_arrays(later) | counts | removed

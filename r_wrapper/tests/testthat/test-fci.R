@@ -92,6 +92,9 @@ test_that("wrong arguments are refused", {
   expect_error(cu_fci(S, pcalg::gaussCItest, 0.05, p = 7, contextVars = 8), "`contextVars` must be positions")
   expect_error(cu_fci(S, pcalg::gaussCItest, 0.05, p = 7, pdsep.max = -1), "`pdsep.max` must be")
   expect_error(cu_rfci(S, pcalg::gaussCItest, 0.05, p = 7, skel.method = "original"), "depends on the order")
+  expect_error(cu_fci(S, pcalg::gaussCItest, 0.05, p = 7, type = "anytime"), "finite m.max, got m.max = Inf")
+  expect_error(cu_fci(S, pcalg::gaussCItest, 0.05, p = 7, type = "adaptive", m.max = 2), "needs m.max = Inf")
+  expect_error(cu_fci(S, pcalg::gaussCItest, 0.05, p = 7, jci = "1"), "it needs selectionBias = FALSE")
   expect_error(cu_fci(S, pcalg::gaussCItest, 0.05, p = 7, conservative = TRUE, maj.rule = TRUE), "either conservative")
 })
 

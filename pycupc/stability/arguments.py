@@ -62,10 +62,10 @@ class Plan:
         return seed_of(self.random_state) if kept is None else kept
 
 
-def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any]) -> Study:
-    """The study; its arguments of `pc` are checked as `pc` checks them."""
+def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any], name: str = "stability") -> Study:
+    """The study of the function with this name; its arguments of `pc` are checked as `pc` checks them."""
     if unknown := sorted(arguments.keys() - PC_ARGUMENTS.keys()):
-        raise TypeError(f"{unknown[0]} is no argument of stability or pc; pc has {', '.join(PC_ARGUMENTS)}")
+        raise TypeError(f"{unknown[0]} is no argument of {name} or pc; pc has {', '.join(PC_ARGUMENTS)}")
     given = {**PC_ARGUMENTS, **arguments}
     if isinstance(given["engine"], Engine):
         raise TypeError(

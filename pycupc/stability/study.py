@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from pycupc.algorithm.pc import pc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import ProgressHook
 from pycupc.engines.select import make_engine
-from pycupc.stability.consensus import Edges
+from pycupc.stability.consensus import BIDIRECTED, Edges
 from pycupc.stability.rows import Resampling, Rows
 
 #: From this number of variables on, `Engine.side_by_side` resamples run at the same time in one process. With fewer,
@@ -25,6 +25,19 @@ SIDE_BY_SIDE_FROM = 1500
 
 #: The arguments of `pc` that do not change its answer.
 _WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_method")
+
+
+class Indexed(Protocol):
+    """The outcome of a resample, which knows the number of the resample."""
+
+    @property
+    def index(self) -> int:
+        """The number of the resample."""
+
+
+O = TypeVar("O", bound=Indexed)
+#: The arrays of an outcome in a file.
+Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Study:
+class Resampled(Generic[O]):
     """Data, resamples, and the arguments of `pc`: everything that a worker needs. It can be pickled."""
 
     rows: Rows
@@ -62,27 +75,29 @@ class Study:
     alphas: tuple[float, ...]
     arguments: Mapping[str, Any]
 
-    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
-        """Run `pc` on resample `i`: a pure function of the study and `i`. Its correlations are computed once.
+    def outcome(self, i: int, progress: ProgressHook | None = None) -> O:
+        """The outcome of resample `i`, a pure function of the study and `i`. `progress`: as of `pc`."""
+        raise NotImplementedError
 
-        `progress`: as of `pc`.
-        """
-        resample = self.rows.take(self.resampling.indices(i))
-        random_state = self.resampling.random_state(i)
-        edges, n_tests, note = [], [], ""
-        for alpha in self.alphas:
-            fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, progress=progress, **self.arguments)
-            edges.append(Edges.of(fit.sparse_graph))
-            n_tests.append(sum(fit.n_edgetests))
-            note = max(note, fit.notes.get("quirks", ""), key=len)
-        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
+    def packed(self, outcome: O) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The outcome as facts and arrays for a file."""
+        raise NotImplementedError
+
+    def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> O:
+        """The reverse of `packed`, for resample `i`; ValueError if the values are out of range."""
+        raise NotImplementedError
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.arguments["labels"])
 
     def at_once(self) -> int:
         """Number of resamples that this machine should compute at the same time."""
-        labels, arguments = self.arguments["labels"], self.arguments
-        if len(labels) < SIDE_BY_SIDE_FROM:
+        if self.p < SIDE_BY_SIDE_FROM:
             return 1
-        engine, _ = make_engine(arguments["engine"], len(labels), options=arguments["engine_options"])
+        arguments = self.arguments
+        engine, _ = make_engine(arguments["engine"], self.p, options=arguments["engine_options"])
         engine.close()
         return engine.side_by_side
 
@@ -111,6 +126,51 @@ class Study:
     def key(self) -> str:
         """A hash of data and arguments."""
         return _hash(json.dumps(self.identity, sort_keys=True).encode())
+
+
+class Study(Resampled[Outcome]):
+    """The graphs of resamples: what `stability` computes."""
+
+    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
+        """Run `pc` on resample `i`, once for each alpha; its correlations are computed once."""
+        resample = self.rows.take(self.resampling.indices(i))
+        random_state = self.resampling.random_state(i)
+        edges, n_tests, note = [], [], ""
+        for alpha in self.alphas:
+            fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, progress=progress, **self.arguments)
+            edges.append(Edges.of(fit.sparse_graph))
+            n_tests.append(sum(fit.n_edgetests))
+            note = max(note, fit.notes.get("quirks", ""), key=len)
+        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
+
+    def packed(self, outcome: Outcome) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The outcome as facts and arrays for a file."""
+        arrays: dict[str, NDArray[Any]] = {
+            "n_tests": outcome.n_tests,
+            "constant": outcome.constant,
+            "n_copies": np.array([outcome.n_copies]),
+        }
+        for k, edges in enumerate(outcome.edges):
+            arrays |= {f"low_{k}": edges.low, f"high_{k}": edges.high, f"kind_{k}": edges.kind}
+        return {"note": outcome.note}, arrays
+
+    def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Outcome:
+        """The reverse of `packed`."""
+        n_tests, constant, copies = (arrays[name] for name in ("n_tests", "constant", "n_copies"))
+        wrong = n_tests.shape != (len(self.alphas),) or not np.isfinite(n_tests).all() or copies.shape != (1,)
+        if wrong or int(constant.max(initial=0)) >= self.p or (np.diff(constant) <= 0).any():
+            raise ValueError("its numbers are out of range")
+        edges = tuple(self._edges(arrays, k) for k in range(len(self.alphas)))
+        note = str(facts.get("note", ""))  # older files have none
+        return Outcome(i, edges, n_tests, constant.astype(np.int64), int(copies[0]), note)
+
+    def _edges(self, arrays: Arrays, k: int) -> Edges:
+        low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
+        pairs = low.astype(np.int64) * self.p + high
+        wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
+        if wrong or int(high.max(initial=0)) >= self.p or int(kind.max(initial=0)) > BIDIRECTED:
+            raise ValueError("its edges are out of range")
+        return Edges(low, high, kind.astype(np.uint8))
 
 
 def _plain(value: Any) -> Any:

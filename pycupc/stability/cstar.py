@@ -1,0 +1,253 @@
+"""`cstar`: the pairs whose effect is among the largest in many resamples (docs/EFFECTS.md, section 6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.algorithm.pc import pc
+from pycupc.data.names import is_real, is_whole, position
+from pycupc.data.table import Table
+from pycupc.effects.largest import largest
+from pycupc.effects.orientations import Orientations
+from pycupc.effects.result import Effects
+from pycupc.engines.base import ProgressHook
+from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.stability.arguments import Plan, checked_study
+from pycupc.stability.ranking import CStaR, Ints
+from pycupc.stability.rows import Scheme
+from pycupc.stability.run import Gathering, collected
+from pycupc.stability.study import Arrays, Resampled
+
+#: The number of values of `q` by default.
+N_Q = 10
+
+
+@dataclass(frozen=True)
+class Strongest:
+    """The pairs of one resample with the largest effects, at most as many as the largest q; the largest first.
+
+    Attributes
+    ----------
+    index : int
+    causes, effects : int64 (m,)
+    values : float64 (m,)
+        Of the possible effects of a pair the one of smallest absolute value.
+    """
+
+    index: int
+    causes: Ints
+    effects: Ints
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CausalStudy(Resampled[Strongest]):
+    """A study that asks for the largest effects in every resample.
+
+    Attributes
+    ----------
+    causes, effects : int64
+        Positions of the candidates, ascending.
+    q : int64
+        Ascending.
+    standardize : bool
+    """
+
+    causes: Ints
+    effects: Ints
+    q: Ints
+    standardize: bool
+
+    def outcome(self, i: int, progress: ProgressHook | None = None) -> Strongest:
+        """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
+        rows = self.resampling.indices(i)
+        stat = self.rows.take(rows).suff_stat
+        assert isinstance(stat, SuffStat)
+        assert isinstance(self.rows.data, Table)  # `cstar` takes no others
+        random_state = self.resampling.random_state(i)
+        fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
+        C = stat.C if self.standardize else np.cov(self.rows.data.values[rows], rowvar=False)
+        pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
+        graph = Orientations.of(fit.sparse_graph)
+        found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, **pairs)
+        return Strongest(i, *largest(found, int(self.q[-1])))
+
+    def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The outcome as facts and arrays for a file."""
+        return {}, {"causes": outcome.causes, "effects": outcome.effects, "values": outcome.values}
+
+    def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Strongest:
+        """The reverse of `packed`."""
+        causes, effects, values = (arrays[name] for name in ("causes", "effects", "values"))
+        sound = len(causes) == len(effects) == len(values) <= self.q[-1] and np.isfinite(values).all()
+        if not sound or (np.diff(np.abs(values)) > 0).any():
+            raise ValueError("its effects are out of range")
+        if not (np.isin(causes, self.causes).all() and np.isin(effects, self.effects).all()):
+            raise ValueError("its variables are no candidates")
+        return Strongest(i, causes.astype(np.int64), effects.astype(np.int64), values)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """As of every study, with the candidates and q."""
+        own = {name: getattr(self, name).tolist() for name in ("causes", "effects", "q")}
+        if len(self.causes) == self.p:
+            own["causes"] = "all"
+        if len(self.effects) == self.p:
+            own["effects"] = "all"
+        return {**super().identity, **own, "standardize": self.standardize}
+
+
+class _Ranked(Gathering[Strongest, CStaR]):
+    """The largest effects of the resamples so far."""
+
+    def __init__(self, study: CausalStudy) -> None:
+        self._study = study
+        self._found: dict[int, Strongest] = {}
+
+    @property
+    def n(self) -> int:
+        """Resamples so far."""
+        return len(self._found)
+
+    def add(self, outcome: Strongest) -> None:
+        """Keep the effects of a resample."""
+        self._found[outcome.index] = outcome
+
+    def result(self) -> CStaR:
+        """The ranking."""
+        study, found = self._study, [self._found[i] for i in sorted(self._found)]
+        return CStaR(
+            labels=tuple(study.arguments["labels"]),
+            alpha=study.alphas[0],
+            resampling=study.resampling,
+            causes=study.causes,
+            effects=study.effects,
+            q=study.q,
+            resamples=np.array([outcome.index for outcome in found], dtype=np.int64),
+            start=np.cumsum([0, *(len(outcome.values) for outcome in found)]),
+            cause=np.concatenate([outcome.causes for outcome in found]),
+            effect=np.concatenate([outcome.effects for outcome in found]),
+            value=np.concatenate([outcome.values for outcome in found]),
+            arguments=study.identity,
+        )
+
+
+def cstar(  # noqa: PLR0913 - as stability, and the candidates
+    data: Any,
+    causes: Sequence[str | int] | str | int | None = None,
+    effects: Sequence[str | int] | str | int | None = None,
+    q: int | Sequence[int] | None = None,
+    *,
+    n_resamples: int = 100,
+    alpha: float = 0.01,
+    scheme: Scheme = "subsample",
+    fraction: float = 0.5,
+    standardize: bool = True,
+    random_state: int | np.random.Generator | None = None,
+    executor: Executor | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
+    **arguments: Any,
+) -> CStaR:
+    """Rank pairs of cause and effect by how often their effect is among the largest in resamples of the rows.
+
+    Causal stability ranking (Stekhoven et al. 2012): in each resample `pc` estimates the graph, and the smallest
+    absolute possible effect of each pair (`ida`) ranks the pairs. A pair is selected at q if it is among the q first;
+    Pi is the share of the resamples that select it. docs/EFFECTS.md tells what the numbers mean.
+
+    Parameters
+    ----------
+    data : table, array_like (n, p), or path of a file
+        Observations, as for `SuffStat.from_data`.
+    causes, effects : str, int, or sequence of them, optional
+        The candidates, by label or position; by default all variables.
+    q : int, or sequence of them, optional
+        Each pair has the median of its ranks by Pi over these numbers. By default up to ten numbers, evenly spaced up
+        to the square root of the number of candidate pairs.
+    n_resamples, scheme, fraction, random_state, executor, checkpoint, progress
+        As of `stability`; the resamples are the same. The default scheme is that of the paper, halves of the rows.
+    alpha : float in [0, 1], default 0.01
+        Significance level of each test.
+    standardize : bool, default True
+        Effects are in standard deviations (of the resample); otherwise in the units of the data.
+    **arguments
+        Further arguments of `pc`, as of `stability`.
+
+    Returns
+    -------
+    CStaR
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        An argument is invalid, or `checkpoint` is damaged or belongs to other data or arguments; the message names it.
+        These errors are raised before anything is computed.
+    EngineError, StabilityInterrupted
+        As of `stability`; ``partial`` is a `CStaR`.
+
+    Notes
+    -----
+    Resample i has the graph of ``pc(data[result.indices(i)], alpha, ...)``, and the values are those of ``ida`` with
+    method "local", of all possible effects of a pair the one of smallest absolute value. Pairs whose smallest value is
+    0 or undefined are never selected.
+
+    Examples
+    --------
+    >>> import pycupc
+    >>> from pycupc.data import load_example
+    >>> result = pycupc.cstar(load_example(), effects="area_worst", n_resamples=20, random_state=1)
+    >>> len(result.top(3))
+    3
+    """
+    if not is_real(alpha):
+        raise TypeError(f"alpha must be a number in [0, 1], got {alpha!r}")
+    if arguments.get("indepTest") not in (None, gaussCItest):
+        raise ValueError("indepTest must be gaussCItest (or None): effects are those of a linear model of numbers")
+    if not isinstance(standardize, (bool, np.bool_)):
+        raise TypeError(f"standardize must be True or False, got {standardize!r}")
+    plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
+    general = checked_study(data, plan, alpha, arguments, "cstar")
+    labels = general.arguments["labels"]
+    of, on = _candidates("causes", causes, labels), _candidates("effects", effects, labels)
+    n_pairs = len(of) * len(on) - len(np.intersect1d(of, on))
+    if n_pairs == 0:
+        raise ValueError(f"causes and effects must have a pair of different variables, got {labels[of[0]]!r} twice")
+    drawn: dict[str, Any] = {name: getattr(general, name) for name in ("rows", "resampling", "alphas", "arguments")}
+    own: dict[str, Any] = {"causes": of, "effects": on, "q": _checked_q(q, n_pairs), "standardize": bool(standardize)}
+    study = CausalStudy(**drawn, **own)
+    return collected(_Ranked(study), study, plan, progress)
+
+
+def _candidates(name: str, given: Any, labels: Sequence[str]) -> Ints:
+    """Positions of one variable or several, ascending; all if None."""
+    if given is None:
+        return np.arange(len(labels))
+    several = given if np.ndim(given) > 0 else [given]
+    found = np.unique([position(v, labels) for v in several])
+    if len(found) < len(several) or not len(found):
+        raise ValueError(f"{name} must name one variable or several, each once, got {given!r}")
+    return found
+
+
+def _checked_q(q: Any, n_pairs: int) -> Ints:
+    """The numbers q, ascending; up to ten by default."""
+    if q is None:
+        most = math.isqrt(n_pairs - 1) + 1
+        return np.unique(np.ceil(np.arange(1, N_Q + 1) * most / N_Q).astype(np.int64))
+    several = list(q) if np.ndim(q) > 0 else [q]
+    if not several or not all(map(is_whole, several)):
+        raise TypeError(f"q must be a whole number or a sequence of them, got {q!r}")
+    found = np.unique([int(number) for number in several])
+    if found[0] < 1 or found[-1] > n_pairs or len(found) < len(several):
+        raise ValueError(f"q must be different numbers from 1 to {n_pairs:,}, the number of candidate pairs, got {q!r}")
+    return found

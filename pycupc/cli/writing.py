@@ -78,10 +78,10 @@ def text(name: str, description: str | Callable[[Any], str], content: Callable[[
     return FileKind(name, description, lambda result, path, _: write_text(content(result), path), **options)
 
 
-def pictures(description: str, draw: Callable[[Any, Path], object]) -> tuple[FileKind, ...]:
+def pictures(description: str, draw: Callable[[Any, Path], object], name: str = "graph") -> tuple[FileKind, ...]:
     """The pictures, which ``draw(result, path)`` draws."""
     return tuple(
-        FileKind(f"graph.{form}", description, lambda result, path, _: draw(result, path), drawn=True, form=form)
+        FileKind(f"{name}.{form}", description, lambda result, path, _: draw(result, path), drawn=True, form=form)
         for form in ("png", "svg", "pdf")
     )
 

@@ -197,7 +197,7 @@ class CStaR:
         first = self._pairs.cause[:k], self._pairs.effect[:k]
         rings = [self.value[(self.cause == x) & (self.effect == y)] for x, y in zip(*first, strict=True)]
         ax = dot_plot(self.top(k), rings, ax)
-        ax.set_xlabel(f"effects in the resamples; filled: the median; line: the middle {MIDDLE:.0%}")
+        ax.set_xlabel(f"effects in the resamples\nfilled: the median; line: the middle {MIDDLE:.0%}")
         return ax
 
     def __repr__(self) -> str:

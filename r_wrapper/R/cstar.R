@@ -64,7 +64,7 @@ cu_cstar <- function(x, causes = NULL, effects = NULL, q = NULL, n_resamples = 1
   if (!is.null(q) && (!is.numeric(q) || anyNA(q) || !all(q == round(q)))) refuse("q", "one or more whole numbers", q)
   candidates <- function(v, name) if (!is.null(v)) as.list(context_positions(v, name, labels) - 1L)
   own <- list(
-    causes = candidates(causes, "causes"), effects = candidates(effects, "effects"), q = if (!is.null(q)) as.list(q),
+    causes = candidates(causes, "causes"), effects = candidates(effects, "effects"), q = if (!is.null(q)) as.list(as.integer(q)),
     standardize = check_flag(standardize, "standardize")
   )
   threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)

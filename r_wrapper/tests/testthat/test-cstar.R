@@ -15,7 +15,7 @@ test_that("pi and the effects are those of a loop of cu_pc() and cu_ida()", {
   chosen <- lapply(1:6, function(i) {
     rows <- cu_rows(rows_of, i)
     C <- stats::cor(X[rows, ])
-    fit <- cu_pc(list(C = C, n = length(rows)), alpha = 0.05, labels = colnames(X))
+    fit <- cu_pc(list(C = C, n = length(rows)), pcalg::gaussCItest, 0.05, labels = colnames(X))
     least <- sapply(1:6, function(x) {
       values <- suppressWarnings(cu_ida(x, 7, C, fit))
       values[which.min(abs(values))]

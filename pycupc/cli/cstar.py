@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pycupc.cli import inputs, manifest, output, writing
 from pycupc.cli.folder import MANIFEST, OutputFolder
@@ -71,12 +71,10 @@ def main(args: argparse.Namespace) -> int:
         checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
         record = manifest.Run(manifest.recorded(args), messages)
         result = _result(args, record, checkpoint)
-        dropped = record.source.get("rows_dropped")
-        ranking = _Ranking(result, result.summary() + (f"\ndata: {dropped}" if dropped else ""))
         facts: dict[str, Any] = {"study": dict(result.arguments), "resamples": result.n_resamples}
-        kept = writing.keep(functools.partial(write_files, _FILES, ranking, request), facts, folder, record)
+        kept = writing.keep(functools.partial(write_files, _FILES, result, request), facts, folder, record)
     remove_resamples(args, checkpoint, kept)
-    return writing.report(kept, None if args.quiet else ranking.summary)
+    return writing.report(kept, None if args.quiet else result.summary())
 
 
 def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) -> CStaR:
@@ -88,23 +86,18 @@ def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) ->
         )
 
 
-class _Ranking(NamedTuple):
-    """A result, and its summary."""
+def _picture(result: CStaR, path: Path) -> None:
+    from matplotlib.figure import Figure
 
-    result: CStaR
-    summary: str
-
-
-def _picture(ranking: _Ranking, path: Path) -> None:
-    figure = ranking.result.plot().figure
-    assert figure is not None
+    figure = result.plot().figure
+    assert isinstance(figure, Figure)
     figure.savefig(path, dpi=150)
 
 
 #: Every file but the manifest.
 _FILES = (
-    text("ranking.csv", _RANKING, lambda ranking: exports.csv(ranking.result.columns())),
-    FileKind("cstar.npz", "the complete result; pycupc.CStaR.load reads it", lambda r, path, _: r.result.save(path)),
+    text("ranking.csv", _RANKING, lambda result: exports.csv(result.columns())),
+    FileKind("cstar.npz", "the complete result; pycupc.CStaR.load reads it", lambda result, path, _: result.save(path)),
     *pictures("picture of the first pairs and their effects", _picture, "ranking"),
-    text("summary.txt", "the first pairs", lambda ranking: ranking.summary + "\n"),
+    text("summary.txt", "the first pairs", lambda result: result.summary() + "\n"),
 )

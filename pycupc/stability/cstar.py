@@ -23,31 +23,22 @@ from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import Plan, checked_study
-from pycupc.stability.ranking import CStaR, Ints
+from pycupc.stability.ranking import CStaR, Floats, Ints
 from pycupc.stability.rows import Scheme
 from pycupc.stability.run import Gathering, collected
-from pycupc.stability.study import Arrays, Resampled
+from pycupc.stability.study import Arrays, Numbered, Resampled
 
 #: The number of values of `q` by default.
 N_Q = 10
 
 
 @dataclass(frozen=True)
-class Strongest:
-    """The pairs of one resample with the largest effects, at most as many as the largest q; the largest first.
+class Strongest(Numbered):
+    """The pairs of one resample that `largest` finds, at most as many as the largest q."""
 
-    Attributes
-    ----------
-    index : int
-    causes, effects : int64 (m,)
-    values : float64 (m,)
-        Of the possible effects of a pair the one of smallest absolute value.
-    """
-
-    index: int
-    causes: Ints
-    effects: Ints
-    values: NDArray[np.float64]
+    cause: Ints
+    effect: Ints
+    value: Floats
 
 
 @dataclass(frozen=True)
@@ -84,27 +75,22 @@ class CausalStudy(Resampled[Strongest]):
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The outcome as facts and arrays for a file."""
-        return {}, {"causes": outcome.causes, "effects": outcome.effects, "values": outcome.values}
+        return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
 
     def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Strongest:
         """The reverse of `packed`."""
-        causes, effects, values = (arrays[name] for name in ("causes", "effects", "values"))
-        sound = len(causes) == len(effects) == len(values) <= self.q[-1] and np.isfinite(values).all()
-        if not sound or (np.diff(np.abs(values)) > 0).any():
+        cause, effect, value = (arrays[name] for name in ("cause", "effect", "value"))
+        sound = len(cause) == len(effect) == len(value) <= self.q[-1] and np.isfinite(value).all()
+        if not sound or not (np.isin(cause, self.causes).all() and np.isin(effect, self.effects).all()):
             raise ValueError("its effects are out of range")
-        if not (np.isin(causes, self.causes).all() and np.isin(effects, self.effects).all()):
-            raise ValueError("its variables are no candidates")
-        return Strongest(i, causes.astype(np.int64), effects.astype(np.int64), values)
+        return Strongest(i, cause.astype(np.int64), effect.astype(np.int64), value)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """As of every study, with the candidates and q."""
-        own = {name: getattr(self, name).tolist() for name in ("causes", "effects", "q")}
-        if len(self.causes) == self.p:
-            own["causes"] = "all"
-        if len(self.effects) == self.p:
-            own["effects"] = "all"
-        return {**super().identity, **own, "standardize": self.standardize}
+        chosen = {"causes": self.causes, "effects": self.effects}
+        own = {name: "all" if len(given) == self.p else given.tolist() for name, given in chosen.items()}
+        return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
 
 
 class _Ranked(Gathering[Strongest, CStaR]):
@@ -126,19 +112,15 @@ class _Ranked(Gathering[Strongest, CStaR]):
     def result(self) -> CStaR:
         """The ranking."""
         study, found = self._study, [self._found[i] for i in sorted(self._found)]
+        fields: dict[str, Any] = {name: getattr(study, name) for name in ("resampling", "causes", "effects", "q")}
+        fields |= {name: np.concatenate([getattr(o, name) for o in found]) for name in ("cause", "effect", "value")}
         return CStaR(
             labels=tuple(study.arguments["labels"]),
             alpha=study.alphas[0],
-            resampling=study.resampling,
-            causes=study.causes,
-            effects=study.effects,
-            q=study.q,
             resamples=np.array([outcome.index for outcome in found], dtype=np.int64),
-            start=np.cumsum([0, *(len(outcome.values) for outcome in found)]),
-            cause=np.concatenate([outcome.causes for outcome in found]),
-            effect=np.concatenate([outcome.effects for outcome in found]),
-            value=np.concatenate([outcome.values for outcome in found]),
+            start=np.cumsum([0, *(len(outcome.value) for outcome in found)]),
             arguments=study.identity,
+            **fields,
         )
 
 

@@ -252,8 +252,6 @@ class CStaR:
         """
         with npz.reading(path, KIND) as (about, values):
             labels = check_labels(about["labels"], len(about["labels"]))
-            require(isinstance(about["arguments"], dict), "arguments", about["arguments"])
-            require(type(about["alpha"]) in (int, float) and 0 <= about["alpha"] <= 1, "alpha", about["alpha"])
             numbers = {name: indices(values, name) for name in _INDICES}
             for name in ("causes", "effects", "cause", "effect"):
                 require(int(numbers[name].max(initial=0)) < len(labels), name, "out of range")
@@ -264,10 +262,9 @@ class CStaR:
             sound = len(sizes) == len(numbers["resamples"]) and start[0] == 0 and start[-1] == len(value)
             require(sound and sizes.min() >= 0 and sizes.max() <= numbers["q"][-1], "start", "out of range")
             require(len(numbers["cause"]) == len(numbers["effect"]) == len(value), "value", f"{len(value)} numbers")
-            require(value.dtype.kind == "f" and bool(np.isfinite(value).all()), "value", "not finite")
-            resampling = Resampling(*(about[name] for name in ("n", "scheme", "fraction", "random_state")))
-            facts: dict[str, Any] = {"alpha": float(about["alpha"]), "arguments": about["arguments"]}
-            return cls(labels=labels, resampling=resampling, value=value, **facts, **numbers)
+            facts: dict[str, Any] = {"alpha": float(about["alpha"]), "arguments": dict(about["arguments"])}
+            facts |= {"resampling": Resampling(*(about[key] for key in ("n", "scheme", "fraction", "random_state")))}
+            return cls(labels=labels, value=value.astype(np.float64), **facts, **numbers)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,26 +27,24 @@ SIDE_BY_SIDE_FROM = 1500
 _WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_method")
 
 
-class Indexed(Protocol):
-    """The outcome of a resample, which knows the number of the resample."""
+@dataclass(frozen=True)
+class Numbered:
+    """The outcome of the resample with the number `index`."""
 
-    @property
-    def index(self) -> int:
-        """The number of the resample."""
+    index: int
 
 
-O = TypeVar("O", bound=Indexed)
+O = TypeVar("O", bound=Numbered)
 #: The arrays of an outcome in a file.
 Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Numbered):
     """The part of one resample that is kept.
 
     Attributes
     ----------
-    index : int
     edges : tuple of Edges
         One for each alpha.
     n_tests : float64 (number of alphas,)
@@ -58,7 +56,6 @@ class Outcome:
         Where pcalg's answer could differ (``notes["quirks"]`` of `pc`'s result); empty if nowhere.
     """
 
-    index: int
     edges: tuple[Edges, ...]
     n_tests: NDArray[np.float64]
     constant: NDArray[np.int64]

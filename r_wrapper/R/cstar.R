@@ -1,4 +1,4 @@
-# cu_cstar(): causal stability ranking, computed by pycupc.cstar, and the methods for its result.
+# cu_cstar(): causal stability ranking, computed by pycupc.cstar.
 
 #' Which causes have a stably large effect? Causal stability ranking
 #'
@@ -19,7 +19,7 @@
 #'
 #' @inheritParams cu_stability
 #' @param x The observations: a numeric matrix or data frame with a row for each observation and a column for each
-#'   variable.
+#'   variable. For `as.data.frame()` a result.
 #' @param causes,effects The candidates: names, or positions of columns; by default all variables.
 #' @param q One or more numbers of pairs; by default up to ten numbers, evenly spaced up to the square root of the number
 #'   of candidate pairs.
@@ -89,45 +89,15 @@ cu_cstar <- function(x, causes = NULL, effects = NULL, q = NULL, n_resamples = 1
   ), class = "cu_cstar")
 }
 
-#' Methods for the result of `cu_cstar()`
-#'
-#' `print()` shows what was run and the first pairs, `plot()` draws them with their effects and intervals.
-#'
-#' @param x A result of [cu_cstar()].
-#' @param k Number of pairs.
-#' @param row.names,optional Not used.
-#' @param ... For `plot()`: arguments of [graphics::plot.default()]. Otherwise not used.
-#' @return `as.data.frame()`: the data frame `ranking`; the others return `x`, invisibly.
-#' @seealso [cu_cstar()]
-#' @name cu_cstar-methods
-NULL
-
-#' @rdname cu_cstar-methods
+#' @rdname cu_cstar
+#' @param row.names,optional,... Not used.
 #' @export
 as.data.frame.cu_cstar <- function(x, row.names = NULL, optional = FALSE, ...) x$ranking
 
-#' @rdname cu_cstar-methods
 #' @export
-print.cu_cstar <- function(x, k = 10, ...) {
+print.cu_cstar <- function(x, ...) {
   cat(sprintf("Causal stability ranking of %.0f pairs on %d resamples (%s) of %d observations, seed %.0f\n", x$n_pairs,
     as.integer(x$n_resamples), x$scheme, as.integer(x$n), x$seed))
-  print(utils::head(x$ranking, k), digits = 3)
-  invisible(x)
-}
-
-#' @rdname cu_cstar-methods
-#' @export
-plot.cu_cstar <- function(x, k = 20, ...) {
-  first <- utils::head(x$ranking, k)
-  rows <- rev(seq_len(nrow(first)))
-  names <- paste(first$cause, "->", first$effect)
-  kept <- graphics::par(mar = c(4.5, min(25, 1.5 + 0.55 * max(nchar(names))), 1, 1))
-  on.exit(graphics::par(kept))
-  look <- list(xlim = range(0, first$low, first$high), pch = 19, yaxt = "n", ylab = "", xlab = "effect, middle 95 %")
-  given <- list(...)
-  do.call(graphics::plot, c(list(first$value, rows), look[setdiff(names(look), names(given))], given))
-  graphics::abline(v = 0, col = "grey50")
-  graphics::segments(first$low, rows, first$high, rows)
-  graphics::axis(2, rows, names, las = 1)
+  print(utils::head(x$ranking, 10), digits = 3)
   invisible(x)
 }

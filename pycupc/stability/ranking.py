@@ -264,7 +264,7 @@ class CStaR:
             require(len(numbers["cause"]) == len(numbers["effect"]) == len(value), "value", f"{len(value)} numbers")
             facts: dict[str, Any] = {"alpha": float(about["alpha"]), "arguments": dict(about["arguments"])}
             facts |= {"resampling": Resampling(*(about[key] for key in ("n", "scheme", "fraction", "random_state")))}
-            return cls(labels=labels, value=value.astype(np.float64), **facts, **numbers)
+            return cls(labels=labels, value=value.astype(np.float64), **facts | numbers)
 
 
 @dataclass(frozen=True)

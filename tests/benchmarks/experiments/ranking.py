@@ -65,8 +65,8 @@ def by_cstar(X, truth, seed, threads):
     pairs = np.array([place[a] * len(place) + place[b] for a, b in zip(table["cause"], table["effect"], strict=True)])
     for share in THRESHOLDS:
         chosen = pairs[table["pi"] >= share]
-        more |= {f"selected_{share}": len(chosen), f"false_{share}": int((truth.ravel()[chosen] == 0).sum())}
-        more |= {f"bound_{share}": result.bound(share)}
+        false, at = int((truth.ravel()[chosen] == 0).sum()), round(100 * share)
+        more |= {f"selected_{at}": len(chosen), f"false_{at}": false, f"bound_{at}": result.bound(share)}
     return pairs, more
 
 

@@ -42,7 +42,7 @@ def leaving(text: str, name: str) -> str:
 
 
 def _moved(text: str, folder: Path) -> str:
-    """`text`, whose relative links begin in `folder`, as a page: links to pages lead there, others to the repository."""
+    """`text` as a page; its relative links begin in `folder`, and lead to pages or else to the repository."""
     pages = {(ROOT / source).resolve(): FOLDER / name for name, source in TEXTS.items()}
 
     def link(found: re.Match[str]) -> str:

@@ -163,14 +163,15 @@ def test_interrupt_keeps_what_is_finished(data, expected):
     assert np.array_equal(caught.value.partial.value, expected.value[: expected.start[3]])
 
 
-def test_zero_and_undefined_effects_are_never_selected():
+@pytest.mark.parametrize("standardize", [True, False])
+def test_zero_and_undefined_effects_are_never_selected(standardize):
     """c is an effect of a and b, and causes neither; k is constant but for two rows, and w copies a."""
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 400))
     c = a + b + 0.5 * rng.standard_normal(400)
     X = pd.DataFrame({"a": a, "b": b, "c": c, "k": np.zeros(400)})
     X.loc[:1, "k"] = 1.0, 2.0
-    result = pycupc.cstar(X, n_resamples=20, q=12, random_state=0)
+    result = pycupc.cstar(X, n_resamples=20, q=12, random_state=0, standardize=standardize)
     pairs = set(zip(result.to_pandas()["cause"], result.to_pandas()["effect"], strict=True))
     assert {("a", "c"), ("b", "c")} < pairs
     assert not {("c", "a"), ("c", "b")} & pairs

@@ -67,7 +67,10 @@ class CausalStudy(Resampled[Strongest]):
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
-        C = stat.C if self.standardize else np.cov(self.rows.data.values[rows], rowvar=False)
+        C = stat.C
+        if not self.standardize:  # not by a product, whose last digits depend on the number of threads
+            deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
+            C = C * deviations[:, None] * deviations
         pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
         graph = Orientations.of(fit.sparse_graph)
         found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, **pairs)

@@ -86,7 +86,7 @@ def test_picture_and_checkpoint(here):
         (("data.csv", "--q", 31), cli.DATA, "q must be different numbers from 1 to 30"),
         (("data.csv", "--alpha", 0.1, 0.2), cli.USAGE, "unrecognized arguments: 0.2"),
         (("data.csv", "--correlation", 50), cli.USAGE, "--correlation gives no rows to draw; cstar needs observations"),
-        (("codes.csv", "--test", "discrete"), cli.DATA, "effects are those of a linear model of numbers"),
+        (("codes.csv", "--test", "discrete"), cli.DATA, "data must be a table of numbers, for gaussCItest"),
     ],
 )
 def test_wrong_usage(here, capsys, options, code, words):

@@ -20,7 +20,6 @@ from pycupc.effects.largest import largest
 from pycupc.effects.orientations import Orientations
 from pycupc.effects.result import Effects
 from pycupc.engines.base import ProgressHook
-from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.ranking import CStaR, Floats, Ints
@@ -196,12 +195,12 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     """
     if not is_real(alpha):
         raise TypeError(f"alpha must be a number in [0, 1], got {alpha!r}")
-    if arguments.get("indepTest") not in (None, gaussCItest):
-        raise ValueError("indepTest must be gaussCItest (or None): effects are those of a linear model of numbers")
     if not isinstance(standardize, (bool, np.bool_)):
         raise TypeError(f"standardize must be True or False, got {standardize!r}")
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     general = checked_study(data, plan, alpha, arguments, "cstar")
+    if not isinstance(general.rows.data, Table):
+        raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of a linear model")
     labels = general.arguments["labels"]
     of, on = _candidates("causes", causes, labels), _candidates("effects", effects, labels)
     n_pairs = len(of) * len(on) - len(np.intersect1d(of, on))

@@ -2,8 +2,9 @@
 
 #' Which causes have a stably large effect? Causal stability ranking
 #'
-#' Runs [cu_pc()] on subsamples of the rows, finds in each the pairs of cause and effect whose smallest absolute possible
-#' effect ([cu_ida()]) is among the largest, and ranks the pairs by how often that happens (Stekhoven et al. 2012).
+#' Runs [cu_pc()] on subsamples of the rows, finds in each the pairs of cause and effect whose smallest absolute
+#' possible effect ([cu_ida()]) is among the largest, and ranks the pairs by how often that happens (Stekhoven et al.
+#' 2012).
 #'
 #' In each resample a pair is selected at q if it is among the q pairs with the largest effects; pi is the share of the
 #' resamples that select it. For each number in `q` the pairs are ranked by pi (equal shares have the mean of their
@@ -21,16 +22,16 @@
 #' @param x The observations: a numeric matrix or data frame with a row for each observation and a column for each
 #'   variable. For `as.data.frame()` a result.
 #' @param causes,effects The candidates: names, or positions of columns; by default all variables.
-#' @param q One or more numbers of pairs; by default up to ten numbers, evenly spaced up to the square root of the number
-#'   of candidate pairs.
+#' @param q One or more numbers of pairs; by default up to ten numbers, evenly spaced up to the square root of the
+#'   number of candidate pairs.
 #' @param alpha Significance level of each test.
 #' @param scheme As in [cu_stability()]; by default halves of the rows, as in the paper.
 #' @param standardize Effects in standard deviations? Otherwise they are in the units of the data.
 #' @param u2pd,conservative,maj.rule,solve.confl How the edges are oriented, as in [cu_pc()].
 #' @return An object of class `cu_cstar`, a list of plain values:
 #'   * `ranking`, also by `as.data.frame()`: a data frame of the pairs that were ever selected, the best first: `cause`
-#'     and `effect`; `median_rank`; `pi` at the largest q; `value`, the median of the effects in the resamples that select
-#'     the pair, and `low` and `high`, the middle 95 % of them; `pcer`, the bound for the pair's pi, or NA;
+#'     and `effect`; `median_rank`; `pi` at the largest q; `value`, the median of the effects in the resamples that
+#'     select the pair, and `low` and `high`, the middle 95 % of them; `pcer`, the bound for the pair's pi, or NA;
 #'   * `labels`, `alpha`, `q`, `n_pairs` (candidates), `n`, `n_resamples`, `scheme`, `fraction`, `seed`.
 #' @references Stekhoven, D. J., Moraes, I., Sveinbjoernsson, G., Hennig, L., Maathuis, M. H. and Buehlmann, P. (2012).
 #'   Causal stability ranking. Bioinformatics 28, 2819-2823.
@@ -64,15 +65,15 @@ cu_cstar <- function(x, causes = NULL, effects = NULL, q = NULL, n_resamples = 1
   if (!is.null(q) && (!is.numeric(q) || anyNA(q) || !all(q == round(q)))) refuse("q", "one or more whole numbers", q)
   candidates <- function(v, name) if (!is.null(v)) as.list(context_positions(v, name, labels) - 1L)
   own <- list(
-    causes = candidates(causes, "causes"), effects = candidates(effects, "effects"), q = if (!is.null(q)) as.list(as.integer(q)),
-    standardize = check_flag(standardize, "standardize")
+    causes = candidates(causes, "causes"), effects = candidates(effects, "effects"),
+    q = if (!is.null(q)) as.list(as.integer(q)), standardize = check_flag(standardize, "standardize")
   )
   threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)
   resampling <- resampling_options(alpha, n_resamples, match.arg(scheme), fraction, seed, checkpoint)
   resampling$arguments$alpha <- alpha
   options <- c(
-    pc_options(labels, "gaussCItest", NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, FALSE,
-      c(resampling$arguments, own)),
+    pc_options(labels, "gaussCItest", NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
+      FALSE, c(resampling$arguments, own)),
     resampling["drawn"]
   )
   reporter <- make_reporter(FALSE, progress)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, combinations
 from os import PathLike
 from typing import Any
 
@@ -29,6 +30,8 @@ from pycupc.stability.study import Arrays, Numbered, Resampled
 
 #: The number of values of `q` by default.
 N_Q = 10
+#: Up to this number of effects, only the correlations that are needed are computed.
+FEW = 50
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,12 @@ class CausalStudy(Resampled[Strongest]):
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
-        C = stat.C
+        graph = Orientations.of(fit.sparse_graph)
+        C = _needed(stat, graph, self.effects)
         if not self.standardize:  # not by a product, whose last digits depend on the number of threads
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
             C = C * deviations[:, None] * deviations
         pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
-        graph = Orientations.of(fit.sparse_graph)
         found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, **pairs)
         return Strongest(i, *largest(found, int(self.q[-1])))
 
@@ -93,6 +96,22 @@ class CausalStudy(Resampled[Strongest]):
         chosen = {"causes": self.causes, "effects": self.effects}
         own = {name: "all" if len(given) == self.p else given.tolist() for name, given in chosen.items()}
         return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
+
+
+def _needed(stat: SuffStat, graph: Orientations, effects: Ints) -> Floats:
+    """The correlations; for few effects, where only a device has them, those that are read, and 0 for all others."""
+    if stat.has_C or len(effects) > FEW:
+        return stat.C
+    near = (sorted(graph.parents[x] | graph.siblings[x] | {x}) for x in range(stat.p))
+    pairs = chain.from_iterable(combinations(members, 2) for members in near)
+    x, y = np.array([*pairs], dtype=np.int64).reshape(-1, 2).T
+    C = np.zeros((stat.p, stat.p))  # which takes memory only where it is written to
+    C[x, y] = C[y, x] = stat.correlations.pairs(x, y)
+    every = np.arange(stat.p)
+    C[:, effects] = stat.correlations.block(every, effects)
+    C[effects, :] = C[:, effects].T
+    C[every, every] = 1.0
+    return C
 
 
 class _Ranked(Gathering[Strongest, CStaR]):

@@ -26,8 +26,10 @@ def largest(effects: Effects, k: int) -> Pairs:
         The possible effect of smallest absolute value, with its sign; of several, that of the first parent set.
     """
 
+    floors = [0.0]  # sizes that at least k pairs reach: one list for all threads, whose order does not matter
+
     def of_block(causes: slice) -> Pairs:
-        return _largest(effects, effects._block(causes), k)
+        return _largest(effects, effects._block(causes), k, floors)
 
     slices = effects._slices()
     found = in_threads(of_block, slices, min(available_cores(), len(slices)))
@@ -36,14 +38,17 @@ def largest(effects: Effects, k: int) -> Pairs:
     return x[order], y[order], values[order]
 
 
-def _largest(effects: Effects, block: _Block, k: int) -> Pairs:
-    """The k largest of a block, and all that are as large as the last of them, in any order."""
+def _largest(effects: Effects, block: _Block, k: int, floors: list[float]) -> Pairs:
+    """The pairs of a block that may be among the k largest of all, in any order; `floors` gets a higher one."""
     causes = effects.causes[block.causes]
     size = _reduced(np.minimum, np.abs(block.values), block.start)
     size[np.isnan(size) | (causes[:, None] == effects.effects)] = 0.0
-    flat = size.ravel()
-    least = np.partition(flat, -k)[-k] if len(flat) > k else 0.0
-    at = np.flatnonzero(flat >= least if least > 0 else flat > 0)
+    flat, floor = size.ravel(), max(floors)
+    at = np.flatnonzero(flat >= floor if floor > 0 else flat > 0)
+    if len(at) > k:
+        least = float(np.partition(flat[at], -k)[-k])
+        floors.append(least)
+        at = at[flat[at] >= least]
     row, column = np.divmod(at, len(effects.effects))
     number = block.start[row + 1] - block.start[row]
     pair = np.repeat(np.arange(len(row)), number)

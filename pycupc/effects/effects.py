@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pycupc.data.names import position
+from pycupc.data.names import default_labels, position
 from pycupc.data.table import Table
 from pycupc.effects.orientations import Orientations
 from pycupc.effects.regression import Floats, Ints
@@ -97,25 +97,29 @@ def _covariances(fit: NamedGraph, data: Any) -> tuple[Floats, float | None]:
     """The covariance matrix, float64 (p, p), and the number of observations if it is known."""
     if isinstance(data, (SuffStat, Mapping)):
         stat = as_suff_stat(data)
-        _check_order(stat.labels, fit.labels)
+        _check_names(stat.labels, fit.labels)
         return stat.C, stat.n
     shape = getattr(data, "shape", None)
     if shape is not None and tuple(shape) == (fit.p, fit.p):
         C = np.ascontiguousarray(data, dtype=np.float64)
         if np.allclose(C, C.T, rtol=1e-10, atol=0):
-            _check_order(getattr(data, "columns", None), fit.labels)
+            _check_names(getattr(data, "columns", None), fit.labels)
             n = getattr(fit, "n", None)
             return C, None if n is None else float(n)
     table = Table.of(data)
     table.check()
-    _check_order(table.labels, fit.labels)
+    _check_names(table.labels, fit.labels)
     return np.cov(table.values, rowvar=False), float(len(table.values))
 
 
-def _check_order(names: Iterable[Any] | None, labels: tuple[str, ...]) -> None:
-    """ValueError if the variables of the data are those of the graph in another order."""
+def _check_names(names: Iterable[Any] | None, labels: tuple[str, ...]) -> None:
+    """ValueError unless the variables of the data are those of the graph, where both have names."""
     if names is None:
         return
-    given = tuple(map(str, names))
-    if given != labels and set(given) == set(labels):
+    given, p = tuple(map(str, names)), len(labels)
+    if given == labels or len(given) != p or default_labels(p) in (given, labels):
+        return
+    if set(given) == set(labels):
         raise ValueError("data must have the order of the variables of the graph, got the same names in another order")
+    k = next(k for k in range(p) if given[k] != labels[k])
+    raise ValueError(f"data must have the variables of the graph, got {given[k]!r} in the place of {labels[k]!r}")

@@ -34,9 +34,7 @@ class _Problem:
     ) -> None:
         self.C = covariances(mcov)
         p = len(self.C)
-        names = getattr(graph, "labels", None) or getattr(graph, "columns", None)
-        names = getattr(mcov, "columns", None) if names is None else names
-        self.labels = default_labels(p) if names is None else tuple(map(str, names))
+        self.labels = labels_of(graph, p, mcov)
         if kind not in kinds:
             raise ValueError(f"type must be one of {', '.join(map(repr, kinds))}, got {kind!r}")
         if graph is None:
@@ -56,6 +54,13 @@ class _Problem:
         if text := CausalGraph(labels=self.labels, sparse_graph=self.sparse).not_a_cpdag():
             text = Message("effects were computed although the graph is {text}", text=text)
             warnings.warn(text, stacklevel=3)
+
+
+def labels_of(graph: Graph | None, p: int, mcov: ArrayLike | None = None) -> tuple[str, ...]:
+    """The names of the variables: those of the graph, of the covariance matrix, or "1" to "p"."""
+    names = getattr(graph, "labels", None) or getattr(graph, "columns", None)
+    names = getattr(mcov, "columns", None) if names is None else names
+    return default_labels(p) if names is None else tuple(map(str, names))
 
 
 def covariances(mcov: ArrayLike) -> Floats:

@@ -107,15 +107,21 @@ class Effects:
         """The possible effects of x on all `effects`, float64 (k, number of effects): a row for each parent set of x.
 
         0 where the other variable is in the set; NaN where a regression is singular or no adjustment set is valid; no
-        rows if x has no valid set of parents.
+        rows if x has no valid set of parents. ``E[x, y]`` is a single 0 where y is a parent of x in the graph.
         """
         k = self._number(x, self.causes, "cause")
         return self._values(slice(k, k + 1))
 
     def __getitem__(self, pair: tuple[Variable, Variable]) -> Floats:
-        x, y = pair
-        found: Floats = self.values(x)[:, self._number(y, self.effects, "effect")].copy()
-        return found
+        at = self._number(pair[1], self.effects, "effect")
+        if self._is_single(position(pair[0], self.labels), int(self.effects[at])):
+            return np.zeros(1)
+        found: Floats = self.values(pair[0])[:, at].copy()
+        return found if len(found) else np.full(1, np.nan)
+
+    def _is_single(self, x: int, y: int) -> bool:
+        """Whether y is a parent of x in the graph, so that the effect is 0 whichever parents x has: one value."""
+        return self.method == "local" and y in self._graph.parents[x]
 
     def _values(self, causes: slice) -> Floats:
         first, last = int(self._first[causes.start]), int(self._first[causes.stop])
@@ -230,9 +236,13 @@ class Effects:
         import pandas as pd
 
         names = np.array(self.labels, dtype=object)
-        number = np.zeros(len(self.labels), dtype=np.int64)
-        number[self.causes] = np.diff(self._first)
-        return pd.DataFrame({"cause": names[causes], "effect": names[effects], "n_values": number[causes], **columns})
+        number = np.ones(len(self.labels), dtype=np.int64)
+        number[self.causes] = np.maximum(np.diff(self._first), 1)
+        number = number[causes]
+        if self.method == "local":
+            arrows = [x * len(names) + y for x in self.causes.tolist() for y in self._graph.parents[x]]
+            number[np.isin(causes * len(names) + effects, arrows)] = 1
+        return pd.DataFrame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
     def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> list[Reason]:
         """Each possible effect of x on y with the parents of x that give it, and its confidence interval."""
@@ -242,6 +252,8 @@ class Effects:
 
     def _reasons(self, x: int, y: int, level: float) -> list[Reason]:
         k = int(np.flatnonzero(self.causes == x)[0])
+        if self._is_single(x, y):
+            return [Reason(0.0, tuple(self.labels[v] for v in sorted(self._graph.parents[x])), None, 0.0, 0.0)]
         values, out = self[x, y], []
         for at, r in enumerate(range(int(self._first[k]), int(self._first[k + 1]))):
             parents = self._parents[r]

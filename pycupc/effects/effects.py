@@ -13,10 +13,13 @@ from pycupc.data.table import Table
 from pycupc.effects.orientations import Orientations
 from pycupc.effects.regression import Floats, Ints
 from pycupc.effects.result import Effects, Variable
+from pycupc.engines.base import EngineError
+from pycupc.engines.select import GPU_PAYS_FROM
 from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.system.message import Message
+from pycupc.system.machine import gpu_works
+from pycupc.system.message import Message, Setting, Value
 
 
 def effects(
@@ -25,6 +28,8 @@ def effects(
     causes: Sequence[Variable] | Variable | None = None,
     effects: Sequence[Variable] | Variable | None = None,
     method: Literal["local", "optimal"] = "local",
+    engine: Literal["auto", "cpu", "gpu"] = "auto",
+    device: int = 0,
 ) -> Effects:
     """The possible total effects of all variables on all others in a linear model with this graph.
 
@@ -41,6 +46,11 @@ def effects(
     method : {"local", "optimal"}
         Adjust for the parents of the cause, or for optimal sets, which vary less but need a right graph, and take
         longer.
+    engine : {"auto", "cpu", "gpu"}
+        Where summaries are computed: "gpu" takes method "local"; "auto" is the GPU if it works and there are at least
+        `GPU_PAYS_FROM` variables.
+    device : int
+        Number of the CUDA device.
 
     Returns
     -------
@@ -59,6 +69,7 @@ def effects(
     """
     if method not in ("local", "optimal"):
         raise ValueError(f"method must be 'local' or 'optimal', got {method!r}")
+    on_gpu = _chosen_device(engine, device, method, fit.p)
     C, n = _covariances(fit, data)
     if C.shape != (fit.p, fit.p):
         raise ValueError(f"data must have the {fit.p} variables of the graph, got {len(C)}")
@@ -68,8 +79,23 @@ def effects(
     with_knowledge = method == "local" and _has_knowledge(fit, graph)
     of, on = _chosen(causes, fit.labels), _chosen(effects, fit.labels)
     return Effects(
-        labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, _graph=graph, _with_knowledge=with_knowledge
-    )
+        labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=graph,
+        _with_knowledge=with_knowledge,
+    )  # fmt: skip
+
+
+def _chosen_device(engine: str, device: int, method: str, p: int) -> int | None:
+    """The device for summaries; None for the processor."""
+    if engine not in ("auto", "cpu", "gpu") or (engine == "gpu" and method != "local"):
+        names = "'auto', 'cpu' or 'gpu'" if method == "local" else "'auto' or 'cpu' with method 'optimal'"
+        raise ValueError(Message("engine must be {names}, got {given}", names=names, given=Value(engine)))
+    if engine == "cpu" or (engine == "auto" and (method != "local" or p < GPU_PAYS_FROM)):
+        return None
+    works, detail = gpu_works(device)
+    if engine == "gpu" and not works:
+        cpu = Setting("engine", "cpu")
+        raise EngineError(Message("engine 'gpu' cannot run: {detail}; {cpu} needs no GPU", detail=detail, cpu=cpu))
+    return device if works else None
 
 
 def _has_knowledge(fit: NamedGraph, graph: Orientations) -> bool:

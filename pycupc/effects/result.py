@@ -65,6 +65,8 @@ class Effects:
     causes, effects : int64
         Positions of the variables that are asked about.
     method : {"local", "optimal"}
+    device : int or None
+        The number of the CUDA device that computes summaries; None: the processor.
     """
 
     labels: tuple[str, ...]
@@ -73,6 +75,7 @@ class Effects:
     causes: Ints
     effects: Ints
     method: str
+    device: int | None = None
     _graph: Orientations = field(repr=False)
     _with_knowledge: bool = False
     _first: Ints = field(init=False)
@@ -177,15 +180,33 @@ class Effects:
 
         NaN if one of the effects is, or there is none.
         """
-        return np.concatenate([_reduced(np.minimum, np.abs(b.values), b.start) for b in self._blocks()])
+        return self._joined("smallest")
 
     def mean(self) -> Floats:
         """The mean of the possible effects of each pair, float64 (causes, effects)."""
-        return np.concatenate([_mean(b.values, b.start) for b in self._blocks()])
+        return self._joined("mean")
 
     def sign_agreement(self) -> Floats:
         """How far the signs agree, float64 (causes, effects): 1 if all effects have one sign, 0 if they balance."""
-        return np.concatenate([np.abs(_mean(np.sign(b.values), b.start)) for b in self._blocks()])
+        return self._joined("sign_agreement")
+
+    def _joined(self, how: str) -> Floats:
+        parts = [values for _, values in self._summaries(how)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _summaries(self, how: str) -> Iterator[tuple[slice, Floats]]:
+        """A summary of the effects of some causes at a time."""
+        if self.device is not None:
+            from pycupc.effects.on_gpu import summaries
+
+            yield from summaries(self.C, self._regressions, self._first, self.effects, how, self.device)
+            return
+        for b in self._blocks():
+            if how == "smallest":
+                yield b.causes, _reduced(np.minimum, np.abs(b.values), b.start)
+            else:
+                mean = _mean(b.values if how == "mean" else np.sign(b.values), b.start)
+                yield b.causes, mean if how == "mean" else np.abs(mean)
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each pair of different variables: cause, effect, n_values, smallest, mean, sign_agreement."""
@@ -214,11 +235,10 @@ class Effects:
             uncertainty about the graph.
         """
         kept: Floats = np.zeros((0, 3))
-        for b in self._blocks():
-            size = _reduced(np.minimum, np.abs(b.values), b.start)
-            size[np.isnan(size) | (self.causes[b.causes, None] == self.effects)] = -1.0
+        for causes, size in self._summaries("smallest"):
+            size[np.isnan(size) | (self.causes[causes, None] == self.effects)] = -1.0
             at = np.flatnonzero(size >= (kept[-1, 0] if len(kept) == k else 0.0))
-            x, y = self.causes[b.causes][at // len(self.effects)], self.effects[at % len(self.effects)]
+            x, y = self.causes[causes][at // len(self.effects)], self.effects[at % len(self.effects)]
             new = np.concatenate((kept, np.column_stack((size.ravel()[at], x, y))))
             kept = np.asarray(new[np.lexsort((new[:, 2], new[:, 1], -new[:, 0]))[:k]], dtype=np.float64)
         x, y = kept[:, 1].astype(np.int64), kept[:, 2].astype(np.int64)

@@ -22,7 +22,7 @@ class _Question:
         sparse = sparse_graph_of(graph)
         self.labels = labels_of(graph, sparse.p)
         self.graph = Orientations.of(sparse)
-        self.graph.check_maximal(sparse, self.labels)
+        Orientations.check_maximal(sparse, self.labels)
         self.dag = Orientations.of(CausalGraph(labels=self.labels, sparse_graph=sparse).to_dag().sparse_graph)
         self.xs, self.ys = self.positions(x), self.positions(y)
         if not self.xs or not self.ys or {*self.xs} & {*self.ys}:

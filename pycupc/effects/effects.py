@@ -75,7 +75,7 @@ def effects(
         raise ValueError(f"data must have the {fit.p} variables of the graph, got {len(C)}")
     graph = Orientations.of(fit.sparse_graph)
     if method == "optimal":
-        graph.check_maximal(fit.sparse_graph, fit.labels)
+        Orientations.check_maximal(fit.sparse_graph, fit.labels)
     with_knowledge = method == "local" and _has_knowledge(fit, graph)
     of, on = _chosen(causes, fit.labels), _chosen(effects, fit.labels)
     return Effects(
@@ -104,7 +104,7 @@ def _has_knowledge(fit: NamedGraph, graph: Orientations) -> bool:
     if not why:
         return False
     try:
-        graph.check_maximal(fit.sparse_graph, fit.labels)
+        Orientations.check_maximal(fit.sparse_graph, fit.labels)
     except ValueError:
         warnings.warn(Message("effects were computed although the graph is {text}", text=why), stacklevel=3)
         return False

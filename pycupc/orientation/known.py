@@ -24,6 +24,7 @@ from pycupc.orientation.mixed_graph import (
     RULE,
     Indices,
     MixedGraph,
+    directed_as,
     owners,
     to_sparse,
     trace,
@@ -63,6 +64,16 @@ def direct_known(graph: MixedGraph, known: Constraints) -> None:
     reasons = [KNOWN.index(known.reason(x, y)) for x, y in zip(tail[into].tolist(), head[into].tolist(), strict=True)]
     entry[RULE, into] = np.array(reasons, dtype=np.int64) + FIRST_KNOWN
     entry[FIRST, into] = 0
+
+
+def is_closed(graph: SparseGraph) -> bool:
+    """Whether Meek's four rules direct no further edge of a graph without circles."""
+    degree = graph.degrees()
+    with announced("compiling for the orientation, once per machine"), plain_if_small(int((degree * degree).sum())):
+        mixed = directed_as(graph)
+        before = mixed.entry[KIND].copy()
+        apply_rules(mixed, rule_4=True)
+        return bool((mixed.entry[KIND] == before).all())
 
 
 def _numbers(graph: MixedGraph, triples: Indices) -> NDArray[np.int64]:

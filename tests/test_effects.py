@@ -138,7 +138,7 @@ def test_effects_are_those_of_ida_fast():
 @pytest.mark.filterwarnings("ignore:effects were computed although the graph is not a CPDAG")
 def test_each_pair_has_the_values_of_ida():
     rng, single = np.random.default_rng(12), 0
-    for k in range(40):
+    for k in range(15):
         kind = ("cpdag", "pdag", "invalid")[k % 3]
         m = (random_graph(rng, kind) != 0).astype(int)
         C = random_covariance(rng, len(m))
@@ -151,7 +151,7 @@ def test_each_pair_has_the_values_of_ida():
             single += len(E.values(x)) != len(want)
         table = E.to_pandas()
         assert table["n_values"].tolist() == [len(E[x, y]) for x, y in zip(table["cause"], table["effect"], strict=True)]
-    assert single > 20
+    assert single > 5
 
 
 def test_data_of_other_variables_are_refused():

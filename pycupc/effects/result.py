@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -288,22 +288,57 @@ class Effects:
         return out
 
     def _interval(self, value: float, x: int, y: int, given: Nodes | None, level: float) -> tuple[float, float]:
-        """The confidence interval of a coefficient by the formula of linear regression with an intercept."""
+        half = 0.0
         if self.n is None or np.isnan(value):
-            return float("nan"), float("nan")
-        if given is None or x == y:
-            return value, value
+            half = np.nan
+        elif given is not None and x != y:
+            half = float(self._half_widths([*sorted(given), x], np.array([y]), level)[0])
+        return value - half, value + half
+
+    def _half_widths(self, members: Sequence[int], ys: Ints, level: float) -> Floats:
+        """Half the confidence intervals of the last member's coefficients in regressions with an intercept."""
+        free = (self.n or 0.0) - len(members) - 1
+        if free <= 0:
+            return np.full(len(ys), np.nan)
         from scipy.stats import t
 
-        members = [*sorted(given), x]
-        free = self.n - len(members) - 1
-        if free <= 0:
-            return float("nan"), float("nan")
-        A, c = self.C[np.ix_(members, members)], self.C[members, y]
-        inverse = np.linalg.inv(A)
-        left = max(0.0, float(self.C[y, y] - c @ inverse @ c))
-        half = float(t.ppf((1 + level) / 2, free)) * float(np.sqrt(left * inverse[-1, -1] / free))
-        return value - half, value + half
+        c = self.C[np.ix_(members, ys)]
+        inverse = np.linalg.inv(self.C[np.ix_(members, members)])
+        left = np.maximum(0.0, self.C[ys, ys] - (c * (inverse @ c)).sum(axis=0))
+        half: Floats = float(t.ppf((1 + level) / 2, free)) * np.sqrt(left * inverse[-1, -1] / free)
+        return half
+
+    def with_intervals(self, *, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
+        """The effect of smallest size of each pair, and the ends of its interval: float64 (causes, effects) each.
+
+        ValueError with method "optimal", whose sets differ from effect to effect; `why` has its intervals.
+        """
+        if self.method != "local":
+            raise ValueError(f"intervals of all pairs need method 'local', got {self.method!r}")
+        value, half = np.full((2, len(self.causes), len(self.effects)), np.nan)
+        for k, x in enumerate(self.causes.tolist()):
+            sets = range(int(self._first[k]), int(self._first[k + 1]))
+            if not sets:
+                continue
+            values, halves = self._values(slice(k, k + 1)), np.zeros((len(sets), len(self.effects)))
+            for row, r in zip(halves, sets, strict=True):
+                entries = slice(self._regressions.start[r], self._regressions.start[r + 1])
+                members = self._regressions.members[entries].tolist()
+                undefined = np.isnan(self._regressions.weights[entries]).any()
+                row[:] = np.nan if undefined else self._half_widths(members, self.effects, level)
+                row[np.isin(self.effects, members) & (self.n is not None)] = 0.0
+            at = np.abs(values).argmin(axis=0)[None]
+            value[k], half[k] = (np.take_along_axis(a, at, axis=0)[0] for a in (values, halves))
+        return value, value - half, value + half
+
+    def on_page(self, nodes: Ints) -> dict[str, Floats]:
+        """`with_intervals` among some variables, by position, for the explorer; NaN for what was not asked about."""
+        chosen = replace(self, causes=np.intersect1d(nodes, self.causes), effects=np.intersect1d(nodes, self.effects))
+        at = np.ix_(np.searchsorted(nodes, chosen.causes), np.searchsorted(nodes, chosen.effects))
+        out = {name: np.full((len(nodes), len(nodes)), np.nan) for name in ("value", "low", "high", "agreement")}
+        for array, values in zip(out.values(), (*chosen.with_intervals(), chosen.sign_agreement()), strict=True):
+            array[at] = values
+        return out
 
     def plot(self, k: int = 20, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
         """Ranked dot plot of `top`: all possible effects of each pair, and the interval of the smallest.

@@ -150,7 +150,8 @@ def compare_adjustment(m: np.ndarray, x, y, z, answers) -> None:
         try:
             return " ".join(str(int(v) + 1) for v in pycupc.adjustment_set(named(m), x, y, kind))
         except ValueError as error:
-            assert "no adjustment set" in str(error) or "no variable of y" in str(error)
+            if not re.match("no adjustment set|no variable of y", str(error)):
+                raise
             return "error" if kind == "optimal" else "none"
 
     found = [ours("optimal"), ours("canonical"), str(pycupc.is_adjustment_set(named(m), x, y, z)).upper()]

@@ -150,7 +150,9 @@ def test_each_pair_has_the_values_of_ida():
             assert [reason.value for reason in E.why(x, y)] == [v for v in E[x, y].tolist() if v == v]
             single += len(E.values(x)) != len(want)
         table = E.to_pandas()
-        assert table["n_values"].tolist() == [len(E[x, y]) for x, y in zip(table["cause"], table["effect"], strict=True)]
+        assert table["n_values"].tolist() == [
+            len(E[x, y]) for x, y in zip(table["cause"], table["effect"], strict=True)
+        ]
     assert single > 5
 
 
@@ -224,6 +226,18 @@ def test_interval_and_value_are_those_of_the_regression(method):
             )
             checked += 1
     assert checked >= 5
+
+
+def test_intervals_of_all_pairs_are_those_of_why():
+    graph, X = _fit(np.random.default_rng(6), p=7)
+    E = pycupc.effects(graph, X)
+    found = np.array(E.with_intervals())
+    for x, y in product(range(7), repeat=2):
+        least = min(E.why(x, y), key=lambda reason: abs(reason.value))
+        np.testing.assert_allclose(found[:, x, y], (least.value, least.low, least.high), rtol=1e-9, atol=1e-12)
+    some = pycupc.effects(graph, X, causes=["2", "5"]).on_page(np.array([1, 2, 4]))
+    np.testing.assert_allclose(some["high"][1], found[2, 2, [1, 2, 4]])
+    assert np.isnan(some["value"][[0, 2]]).all()
 
 
 def test_optimal_is_that_of_ida():

@@ -60,7 +60,11 @@ def test_effects_of_pcalg(tmp_path, rscript):
 def test_adjustment_sets_of_pcalg(tmp_path, rscript):
     rng = np.random.default_rng(SEED)
     cases = [random_adjustment(rng) for _ in range(2 * N_CASES)]
-    lines = ["suppressMessages(library(pcalg))", ADJUSTMENT_IN_R, *(c for case in cases for c in adjustment_calls(*case))]
+    lines = [
+        "suppressMessages(library(pcalg))",
+        ADJUSTMENT_IN_R,
+        *(c for case in cases for c in adjustment_calls(*case)),
+    ]
     (tmp_path / "sets.R").write_text("\n".join(lines))
     done = subprocess.run([rscript, str(tmp_path / "sets.R")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -316,7 +316,7 @@ class Effects:
         if self.method != "local":
             raise ValueError(f"intervals of all pairs need method 'local', got {self.method!r}")
         value, half = np.full((2, len(self.causes), len(self.effects)), np.nan)
-        for k, x in enumerate(self.causes.tolist()):
+        for k in range(len(self.causes)):
             sets = range(int(self._first[k]), int(self._first[k + 1]))
             if not sets:
                 continue

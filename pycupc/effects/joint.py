@@ -29,7 +29,7 @@ def recursive_regressions(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[
     def effect(i: int, j: int, others: tuple[int, ...]) -> Floats:
         """The effect of i on j when the others are held fixed; positions in `targets`."""
         if not others:
-            return single[i, j]
+            return np.asarray(single[i, j], dtype=np.float64)
         *rest, k = others
         held = tuple(rest)
         return effect(i, j, held) - effect(i, k, held) * effect(k, j, held)

@@ -61,10 +61,10 @@ def coefficients_of_causes(
         for k in at[~(condition <= 1 / np.finfo(np.float64).eps)].tolist():
             coefficients(C, [causes[k]], given[k], ys)  # says what is singular
         out[at] = np.einsum("kj,kjy->ky", inverse[:, 0], C[members[:, :, None], np.asarray(ys)])
-    for k, members in enumerate(lists):
+    for k, known in enumerate(lists):
         for j, y in enumerate(ys):
-            if y in members:
-                out[k, j] = float(y == members[0])
+            if y in known:
+                out[k, j] = float(y == known[0])
     return out
 
 

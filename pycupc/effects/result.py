@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import position
+from pycupc.effects.intervals import half_widths, of_smallest
 from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
 from pycupc.effects.orientations import Nodes, Orientations
 from pycupc.effects.parent_sets import joint_parent_sets, local_parent_sets
@@ -292,21 +293,8 @@ class Effects:
         if self.n is None or np.isnan(value):
             half = np.nan
         elif given is not None and x != y:
-            half = float(self._half_widths([*sorted(given), x], np.array([y]), level)[0])
+            half = float(half_widths(self.C, self.n, [*sorted(given), x], np.array([y]), level)[0])
         return value - half, value + half
-
-    def _half_widths(self, members: Sequence[int], ys: Ints, level: float) -> Floats:
-        """Half the confidence intervals of the last member's coefficients in regressions with an intercept."""
-        free = (self.n or 0.0) - len(members) - 1
-        if free <= 0:
-            return np.full(len(ys), np.nan)
-        from scipy.stats import t
-
-        c = self.C[np.ix_(members, ys)]
-        inverse = np.linalg.inv(self.C[np.ix_(members, members)])
-        left = np.maximum(0.0, self.C[ys, ys] - (c * (inverse @ c)).sum(axis=0))
-        half: Floats = float(t.ppf((1 + level) / 2, free)) * np.sqrt(left * inverse[-1, -1] / free)
-        return half
 
     def with_intervals(self, *, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """The effect of smallest size of each pair, and the ends of its interval: float64 (causes, effects) each.
@@ -318,17 +306,9 @@ class Effects:
         value, half = np.full((2, len(self.causes), len(self.effects)), np.nan)
         for k in range(len(self.causes)):
             sets = range(int(self._first[k]), int(self._first[k + 1]))
-            if not sets:
-                continue
-            values, halves = self._values(slice(k, k + 1)), np.zeros((len(sets), len(self.effects)))
-            for row, r in zip(halves, sets, strict=True):
-                entries = slice(self._regressions.start[r], self._regressions.start[r + 1])
-                members = self._regressions.members[entries].tolist()
-                undefined = np.isnan(self._regressions.weights[entries]).any()
-                row[:] = np.nan if undefined else self._half_widths(members, self.effects, level)
-                row[np.isin(self.effects, members) & (self.n is not None)] = 0.0
-            at = np.abs(values).argmin(axis=0)[None]
-            value[k], half[k] = (np.take_along_axis(a, at, axis=0)[0] for a in (values, halves))
+            if sets:
+                values = self._values(slice(k, k + 1))
+                value[k], half[k] = of_smallest(self.C, self.n, self._regressions, sets, values, self.effects, level)
         return value, value - half, value + half
 
     def on_page(self, nodes: Ints) -> dict[str, Floats]:

@@ -1,4 +1,4 @@
-"""Adjustment sets of a graph as lists of variables, and whether a set is one (docs/EFFECTS.md, section 5)."""
+"""Adjustment sets of a graph as lists of variables, and whether a set is one (docs/EFFECTS.md, "Adjustment sets")."""
 
 from __future__ import annotations
 

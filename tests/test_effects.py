@@ -320,7 +320,8 @@ def test_sets_with_background_knowledge_are_those_of_pdag():
         undirected = np.argwhere((m == 1) & (m.T == 1) & (dag != 0))
         if not len(undirected):
             continue
-        graph = Orientations.of(named(m).sparse_graph).with_arrows([tuple(undirected[0].tolist())])
+        arrow = tuple(undirected[0].tolist())
+        graph = Orientations.of(named(m).sparse_graph).extensions([arrow[0]])([arrow])
         assert graph is not None
         known = np.zeros_like(m)
         for v in range(6):

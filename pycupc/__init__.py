@@ -10,6 +10,7 @@ The public names:
     Knowledge                  tiers, required and forbidden arrows
     add_background_knowledge   known directions added to a finished graph
     effects, Effects           possible causal effects of all variables on all others
+    adjustment_set, is_adjustment_set   what to adjust for
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
+    from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
     from pycupc.effects.effects import effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.effects.result import Effects
@@ -54,8 +56,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CStaR", "Effects", "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat",
-    "__version__", "add_background_knowledge", "compare", "cstar", "effects", "fci", "gaussCItest", "ida", "ida_fast",
-    "joint_ida", "pc", "rfci", "skeleton", "stability",
+    "__version__", "add_background_knowledge", "adjustment_set", "compare", "cstar", "effects", "fci", "gaussCItest",
+    "ida", "ida_fast", "is_adjustment_set", "joint_ida", "pc", "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -69,6 +71,7 @@ _HOME = {
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
+    "adjustment_set": "pycupc.effects.adjustment",
     "compare": "pycupc.results.comparison",
     "cstar": "pycupc.stability.cstar",
     "effects": "pycupc.effects.effects",
@@ -76,6 +79,7 @@ _HOME = {
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "ida": "pycupc.effects.ida",
     "ida_fast": "pycupc.effects.ida",
+    "is_adjustment_set": "pycupc.effects.adjustment",
     "joint_ida": "pycupc.effects.ida",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",

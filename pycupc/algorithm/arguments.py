@@ -318,10 +318,17 @@ def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
     return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 
 
-def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:
-    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg."""
+def check_orientation(
+    u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool, known: bool = False
+) -> None:
+    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg.
+
+    `known`: whether tiers or arrows are.
+    """
     if u2pd not in get_args(U2pd):
         raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
+    if known and u2pd != "relaxed":
+        raise ValueError(f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}")
     for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):
         if value and u2pd != "relaxed":
             raise ValueError(f"{name}=True needs u2pd='relaxed', got u2pd={u2pd!r}")

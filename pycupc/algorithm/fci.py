@@ -38,7 +38,7 @@ Jci = Literal["0", "1", "12", "123"]
 
 
 @dataclass(frozen=True)
-class _Arguments:
+class FciArguments:
     """The arguments of `fci` that `skeleton` does not have; checked on construction."""
 
     type: str
@@ -178,7 +178,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     latent confounders and selection bias, Artificial Intelligence 172. Colombo, Maathuis, Kalisch and Richardson
     (2012), Learning high-dimensional directed acyclic graphs with latent and selection variables, Ann. Stat. 40.
     """
-    given = _Arguments(
+    given = FciArguments(
         type, m_max, pdsep_max, rules, conservative, maj_rule, selectionBias, jci, budget, tiers is not None
     )
     with progress_hook(progress) as hook, level_log(verbose):

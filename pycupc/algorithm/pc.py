@@ -118,9 +118,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     (np.int8(1), np.int8(0))
     """
     knowledge = as_knowledge(tiers, context_all=context_all, context_tier=context_tier, forbidden=forbidden)
-    if knowledge is not None and u2pd != "relaxed":
-        raise ValueError(f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}")
-    check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl)
+    is_known = knowledge is not None
+    check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl, known=is_known)
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "pc",

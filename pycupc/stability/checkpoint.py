@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pycupc.results import npz
 from pycupc.results.npz import whole_file
-from pycupc.stability.consensus import BIDIRECTED, Edges
+from pycupc.stability.consensus import Edges, counting
 from pycupc.stability.study import Outcome, Study
 from pycupc.system.message import Argument, Message, Value
 
@@ -52,6 +52,7 @@ class Checkpoint:
     def __init__(self, folder: str | PathLike[str], study: Study) -> None:
         self.folder, self._key, identity = Path(folder), study.key, study.identity
         self._p, self._n_alphas = len(study.arguments["labels"]), len(study.alphas)
+        self._counting = counting(study.method)
         found = _read_study(self.folder)
         if found is None:
             text = json.dumps({"format": STUDY.format, "study": identity}, indent=1) + "\n"
@@ -114,7 +115,7 @@ class Checkpoint:
         low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
         pairs = low.astype(np.int64) * self._p + high
         wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
-        if wrong or int(high.max(initial=0)) >= self._p or int(kind.max(initial=0)) > BIDIRECTED:
+        if wrong or int(high.max(initial=0)) >= self._p or int(kind.max(initial=0)) > self._counting.most:
             raise ValueError("its edges are out of range")
         return Edges(low, high, kind.astype(np.uint8))
 

@@ -52,14 +52,18 @@ def test_marks_are_those_of_a_plain_loop(case, tmp_path):
     again.save(tmp_path / "s.npz")
     assert pycupc.Stability.load(tmp_path / "s.npz") == again
     assert f"{method.upper()} on resamples" in again.summary()
-    assert from_values({**to_values(again)[0], "labels": again.labels}, to_values(again)[1]).to_pandas().equals(
-        again.to_pandas()
+    assert (
+        from_values({**to_values(again)[0], "labels": again.labels}, to_values(again)[1])
+        .to_pandas()
+        .equals(again.to_pandas())
     )
 
 
 def test_an_end_of_the_consensus_has_the_mark_of_more_than_half():
     low, high = np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32)
-    times = np.array([[1, 0, 3, 0, 4, 0], [2, 2, 0, 3, 1, 0], [0, 0, 1, 0, 1, 0]], np.int32)  # circle, arrow, tail twice
+    times = np.array(
+        [[1, 0, 3, 0, 4, 0], [2, 2, 0, 3, 1, 0], [0, 0, 1, 0, 1, 0]], np.int32
+    )  # circle, arrow, tail twice
     facts = {"alpha": 0.1, "threshold": 0.5, "n_resamples": 4}
     found = stable_graph(tuple("abc"), Counts(low, high, times), **facts)
     assert isinstance(found, PagConsensus) and Counts(low, high, times).counting is PAG

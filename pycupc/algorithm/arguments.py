@@ -318,9 +318,7 @@ def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
     return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 
 
-def check_orientation(
-    u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool, known: bool = False
-) -> None:
+def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool, known: bool = False) -> None:
     """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg.
 
     `known`: whether tiers or arrows are.

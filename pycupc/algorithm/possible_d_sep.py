@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
 from pycupc.graph.questions import Answers, Lists, Questions
-from pycupc.graph.sepset import FlatCells, SepSets
+from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import p_value
@@ -206,12 +206,9 @@ def _recorded(
         raised=_largest_p(answers, stage),
         open_pairs=np.array([(x, y) for x, y, answer in answers if answer.open], dtype=np.int32).reshape(-1, 2),
     )
-    length = np.diff(S.offsets)
-    twice = Lists.of([answer.S for _, _, answer in gone] * 2)
-    cells = FlatCells(np.append(x, y), np.append(y, x), np.append(length, length).astype(np.int32), twice.members)
     left = np.setdiff1d(np.arange(len(graph)), graph.edge_number(x, y))
     graph = graph.with_edges(left)
-    return graph, (sepset.changed(cells) if len(x) else sepset).of_skeleton(graph), later
+    return graph, (sepset.changed(later.both_cells()) if len(x) else sepset).of_skeleton(graph), later
 
 
 def _size_reached(row: Row, y: int, stage: Stage) -> int:

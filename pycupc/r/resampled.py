@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pycupc.r.conversions import to_plain
 from pycupc.r.messages import in_r
-from pycupc.results.arrays import cell_arrays
+from pycupc.results.arrays import cell_arrays, edge_arrays
 from pycupc.stability import Stability
 from pycupc.stability.consensus import Counts, Counting, counting
 from pycupc.stability.rows import Resampling
@@ -43,7 +43,11 @@ def to_values(result: Stability) -> tuple[Values, Arrays]:
     values: Values = {name: float(getattr(result, name)) for name in ("n_resamples", "n_pairs", "n_fixed")}
     values |= {"n": float(resampling.n), "scheme": resampling.scheme, "fraction": resampling.fraction}
     values |= {"seed": float(resampling.seed), "quirks": in_r(result.notes.get("quirks", ""), result.labels)}
-    values |= {"method": result.method, "alphas": list(result.alphas), "n_pairs_ever": [float(len(counts.low)) for counts in result.counts]}
+    values |= {
+        "method": result.method,
+        "alphas": list(result.alphas),
+        "n_pairs_ever": [float(len(counts.low)) for counts in result.counts],
+    }
     return values, arrays
 
 
@@ -88,7 +92,8 @@ def answer(arrays: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tu
         given["i"] = int(given["i"]) - 1
     found = getattr(from_values(options, arrays), question)(**given)
     if question == "consensus":
-        return {}, to_plain(cell_arrays(found.sparse_graph))
+        graph = found.sparse_graph
+        return {}, to_plain(edge_arrays(graph) | (cell_arrays(graph) if options["method"] == "pc" else {}))
     if question == "indices":
         return {}, {"indices": (found + 1).astype(np.int32)}
     return {"value": found}, {}

@@ -191,9 +191,9 @@ class Tally:
 class StableGraph(NamedGraph):
     """The graph of the stable edges.
 
-    It has those methods of a result of the method that need only the graph: `edges`, `matrix`, `amat`, of a PAG
-    `amat_pag`, `to_networkx`,
-    `to_graphml`, `to_dot`, `to_json`, `subgraph`, `plot`, `explore`. The frequencies are attributes of its edges.
+    It has those methods of a result of the method that need only the graph: `edges`, `amat` and `matrix`, or of a PAG
+    `amat_pag`, `to_networkx`, `to_graphml`, `to_dot`, `to_json`, `subgraph`, `plot`, `explore`. The frequencies are
+    attributes of its edges.
 
     Attributes
     ----------

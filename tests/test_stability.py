@@ -15,7 +15,7 @@ from stability_data import discrete, gaussian
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.graph.sparse import SparseGraph
-from pycupc.stability import Consensus, bounds
+from pycupc.stability import bounds
 from pycupc.stability.consensus import (
     BACKWARD,
     BIDIRECTED,

@@ -8,7 +8,6 @@ import os
 import sys
 import warnings
 from contextlib import nullcontext
-from pathlib import Path
 
 import pycupc
 from pycupc.cli import inputs, manifest, output, writing

@@ -22,6 +22,7 @@ from pycupc.engines.select import make_engine
 from pycupc.graph.sparse import SparseGraph, pair_keys
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag
@@ -106,13 +107,15 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data) 
 
         later = fit.later
         for k, (x, y) in enumerate(zip(later.x.tolist(), later.y.tolist(), strict=True)):
-            later.value[k] = canonical_r(data["C"], x, y, sorted(later.S.of_question(k)))
+            S = sorted(later.S.of_question(k))
+            later.value[k] = canonical_r(data["C"], x, y, S)
+            later.p[k] = p_value(later.value[k], data["n"], len(S))
     found = next((pag for pag in _pags(fit, options, data) if pag.graph == fit.sparse_graph), None)
     return fit if found is None else replace(fit, trace=found.trace)
 
 
 def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data) -> Iterator[PagOrientation]:
-    """The graphs of the variants of `fci` or `rfci`; those of the rules for triples, whose tests need the data, last."""
+    """The graphs of the variants of `fci` or `rfci`; those of the rules for triples, which need the data, last."""
     given = [bool(rule) for rule in options["rules"] or ALL_RULES]
     without_selection = [rule and number not in (5, 6, 7) for number, rule in enumerate(given, 1)]
     jci = JointCausalInference(options["jci"], [int(v) for v in options["context"]]) if options["jci"] else None

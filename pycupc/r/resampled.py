@@ -23,7 +23,7 @@ from pycupc.r.conversions import to_plain
 from pycupc.r.messages import in_r
 from pycupc.results.arrays import cell_arrays, edge_arrays
 from pycupc.stability import Stability
-from pycupc.stability.consensus import Counts, Counting, counting
+from pycupc.stability.consensus import Counting, Counts, counting
 from pycupc.stability.rows import Resampling
 
 Arrays = dict[str, NDArray[Any]]

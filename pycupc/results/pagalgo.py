@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import Ints, SparseGraph, pair_keys, symbol
+from pycupc.graph.sparse import Ints, pair_keys, symbol
 from pycupc.results import npz, pag_arrays
 from pycupc.results.arrays import (
     Arrays,
@@ -227,6 +227,8 @@ class PagAlgo(TestedGraph):
         has_pdsep = len(arrays["pdsep_members"]) > 0
         is_rfci = not has_pdsep and (call.partition("(")[0].endswith("rfci") or len(removed["x"]) > 0)
         method: Literal["fci", "rfci"] = "rfci" if is_rfci else "fci"
+        if is_rfci:  # whose own tests are not in pMax
+            removed["p"] = removed["value"]
         later = LaterTests(
             stage="rfci" if is_rfci else "possible-d-sep",
             all_pdsep=pag_arrays.all_pdsep_from(arrays) if has_pdsep else None,

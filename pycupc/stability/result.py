@@ -277,8 +277,9 @@ class Stability(SavedStudy):
     def summary(self) -> str:
         """Size of the study and numbers of edges by frequency, as text."""
         rows, n_resamples = self.resampling, self.n_resamples
+        name = "PC-stable" if self.method == "pc" else self.method.upper()
         lines = [
-            f"{'PC-stable' if self.method == 'pc' else self.method.upper()} on resamples: {self.p:,} variables, {rows.n:,} observations",
+            f"{name} on resamples: {self.p:,} variables, {rows.n:,} observations",
             f"{n_resamples:,} resamples of {rows.size:,} rows, scheme {rows.scheme!r}, random_state {rows.seed}",
             "",
             f"{'alpha':>8} {'edges per graph':>16} {'ever adjacent':>14} {'in >= 50 %':>11} {'in >= 90 %':>11} "

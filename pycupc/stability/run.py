@@ -169,9 +169,9 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
 
     Notes
     -----
-    Resample i has exactly the graph of the method, as of ``pc(data[result.indices(i)], alpha, ...)``. It depends only on the data,
-    the arguments, the seed and i, and not on the executor, the number of workers, their order or restarts. With
-    ``u2pd="rand"`` or "retry", `pc` gets ``random_state=result.resampling.random_state(i)``.
+    Resample i has exactly the graph of the method, as of ``pc(data[result.indices(i)], alpha, ...)``. It depends only
+    on the data, the arguments, the seed and i, and not on the executor, the number of workers, their order or restarts.
+    With ``u2pd="rand"`` or "retry", `pc` gets ``random_state=result.resampling.random_state(i)``.
 
     A variable that is constant in a resample has no edges there, except those of fixedEdges, as in `pc`. It counts as
     not adjacent to the others; `Stability.constant` says in how many resamples a variable was constant.

@@ -12,6 +12,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
+from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole, listed
@@ -109,6 +110,10 @@ class Problem:
     def tiers(self) -> Tiers | None:
         """The tiers, and whether `function` allows hidden common causes."""
         return None if self.known is None else Tiers(self.known.tier, self.function not in ("pc", "skeleton"))
+
+    def levels(self) -> Engine | TieredLevels:
+        """What runs the levels: `take`, `run_level`, `state`."""
+        return self.engine if self.tiers is None else TieredLevels(self.engine, self.tiers)
 
     @property
     def call(self) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.results.later_tests import LaterTests
 
 Ask = Callable[[Questions], Answers]
+#: The largest size of sets whose number is given.
+SHOWN_SIZES = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +125,43 @@ def run_stage(
                 near[y].remove(x)
         done.append(row)
     return _recorded(graph, sepset, pds, test, done, stage)
+
+
+@dataclass(frozen=True)
+class SetsOfStage:
+    """The sets that the stage may have to test.
+
+    Attributes
+    ----------
+    pairs : int
+        Ordered pairs with such sets.
+    largest : int
+        Members of the largest set.
+    total : int
+        All sets of all pairs.
+    by_size : tuple of int
+        Of them, those of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
+    """
+
+    pairs: int
+    largest: int
+    total: int
+    by_size: tuple[int, ...]
+
+
+def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage:
+    """The sets that the stage would test if no edge were removed; arguments as of `run_stage`."""
+    from pycupc.orientation.pag.possible_d_sep import possible_d_sep  # loads Numba
+
+    pds, (start, neighbours) = possible_d_sep(graph, sepset), graph.neighbour_lists()
+    kinds: Counter[tuple[int, int]] = Counter()  # members, and among them neighbours
+    for x in range(graph.p):
+        row = _row(x, neighbours[start[x] : start[x + 1]].tolist(), pds[x], stage)
+        kinds.update((len(row.T[y]), len(row.T[y]) - len(row.further[y])) for y in row.examined)
+    sizes = range(min(max((t for t, _ in kinds), default=0), SHOWN_SIZES) + 1)
+    by_size = tuple(sum(n * (comb(t, size) - comb(near, size)) for (t, near), n in kinds.items()) for size in sizes)
+    total = sum(n * (2**t - 2**near) for (t, near), n in kinds.items())
+    return SetsOfStage(kinds.total(), max((t for t, _ in kinds), default=0), total, by_size)
 
 
 def _row(x: int, near: list[int], pds: Ints, stage: Stage) -> Row:

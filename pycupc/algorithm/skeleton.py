@@ -182,7 +182,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     The engine can answer questions about the test until the caller closes it.
     """
     engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
-    levels = engine if problem.tiers is None else TieredLevels(engine, problem.tiers)
+    levels = problem.levels()
     results: list[LevelResult] = []
     try:
         logger.info("%d variables, alpha %g, engine %s", p, problem.options.alpha, problem.engine_note)

@@ -130,20 +130,22 @@ def add_tiers_argument(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--tiers", type=Path, metavar="FILE", help=tiers)
 
 
-def add_method_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that select the algorithm."""
-    add = parser.add_argument_group("algorithm").add_argument
+def add_method_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the arguments that select the algorithm; returns their group."""
+    group = parser.add_argument_group("algorithm")
+    add = group.add_argument
     method = (
         "pc: every common cause of two variables is among the data (a CPDAG); fci, rfci: some may be hidden (a PAG)"
     )
     add("--method", choices=("pc", "fci", "rfci"), default="pc", help=f"{method}; rfci makes far fewer tests than fci")
     pdsep = "fci: leave an edge whose Possible-D-SEP has more than K variables (default: no limit)"
     add("--pdsep-max", type=level, default=math.inf, metavar="K", help=pdsep)
+    return group
 
 
 def check_method(args: argparse.Namespace) -> None:
     """Exit with a usage error if arguments are not those of the algorithm."""
-    if args.method != "pc" and (args.u2pd != "relaxed" or args.solve_confl):
+    if args.method != "pc" and (getattr(args, "u2pd", "relaxed") != "relaxed" or getattr(args, "solve_confl", False)):
         args.parser.error("--u2pd and --solve-confl go with --method pc only")
     if args.method != "fci" and args.pdsep_max != math.inf:
         args.parser.error("--pdsep-max goes with --method fci only")

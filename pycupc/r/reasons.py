@@ -124,8 +124,9 @@ def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data) -> Iterator[PagO
 
     def variants(ambiguous: NDArray[np.int64] | None) -> Iterator[PagOrientation]:
         for of_rfci, rules, quirks in product(of, (given, without_selection), (True, False)):
-            more = {"ambiguous": ambiguous, "quirks": quirks, "of_rfci": of_rfci}
-            yield orient_pag(skeleton, fit.sepset, rules=rules, jci=jci, **more)
+            yield orient_pag(
+                skeleton, fit.sepset, rules=rules, ambiguous=ambiguous, jci=jci, quirks=quirks, of_rfci=of_rfci
+            )
 
     yield from variants(None)
     for check in _checks(fit, data):

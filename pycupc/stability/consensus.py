@@ -285,19 +285,15 @@ class PagConsensus(StableGraph):
 
 def stable_graph(
     labels: tuple[str, ...], counts: Counts, *, alpha: float, threshold: float, n_resamples: int
-) -> StableGraph:
+) -> Consensus | PagConsensus:
     """The graph of the pairs that were adjacent in at least ``threshold * n_resamples`` of the graphs."""
     stable = np.flatnonzero(counts.adjacent >= least_count(threshold, n_resamples))
     kinds, is_pag = counts.kinds[stable], counts.counting is PAG
-    if is_pag:
-        marks = 1 + _majority(kinds.reshape(-1, 2, 3), 0)
-    else:
-        marks = CPDAG.kinds[_majority(kinds, UNDIRECTED)]
-    marks = marks.astype(np.int8)
-    graph = SparseGraph(len(labels), counts.low[stable], counts.high[stable], marks[:, 0], marks[:, 1])
+    marks = 1 + _majority(kinds.reshape(-1, 2, 3), 0) if is_pag else CPDAG.kinds[_majority(kinds, UNDIRECTED)]
+    ends = marks.astype(np.int8).T
+    graph = SparseGraph(len(labels), counts.low[stable], counts.high[stable], ends[0], ends[1])
     turned = graph.edge_list()[0] != graph.low
-    kind = PagConsensus if is_pag else Consensus
-    return kind(
+    return (PagConsensus if is_pag else Consensus)(
         labels=labels,
         sparse_graph=graph,
         frequencies=counts.frequencies(stable, turned, n_resamples),

@@ -139,6 +139,11 @@ def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
     return call
 
 
+def is_discrete(indepTest: IndepTest | None) -> bool:
+    """Whether this is one of the tests of discrete data, whose faults in pcalg may be reproduced."""
+    return indepTest is disCItest or indepTest is binCItest
+
+
 def check_arguments(
     function: str,
     variables: Variables,
@@ -203,7 +208,7 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
         )
     if not isinstance(quirks, (bool, np.bool_)):
         raise TypeError(f"quirks must be True or False, got {quirks!r}")
-    if test is disCItest or test is binCItest:
+    if is_discrete(test):
         data = as_discrete_suff_stat(given)
         if test is binCItest:
             data.check_binary()

@@ -165,8 +165,7 @@ def _after(problem: Problem, levels: Levels, pdsep_max: float) -> SetsOfStage:
     state, gaps = levels.state(), problem.gaps
     graph = SparseGraph.undirected(problem.test.p, state.x, state.y)
     sepset = SepSets(graph, levels.found, None if gaps is None else gaps.keys)
-    limits = None if problem.tiers is None else problem.tiers.limited
-    stage = StageOfFci(m_max=math.inf, pdsep_max=pdsep_max, fixed=problem.fixed, limits=limits)
+    stage = StageOfFci(m_max=math.inf, pdsep_max=pdsep_max, fixed=problem.fixed, tiers=problem.tiers)
     return count_sets(graph, sepset, stage)
 
 

@@ -15,6 +15,7 @@ from pycupc.data.pairs import Pairs
 from pycupc.graph.questions import Answers, Lists, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.results.later_tests import LaterTests
@@ -34,8 +35,8 @@ class Stage:
         With ``biCC`` the biconnected components of the skeleton.
     fixed : Pairs or None
         Edges that are not tested.
-    limits : function or None
-        For (x, y, members) the members from which sets of x, y may be drawn: all by default.
+    tiers : Tiers or None
+        They limit the sets.
     quirks : bool
         Count and record as pcalg does.
     budget : float or None
@@ -46,7 +47,7 @@ class Stage:
     pdsep_max: float
     components: Sequence[NDArray[np.int64]] | None = None
     fixed: Pairs | None = None
-    limits: Callable[[int, int, Ints], Ints] | None = None
+    tiers: Tiers | None = None
     quirks: bool = False
     budget: float | None = None
 
@@ -171,8 +172,8 @@ def _row(x: int, near: list[int], pds: Ints, stage: Stage) -> Row:
         if stage.fixed is not None and bool(stage.fixed.holds(np.array([x]), np.array([y]))[0]):
             continue
         T = pds[pds != y]
-        if stage.limits is not None:
-            T = stage.limits(x, y, T)
+        if stage.tiers is not None:
+            T = stage.tiers.limited(x, y, T)
         further = np.setdiff1d(T, near)
         if stage.components is not None:
             T = np.intersect1d(T, _component(x, y, stage.components)).astype(np.int32)

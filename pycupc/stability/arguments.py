@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation
+from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation, is_discrete
 from pycupc.algorithm.fci import FciArguments, check_rules
 from pycupc.data.knowledge import Knowledge, as_knowledge
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
-from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.stability.checkpoint import seed_in
 from pycupc.stability.rows import Resampling, Rows, Scheme, as_rows, seed_of
 from pycupc.stability.saved import Method
@@ -131,7 +130,7 @@ def _options(alpha: float, given: dict[str, Any]) -> Options:
 def _problem(rows: Rows, method: str, alpha: float, given: dict[str, Any], *, away: bool) -> Problem:
     """The checked arguments. If the resamples run elsewhere (`away`), this machine need not have the engine."""
     names = ("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "knowledge")
-    quirks = given["quirks"] and (method == "pc" or given["indepTest"] in (disCItest, binCItest))
+    quirks = given["quirks"] and (method == "pc" or is_discrete(given["indepTest"]))
     variables = Variables(rows.whole(), **{name: given[name] for name in names}, quirks=quirks)
     options = _options(alpha, given)
     try:

@@ -283,6 +283,18 @@ def test_a_budget_is_no_secret():
     assert str(len(fit.later.open_pairs)) in fit.notes["not_searched_to_the_end"]
 
 
+def test_the_stage_reports_the_pairs_decided():
+    calls = []
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((200, 24)) @ (np.eye(24) + np.triu(rng.random((24, 24)) < 0.12, 1))
+    fit = pycupc.fci(pycupc.SuffStat.from_data(X[:, ::2]), alpha=0.2, progress=lambda *now: calls.append(now))
+    stage = [call[1:] for call in calls if call[0] == -1]
+    assert sum(fit.later.n_tests) > 0
+    assert stage
+    assert all(0 <= done <= pairs and edges == len(fit.skeleton_fit.sparse_graph) for done, pairs, edges in stage)
+    assert any(done == pairs for done, pairs, _ in stage)
+
+
 def test_an_interrupt_keeps_the_skeleton(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

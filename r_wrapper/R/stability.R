@@ -43,8 +43,8 @@
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()], or the name of one.
 #' @param seed A whole number, 0 or more, instead of one drawn from R's random number generator.
 #' @param quirks Should faults of pcalg be reproduced? See [cu_pc()], and for the other methods [cu_fci()].
-#' @param method The algorithm: `"pc"`, `"fci"` or `"rfci"`, the last two with the other arguments of [cu_fci()] at their
-#'   defaults.
+#' @param method The algorithm: `"pc"`, `"fci"` or `"rfci"`, the last two with the other arguments of [cu_fci()] at
+#'   their defaults.
 #' @param tiers Number of the tier of each variable, or NULL: no arrow points from a later tier to an earlier one. With
 #'   them `"pc"` is [cu_tpc()], and `"fci"` has `selectionBias = FALSE`.
 #' @return An object of class `cu_stability`, a list of plain values, which [saveRDS()] saves completely:
@@ -82,7 +82,9 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
                          method = c("pc", "fci", "rfci"), tiers = NULL) {
   u2pd <- match.arg(u2pd)
   method <- match.arg(method)
-  if (method != "pc" && (u2pd != "relaxed" || solve.confl)) error("`u2pd` and `solve.confl` go with method = \"pc\" only")
+  if (method != "pc" && (u2pd != "relaxed" || solve.confl)) {
+    error("`u2pd` and `solve.confl` go with method = \"pc\" only")
+  }
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   test <- built_in_test(indepTest)
   if (is.null(test)) {

@@ -111,7 +111,9 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
   graph <- igraph::make_empty_graph(length(used))
   graph <- igraph::add_edges(graph, match(t(ends), used))
   look <- list(vertex.label = x$labels[used], edge.arrow.mode = mode, edge.width = 4 * share)
-  if (method_of(x) != "pc") look$edge.label <- paste0(c("o", "<", "-")[edge$low_mark], "-", c("o", ">", "-")[edge$high_mark])
+  if (method_of(x) != "pc") {
+    look$edge.label <- paste0(c("o", "<", "-")[edge$low_mark], "-", c("o", ">", "-")[edge$high_mark])
+  }
   given <- list(...)
   do.call(plot, c(list(graph), look[setdiff(names(look), names(given))], given))
   invisible(x)
@@ -237,8 +239,8 @@ ask <- function(object, question, ...) {
 }
 
 described_study <- function(x) {
-  sprintf("%s on %d resamples (%s) of %d observations of %d variables, seed %.0f", toupper(method_of(x)), as.integer(x$n_resamples), x$scheme,
-    as.integer(x$n), length(x$labels), x$seed)
+  sprintf("%s on %d resamples (%s) of %d observations of %d variables, seed %.0f", toupper(method_of(x)),
+    as.integer(x$n_resamples), x$scheme, as.integer(x$n), length(x$labels), x$seed)
 }
 
 # Numbers of resamples in which the pairs were adjacent.

@@ -4,11 +4,11 @@
 #' marks: the collider or the rule that set it.
 #'
 #' The object does not hold the reasons of its marks. They are found by orienting the skeleton again, and are missing
-#' where that does not give the graph of the object: with `u2pd = "rand"`, where tests of [cu_rfci()] removed edges while
-#' the rules set marks, and after the conservative or the majority rule, which [cu_tpc()] always uses, unless `suffStat`
-#' is given, since the tests of the rule are then made again. For the same reason, objects of pcalg and objects that were
-#' read from a file are explained, too. What [cu_tpc()] knew before its tests is not in its object and only known in the
-#' session that computed it.
+#' where that does not give the graph of the object: with `u2pd = "rand"`, where tests of [cu_rfci()] removed edges
+#' while the rules set marks, and after the conservative or the majority rule, which [cu_tpc()] always uses, unless
+#' `suffStat` is given, since the tests of the rule are then made again. For the same reason, objects of pcalg and
+#' objects that were read from a file are explained, too. What [cu_tpc()] knew before its tests is not in its object and
+#' only known in the session that computed it.
 #'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_tpc()], [cu_fci()] or [cu_rfci()], or of the same function of
 #'   pcalg.
@@ -24,8 +24,8 @@
 #'   * `arrow`: what set the arrow, and the variables that took part, or NULL;
 #'   * `n_tests`: how many tests a kept edge survived, as pcalg counts them;
 #'   * `stage`: `"possible-d-sep"` or `"rfci"` if a test after those of the skeleton removed the edge;
-#'   * `symbol` and `set_by`, of a PAG: the edge with its marks, such as `"o->"`, and what set the mark at `x` and that at
-#'     `y`, nothing for a circle.
+#'   * `symbol` and `set_by`, of a PAG: the edge with its marks, such as `"o->"`, and what set the mark at `x` and that
+#'     at `y`, nothing for a circle.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -38,7 +38,7 @@
 #' @export
 cu_why <- function(fit, x, y, suffStat = NULL, alpha = NULL) {
   pag <- methods::is(fit, "fciAlgo")
-  if (!pag && !methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc(), cu_skeleton(), cu_fci() or cu_rfci()", fit)
+  if (!pag && !methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc(), cu_fci() or another function", fit)
   refuse_consensus(fit, "fit")
   labels <- if (pag) as_plain_pag(fit)$labels else graph::nodes(fit@graph)
   x <- position(x, labels)
@@ -73,8 +73,8 @@ print.cu_why <- function(x, ...) {
 #'     `"nondirected"` (`o-o`) or `"partially undirected"` (`o--`);
 #'   * `pMax`: the largest p-value of its tests, NA if the object has none;
 #'   * `set_by`: what set the arrow: `collider`, or `R1`, `R2` or `R3` for a rule, and the variables that took part; ""
-#'     if the edge has no arrow or the reason is not known (see [cu_why()]). Of a PAG this is about the mark at `to`, and
-#'     the column `from_set_by` about that at `from`; `edge` has both marks, such as `o->`.
+#'     if the edge has no arrow or the reason is not known (see [cu_why()]). Of a PAG this is about the mark at `to`,
+#'     and the column `from_set_by` about that at `from`; `edge` has both marks, such as `o->`.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)

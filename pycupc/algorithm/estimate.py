@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from pycupc.algorithm.arguments import Problem
 from pycupc.algorithm.possible_d_sep import SetsOfStage, count_sets
 from pycupc.algorithm.possible_d_sep import Stage as StageOfFci
-from pycupc.algorithm.trial import Levels, Trial, Watch, degrees_at_first, degrees_of, time_of, try_levels
-from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES
+from pycupc.algorithm.trial import Trial, Watch, degrees_at_first, degrees_of, time_of, try_levels
+from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES, LevelResult
 from pycupc.engines.subsets import level_tests
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
@@ -137,9 +137,15 @@ def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: 
     pdsep_max : float
         As of `fci`.
     """
-    engine, test, labels, levels = problem.engine, problem.test, problem.labels, Levels(problem)
+    engine, test, labels, levels = problem.engine, problem.test, problem.labels, problem.levels()
     needed, free = engine.memory(test)
-    removed = 0
+    removed, found = 0, []
+
+    def run_level(level: int) -> LevelResult:
+        result = levels.run_level(level)
+        found.append((result.x, result.y, result.S))
+        return result
+
     with closing(engine):
         watch = Watch(problem.progress) if trial else problem.progress
         levels.take(test, labels, gaps=problem.gaps, fixed=problem.fixed, progress=watch)
@@ -147,26 +153,22 @@ def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: 
         for level in range(last + 1):
             if not stages[-1].most_tests:
                 break
-            r = levels.run_level(level)
+            r = run_level(level)
             removed += r.n_removed if level else 0  # the empty sets of level 0 are not stored
             degrees = degrees_of(levels.state(), test.p, problem.fixed)
             stages.append(_stage(level, *degrees, labels, r.n_tests, r.seconds, (test.nbytes, removed)))
         tried = None
         if isinstance(watch, Watch):
             passed = sum(stage.seconds for stage in stages)
-            tried = try_levels(problem, levels, watch, trial, (stages[-1].level + 1, passed))
-        after = _after(problem, levels, pdsep_max) if problem.function == "fci" and last >= 0 else None
+            tried = try_levels(problem, run_level, levels.state, watch, trial, (stages[-1].level + 1, passed))
+        after = None
+        if problem.function == "fci" and last >= 0:
+            graph = SparseGraph.undirected(test.p, (state := levels.state()).x, state.y)
+            sepset = SepSets(graph, found, None if problem.gaps is None else problem.gaps.keys)
+            stage = StageOfFci(m_max=math.inf, pdsep_max=pdsep_max, fixed=problem.fixed, tiers=problem.tiers)
+            after = count_sets(graph, sepset, stage)
     n, method = test.n or 0, problem.function
     return Estimate(test.p, n, test.alpha, engine.name, test.name, needed, free, tuple(stages), tried, method, after)
-
-
-def _after(problem: Problem, levels: Levels, pdsep_max: float) -> SetsOfStage:
-    """The sets of Possible-D-SEP in the present graph."""
-    state, gaps = levels.state(), problem.gaps
-    graph = SparseGraph.undirected(problem.test.p, state.x, state.y)
-    sepset = SepSets(graph, levels.found, None if gaps is None else gaps.keys)
-    stage = StageOfFci(m_max=math.inf, pdsep_max=pdsep_max, fixed=problem.fixed, tiers=problem.tiers)
-    return count_sets(graph, sepset, stage)
 
 
 def _stage(

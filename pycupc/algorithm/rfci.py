@@ -20,7 +20,7 @@ from pycupc.algorithm.arguments import (
     hinted,
     is_discrete,
 )
-from pycupc.algorithm.fci import Found, check_rules, first_skeleton, oriented
+from pycupc.algorithm.fci import Found, check_rules, fci, first_skeleton, oriented
 from pycupc.algorithm.skeleton import keeping, level_log, skeleton
 from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Engine, ProgressHook
@@ -36,6 +36,7 @@ from pycupc.system.progress import progress_hook
 
 
 @explained_as(skeleton)
+@explained_as(fci)
 @hinted
 def rfci(  # noqa: PLR0913 - pcalg's arguments
     suffStat: Any,
@@ -71,12 +72,8 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
     engine_options, progress
         See `pycupc.skeleton`; `skel_method` is its `method`.
-    rules : sequence of 10 bool
-        Which of the rules 1 to 10 to use (Zhang 2008).
-    conservative, maj_rule : bool, default False
-        See `pycupc.pc`. A triple whose ends no set separates is not ambiguous here.
-    skeleton : PcAlgo, optional
-        A finished skeleton of these data, as of `pycupc.skeleton`, which is not computed again then.
+    rules, conservative, maj_rule, skeleton
+        See `fci`.
     quirks : bool, default False
         Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), and, for `disCItest`, those that
         `pycupc.skeleton` describes.

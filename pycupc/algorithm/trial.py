@@ -14,7 +14,7 @@ from pycupc.engines.subsets import Counts, level_tests
 from pycupc.system.progress import clock
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
     from pycupc.algorithm.arguments import Problem
     from pycupc.engines.base import LevelResult, Pairs, ProgressHook, State
@@ -113,28 +113,20 @@ class Watch:
             raise _Enough
 
 
-class Levels:
-    """The levels of a problem, which keeps the edges removed and their sets: `found` as `SepSets` takes them."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._levels = problem.levels()
-        self.found: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
-        self.take, self.state = self._levels.take, self._levels.state
-
-    def run_level(self, level: int) -> LevelResult:
-        """As `Engine.run_level`."""
-        result = self._levels.run_level(level)
-        self.found.append((result.x, result.y, result.S))
-        return result
-
-
-def try_levels(problem: Problem, levels: Levels, watch: Watch, budget: float, begun: tuple[int, float]) -> Trial:
+def try_levels(
+    problem: Problem,
+    run_level: Callable[[int], LevelResult],
+    state: Callable[[], State],
+    watch: Watch,
+    budget: float,
+    begun: tuple[int, float],
+) -> Trial:
     """Run further levels for about `budget` seconds; `begun` are the next level and the time of those before it."""
     labels = problem.labels
     level, passed = begun
     watch.left = budget
     while True:
-        degrees, targets = degrees_of(levels.state(), problem.test.p, problem.fixed)
+        degrees, targets = degrees_of(state(), problem.test.p, problem.fixed)
         if not (bound := level_tests(degrees, targets, level)):
             return Trial(level - 1, True, passed)
         busiest = int(np.argmax(degrees))
@@ -144,7 +136,7 @@ def try_levels(problem: Problem, levels: Levels, watch: Watch, budget: float, be
 
         watch.begin_level()
         try:
-            took = levels.run_level(level).seconds
+            took = run_level(level).seconds
         except EngineError as error:
             return Trial(level, False, passed, None, None, level, *row(level), str(error))
         except _Enough:

@@ -36,7 +36,9 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)
 
 
-def pag_from(sent: Sent, options: Mapping[str, Any], side: str, *, as_found: bool = False, **facts: Any) -> PagAlgo:
+def pag_from(
+    sent: Sent, options: Mapping[str, Any], side: str, *, as_found: bool | None = None, **facts: Any
+) -> PagAlgo:
     """As `result_from`, of an fciAlgo. `as_found`: the sets are those of the tests."""
     arrays, labels = _arrays(sent, options, side), [str(label) for label in options[side + "labels"]]
     return PagAlgo.from_answer(

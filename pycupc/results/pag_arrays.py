@@ -69,7 +69,7 @@ def all_pdsep_from(arrays: flat.Arrays) -> list[Ints]:
 
 
 def of_levels(
-    arrays: flat.Arrays, p: int, *, as_found: bool, recomputed: bool
+    arrays: flat.Arrays, p: int, *, as_found: bool | None, recomputed: bool
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays of the skeleton after the levels; of `LaterTests` x, y, S, p and value of the pairs removed later.
 
@@ -77,12 +77,12 @@ def of_levels(
 
     `as_found`: the sets are those that the tests found, which other arrays may hold, too ("found_x", ...). Then a set
     that is not empty and in both cells of its pair was found after the levels; the order of the pair in that test is
-    that of the larger p-value.
+    that of the larger p-value. Unless it is None, both cells of pMax get the larger p-value.
     """
     found = "found_" if "found_x" in arrays else "sepset_"
     x, y, size, members = (np.asarray(arrays[f"{found}{name}"]) for name in ("x", "y", "len", "members"))
     key, mirrored = x.astype(np.int64) * p + y, y.astype(np.int64) * p + x
-    late = (size > 0) & np.isin(mirrored, key[size > 0]) & (as_found or found == "found_")
+    late = (size > 0) & np.isin(mirrored, key[size > 0]) & (bool(as_found) or found == "found_")
     once = late & (x < y)
     S = Lists(np.append(0, np.cumsum(size[once], dtype=np.int64)), members[np.repeat(once, size)])
     low, high = x[once], y[once]
@@ -99,7 +99,7 @@ def of_levels(
     if recomputed:
         del out["pMax"]
         out["edge_p"] = np.full(len(skeleton), np.nan)
-    else:
+    elif as_found is not None:
         out["pMax"] = np.maximum(p_max, p_max.T).ravel()
     return out, {"x": x, "y": y, "S": S, "p": p_max[x, y], "value": np.full(len(x), np.nan)}
 

@@ -212,13 +212,13 @@ class PagAlgo(TestedGraph):
         max_ord_pdsep: int,
         call: str,
         engine: str,
-        as_found: bool = False,
+        as_found: bool | None = None,
         **facts: Any,
     ) -> PagAlgo:
         """A result from the arrays of `to_arrays`, with further attributes of its skeleton.
 
         Which edges later tests removed follows from the sets if these are `as_found` by the tests; else it is not
-        known.
+        known. Unless that is None, pMax becomes symmetric.
         """
         recomputed, p = facts.get("C") is not None, len(labels)
         of_levels, removed = pag_arrays.of_levels(arrays, p, as_found=as_found, recomputed=recomputed)

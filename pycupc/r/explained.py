@@ -36,10 +36,8 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)
 
 
-def pag_from(
-    sent: Sent, options: Mapping[str, Any], side: str, *, as_found: bool | None = None, **facts: Any
-) -> PagAlgo:
-    """As `result_from`, of an fciAlgo. `as_found`: the sets are those of the tests."""
+def pag_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PagAlgo:
+    """As `result_from`, of an fciAlgo; `facts` as of `PagAlgo.from_answer`."""
     arrays, labels = _arrays(sent, options, side), [str(label) for label in options[side + "labels"]]
     return PagAlgo.from_answer(
         arrays,
@@ -48,7 +46,6 @@ def pag_from(
         max_ord_pdsep=int(options[side + "max_ord_pdsep"]),
         call=options[side + "call"],
         engine="R",
-        as_found=as_found,
         **facts,
     )
 

@@ -217,7 +217,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     if not isinstance(standardize, (bool, np.bool_)):
         raise TypeError(f"standardize must be True or False, got {standardize!r}")
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
-    general = checked_study(data, plan, alpha, arguments, "cstar")
+    general = checked_study(data, plan, alpha, arguments, name="cstar")
     if not isinstance(general.rows.data, Table):
         raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of a linear model")
     labels = general.arguments["labels"]

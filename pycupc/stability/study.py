@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -12,18 +12,26 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.algorithm.fci import fci
 from pycupc.algorithm.pc import pc
+from pycupc.algorithm.rfci import rfci
+from pycupc.data.knowledge import Knowledge
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import ProgressHook
 from pycupc.engines.select import make_engine
-from pycupc.stability.consensus import BIDIRECTED, Edges
+from pycupc.results.pagalgo import PagAlgo
+from pycupc.results.pcalgo import PcAlgo
+from pycupc.stability.consensus import Edges, counting
 from pycupc.stability.rows import Resampling, Rows
+from pycupc.stability.saved import Method
 
+#: The functions that are run on resamples.
+METHODS: dict[Method, Callable[..., PcAlgo | PagAlgo]] = {"pc": pc, "fci": fci, "rfci": rfci}
 #: From this number of variables on, `Engine.side_by_side` resamples run at the same time in one process. With fewer,
 #: their threads wait longer for the interpreter than the device would wait for them.
 SIDE_BY_SIDE_FROM = 1500
 
-#: The arguments of `pc` that do not change its answer.
+#: The arguments that do not change the answer.
 _WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_method")
 
 
@@ -65,12 +73,13 @@ class Outcome(Numbered):
 
 @dataclass(frozen=True)
 class Resampled(Generic[O]):
-    """Data, resamples, and the arguments of `pc`: everything that a worker needs. It can be pickled."""
+    """Data, resamples, and the arguments of the method: everything that a worker needs. It can be pickled."""
 
     rows: Rows
     resampling: Resampling
     alphas: tuple[float, ...]
     arguments: Mapping[str, Any]
+    method: Method = "pc"
 
     def outcome(self, i: int, progress: ProgressHook | None = None) -> O:
         """The outcome of resample `i`, a pure function of the study and `i`. `progress`: as of `pc`."""
@@ -125,18 +134,24 @@ class Resampled(Generic[O]):
         return _hash(json.dumps(self.identity, sort_keys=True).encode())
 
 
+@dataclass(frozen=True)
 class Study(Resampled[Outcome]):
-    """The graphs of resamples: what `stability` computes."""
+    """The graphs that a method finds on resamples: what `stability` computes."""
+
+    method: Method = "pc"
 
     def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
-        """Run `pc` on resample `i`, once for each alpha; its correlations are computed once."""
+        """Run the method on resample `i`: a pure function of the study and `i`. Its correlations are computed once.
+
+        `progress`: as of `pc`.
+        """
         resample = self.rows.take(self.resampling.indices(i))
-        random_state = self.resampling.random_state(i)
-        edges, n_tests, note = [], [], ""
+        draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
+        edges, n_tests, note, run = [], [], "", METHODS[self.method]
         for alpha in self.alphas:
-            fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, progress=progress, **self.arguments)
-            edges.append(Edges.of(fit.sparse_graph))
-            n_tests.append(sum(fit.n_edgetests))
+            fit = run(resample.suff_stat, alpha=alpha, progress=progress, **draws, **self.arguments)
+            edges.append(Edges.of(fit.sparse_graph, counting(self.method)))
+            n_tests.append(sum(fit.n_edgetests) + sum(fit.tests_after_levels().n_tests))
             note = max(note, fit.notes.get("quirks", ""), key=len)
         return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
 
@@ -165,15 +180,24 @@ class Study(Resampled[Outcome]):
         low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
         pairs = low.astype(np.int64) * self.p + high
         wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
-        if wrong or int(high.max(initial=0)) >= self.p or int(kind.max(initial=0)) > BIDIRECTED:
+        if wrong or int(high.max(initial=0)) >= self.p or int(kind.max(initial=0)) > counting(self.method).most:
             raise ValueError("its edges are out of range")
         return Edges(low, high, kind.astype(np.uint8))
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """As of every study, with the method."""
+        return super().identity | ({} if self.method == "pc" else {"method": self.method})
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Pairs):
         value = value.dense()
         return _hash(f"{value.shape}".encode() + np.packbits(value).tobytes())
+    if isinstance(value, Knowledge):
+        return _hash(repr(value).encode())
+    if isinstance(value, (list, tuple, range, np.ndarray)):  # rules, contextVars
+        return [_plain(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
     return "inf" if value == float("inf") else value

@@ -187,6 +187,16 @@ def test_zero_and_undefined_effects_are_never_selected(standardize):
     assert np.isfinite(result.value).all()
 
 
+def test_tiers_direct_edges():
+    """Without them the direction of the only edge is not known, and the smallest effect is 0."""
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(200)
+    X = pd.DataFrame({"a": a, "b": a + rng.standard_normal(200), "c": rng.standard_normal(200)})
+    call = {"causes": "a", "effects": "b", "n_resamples": 5, "random_state": 0, "alpha": 0.001}
+    assert len(pycupc.cstar(X, **call).to_pandas()) == 0
+    assert pycupc.cstar(X, tiers=[1, 2, 2], **call).to_pandas()["pi"].tolist() == [1.0]
+
+
 def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
     """Also where the effects are computed in several blocks."""
     C = np.eye(7) + 0.5 * (np.ones((7, 7)) - np.eye(7))

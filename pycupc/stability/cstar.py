@@ -30,6 +30,8 @@ from pycupc.stability.study import Arrays, Numbered, Resampled
 
 #: The number of values of `q` by default.
 N_Q = 10
+#: The arguments of `pc` that direct edges beforehand, so that the graph is no CPDAG.
+_KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
 #: Up to this number of effects, only the correlations that are needed are computed.
 FEW = 50
 
@@ -75,7 +77,8 @@ class CausalStudy(Resampled[Strongest]):
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
             C = C * deviations[:, None] * deviations
         pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
-        found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, **pairs)
+        known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
+        found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, _with_knowledge=known, **pairs)
         return Strongest(i, *largest(found, int(self.q[-1])))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -201,8 +204,8 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     Notes
     -----
     Resample i has the graph of ``pc(data[result.indices(i)], alpha, ...)``, and the values are those of ``ida`` with
-    method "local", of all possible effects of a pair the one of smallest absolute value. Pairs whose smallest value is
-    0 or undefined are never selected.
+    method "local" (with tiers or other knowledge of type "pdag"), of all possible effects of a pair the one of smallest
+    absolute value. Pairs whose smallest value is 0 or undefined are never selected.
 
     Examples
     --------

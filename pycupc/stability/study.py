@@ -79,7 +79,6 @@ class Resampled(Generic[O]):
     resampling: Resampling
     alphas: tuple[float, ...]
     arguments: Mapping[str, Any]
-    method: Method = "pc"
 
     def outcome(self, i: int, progress: ProgressHook | None = None) -> O:
         """The outcome of resample `i`, a pure function of the study and `i`. `progress`: as of `pc`."""

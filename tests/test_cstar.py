@@ -281,6 +281,11 @@ def test_plot(expected):
         ({"alpha": [0.1, 0.2]}, TypeError, r"alpha must be a number in \[0, 1\], got \[0.1, 0.2\]"),
         ({"alpha": 2}, ValueError, r"alpha must be in \[0, 1\], got 2"),
         ({"standardize": "no"}, TypeError, "standardize must be True or False, got 'no'"),
+        (
+            {"standardize": False, "correlation": "kendall"},
+            ValueError,
+            "standardize=False needs Pearson's correlations",
+        ),
         ({"n_resamples": 0}, ValueError, "n_resamples must be at least 1"),
         ({"scheme": "jackknife"}, ValueError, "scheme must be one of"),
         ({"threshold": 0.5}, TypeError, "threshold is no argument of cstar or pc"),

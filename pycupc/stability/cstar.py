@@ -219,6 +219,8 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
         raise TypeError(f"alpha must be a number in [0, 1], got {alpha!r}")
     if not isinstance(standardize, (bool, np.bool_)):
         raise TypeError(f"standardize must be True or False, got {standardize!r}")
+    if not standardize and arguments.get("correlation") not in (None, "pearson"):
+        raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     general = checked_study(data, plan, alpha, arguments, name="cstar")
     if not isinstance(general.rows.data, Table):

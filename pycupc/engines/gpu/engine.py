@@ -17,6 +17,7 @@ from pycupc.engines.gpu.graph import DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.records import Running
+from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -90,6 +91,7 @@ class GpuEngine(Engine):
         self.families = (GaussianTest, DiscreteTest) if schur_walk else (GaussianTest,)
         self.device = open_device(device)
         self._correlations = correlations
+        self.member: Member | None = None  # the part in a run of several devices, see `devices.DevicesEngine`
         check = self._check if pruning == "checked" else None
         self._gaussian: schur.SchurTests | CupcTests = (
             schur.SchurTests(self.device.processors, self.device.shared_block, prune=bool(pruning), check=check)
@@ -174,7 +176,8 @@ class GpuEngine(Engine):
         if self._level0 is not None or self._running is not None:
             return []
         graph = self._started()
-        return graph.kernels(level) + (graph.tests.kernels(level, graph.outlook) if level else [])
+        tests = graph.tests.kernels(level, graph.outlook) if level else []
+        return graph.kernels(level) + tests + (self.member.kernels(graph.present) if level and self.member else [])
 
     # ---------------------------------------------------------------- the run
 
@@ -186,7 +189,8 @@ class GpuEngine(Engine):
                 self._graph = discrete.start(self.device, test.prepared, self._gaps, self._fixed)
             elif isinstance(test, GaussianTest):
                 facts = self._start(test)
-        if isinstance(test, GaussianTest) and facts is not None:
+        first = self.member is None or self.member.number == 0  # of several devices
+        if first and isinstance(test, GaussianTest) and facts is not None:
             test.data.check(facts, names)
 
     def _start(self, test: GaussianTest) -> MatrixFacts | None:
@@ -196,9 +200,13 @@ class GpuEngine(Engine):
         the findings. Correlations of data are computed on the device.
         """
         dev, data, found = self.device, test.data, None
-        if self._by_rows(test):  # the sieve waits for the device, so that level 0 is launched when it is asked for
+        by_rows = self._by_rows(test)
+        if self.member:
+            by_rows = any(self.member.exchange(by_rows))
+        if by_rows:  # the sieve waits for the device, so that level 0 is launched when it is asked for
             assert data.rows is not None
             self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed)
+            self._graph.member = self.member
             return None
         if data.has_C:
             host = np.ascontiguousarray(data.C, dtype=np.float64)
@@ -223,7 +231,9 @@ class GpuEngine(Engine):
     def _dense_graph(self, C: Any) -> DeviceGraph:
         test = self._test
         assert isinstance(test, GaussianTest)
-        return DeviceGraph(self.device, test.p, test.data.n, self._gaps, self._fixed, self._gaussian, C)
+        out = DeviceGraph(self.device, test.p, test.data.n, self._gaps, self._fixed, self._gaussian, C)
+        out.member = self.member
+        return out
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -259,7 +269,9 @@ class GpuEngine(Engine):
         if level == 0:
             return graph.launch_level0(cutoff)
         of_graph, of_level = graph.begin(level, cutoff)
-        if any(graph.outlook.rows):
+        if self.member:
+            self.member.run(self.device, graph.tests, (of_graph, of_level, graph.outlook), tick)
+        elif any(graph.outlook.rows):
             graph.tests.launch(self.device, of_graph, of_level, graph.outlook)
         return graph.settle(of_graph, of_level, tick)
 
@@ -267,7 +279,7 @@ class GpuEngine(Engine):
         """Launch a level >= 1 if it will be asked for, is short, and needs neither the host nor compiling."""
         graph = self._started()
         outlook = graph.outlook
-        if level > self._m_max or graph.needs_host or not outlook.pairs or outlook.tests_at_most > tuning.AHEAD:
+        if level > self._m_max or graph.needs_host or self.member or not outlook.pairs or outlook.tests_at_most > tuning.AHEAD:
             return
         if not self.device.kernels.missing(self._kernels(level)):
             self._running = self._launch(level, _nothing)

@@ -162,7 +162,7 @@ class SchurTests:
         first = [*(k for l in walk.LEVELS for k in walk.kernels(l)), *search.kernels(0)] if self._prune else []
         return [LEVEL1, *PLAN, *first, *SETS.values(), *TILES.values()]
 
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
+    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         if level.level == 1:
             mirrored = outlook.mirrored and level.cutoff >= LEAST_CUTOFF
             of_level1 = ptr(outlook.adjacent), ptr(outlook.rough), i64(outlook.pairs), i32(mirrored)
@@ -173,7 +173,7 @@ class SchurTests:
             return
         chosen, _ = self._decide(level.level, outlook)
         found = chosen.launch(dev, graph, level, outlook) if chosen else None
-        self.launch_walk(dev, graph, level, outlook, found.left if found else None)
+        self.launch_walk(dev, graph, level, outlook, found.left if found else rows)
         if found:
             if self._check:
                 self._check(graph, level, outlook.pairs, found)

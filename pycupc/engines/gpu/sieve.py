@@ -65,9 +65,9 @@ class RowTests(SchurTests):
     def all_kernels(self) -> list[KernelName]:
         return [LEVEL1, *PLAN, *(_with_row_matrices(k) for k in (*SETS.values(), *TILES.values()))]
 
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
+    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         if level.level > 1:
-            super().launch(dev, graph, level, outlook)
+            super().launch(dev, graph, level, outlook, rows)
             return
         dev.launch(*LEVEL1, (dev.blocks(32 * outlook.pairs),), (256,), (graph, level, i64(outlook.pairs)))
 
@@ -141,11 +141,13 @@ class RowGraph(DeviceGraph):
         group = min(tuning.TILES_ON_SIDE, padded // SIDE)
         on_side = -(-padded // (SIDE * group))
         squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, _first_room(p)
+        number, count_of_devices = (self.member.number, self.member.count) if self.member else (0, 1)
+        begin, end = (squares * i // count_of_devices for i in (number, number + 1))
         while True:
             pairs = self._room_for(room)
             dev.cp.cuda.runtime.memsetAsync(count.data.ptr, 0, 8, dev.stream.ptr)
-            for first in range(0, squares, at_a_time):
-                grid = (group**2 * min(at_a_time, squares - first),)
+            for first in range(begin, end, at_a_time):
+                grid = (group**2 * min(at_a_time, end - first),)
                 args = (ptr(halves), i32(words), i32(p), f32(float(threshold)), i64(first), i32(group), u64(room))
                 dev.launch(*PICK[n > STRETCH], grid, (256,), (*args, ptr(count), ptr(pairs), ptr(level.stop)))
             (found,) = dev.transfers.download((count.data.ptr, np.uint64, (1,)))
@@ -153,6 +155,8 @@ class RowGraph(DeviceGraph):
             if (picked := int(found[0])) <= room:
                 break
             room = picked  # the same pairs once more
+        if self.member:
+            pairs, picked = self.member.gather(dev, pairs, picked, self._room_for)
         if self._n_keys[1]:
             dev.transfers.duplicate(self._keys[1].data.ptr, pairs[picked : picked + self._n_keys[1]])
         return pairs, picked

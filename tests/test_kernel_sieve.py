@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import assert_same
 from gpu_on_host import GRAPH_FILES, HostDevice, HostEngine, build, compare_states, library_of, observations
-from sieve_data import check_sieve, difficult
+from sieve_data import check_sieve, difficult, row_graph
 
 import pycupc
 from pycupc.data.pairs import Pairs
@@ -96,7 +96,7 @@ def test_more_pairs_than_there_is_room_for(engine, monkeypatch):
 
 def test_matrices_of_rows_have_the_bits_of_the_correlations(library):
     dev, X = HostDevice(library), observations(1, 70, 50, 0.3)
-    graph, C = sieve.RowGraph(dev, X, None, None), correlation(X)
+    graph, C = row_graph(dev, X), correlation(X)
     graph.launch_level0(0.2)
     graph.collect_level0(lambda: None)
     x, y, _ = graph.edges()
@@ -153,6 +153,6 @@ def test_refusals(library, engine, monkeypatch):
         HostEngine(library, correlations="all")
     with pytest.raises(ValueError, match="correlations='rows' needs algorithm='schur', got 'cupc-e'"):
         HostEngine(library, "cupc-e", correlations="rows")
-    graph = sieve.RowGraph(HostDevice(library), observations(0, 9, 60, 0.5), None, None)
+    graph = row_graph(HostDevice(library), observations(0, 9, 60, 0.5))
     with pytest.raises(EngineError, match=r"9,000,000,000 pairs may be dependent at level 0 and need 134\.11 GiB"):
         graph._room_for(9 * 10**9)

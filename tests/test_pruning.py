@@ -20,6 +20,7 @@ from pycupc.engines import subsets
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu.extracts import MatrixSource
 from pycupc.engines.cpu.pruning import bound, node, plan, smallest, tasks
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.independence.gaussian import fisher_z
@@ -226,7 +227,7 @@ def test_p_values_where_any_test_may_have_been_spared(everywhere):
     C.flags.writeable = False
     first = run(C, n, 0.05, False, m_max=1).pMax[x, y]
     z = -ndtri(first / 2)
-    found = smallest.SmallestZ.on_all_cores(C, n, levels, x, y, z)()
+    found = smallest.SmallestZ.on_all_cores(MatrixSource(C), n, levels, x, y, z)()
     np.testing.assert_allclose(2 * ndtr(-found), plain.pMax[x, y], rtol=1e-6)
 
 

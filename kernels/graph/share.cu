@@ -17,9 +17,11 @@ extern "C" __global__ void choose_rows(const Graph g, const Level lv, const int*
     if (id < 7) lv.counters->handed_out[id] = lv.counters->items[id] = 0;
     if (id < 6) lv.counters->turns[id] = 0;
     for (i64 e = id; e < pairs; e += (i64)gridDim.x * blockDim.x) {
-        const int x = g.source[e];
-        unsigned char& state = state_of(g, e, x, g.column[e]);
-        if (state == LIVE || (state == FIXED && !never_tested(g, e))) state = mine[x] ? LIVE : FIXED;
+        const int x = g.source[e], y = g.column[e];
+        unsigned char& state = state_of(g, e, x, y);
+        if (!mine[x]) {
+            if (state == LIVE || (x < y && state == GONE_A)) state = FIXED;  // side A goes on with removed pairs
+        } else if (state == FIXED && !never_tested(g, e)) state = LIVE;
     }
 }
 

@@ -93,8 +93,10 @@ class GpuEngine(Engine):
         self._correlations = correlations
         self.member: Member | None = None  # the part in a run of several devices, see `devices.DevicesEngine`
         check = self._check if pruning == "checked" else None
+        of_device = self.device.processors, self.device.shared_block
+        self._of_rows = sieve.RowTests(*of_device, prune=bool(pruning), check=check)
         self._gaussian: schur.SchurTests | CupcTests = (
-            schur.SchurTests(self.device.processors, self.device.shared_block, prune=bool(pruning), check=check)
+            schur.SchurTests(*of_device, prune=bool(pruning), check=check)
             if schur_walk
             else CupcTests(algorithm, geometry)
         )
@@ -205,7 +207,7 @@ class GpuEngine(Engine):
             by_rows = any(self.member.exchange(by_rows))
         if by_rows:  # the sieve waits for the device, so that level 0 is launched when it is asked for
             assert data.rows is not None
-            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed)
+            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._of_rows)
             self._graph.member = self.member
             return None
         if data.has_C:
@@ -299,7 +301,8 @@ class GpuEngine(Engine):
             edges, pending = graph.edges(first=self._level0 is not None), graph.pending
         if not (pending and isinstance(self._test, GaussianTest)):
             return State(*edges)
-        return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges))
+        by_rows, data = isinstance(graph, sieve.RowGraph), self._test.data
+        return State(*edges, smallest.SmallestZ(self.device.index, data, pending, *edges, by_rows))
 
     # ---------------------------------------------------------------- questions
 

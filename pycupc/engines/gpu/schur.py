@@ -155,8 +155,12 @@ class SchurTests:
         if level == 1:
             return [LEVEL1]
         chosen, choices = self._decide(level, outlook)
-        first = chosen.kernels(level) if chosen else []
+        first = self._of_pruning(chosen.kernels(level)) if chosen else []
         return first + PLAN + [c.kernel for c in choices]
+
+    def _of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
+        """These kernels as the tests need them."""
+        return kernels
 
     def all_kernels(self) -> list[KernelName]:
         first = [*(k for l in walk.LEVELS for k in walk.kernels(l)), *search.kernels(0)] if self._prune else []
@@ -172,7 +176,7 @@ class SchurTests:
             kernel(grid, (256,), (graph, level, *of_level1), stream=dev.stream.ptr)
             return
         chosen, _ = self._decide(level.level, outlook)
-        found = chosen.launch(dev, graph, level, outlook) if chosen else None
+        found = chosen.launch(dev, graph, level, outlook, rows) if chosen else None
         self.launch_walk(dev, graph, level, outlook, found.left if found else rows)
         if found:
             if self._check:

@@ -18,7 +18,7 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LISTS, DeviceGraph
-from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.schur import PLAN, SETS, TILES, Choice, SchurTests
@@ -43,27 +43,21 @@ def margin_of(n: int) -> float:
     return 2 * of_column + of_column**2 + 1.01 * of_sums + (n + 8) * 2.0**-52
 
 
-def _with_row_matrices(kernel: KernelName) -> KernelName:
-    """The same kernel, compiled for a matrix for each row."""
-    file, name = kernel
-    return f"rows/{file.split('/')[1]}", name
-
-
 class RowTests(SchurTests):
-    """Tests of a level by the Schur walk, with a matrix for each row; see `LevelTests`. There is no pruning."""
-
-    def __init__(self, processors: int, shared_block: int) -> None:
-        super().__init__(processors, shared_block, prune=False)
+    """Tests of a level by the Schur walk, with a matrix for each row; see `SchurTests`."""
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
         """See `SchurTests.choices`."""
-        return [replace(c, kernel=_with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
+        return [replace(c, kernel=with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         return [LEVEL1] if level == 1 else super().kernels(level, outlook)
 
+    def _of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
+        return [with_row_matrices(k) for k in kernels]
+
     def all_kernels(self) -> list[KernelName]:
-        return [LEVEL1, *PLAN, *(_with_row_matrices(k) for k in (*SETS.values(), *TILES.values()))]
+        return [LEVEL1, *(with_row_matrices(k) for k in super().all_kernels()[1:])]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         if level.level > 1:
@@ -82,14 +76,16 @@ class RowGraph(DeviceGraph):
         The observations, finite; see `correlation.correlation`.
     gaps, fixed : Pairs or None
         Pairs without an edge; edges that are never tested.
+    tests : RowTests
+        The tests of levels >= 1.
     """
 
     lists = LISTS | {"place": 4, "G": 1}
     ends = ("rows/removals", "settle"), ("rows/removals", "finish")
 
-    def __init__(self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None) -> None:
+    def __init__(self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None, tests: RowTests) -> None:
         n, p = X.shape
-        super().__init__(dev, p, n, gaps, fixed, RowTests(dev.processors, dev.shared_block), None)
+        super().__init__(dev, p, n, gaps, fixed, tests, None)
         self._columns: Any = centred(dev, X, by_column=True)  # Z and the sums of squares, until the lists are made
         self._matrix, self._width = dev.cp.empty(p + 1, dtype=np.int64), dev.cp.empty(p, dtype=np.int32)
         for graph in self._graphs:
@@ -193,9 +189,14 @@ class RowGraph(DeviceGraph):
         )
         self._C = dev.cp.empty(cells)
         graph.C = other.C = self._C.data.ptr
-        args = (graph, *map(ptr, (*self._columns, self._C)), i32(n))
-        dev.launch(*MATRICES, (min(p, 32 * dev.processors),), (64,), args)
+        launch_matrices(dev, graph, self._columns, self._C, n)
         self._columns = None
+
+
+def launch_matrices(dev: Device, graph: Graph, columns: tuple[Any, Any], C: Any, n: int) -> None:
+    """Launch the kernel that fills C with the matrices of the rows; `columns`: of `correlation.centred`."""
+    args = (graph, *map(ptr, (*columns, C)), i32(n))
+    dev.launch(*MATRICES, (min(graph.p, 32 * dev.processors),), (64,), args)
 
 
 def all_kernels() -> list[KernelName]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
+from unittest import mock
 
 import numpy as np
 import pytest
 from conftest import assert_same
-from gpu_on_host import GRAPH_FILES, HostDevice, HostEngine, build, compare_states, library_of, observations
+from gpu_on_host import GRAPH_FILES, HostDevice, HostEngine, build, compare, compare_states, library_of
+from gpu_on_host import loaded, observations
 from sieve_data import check_sieve, difficult, row_graph
 
 import pycupc
 from pycupc.data.pairs import Pairs
+from pycupc.engines import select
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.engines.gpu import schur, sieve, tuning
+from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.family import GaussianTest
 
@@ -26,12 +31,32 @@ FILES = GRAPH_FILES | {
     "rows/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
     "rows/tiles": (schur.TILES[False][1],),
     "schur/plan": ("plan_phases", "subset_table"),
+    "rows/share": ("choose_rows", "join_findings", "join_states"),
+    "graph/share": ("choose_rows", "join_findings", "join_states"),
+    "cupc/cupc_e": ("cupc_e<1>", "cupc_e<2>"),
 }
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("kernels"), 256, FILES)
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture(scope="module")
+def library(folder):
+    return build(folder, 256, FILES)
+
+
+@pytest.fixture(scope="module")
+def libraries(library, folder, tmp_path_factory):
+    """Two copies, since each has the state of one running kernel."""
+    return [library, loaded(shutil.copytree(folder, tmp_path_factory.mktemp("copy") / "kernels"), FILES)]
+
+
+@pytest.fixture(scope="module")
+def two(libraries):
+    """An engine of two devices."""
+    return DevicesEngine([HostEngine(own, correlations="rows") for own in libraries])
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +155,38 @@ extern "C" void round_all(const double* v, unsigned* half, float* back, int m) {
 def test_the_margin_is_as_stated():
     """In kernels/sieve/halves.cuh."""
     assert [round(sieve.margin_of(n), 4) for n in (200, 1000, 100_000)] == [0.0011, 0.0015, 0.0015]
+
+
+@pytest.mark.parametrize("parts", [(1, 0), (2, 2)])
+def test_two_devices_have_the_answer_of_one(two, monkeypatch, parts):
+    monkeypatch.setattr(tuning, "LONG_LEVEL", 0)
+    monkeypatch.setattr(tuning, "PARTS", parts)
+    compare_data(two, observations(0, 16, 60, 0.5), 0.3, 4)
+    chain = [np.eye(16, k=i) + np.eye(16, k=-i) > 0 for i in (3, 5)]
+    compare_data(two, observations(1, 16, 200, 0.3), 0.1, 3, fixedEdges=chain[0], fixedGaps=chain[1])
+
+
+def test_two_devices_on_a_matrix(libraries):
+    engine = DevicesEngine([HostEngine(own, "cupc-e") for own in libraries])
+    compare(engine, correlation(observations(2, 16, 60, 0.5)), 60, 0.3, 3, m_max=2)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_device_that_fails_ends_the_run(two, monkeypatch, number):
+    X = observations(0, 8, 60, 0.5)
+    with monkeypatch.context() as patch, pytest.raises(EngineError, match="out of device memory"):
+        patch.setattr(two._engines[number].device.transfers, "download", mock.Mock(side_effect=EngineError("out of device memory")))
+        pycupc.skeleton(X, alpha=0.3, engine=two)
+    compare_data(two, X, 0.3)
+
+
+def test_which_devices():
+    for wrong in ("both", [0, 0], [], [-1], [0.5], 2):
+        with pytest.raises(ValueError, match="devices must be 'all' or a list of different numbers"):
+            on_devices(wrong, lambda number: None)
+    assert on_devices([3], str) == "3"
+    with pytest.raises(ValueError, match="engine_options must have device or devices, got both"):
+        select._gpu("gpu", {"device": 1, "devices": [0]})
 
 
 def test_which_correlations_a_run_stores(library, monkeypatch):

@@ -211,6 +211,9 @@ class HostDevice(Device):
         if tick is not None:
             tick()
 
+    def stop_kernels(self) -> None:
+        """None runs."""
+
     def peek(self, address: int, nbytes: int) -> bytes:
         return ctypes.string_at(address, nbytes)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import shutil
+from contextlib import nullcontext
 from unittest import mock
 
 import numpy as np
@@ -18,8 +20,9 @@ from pycupc.data.pairs import Pairs
 from pycupc.engines import select
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.engines.gpu import schur, sieve, tuning
+from pycupc.engines.gpu import schur, sieve, smallest, tuning
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
+from pycupc.engines.gpu.pruning import search, walk
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.family import GaussianTest
 
@@ -34,6 +37,10 @@ FILES = GRAPH_FILES | {
     "rows/share": ("choose_rows", "join_findings", "join_states"),
     "graph/share": ("choose_rows", "join_findings", "join_states"),
     "cupc/cupc_e": ("cupc_e<1>", "cupc_e<2>"),
+    "rows/delta": ("find_delta",),
+    "rows/decided": ("settle_shared", "count_left", "enter_ranks"),
+    "rows/walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
+    "rows/search": ("search_pairs<2>",),
 }
 
 
@@ -70,6 +77,7 @@ def compare_data(engine, X, alpha, levels=1, **options):
     assert_same(fit, expected)
     assert len(fit.n_edgetests) >= levels
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
+    return fit
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -157,6 +165,23 @@ def test_the_margin_is_as_stated():
     assert [round(sieve.margin_of(n), 4) for n in (200, 1000, 100_000)] == [0.0011, 0.0015, 0.0015]
 
 
+def test_pruning(engine, two, monkeypatch):
+    """At every level from 3 on, and for the largest p-values."""
+    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, last_level=3, least_tests=0.0, most_left=2.0))
+    always = {"first_level": 4, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
+    monkeypatch.setattr(smallest, "FEW_TESTS", 0)
+    monkeypatch.setattr(smallest, "borrowed_device", lambda index: nullcontext(engine.device))
+    X = observations(0, 18, 60, 0.5)
+    expected = pycupc.skeleton(X, alpha=0.3, engine="cpu")
+    for one in (engine, two):
+        data = pycupc.SuffStat.from_data(X)
+        fit = pycupc.skeleton(data, alpha=0.3, engine=one)
+        np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
+        assert_same(fit, expected)
+        assert {v.level for v in fit.levels if v.n_made >= 0 and v.n_bounds} >= {3, 4}
+
+
 @pytest.mark.parametrize("parts", [(1, 0), (2, 2)])
 def test_two_devices_have_the_answer_of_one(two, monkeypatch, parts):
     monkeypatch.setattr(tuning, "LONG_LEVEL", 0)
@@ -175,7 +200,8 @@ def test_two_devices_on_a_matrix(libraries):
 def test_a_device_that_fails_ends_the_run(two, monkeypatch, number):
     X = observations(0, 8, 60, 0.5)
     with monkeypatch.context() as patch, pytest.raises(EngineError, match="out of device memory"):
-        patch.setattr(two._engines[number].device.transfers, "download", mock.Mock(side_effect=EngineError("out of device memory")))
+        failing = mock.Mock(side_effect=EngineError("out of device memory"))
+        patch.setattr(two._engines[number].device.transfers, "download", failing)
         pycupc.skeleton(X, alpha=0.3, engine=two)
     compare_data(two, X, 0.3)
 

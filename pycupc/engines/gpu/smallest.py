@@ -63,11 +63,15 @@ class SmallestZ:
     z: Floats
     by_rows: bool = False
 
+    @property
+    def _has_rows(self) -> bool:
+        return self.by_rows and not self.data.has_C
+
     def __call__(self) -> Floats:
         begin, z, left = time.perf_counter(), self.z, self.pending
         try:
             with borrowed_device(self.index) as dev, Session(dev, dev.scratch.release):
-                kind = RowSearch if self.by_rows else Search
+                kind = RowSearch if self._has_rows else Search
                 z, left = kind(dev, self.data, self.x, self.y).levels(left, z)
             logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         except EngineError as error:
@@ -79,7 +83,7 @@ class SmallestZ:
         from pycupc.engines.cpu.pruning import smallest  # here: it loads Numba, which most runs on the GPU do without
         from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource
 
-        source = ColumnSource(self.data.correlations.columns()) if self.by_rows else MatrixSource(self.data.C)
+        source = ColumnSource(self.data.correlations.columns()) if self._has_rows else MatrixSource(self.data.C)
         levels = [smallest.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in left]
         return smallest.SmallestZ.on_all_cores(source, self.data.n, levels, self.x, self.y, z)()
 

@@ -177,6 +177,8 @@ def test_pruning(engine, two, monkeypatch):
     for one in (engine, two):
         data = pycupc.SuffStat.from_data(X)
         fit = pycupc.skeleton(data, alpha=0.3, engine=one)
+        fit.edges()  # with the largest p-value of each
+        assert not data.has_C
         np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
         assert_same(fit, expected)
         assert {v.level for v in fit.levels if v.n_made >= 0 and v.n_bounds} >= {3, 4}

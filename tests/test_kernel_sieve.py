@@ -11,8 +11,17 @@ from unittest import mock
 import numpy as np
 import pytest
 from conftest import assert_same
-from gpu_on_host import GRAPH_FILES, HostDevice, HostEngine, build, compare, compare_states, library_of
-from gpu_on_host import loaded, observations
+from gpu_on_host import (
+    GRAPH_FILES,
+    HostDevice,
+    HostEngine,
+    build,
+    compare,
+    compare_states,
+    library_of,
+    loaded,
+    observations,
+)
 from sieve_data import check_sieve, difficult, row_graph
 
 import pycupc
@@ -201,10 +210,11 @@ def test_two_devices_on_a_matrix(libraries):
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_device_that_fails_ends_the_run(two, monkeypatch, number):
     X = observations(0, 8, 60, 0.5)
-    with monkeypatch.context() as patch, pytest.raises(EngineError, match="out of device memory"):
-        failing = mock.Mock(side_effect=EngineError("out of device memory"))
+    failing = mock.Mock(side_effect=EngineError("out of device memory"))
+    with monkeypatch.context() as patch:
         patch.setattr(two._engines[number].device.transfers, "download", failing)
-        pycupc.skeleton(X, alpha=0.3, engine=two)
+        with pytest.raises(EngineError, match="out of device memory"):
+            pycupc.skeleton(X, alpha=0.3, engine=two)
     compare_data(two, X, 0.3)
 
 

@@ -41,7 +41,8 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         if (__syncthreads_or(*lv.stop)) return;
         if (n <= lv.level || n > widest || (f.rows && !f.rows[x])) continue;
         double* A = (n + 1) * (n + 1) <= room ? row_matrix : f.work + blockIdx.x * f.work_doubles;
-        for (int k = threadIdx.x; k <= n; k += blockDim.x) ids[k] = k < n ? place_of_pair(g, e0 + k) : place_of_row(g, x);
+        for (int k = threadIdx.x; k <= n; k += blockDim.x)
+            ids[k] = k < n ? place_of_pair(g, e0 + k) : place_of_row(g, x);
         __syncthreads();
         fill(g, x, ids, n + 1, A);
         if (!regular(A, n + 1)) continue;

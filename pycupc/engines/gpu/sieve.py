@@ -21,7 +21,7 @@ from pycupc.engines.gpu.graph import LISTS, DeviceGraph
 from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.schur import PLAN, SETS, TILES, Choice, SchurTests
+from pycupc.engines.gpu.schur import Choice, SchurTests
 from pycupc.engines.gpu.structures import Graph, Level, RowCounts, f32, f64, i32, i64, ptr, u64
 
 #: As in kernels/sieve/pick.cu and halves.cuh.

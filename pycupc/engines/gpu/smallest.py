@@ -80,8 +80,8 @@ class SmallestZ:
         return self._on_cpu(left, z) if left else z
 
     def _on_cpu(self, left: list[PendingLevel], z: Floats) -> Floats:
-        from pycupc.engines.cpu.pruning import smallest  # here: it loads Numba, which most runs on the GPU do without
         from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource
+        from pycupc.engines.cpu.pruning import smallest  # here: it loads Numba, which most runs on the GPU do without
 
         source = ColumnSource(self.data.correlations.columns()) if self._has_rows else MatrixSource(self.data.C)
         levels = [smallest.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in left]

@@ -87,7 +87,7 @@ def build(folder: Path, threads: int, files: Files = FILES) -> dict[str, ctypes.
         source.write_text("\n".join([*_exports(file, names), ""]))
         command = [compiler(), *flags, str(source), "-o", str(library)]
         running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
-    for (file, _), done in zip(files.items(), running, strict=True):
+    for done in running:
         _, errors = done.communicate()
         assert done.returncode == 0, errors
     return loaded(folder, files)

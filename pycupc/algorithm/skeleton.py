@@ -115,7 +115,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     engine_options : dict, optional
         Options of the engine: pruning (cpu and gpu; True by default); correlations, "dense" to compute all of them from
         data, "rows" only those that tests read (cpu and gpu; by default the engine chooses); device, the number of a
-        CUDA device, or devices, a list of numbers or "all", which share the run (every GPU engine); beta, gamma (cupc-e); theta, delta (cupc-s).
+        CUDA device, or devices, "all" or a list of numbers, to share the work among them (every GPU engine); beta,
+        gamma (cupc-e); theta, delta (cupc-s).
     progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
         True shows a bar on stderr. A callable is called several times per second while a level runs, so it must be
         fast.

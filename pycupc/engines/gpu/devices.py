@@ -60,11 +60,11 @@ class DevicesEngine(Engine):
             engine.close()
 
     def _begin(self, names: Sequence[str]) -> None:
-        test = self._test
-        pairs = {"gaps": self._gaps, "fixed": self._fixed, "m_max": self._m_max}
+        test, gaps, fixed, m_max = self._test, self._gaps, self._fixed, self._m_max
 
         def take(engine: GpuEngine) -> None:
-            engine.take(test, names, progress=self._progress if engine is self._engines[0] else None, **pairs)
+            progress = self._progress if engine is self._engines[0] else None
+            engine.take(test, names, gaps=gaps, fixed=fixed, m_max=m_max, progress=progress)
 
         self._everywhere(take)
 

@@ -281,13 +281,9 @@ class GpuEngine(Engine):
         """Launch a level >= 1 if it will be asked for, is short, and needs neither the host nor compiling."""
         graph = self._started()
         outlook = graph.outlook
-        if (
-            level > self._m_max
-            or graph.needs_host
-            or self.member
-            or not outlook.pairs
-            or outlook.tests_at_most > tuning.AHEAD
-        ):
+        if level > self._m_max or not outlook.pairs or outlook.tests_at_most > tuning.AHEAD:
+            return
+        if graph.needs_host or self.member:  # several devices wait for each other
             return
         if not self.device.kernels.missing(self._kernels(level)):
             self._running = self._launch(level, _nothing)

@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from conftest import assert_same
+from conftest import assert_same, take
 from gpu_on_host import (
     GRAPH_FILES,
     HostDevice,
@@ -237,6 +237,19 @@ def test_which_correlations_a_run_stores(library, monkeypatch):
     monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 1 << 40)
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
     assert used
+    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 0)
+    monkeypatch.setattr(tuning, "SIEVE_FROM", 9)
+    for share in (0, 9):
+        monkeypatch.setattr(tuning, "ROWS_SHARE", share)
+        one = HostEngine(library)
+        compare_data(one, X, 0.1, m_max=0)
+        test = GaussianTest(pycupc.SuffStat.from_data(X), 0.1)
+        graph = take(one, test)._graph
+        one._m_max = 0
+        one.run_level(0)
+        assert (one._graph is graph) == (share > 0)
+    assert len(used) == 5
+    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 1 << 40)
     with pytest.raises(EngineError, match="need about 1099.5 GB"):
         pycupc.skeleton({"C": correlation(X), "n": 60}, alpha=0.1, engine=HostEngine(library))
 
@@ -250,4 +263,18 @@ def test_refusals(library, engine, monkeypatch):
         HostEngine(library, "cupc-e", correlations="rows")
     graph = row_graph(HostDevice(library), observations(0, 9, 60, 0.5))
     with pytest.raises(EngineError, match=r"9,000,000,000 pairs may be dependent at level 0 and need 134\.11 GiB"):
-        graph._room_for(9 * 10**9)
+        graph._room_for(9 * 10**9, lambda cutoff: 0)
+
+
+@pytest.mark.parametrize("picks", [True, False])
+def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks):
+    """At the sieve, and for the lists of the edges that it leaves."""
+    graph = row_graph(HostDevice(library), observations(0, 18, 60, 0.5))
+    if not picks:
+        graph.launch_level0(0.1)
+    monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
+    monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 12 * tuning.BYTES_PER_PICKED)
+    monkeypatch.setattr(sieve, "_first_room", lambda p: 3)
+    with pytest.raises(EngineError, match=r"GiB are free; alpha = [\d.e-]+ would leave about \d+") as error:
+        graph.launch_level0(0.1) if picks else graph.collect_level0(lambda: None)
+    assert 0 < int(str(error.value).split()[-1]) <= 12

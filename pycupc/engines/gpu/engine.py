@@ -51,7 +51,7 @@ class GpuEngine(Engine):
     correlations : "dense", "rows" or None
         schur: whether all correlations of data are stored, 8 p^2 bytes, or, after level 0, only those among each
         variable and its neighbours; see `pycupc.engines.gpu.sieve`. By default the latter if the former do not fit the
-        device. The answer is the same.
+        device, or cost more. The answer is the same.
 
     Raises
     ------
@@ -145,7 +145,11 @@ class GpuEngine(Engine):
             if not possible:
                 raise ValueError("correlations='rows' needs data, from which they are computed, got a matrix of them")
             return True
-        return possible and (need := _dense_bytes(test.p)) > self.device.free_memory(need)
+        return possible and (test.p >= tuning.SIEVE_FROM or not self._fits(test.p))
+
+    def _fits(self, p: int) -> bool:
+        """Whether the correlations of all pairs fit the device."""
+        return (need := _dense_bytes(p)) <= self.device.free_memory(need)
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), computed on the device; see `pycupc.engines.gpu.correlation`."""
@@ -202,13 +206,16 @@ class GpuEngine(Engine):
         the findings. Correlations of data are computed on the device.
         """
         dev, data, found = self.device, test.data, None
-        by_rows = self._by_rows(test)
+        by_rows, can_change = self._by_rows(test), self._correlations is None and self._fits(test.p)
         if self.member:
-            by_rows = any(self.member.exchange(by_rows))
+            every = self.member.exchange((by_rows, can_change))
+            by_rows, can_change = any(rows for rows, _ in every), all(can for _, can in every)
         if by_rows:  # the sieve waits for the device, so that level 0 is launched when it is asked for
             assert data.rows is not None
-            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._of_rows)
-            self._graph.member = self.member
+            by_rows_graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._of_rows)
+            by_rows_graph.member, self._graph = self.member, by_rows_graph
+            if can_change:
+                by_rows_graph.most_entries = tuning.ROWS_SHARE * test.p**2
             return None
         if data.has_C:
             host = np.ascontiguousarray(data.C, dtype=np.float64)
@@ -289,8 +296,20 @@ class GpuEngine(Engine):
             self._running = self._launch(level, _nothing)
 
     def _collect_level0(self, tick: Tick) -> LevelResult:
-        """Wait for level 0, which has been launched, and launch level 1."""
-        self._running, result = None, self._started().collect_level0(tick)
+        """Wait for level 0, which has been launched, and launch level 1.
+
+        If it leaves too many edges for matrices of rows, all correlations are computed, and level 0 starts again.
+        """
+        self._running = None
+        try:
+            result = self._started().collect_level0(tick)
+        except sieve.TooManyEntries:
+            assert isinstance(self._test, GaussianTest)
+            assert self._test.data.rows is not None
+            self._graph = None
+            graph = self._graph = self._dense_graph(of_data.correlation(self.device, self._test.data.rows))
+            graph.launch_level0(self._test.cutoff(0))
+            result = graph.collect_level0(tick)
         if result.more:
             self._launch_ahead(1)
         return result

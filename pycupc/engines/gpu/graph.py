@@ -165,11 +165,11 @@ class DeviceGraph:
         dev, pairs = self._dev, self.outlook.pairs
         entry = sum(self.lists.values())
         need = 2 * entry * pairs
-        free = dev.free_memory() if need > 1 << 30 else need
+        free = dev.free_memory() if need > tuning.UNCHECKED_BYTES else need
         if need > free:
             raise EngineError(
                 f"{pairs // 2} edges are left after level 0 and need {need / 2**30:.2f} GiB on {dev.name}, where "
-                f"{free / 2**30:.2f} GiB are free; use a smaller alpha or fewer variables"
+                f"{free / 2**30:.2f} GiB are free; {self._remedy()}"
             )
         pitch = -(-max(1, pairs) // 64) * 64
         self._room = dev.cp.empty(2 * entry * pitch, dtype=np.uint8)
@@ -178,6 +178,10 @@ class DeviceGraph:
             for name, nbytes in self.lists.items():
                 setattr(graph, name, address)
                 address += nbytes * pitch
+
+    def _remedy(self) -> str:
+        """Advice if too many edges are left after level 0."""
+        return "use a smaller alpha or fewer variables"
 
     def _more_after_level0(self, tests: int) -> bool:
         """Whether a tested pair (x, y) had a candidate, another neighbour of x in the graph before level 0."""

@@ -8,6 +8,7 @@ level 0, the matrix of its row. So r has the same bits as ever, and so have all 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.schur import Choice, SchurTests
 from pycupc.engines.gpu.structures import Graph, Level, RowCounts, f32, f64, i32, i64, ptr, u64
+from pycupc.independence.gaussian import fisher_z
 
 #: As in kernels/sieve/pick.cu and halves.cuh.
 SIDE, STRETCH = 128, 1024
@@ -34,6 +36,10 @@ CORRELATE, COUNT, ENTER, SORT, MATRICES = (
 LEVEL1: KernelName = ("rows/level1", "level1_rows")
 #: Blocks of a launch, at most.
 MOST_BLOCKS = 2**31 - 1
+
+
+class TooManyEntries(Exception):
+    """The matrices of the rows have more entries than the caller wants."""
 
 
 def margin_of(n: int) -> float:
@@ -94,6 +100,8 @@ class RowGraph(DeviceGraph):
         self._keys: list[Any] = [None if keys is None else dev.transfers.copied(keys) for keys in lists]
         self._n_keys = [0 if keys is None else len(keys) for keys in lists]
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
+        self._cutoff = 0.0  # of level 0
+        self.most_entries = math.inf  # of the matrices of all rows; with more, `TooManyEntries` ends level 0
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
@@ -109,6 +117,7 @@ class RowGraph(DeviceGraph):
         """Sieve, which takes a wait, and launch level 0 of the pairs that are left."""
         dev, p, n = self._dev, self.p, int(self._n)
         dev.scratch.reset()
+        self._cutoff = cutoff
         level, kept = level_of(dev, p, self._counters, 0, cutoff), dev.scratch.take(8 * p)
         pairs, picked = self._pick(level)
         n_gaps, n_fixed = self._n_keys
@@ -133,14 +142,15 @@ class RowGraph(DeviceGraph):
         total = padded * words
         args: tuple[Any, ...] = (*map(ptr, (*self._columns, halves)), i32(words), i32(n), i32(p), i64(total))
         dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
-        threshold = np.nextafter(np.float32(level.cutoff - margin_of(n)), np.float32(-np.inf))
         group = min(tuning.TILES_ON_SIDE, padded // SIDE)
         on_side = -(-padded // (SIDE * group))
         squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, _first_room(p)
         number, count_of_devices = (self.member.number, self.member.count) if self.member else (0, 1)
         begin, end = (squares * i // count_of_devices for i in (number, number + 1))
-        while True:
-            pairs = self._room_for(room)
+
+        def sieve(cutoff: float, room: int, pairs: Any) -> int:
+            """Put the pairs that may be beyond the cutoff into `pairs`, up to `room`; returns how many there are."""
+            threshold = np.nextafter(np.float32(cutoff - margin_of(n)), np.float32(-np.inf))
             dev.cp.cuda.runtime.memsetAsync(count.data.ptr, 0, 8, dev.stream.ptr)
             for first in range(begin, end, at_a_time):
                 grid = (group**2 * min(at_a_time, end - first),)
@@ -148,28 +158,49 @@ class RowGraph(DeviceGraph):
                 dev.launch(*PICK[n > STRETCH], grid, (256,), (*args, ptr(count), ptr(pairs), ptr(level.stop)))
             (found,) = dev.transfers.download((count.data.ptr, np.uint64, (1,)))
             dev.wait()
-            if (picked := int(found[0])) <= room:
-                break
-            room = picked  # the same pairs once more
+            return int(found[0])
+
+        def left(cutoff: float) -> int:
+            return sieve(cutoff, 0, None) * count_of_devices
+
+        pairs = self._room_for(room, left)
+        while (picked := sieve(level.cutoff, room, pairs)) > room:
+            room, pairs = picked, self._room_for(picked, left)  # the same pairs once more
         if self.member:
             pairs, picked = self.member.gather(dev, pairs, picked, self._room_for)
         if self._n_keys[1]:
             dev.transfers.duplicate(self._keys[1].data.ptr, pairs[picked : picked + self._n_keys[1]])
         return pairs, picked
 
-    def _room_for(self, picked: int) -> Any:
+    def _room_for(self, picked: int, left: Callable[[float], int] | None = None) -> Any:
         """Memory for so many pairs and the fixed edges; there must be as much again for their correlations."""
         count = picked + self._n_keys[1]
-        self._check_memory(16 * count, f"{picked:,} pairs may be dependent at level 0")
+        self._check_memory(16 * count, f"{picked:,} pairs may be dependent at level 0", left)
         return self._dev.cp.empty(max(1, count), dtype=np.uint64)
 
-    def _check_memory(self, need: int, what: str) -> None:
-        free = self._dev.free_memory() if need > 1 << 30 else need
+    def _check_memory(self, need: int, what: str, left: Callable[[float], int] | None = None) -> None:
+        free = self._dev.free_memory() if need > tuning.UNCHECKED_BYTES else need
         if need > free:
             raise EngineError(
                 f"{what} and need {need / 2**30:.2f} GiB on {self._dev.name}, where {free / 2**30:.2f} GiB are free; "
-                "use a smaller alpha or fewer variables"
+                + self._remedy(left)
             )
+
+    def _remedy(self, left: Callable[[float], int] | None = None) -> str:
+        """As `DeviceGraph._remedy`, with a significance level; `left` counts the pairs that a larger cutoff leaves."""
+        dev, n = self._dev, self._n
+        if left is None:
+            _, r, picked = self._picked
+            (of_pairs,) = dev.transfers.download((r.data.ptr, np.float64, (picked,)))
+            dev.wait()
+            left = lambda cutoff: np.count_nonzero(np.abs(of_pairs) > cutoff)  # noqa: E731
+        room = dev.free_memory() // tuning.BYTES_PER_PICKED
+        alpha = fisher_z.p_value_of(self._cutoff, n - 3)
+        for k in range(1, tuning.SMALLER_ALPHAS):
+            smaller = alpha * 10.0**-k
+            if (count := left(fisher_z.cutoff(smaller, n, 0))) <= room:
+                return f"alpha = {smaller:.1g} would leave about {count:,}"
+        return "use fewer variables"
 
     def _list_pairs(self) -> None:
         """Launch the kernels that make the neighbour lists of the first graph, and the matrices of its rows."""
@@ -183,10 +214,12 @@ class RowGraph(DeviceGraph):
         dev.launch(*SORT, (-(-p // 4),), (128,), (graph, *unsorted, self._root_df(1)))
         # With degrees d, sum (d + 1)^2 = sum d (d - 1) + 3 sum d + p, and the first sum is exact in a double.
         cells = int(self.outlook.tests_at_most) + 3 * self.outlook.pairs + p
-        self._picked = pairs = r = None
+        if cells > self.most_entries:
+            raise TooManyEntries
         self._check_memory(
             8 * cells, f"the {self.outlook.pairs // 2:,} edges left after level 0 have {cells:,} correlations"
         )
+        self._picked = pairs = r = None
         self._C = dev.cp.empty(cells)
         graph.C = other.C = self._C.data.ptr
         launch_matrices(dev, graph, self._columns, self._C, n)

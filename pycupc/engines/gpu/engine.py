@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal
@@ -206,16 +207,15 @@ class GpuEngine(Engine):
         the findings. Correlations of data are computed on the device.
         """
         dev, data, found = self.device, test.data, None
-        by_rows, can_change = self._by_rows(test), self._correlations is None and self._fits(test.p)
+        by_rows = self._by_rows(test)
+        fits = by_rows and self._correlations is None and self._fits(test.p)
         if self.member:
-            every = self.member.exchange((by_rows, can_change))
-            by_rows, can_change = any(rows for rows, _ in every), all(can for _, can in every)
+            by_rows, fits = any(self.member.exchange(by_rows)), all(self.member.exchange(fits))
         if by_rows:  # the sieve waits for the device, so that level 0 is launched when it is asked for
             assert data.rows is not None
-            by_rows_graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._of_rows)
-            by_rows_graph.member, self._graph = self.member, by_rows_graph
-            if can_change:
-                by_rows_graph.most_entries = tuning.ROWS_SHARE * test.p**2
+            most = tuning.ROWS_SHARE * test.p**2 if fits else math.inf
+            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._of_rows, most)
+            self._graph.member = self.member
             return None
         if data.has_C:
             host = np.ascontiguousarray(data.C, dtype=np.float64)
@@ -224,9 +224,7 @@ class GpuEngine(Engine):
                 graph = self._graph = self._dense_graph(C)
             found = of_data.launch_inspection(dev, C)
         else:
-            assert data.rows is not None
-            C = of_data.correlation(dev, data.rows)
-            graph = self._graph = self._dense_graph(C)
+            graph = self._graph = self._dense_graph()
         if self._m_max >= 0 and not dev.kernels.missing(self._kernels(0)):
             self._running = graph.launch_level0(test.cutoff(0))
         if found is None:
@@ -237,9 +235,13 @@ class GpuEngine(Engine):
             self._level0 = self._collect_level0(_nothing)
         return facts
 
-    def _dense_graph(self, C: Any) -> DeviceGraph:
+    def _dense_graph(self, C: Any = None) -> DeviceGraph:
+        """The graph with all correlations; they are computed if they are not given."""
         test = self._test
         assert isinstance(test, GaussianTest)
+        if C is None:
+            assert test.data.rows is not None
+            C = of_data.correlation(self.device, test.data.rows)
         out = DeviceGraph(self.device, test.p, test.data.n, self._gaps, self._fixed, self._gaussian, C)
         out.member = self.member
         return out
@@ -304,10 +306,8 @@ class GpuEngine(Engine):
         try:
             result = self._started().collect_level0(tick)
         except sieve.TooManyEntries:
-            assert isinstance(self._test, GaussianTest)
-            assert self._test.data.rows is not None
             self._graph = None
-            graph = self._graph = self._dense_graph(of_data.correlation(self.device, self._test.data.rows))
+            graph = self._graph = self._dense_graph()
             graph.launch_level0(self._test.cutoff(0))
             result = graph.collect_level0(tick)
         if result.more:

@@ -84,12 +84,17 @@ class RowGraph(DeviceGraph):
         Pairs without an edge; edges that are never tested.
     tests : RowTests
         The tests of levels >= 1.
+    most_entries : float
+        Entries of the matrices of all rows; if there are more, level 0 ends with `TooManyEntries`.
     """
 
     lists = LISTS | {"place": 4, "G": 1}
     ends = ("rows/removals", "settle"), ("rows/removals", "finish")
 
-    def __init__(self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None, tests: RowTests) -> None:
+    def __init__(
+        self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None, tests: RowTests,
+        most_entries: float = math.inf,
+    ) -> None:  # fmt: skip
         n, p = X.shape
         super().__init__(dev, p, n, gaps, fixed, tests, None)
         self._columns: Any = centred(dev, X, by_column=True)  # Z and the sums of squares, until the lists are made
@@ -100,8 +105,7 @@ class RowGraph(DeviceGraph):
         self._keys: list[Any] = [None if keys is None else dev.transfers.copied(keys) for keys in lists]
         self._n_keys = [0 if keys is None else len(keys) for keys in lists]
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
-        self._cutoff = 0.0  # of level 0
-        self.most_entries = math.inf  # of the matrices of all rows; with more, `TooManyEntries` ends level 0
+        self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
@@ -190,10 +194,13 @@ class RowGraph(DeviceGraph):
         """As `DeviceGraph._remedy`, with a significance level; `left` counts the pairs that a larger cutoff leaves."""
         dev, n = self._dev, self._n
         if left is None:
-            _, r, picked = self._picked
-            (of_pairs,) = dev.transfers.download((r.data.ptr, np.float64, (picked,)))
+            _, of_device, picked = self._picked
+            (r,) = dev.transfers.download((of_device.data.ptr, np.float64, (picked,)))
             dev.wait()
-            left = lambda cutoff: np.count_nonzero(np.abs(of_pairs) > cutoff)  # noqa: E731
+
+            def left(cutoff: float) -> int:
+                return int(np.count_nonzero(np.abs(r) > cutoff))
+
         room = dev.free_memory() // tuning.BYTES_PER_PICKED
         alpha = fisher_z.p_value_of(self._cutoff, n - 3)
         for k in range(1, tuning.SMALLER_ALPHAS):
@@ -214,7 +221,7 @@ class RowGraph(DeviceGraph):
         dev.launch(*SORT, (-(-p // 4),), (128,), (graph, *unsorted, self._root_df(1)))
         # With degrees d, sum (d + 1)^2 = sum d (d - 1) + 3 sum d + p, and the first sum is exact in a double.
         cells = int(self.outlook.tests_at_most) + 3 * self.outlook.pairs + p
-        if cells > self.most_entries:
+        if cells > self._most_entries:
             raise TooManyEntries
         self._check_memory(
             8 * cells, f"the {self.outlook.pairs // 2:,} edges left after level 0 have {cells:,} correlations"

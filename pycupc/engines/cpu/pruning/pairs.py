@@ -14,6 +14,7 @@ import numpy as np
 from pycupc.engines.base import Lists, Mask, Questions
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.pruning.all_sizes import search_smallest
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import PruningMode
@@ -139,9 +140,12 @@ class PairSearch:
         if question.largest_p:
             if tuning.TEST_SECONDS * sum(n_tests) >= tuning.ENDLESS:
                 allowance = min(allowance, 1e9 * tuning.PATIENCE_FOR_MINIMUM)
-            side = side._replace(minimum=True)
-            done = search_pair(side, x, sizes, met, allowance, matrix, delta, nodes, sets, work, state)
-        return Outcome(True, n_tests, None, False, float(met[0]), first + done > last)
+            limits, d = np.zeros(len(sizes.level)), len(candidates)
+            sure = search_smallest(
+                d, sizes, met, limits, allowance, matrix.copy(), matrix, delta, nodes, sets, work, state
+            )
+            return Outcome(True, n_tests, None, False, float(met[0]), bool(sure))
+        return Outcome(True, n_tests, None, False, float(met[0]))
 
     def contradicted(self, i: int, first: int, outcome: Outcome) -> bool:
         """Whether a test of a random sample contradicts the outcome of the search about pair i."""

@@ -8,7 +8,10 @@ docs/PRUNING.md, section 7.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+from pycupc.engines.base import Floats
+from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.bound import excess
 from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, counts, divide, give, last_members, start
 from pycupc.engines.cpu.pruning.node import ROOT, child, root
@@ -19,6 +22,14 @@ from pycupc.system.compiled import compiled, part
 
 #: By which the |z| of a set that was met by sweeps is raised, so that rounding does not hide the set from the search.
 ROUNDED_UP = 1e-9
+
+
+class Descent(NamedTuple):
+    """Work space of the search for a small |z|, of d candidates and k sizes."""
+
+    A: Floats  # (d + 2, d + 2) covariances of the candidates, y and x, swept by the present set; at first correlations
+    inside: Indices  # (d,) 1 for the members of the set
+    limits: Floats  # (k,) see `_limits`
 
 
 @part
@@ -71,7 +82,7 @@ def _test_last(nodes, slot, t, first, sizes, z, limits, sets, w):  # noqa: PLR09
 
 
 @part
-def _test_subsets(nodes, slot, m, sizes, z, limits, sets, w):  # noqa: PLR0913 - compiled code
+def _test_subsets(nodes, slot, m, sizes, z, limits, sets, w):
     """Test all sets of a node."""
     q, t, alone = nodes.q[slot], 0, nodes.taken[slot] - sizes.level[0]
     start(nodes, slot, sets, q)
@@ -93,8 +104,9 @@ def _test_subsets(nodes, slot, m, sizes, z, limits, sets, w):  # noqa: PLR0913 -
 
 
 @part
-def _turn(A, inside, k, d):
-    """Take candidate k into the set, or out of it: a sweep of A, the covariances of the candidates, y and x."""
+def _turn(space, k, d):
+    """Take candidate k into the set, or out of it: a sweep of the covariances."""
+    A = space.A
     pivot = A[k, k]
     for i in range(d + 2):
         if i != k:
@@ -106,12 +118,13 @@ def _turn(A, inside, k, d):
         A[i, k] /= pivot
         A[k, i] = A[i, k]
     A[k, k] = -1.0 / pivot
-    inside[k] = 1 - inside[k]
+    space.inside[k] = 1 - space.inside[k]
 
 
 @part
-def _descend(A, inside, d, sizes, z, w):
+def _descend(space, d, sizes, z, w):
     """Change the set by one candidate at a time while that lowers |z|; enters |z| of a set that counts, rounded up."""
+    A, inside = space.A, space.inside
     size, smallest, present, k = 0, sizes.level[0], math.inf, 0
     for i in range(d):
         size += inside[i]
@@ -129,7 +142,7 @@ def _descend(A, inside, d, sizes, z, w):
                     present, k = met, i
         if k >= 0:
             size += 1 - 2 * inside[k]
-            _turn(A, inside, k, d)
+            _turn(space, k, d)
             counting = False
             for i in range(d):
                 counting = counting or (inside[i] == 1 and w.asked[i])
@@ -155,21 +168,20 @@ def _examine(nodes, slot, sizes, z, limits, sets, w):
 
 
 @compiled
-def search_smallest(d, sizes, z, limits, allowance, A, R, delta, nodes, sets, w, state):  # noqa: PLR0913 - the hot loop
+def search_smallest(sizes, z, space, allowance, R, delta, nodes, sets, w, state):  # noqa: PLR0913 - the hot loop
     """Lower z[0] to the smallest |z| of a pair that no set separates; returns whether the search came to its end.
 
-    Arguments as of `search_pair`; d is the number of candidates; `limits`, (k,), and A, a copy of R, are work space.
+    Arguments as of `search_pair`. Two descents to a set with a small |z|, from none and from all candidates, come
+    first.
     """
+    d, limits = len(space.inside), space.limits
     w.spent[0] = 0.0
-    inside = w.keep
-    for k in range(d):
-        inside[k] = 0
-    _descend(A, inside, d, sizes, z, w)
+    _descend(space, d, sizes, z, w)
     if d == sizes.level[-1]:
         for k in range(d):
-            if inside[k] == 0:
-                _turn(A, inside, k, d)
-        _descend(A, inside, d, sizes, z, w)
+            if space.inside[k] == 0:
+                _turn(space, k, d)
+        _descend(space, d, sizes, z, w)
     _limits(sizes, z, limits)
     root(R, delta, d, sizes.level[-1], nodes)
     for k in range(d):

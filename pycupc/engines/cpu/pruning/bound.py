@@ -102,10 +102,10 @@ def _scores(nodes, slot, w, q, w1):
 
 
 @part
-def excess(nodes, slot, w, q, m, c, rise, floor):  # noqa: PLR0913 - compiled code
+def excess(nodes, slot, w, q, m, c, rise, floor):
     """How far the best bound found is above its budget: below -w.margin[0], |r| > c given every set of the node.
 
-    Its sets have m of q candidates or, if `floor` is 0 instead of `ANY`, up to m; then |r| > c + rise n of those with n.
+    Its sets have m of q candidates or, if `floor` is 0 instead of `ANY`, any number n up to m; then |r| > c + rise n.
 
     Writes the scores that belong to it to w.best; inf where rho itself is not above c.
     """

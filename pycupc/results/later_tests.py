@@ -168,8 +168,5 @@ class LaterPValues(PValues):
         if not isinstance(self.later.raised, tuple):
             self.later.raised = self.later.raised.met()
 
-    def settle_for_tests_made(self) -> None:
-        self.of_levels.settle_for_tests_made()
-
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         return self.of_levels.correlations(x, y)

@@ -44,14 +44,15 @@ def _limits(sizes, z, limits):
 
 @part
 def _line(limits, at, m):
-    """c and rise such that the limits of |r| of size number at + n are at most c + rise n, for n up to m."""
+    """c >= 0 and rise such that the limits of |r| of size number at + n are at most c + rise n, for n up to m."""
     first = 0 if at < 0 else at
     low, high = math.sqrt(limits[first]), math.sqrt(limits[at + m])
     rise, above = (high - low) / (at + m - first) if at + m > first else 0.0, 0.0
     for k in range(first + 1, at + m):
         over = math.sqrt(limits[k]) - low - rise * (k - first)
         above = over if over > above else above
-    return low + above - rise * (first - at), rise
+    least = low + above - rise * (first - at)
+    return least if least > 0.0 else 0.0, rise
 
 
 @part

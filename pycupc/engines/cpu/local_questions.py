@@ -33,7 +33,7 @@ def first_separating(
 ) -> Answers:  # fmt: skip
     """`Engine.first_separating`, where `ask` answers the questions of a part."""
     parts, done, m = [], 0, len(questions.x)
-    for part, answers in _answered(columns, test, questions, ask, n_threads):
+    for part, answers in _answered(columns, test, questions, lambda *asked: ask(*asked).finished(), n_threads):
         parts.append(answers._replace(S=Lists(answers.S.offsets, part.members[answers.S.members].astype(np.int32))))
         done += len(part.questions.x)
         if progress is not None:
@@ -45,7 +45,7 @@ def first_separating(
     others = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in Answers._fields
-        if name not in ("S", "n_tests")
+        if name not in ("S", "n_tests", "unfinished")
     }
     return Answers(S=sets, n_tests=np.concatenate(n_tests), **others)
 

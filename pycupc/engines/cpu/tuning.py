@@ -117,6 +117,8 @@ PER_SQUARE, PER_CUBE, BOUND_TIME = 3.2, 0.018, 3100.0
 NODE_TIME, TEST_TIME = 1250.0, 7.7
 #: The sets of a node are tested if it has at most this many for each pair of candidates. Measured.
 SETS_PER_PAIR = 3.0
+#: All subsets of so many candidates of a node with sets of all sizes are tested.
+SUBSETS_OF = 9
 #: A node is divided by the candidate with the largest |score| (weight (1 - weight) + `LEAST_SHARE`), where the scores
 #: have `LEAST_SCORE` added. Measured: with the largest score instead, hard pairs took 10 to 140 times as long.
 LEAST_SCORE, LEAST_SHARE = 1e-6, 0.02

@@ -41,6 +41,7 @@ const graph = (() => {
     gaps: new Set(),
     correlations: unpack(data.correlations), // of all pairs i < j by rows, if the graph is small
   };
+  g.effects = Object.fromEntries(Object.entries(data.effects).map(([what, packed]) => [what, unpack(packed)])); // [cause * nodes + effect]
   g.m = g.tail.length;
   g.kinds = KINDS.map((_, i) => i < 3 || g.kind.includes(i)); // which are shown: those with circles only where there are some
   // how thick the line of an edge is: a value, its limits between thin, medium and thick, and its name

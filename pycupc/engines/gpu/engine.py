@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
 from pycupc.engines.gpu import correlation as of_data
@@ -288,6 +289,10 @@ class GpuEngine(Engine):
         if not (pending and isinstance(self._test, GaussianTest)):
             return State(*edges)
         return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges))
+
+    def answered(self, level: int) -> NDArray[np.bool_] | None:
+        """All entries, if pruning decided pairs of this level; see `Engine.answered`."""
+        return np.ones(1, dtype=np.bool_) if level in self._started().pruned_levels else None
 
     # ---------------------------------------------------------------- questions
 

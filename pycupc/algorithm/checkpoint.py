@@ -99,7 +99,7 @@ class Checkpoint:
     def keep(self, result: LevelResult, levels: Levels) -> None:
         """Write a level that has just finished."""
         state, answered = levels.state(), levels.answered(result.level)
-        arrays = {"x": result.x, "y": result.y, "S": result.S.reshape(-1), "r": result.r}
+        arrays: dict[str, NDArray[Any]] = {"x": result.x, "y": result.y, "S": result.S.reshape(-1), "r": result.r}
         arrays |= {"left_x": state.x, "left_y": state.y, "z": state.z}
         if answered is not None:
             arrays["answered"] = np.packbits(answered)
@@ -148,8 +148,13 @@ class Checkpoint:
         if time.monotonic() - self._since < _PATIENCE:
             return
         x, y = (np.concatenate([part[k] for _, part in self._parts]) for k in range(2))
-        counts = np.sum([part[2] for _, part in self._parts], axis=0, dtype=np.float64)
-        arrays = {"numbers": np.array([n for n, _ in self._parts]), "x": x, "y": y, "counts": counts}
+        counts = np.stack([part[2] for _, part in self._parts]).sum(axis=0).astype(np.float64)
+        arrays: dict[str, NDArray[Any]] = {
+            "numbers": np.array([n for n, _ in self._parts]),
+            "x": x,
+            "y": y,
+            "counts": counts,
+        }
         first = min(n for n, _ in self._parts)
         npz.write(self._folder / f"level-0-parts-{first:06}.npz", {"run": self._key}, arrays, _PARTS)
         self._parts.clear()
@@ -159,6 +164,7 @@ def _identity(problem: Problem) -> dict[str, Any]:
     """Everything that determines the skeleton, ready for JSON; large values by their hash."""
     test, options, tiers = problem.test, problem.options, problem.tiers
     facts: dict[str, Any] = {"indepTest": "gaussCItest"}
+    data: tuple[NDArray[Any], ...] = ()
     if isinstance(test, GaussianTest):
         data = (test.data.C if test.data.rows is None else test.data.rows,)
     elif isinstance(test, DiscreteTest):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from math import comb
 
@@ -12,6 +12,7 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Division, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu.contingency_walk import DiscreteSide, walk_sets, work_space
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
+from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.engines.cpu.tuning import INLINE_TESTS, OBSERVATIONS_PER_GAUSSIAN_TEST, TASK_OBSERVATIONS
@@ -66,7 +67,7 @@ class DiscreteTests:
         kept[tested] = ~independent
         return x[kept].astype(np.int32), y[kept].astype(np.int32), -p_value[kept], is_fixed[kept]
 
-    def resume(self, levels: Sequence[tuple[int, float, Graph, Mask]], graph: Graph) -> None:
+    def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
         """All tests were made."""
 
     def load(self, graph: Graph, level: int) -> None:

@@ -29,7 +29,9 @@ from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
+from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.tuning import COLUMN_BYTES, SIEVE_FROM
+from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -141,11 +143,13 @@ class CpuEngine(Engine):
         return self._tests.answered(level) if isinstance(self._tests, GaussianTests) else None
 
     def resume(self, levels: Sequence[Finished]) -> None:
-        fixed, p, pruned, graph = self._fixed, self._test.p, [], None
+        fixed, p = self._fixed, self._test.p
+        pruned: list[PrunedTests] = []
+        graph: Graph | None = None
         for at, level in enumerate(levels):
             if level.answered is not None and graph is not None:
                 mask = np.broadcast_to(level.answered, graph.neighbours.shape)
-                pruned.append((at, self._test.cutoff(at), graph, mask))
+                pruned.append(PrunedTests(at, Cutoff.around(self._test.cutoff(at)), graph, mask))
             followed = at + 1 == len(levels) or levels[at + 1].answered is not None
             if followed:
                 x, y = level.x, level.y

@@ -5,7 +5,7 @@ Its sibling for the G^2 tests, with the same methods, is `discrete`.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from itertools import pairwise
 from math import comb
 from typing import Literal
@@ -95,9 +95,9 @@ class GaussianTests:
             self._source = MatrixSource(self._correlations.dense())
             self._pruning = Pruning(self._source, self._pruning.mode)
 
-    def resume(self, levels: Sequence[tuple[int, float, Graph, Mask]], graph: Graph) -> None:
-        """Go on with `graph`; of earlier `levels`: number, cutoff, graph, and the entries that pruning answered."""
-        self._pruned_levels = [PrunedTests(level, Cutoff.around(cutoff), *tests) for level, cutoff, *tests in levels]
+    def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
+        """Go on with `graph`, after levels of which some are pruned."""
+        self._pruned_levels = levels
         if isinstance(self._source, ColumnSource):
             self._choose_source(self._source, graph)
 

@@ -166,7 +166,8 @@ class _Gathered:
             self._pairs = self._pairs[:1]
 
     def found(self) -> Found:
-        return Found(*np.concatenate(self._pairs, axis=1), self.counts)
+        x, y = np.concatenate(self._pairs, axis=1)
+        return Found(x, y, self.counts)
 
 
 class _Sieve:
@@ -292,8 +293,8 @@ def _elsewhere(
         while waiting or running:
             while waiting and len(running) < 2 * len(workers) + available_cores():
                 number, at = waiting.pop()
-                blocks = (unit[v : v + side] for v in at)
-                running[executor.submit(find_in_part, search, *blocks, at, room)] = number
+                a, b = (unit[v : v + side] for v in at)
+                running[executor.submit(find_in_part, search, a, b, at, room)] = number
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 worker, found = future.result()
                 workers.add(worker)

@@ -62,6 +62,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
     evidence = "keep all correlations and r in result.npz, however many (see PcAlgo.save)"
     add("--evidence", action="store_true", help=evidence)
+    kept = "keep finished levels in this folder; the same command resumes after them (--method pc)"
+    add("--checkpoint", type=Path, metavar="DIR", help=kept)
     add("--keep-partial", action="store_true", help="if interrupted, write the skeleton after the finished levels")
 
 
@@ -119,6 +121,7 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
 def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[PcAlgo | PagAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
     options = inputs.method_arguments(args, suff_stat) | inputs.known(args, suff_stat)
+    options |= {} if args.checkpoint is None else {"checkpoint": args.checkpoint}
     try:
         with level_bar(wanted=output.progress_wanted(args)) as bar:
             return getattr(pycupc, args.method)(suff_stat, alpha=args.alpha, progress=bar, **options), None

@@ -20,6 +20,7 @@ from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_layout import is_formula
 from pycupc.engines.select import NAMES, make_engine
+from pycupc.graph.drawing import positions
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -255,6 +256,15 @@ def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) ->
 def labels_of(suff_stat: SuffStat | DiscreteSuffStat) -> Sequence[str]:
     """Names of the variables; without names "1", "2", ..., as in `pc`."""
     return suff_stat.labels if suff_stat.labels is not None else default_labels(suff_stat.p)
+
+
+def check_around(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> None:
+    """DataError if --around names no variable of the data."""
+    try:
+        if args.around:
+            positions(args.around, labels_of(suff_stat))
+    except ValueError as error:
+        raise DataError(f"--{error}") from None
 
 
 def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, Any]:

@@ -438,7 +438,7 @@ REFUSED_FILES = {
     ),
     "no gzip": refused(text, "cannot be read as gzip data", "d.csv.gz"),
     "gzip cut off": refused(lambda: gzip.compress(text().encode())[:-9], "cannot be read as gzip data", "d.csv.gz"),
-    "NumPy": refused(lambda: b"\x93NUMPY\1\0", "a NumPy array; give the file", "d.dat"),
+    "NumPy": refused(lambda: b"\x93NUMPY\1\0", "a NumPy array, which is read as numbers", "d.dat"),
     "NumPy, a vector": refused(lambda: npy(X[0]), r"must hold a table \(n, p\), got \(4,\)", "d.npy"),
     "NumPy, infinite": refused(
         lambda: npy(np.append(X, [[1, 2, np.inf, 3]], axis=0)), "column 'V3': infinite", "d.npy"

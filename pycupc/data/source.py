@@ -42,7 +42,7 @@ _OTHER_ENDINGS = {
 #: Files that are not tables this package reads, by their first bytes, and what to do about them.
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or as CSV",
-    b"\x93NUMPY": "a NumPy array; give the file, not compressed, a name that ends in .npy",
+    b"\x93NUMPY": "a NumPy array, which is read as numbers, not as categories, from a file named .npy",
     b"\x89HDF": "an HDF5 file, which is read if it is AnnData's, .h5ad; read others in Python, and pass the table to "
     "pycupc.pc",
     b"FEA1": "a Feather file of version 1; write it again with a newer pandas or pyarrow",

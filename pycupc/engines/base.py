@@ -128,6 +128,22 @@ class Division(NamedTuple):
 UNDIVIDED = Division()
 
 
+class Sampled(NamedTuple):
+    """The work of a run, estimated from some variables.
+
+    degrees : int64 (k,)
+        Neighbours of each of them after level 0.
+    seconds : float
+        Of all levels.
+    memory : int
+        Bytes of memory of the process at its peak, without files that are mapped into memory.
+    """
+
+    degrees: NDArray[np.int64]
+    seconds: float
+    memory: int
+
+
 class Engine(ABC):
     """One way of running tests.
 
@@ -234,6 +250,10 @@ class Engine(ABC):
 
     def answered(self, level: int) -> Mask | None:
         """The entries of the last level's neighbour lists whose tests bounds answered; (1,) for all, None for none."""
+        return None
+
+    def sample(self) -> Sampled | None:
+        """Estimate the work after `take` from some variables, where level 0 takes long; None if it does not."""
         return None
 
     def resume(self, levels: Sequence[Finished]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Literal, cast
@@ -21,6 +22,7 @@ from pycupc.engines.base import (
     Finished,
     LevelResult,
     Questions,
+    Sampled,
     State,
 )
 from pycupc.engines.cpu import local_questions, matrix, threads
@@ -30,7 +32,8 @@ from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
-from pycupc.engines.cpu.tuning import COLUMN_BYTES, SIEVE_FROM
+from pycupc.engines.cpu.sample import sample
+from pycupc.engines.cpu.tuning import COLUMN_BYTES, SAMPLED_FROM, SIEVE_FROM
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
@@ -138,6 +141,13 @@ class CpuEngine(Engine):
             return State(*self._first.edges())
         edges = self._graph.edges()
         return State(*edges, self._tests.unfinished_z(self.threads, *edges))
+
+    def sample(self) -> Sampled | None:
+        test = self._test
+        if (columns := self._columns) is None or test.p < SAMPLED_FROM or math.isinf(test.cutoff(0)):
+            return None
+        make = partial(CpuEngine, self.threads, self._pruning, "rows")
+        return sample(columns, cast("GaussianTest", test), make, self.threads)
 
     def answered(self, level: int) -> NDArray[np.bool_] | None:
         return self._tests.answered(level) if isinstance(self._tests, GaussianTests) else None

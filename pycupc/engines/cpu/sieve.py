@@ -68,7 +68,7 @@ def level0(
         There are too many to fit memory; the message says how many, and which alpha would leave fewer. Or the executor
         of `division` has failed.
     """
-    x, y = _Sieve(columns, n, cutoff, division).pairs(n_threads, progress)
+    x, y = Sieve(columns, n, cutoff, division).pairs(n_threads, progress)
     r = columns.pairs(x, y, n_threads)
     left = np.abs(r) > cutoff
     if gaps is not None:
@@ -170,10 +170,10 @@ class _Gathered:
         return Found(x, y, self.counts)
 
 
-class _Sieve:
+class Sieve:
     """The pairs that may be beyond the cutoff."""
 
-    def __init__(self, columns: Columns, n: float, cutoff: float, division: Division) -> None:
+    def __init__(self, columns: Columns, n: float, cutoff: float, division: Division = UNDIVIDED) -> None:
         self._columns, self._n, self._cutoff, self._division = columns, n, cutoff, division
         self._room = free_memory() // SIEVED_BYTES
         #: Cutoffs of smaller significance levels, for the message if there are too many pairs.
@@ -189,8 +189,7 @@ class _Sieve:
             return gathered.found()[:2]
         unit = self._unit_columns(n_threads)
         p, n = unit.shape
-        least = np.nextafter(np.float32(self._cutoff - margin(n)), np.float32(-np.inf))
-        search = Search(least, np.array([fisher_z.cutoff(alpha, self._n, 0) for alpha in self._alphas.tolist()]))
+        search = self._search(n)
         side = max(1, PART_NUMBERS // n // SIEVE_TILE) * SIEVE_TILE
         left = dict(enumerate((i, j) for i in _starts(p, side) for j in _starts(p, side) if i <= j))
         sizes = {number: _n_tiles(at, side, p) for number, at in left.items()}
@@ -216,6 +215,25 @@ class _Sieve:
         if gathered.too_many:
             raise self._refusal(gathered.counts)
         return gathered.found()[:2]
+
+    def _search(self, n: int) -> Search:
+        least = np.nextafter(np.float32(self._cutoff - margin(n)), np.float32(-np.inf))
+        return Search(least, np.array([fisher_z.cutoff(alpha, self._n, 0) for alpha in self._alphas.tolist()]))
+
+    def beside(self, chosen: Indices, n_threads: int) -> tuple[Indices, Ints]:
+        """The ordered pairs (x, y), x among at most a tile of variables; none if the cutoff is infinite."""
+        unit, spaces = self._unit_columns(n_threads), []
+        search, own, gathered = self._search(unit.shape[1]), unit[chosen], _Gathered(self._room, SMALLER_ALPHAS)
+
+        def look(first: int) -> Found:
+            return search.look(own, unit[first : first + SIEVE_TILE], (-SIEVE_TILE, first), spaces)
+
+        for found in in_threads(look, _starts(len(unit)), n_threads):
+            gathered.add(found)
+        x, y, _ = gathered.found()
+        x = chosen[x + SIEVE_TILE]
+        others = x != y
+        return x[others], y[others]
 
     def _unit_columns(self, n_threads: int) -> Singles:
         """The columns, scaled to unit length, float32 (p, n); 0 for constant ones."""

@@ -222,7 +222,8 @@ class Sieve:
 
     def beside(self, chosen: Indices, n_threads: int) -> tuple[Indices, Ints]:
         """The ordered pairs (x, y), x among at most a tile of variables; none if the cutoff is infinite."""
-        unit, spaces = self._unit_columns(n_threads), []
+        unit = self._unit_columns(n_threads)
+        spaces: list[Space] = []
         search, own, gathered = self._search(unit.shape[1]), unit[chosen], _Gathered(self._room, SMALLER_ALPHAS)
 
         def look(first: int) -> Found:
@@ -230,8 +231,8 @@ class Sieve:
 
         for found in in_threads(look, _starts(len(unit)), n_threads):
             gathered.add(found)
-        x, y, _ = gathered.found()
-        x = chosen[x + SIEVE_TILE]
+        at, y, _ = gathered.found()
+        x = chosen[at + SIEVE_TILE]
         others = x != y
         return x[others], y[others]
 

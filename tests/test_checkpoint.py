@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -163,12 +164,11 @@ np.save(sys.argv[1] + ".npy", fit.matrix().to_numpy())
 
 def test_survives_kill_9(tmp_path):
     command = [sys.executable, "-c", _RUN.format(path=[str(HERE), str(HERE.parent)]), str(tmp_path / "kept")]
-    for at in ("level-0-parts-000004.npz", "level-0001.npz"):
-        process = subprocess.Popen(command)
-        while not (tmp_path / "kept" / at).exists() and process.poll() is None:
-            pass
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    process = subprocess.Popen(command)
+    while not (tmp_path / "kept" / "level-0-parts-000004.npz").exists() and process.poll() is None:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
     subprocess.run(command, check=True)
     np.testing.assert_array_equal(np.load(tmp_path / "kept.npy"), run().matrix().to_numpy())
 

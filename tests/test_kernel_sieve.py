@@ -156,3 +156,16 @@ def test_refusals(library, engine, monkeypatch):
     graph = sieve.RowGraph(HostDevice(library), observations(0, 9, 60, 0.5), None, None)
     with pytest.raises(EngineError, match=r"9,000,000,000 pairs may be dependent at level 0 and need 134\.11 GiB"):
         graph._room_for(9 * 10**9)
+
+
+def test_a_run_on_the_device_is_kept_and_goes_on_on_the_cpu(engine, tmp_path):
+    X = observations(0, 18, 60, 0.5)
+    fit = pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
+    assert fit.max_ord >= 3
+    for path in sorted(tmp_path.glob("level-*"))[3:]:
+        path.unlink()
+    with pytest.raises(EngineError, match=r"engine 'gpu' cannot resume a run from a checkpoint; take engine='cpu'"):
+        pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
+    resumed = pycupc.skeleton(X, alpha=0.3, engine="cpu", checkpoint=tmp_path)
+    assert resumed == fit
+    np.testing.assert_allclose(resumed.pMax, fit.pMax, rtol=1e-6, atol=1e-300)

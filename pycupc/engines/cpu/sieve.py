@@ -39,7 +39,7 @@ from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import PART_NUMBERS, SIEVE_DEPTH, SIEVE_TILE, SIEVED_BYTES, SMALLER_ALPHAS
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.columns import Columns
-from pycupc.system.machine import available_cores, free_memory, in_threads
+from pycupc.system.machine import available_cores, free_memory, in_threads, single_products
 from pycupc.system.progress import CountHook
 
 Singles = NDArray[np.float32]
@@ -180,10 +180,7 @@ class Sieve:
         self._alphas = fisher_z.p_value_of(cutoff, n - 3) * 10.0 ** -np.arange(SMALLER_ALPHAS)
 
     def pairs(self, n_threads: int, progress: CountHook | None) -> tuple[Ints, Ints]:
-        """x < y of the pairs, int32 (m,) each, in no order.
-
-        The library multiplies with all cores; other threads look at their tiles meanwhile.
-        """
+        """x < y of the pairs, int32 (m,) each, in no order."""
         gathered, kept = _Gathered(self._room, SMALLER_ALPHAS), self._division.kept
         if math.isinf(self._cutoff):
             return gathered.found()[:2]
@@ -229,8 +226,9 @@ class Sieve:
         def look(first: int) -> Found:
             return search.look(own, unit[first : first + SIEVE_TILE], (-SIEVE_TILE, first), spaces)
 
-        for found in in_threads(look, _starts(len(unit)), n_threads):
-            gathered.add(found)
+        with single_products():
+            for found in in_threads(look, _starts(len(unit)), n_threads):
+                gathered.add(found)
         at, y, _ = gathered.found()
         x = chosen[at + SIEVE_TILE]
         others = x != y
@@ -295,9 +293,10 @@ def _here(
 
     for number, part in parts.items():
         gathered = _Gathered(room, len(search.cutoffs))
-        for done, found in enumerate(in_threads(look, _tiles(part, side, len(unit)), n_threads)):
-            gathered.add(found)
-            count(done)
+        with single_products():
+            for done, found in enumerate(in_threads(look, _tiles(part, side, len(unit)), n_threads)):
+                gathered.add(found)
+                count(done)
         yield number, gathered.found()
 
 

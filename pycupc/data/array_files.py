@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pycupc.data.names import DataError, kept_names
 from pycupc.data.observations import converted
 from pycupc.data.text_layout import ReadOptions
+from pycupc.system.log import READING, logger
 
 #: Bytes that are hashed at a time.
 _HASHED = 1 << 24
@@ -41,11 +42,19 @@ def read_array(path: str | PurePath, options: ReadOptions) -> tuple[NDArray[Any]
     if len(kept) < len(names):
         wanted = set(kept)
         X = X[:, [k for k, column in enumerate(names) if column in wanted]]
-    found = hashlib.sha256()
+    return X, kept, {"path": name, "sha256": _digest(path), "bytes": Path(path).stat().st_size}
+
+
+def _digest(path: str | PurePath) -> str:
+    """The file's sha256; of a large file, lines of the log show the progress."""
+    found, size, done = hashlib.sha256(), Path(path).stat().st_size, 0
     with open(path, "rb") as file:
         while part := file.read(_HASHED):
             found.update(part)
-    return X, kept, {"path": name, "sha256": found.hexdigest(), "bytes": Path(path).stat().st_size}
+            if size > 16 * _HASHED and done * 20 // size < (done + len(part)) * 20 // size:
+                logger.info(READING, path, 100 * (done + len(part)) // size, size / 1e9)
+            done += len(part)
+    return found.hexdigest()
 
 
 def _npy(path: str | PurePath) -> tuple[NDArray[Any], list[str]]:

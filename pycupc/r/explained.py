@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.select import make_engine
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import Orientation, check_triples, orient
@@ -47,7 +48,8 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
         stored = only_stored_cells({**arrays, **as_final}, len(labels))
         arrays |= {found[name]: stored[final[name]] for name in final}
         arrays |= {f"found_{gap}": stored[gap] for gap in gaps.values()}
-    if facts.get("C") is not None:
+    if (C := facts.pop("C", None)) is not None:
+        facts["known"] = Correlations(C)
         graph = graph_from_arrays(arrays, len(labels))
         arrays["edge_p"] = arrays.pop("pMax").reshape(graph.p, graph.p)[graph.low, graph.high]
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
 from pycupc.engines.gpu import correlation as of_data
@@ -324,6 +325,10 @@ class GpuEngine(Engine):
             return State(*edges)
         by_rows, data = isinstance(graph, sieve.RowGraph), self._test.data
         return State(*edges, smallest.SmallestZ(self.device.index, data, pending, *edges, by_rows))
+
+    def answered(self, level: int) -> NDArray[np.bool_] | None:
+        """All entries, if pruning decided pairs of this level; see `Engine.answered`."""
+        return np.ones(1, dtype=np.bool_) if level in self._started().pruned_levels else None
 
     # ---------------------------------------------------------------- questions
 

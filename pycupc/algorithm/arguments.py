@@ -14,6 +14,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
+from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole, listed
@@ -118,6 +119,10 @@ class Problem:
         """The tiers, and whether `function` allows hidden common causes."""
         return None if self.known is None else Tiers(self.known.tier, self.function not in ("pc", "skeleton"))
 
+    def levels(self) -> Engine | TieredLevels:
+        """What runs the levels: `take`, `run_level`, `state`."""
+        return self.engine if self.tiers is None else TieredLevels(self.engine, self.tiers)
+
     @property
     def call(self) -> str:
         """The call, as the result shows it."""
@@ -140,6 +145,11 @@ def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
         return function(*args, **kwargs)
 
     return call
+
+
+def is_discrete(indepTest: IndepTest | None) -> bool:
+    """Whether this is one of the tests of discrete data, whose faults in pcalg may be reproduced."""
+    return indepTest is disCItest or indepTest is binCItest
 
 
 def check_arguments(
@@ -206,7 +216,7 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
         )
     if not isinstance(quirks, (bool, np.bool_)):
         raise TypeError(f"quirks must be True or False, got {quirks!r}")
-    if test is disCItest or test is binCItest:
+    if is_discrete(test):
         data = as_discrete_suff_stat(given)
         if test is binCItest:
             data.check_binary()
@@ -326,10 +336,15 @@ def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
     return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 
 
-def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:
-    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg."""
+def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool, known: bool = False) -> None:
+    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg.
+
+    `known`: whether tiers or arrows are.
+    """
     if u2pd not in get_args(U2pd):
         raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
+    if known and u2pd != "relaxed":
+        raise ValueError(f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}")
     for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):
         if value and u2pd != "relaxed":
             raise ValueError(f"{name}=True needs u2pd='relaxed', got u2pd={u2pd!r}")

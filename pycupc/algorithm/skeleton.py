@@ -17,6 +17,7 @@ import numpy as np
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, hinted
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.algorithm.tiers import TieredLevels
+from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
@@ -80,6 +81,10 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     quirks: bool = False,
     checkpoint: str | PathLike[str] | None = None,
     executor: Executor | None = None,
+    tiers: Any = None,
+    context_all: Sequence[str | int] | None = None,
+    context_tier: Sequence[str | int] | None = None,
+    forbidden: Any = None,
 ) -> PcAlgo:
     """Estimate the skeleton of a causal graph with PC-stable, as ``pcalg::skeleton(method = "stable")``.
 
@@ -136,6 +141,14 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     executor : concurrent.futures.Executor, optional
         Computes level 0 of Gaussian data without the correlation matrix (`engine_options`), in parts: of
         `concurrent.futures`, or of a Dask cluster (``Client.get_executor()``). The other levels run in this process.
+    tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
+        The tier of each variable, see `Knowledge`; a path is that of a file in Tetrad's format. A later tier cannot
+        cause an earlier one, so that conditioning sets are drawn from fewer variables: the skeleton is that of tpc 1.0
+        (docs/TIERS.md).
+    context_all, context_tier : sequence of variables, optional
+        Variables that nothing causes, which are parents of all others, or of all others in their tier.
+    forbidden : bool (p, p), or list of (tail, head), optional
+        Arrows tail --> head that must not be; an arrow forbidden both ways is a gap (tpc: ``forbEdges``).
 
     Returns
     -------
@@ -163,10 +176,11 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE
     TPDS 31(3), 530-542.
     """
+    knowledge = as_knowledge(tiers, context_all=context_all, context_tier=context_tier, forbidden=forbidden)
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "skeleton",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge),
             Options(alpha, m_max, method, NAdelete, numCores, checkpoint, executor),
             engine,
             engine_options,
@@ -182,7 +196,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     The engine can answer questions about the test until the caller closes it.
     """
     engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
-    levels = engine if problem.tiers is None else TieredLevels(engine, problem.tiers)
+    levels = problem.levels()
     results: list[LevelResult] = []
     folder = problem.options.checkpoint
     kept = None if folder is None else Checkpoint(folder, problem)

@@ -53,11 +53,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_test_arguments(parser, limited=True)
     inputs.add_method_arguments(parser)
     orientation = inputs.add_orientation_arguments(parser)
-    tiers = (
-        "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
-        "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
-    )
-    orientation.add_argument("--tiers", type=Path, metavar="FILE", help=tiers)
+    inputs.add_tiers_argument(orientation)
     orientation.add_argument("--seed", type=int, metavar="K", help="seed of the random draws of --u2pd rand and retry")
     add = output.add_folder_arguments(parser).add_argument
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
@@ -78,6 +74,8 @@ def main(args: argparse.Namespace) -> int:
     inputs.check(args)
     inputs.check_orientation(args)
     inputs.check_method(args)
+    if args.method != "pc" and args.seed is not None:
+        args.parser.error("--seed goes with --method pc only")
     target, force = output.target(args, "pycupc")
     if args.parquet and find_spec("pyarrow") is None:
         args.parser.error("--parquet needs pyarrow: pip install 'pycupc[parquet]'")
@@ -130,7 +128,7 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
 
 def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[PcAlgo | PagAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
-    options = inputs.method_arguments(args, suff_stat) | inputs.known(args, suff_stat)
+    options = inputs.method_arguments(args, suff_stat) | ({"random_state": args.seed} if args.method == "pc" else {})
     options |= {} if args.checkpoint is None else {"checkpoint": args.checkpoint}
     try:
         with level_bar(wanted=output.progress_wanted(args)) as bar:

@@ -113,6 +113,11 @@ class LaterTests:
         """The pairs and their sets, in their order."""
         return FlatCells(self.x, self.y, np.diff(self.S.offsets).astype(np.int32), self.S.members)
 
+    def both_cells(self) -> FlatCells:
+        """The cells that pcalg writes: those of both orders of each pair."""
+        x, y, length, members = self.cells()
+        return FlatCells(np.append(x, y), np.append(y, x), np.append(length, length), np.append(members, members))
+
 
 @dataclass(frozen=True, eq=False)
 class LaterPValues(PValues):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pycupc.results import npz
 from pycupc.results.study_file import StudyFile
-from pycupc.stability.consensus import BIDIRECTED, Edges
+from pycupc.stability.consensus import Edges, counting
 from pycupc.stability.study import Outcome, Study
 from pycupc.system.message import Argument, Message
 
@@ -50,6 +50,7 @@ class Checkpoint:
     def __init__(self, folder: str | PathLike[str], study: Study) -> None:
         self.folder, self._key = Path(folder), study.key
         self._p, self._n_alphas = len(study.arguments["labels"]), len(study.alphas)
+        self._counting = counting(study.method)
         _STUDY.open(folder, study.identity)
         for part in self.folder.glob(".resample-*.part"):
             with contextlib.suppress(OSError):
@@ -100,7 +101,7 @@ class Checkpoint:
         low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
         pairs = low.astype(np.int64) * self._p + high
         wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
-        if wrong or int(high.max(initial=0)) >= self._p or int(kind.max(initial=0)) > BIDIRECTED:
+        if wrong or int(high.max(initial=0)) >= self._p or int(kind.max(initial=0)) > self._counting.most:
             raise ValueError("its edges are out of range")
         return Edges(low, high, kind.astype(np.uint8))
 

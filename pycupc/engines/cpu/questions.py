@@ -94,6 +94,8 @@ class _Run:
         m, n_tests = len(self._left), self._n_tests
         for size in self._questions.sizes():
             asked = self._left & (begin <= size) & (size < end)
+            if not asked.any():
+                continue
             rounds = _rounds(self._test, self._questions, size, asked, self._room, self._over, self._n_threads)
             for owner, _, members, made in rounds:
                 hits = np.flatnonzero(made.independent)
@@ -262,10 +264,13 @@ def _rounds(
             n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
             owner, positions = owner[:n], positions[:n]
             members = candidates[offsets[owner, None] + positions].astype(np.int64)
-            cuts = range(PART_SETS, n, PART_SETS)
-            parts = zip(*(np.split(values, cuts) for values in (x[owner], y[owner], members)), strict=True)
-            made = in_threads(lambda part: tests(*part), parts, n_threads if cuts else 1)
-            yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
+            asking, cuts = (x[owner], y[owner], members), range(PART_SETS, n, PART_SETS)
+            if cuts:
+                parts = zip(*(np.split(values, cuts) for values in asking), strict=True)
+                made = in_threads(lambda part: tests(*part), parts, n_threads)
+                yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
+            else:  # most rounds are small, and so is their time
+                yield owner, positions, members, tests(*asking)
             left &= asked
             at_once *= 4
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from math import comb
 
 import numpy as np
 import pytest
+from benchmarks.generators import modules
 
 import pycupc
 from pycupc import cli
@@ -13,6 +15,8 @@ from pycupc.algorithm.arguments import Options, Variables, check_arguments
 from pycupc.algorithm.estimate import MANY_SETS, SHOWN, run_stages
 from pycupc.data import EXAMPLES, load_example
 from pycupc.discrete import DiscreteSuffStat, disCItest
+from pycupc.engines.cpu import engine as cpu_engine
+from pycupc.engines.cpu import sieve
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 
@@ -206,6 +210,25 @@ def test_the_command_estimates_discrete_data(capsys, arguments, engine):
     for level in (0, 1):
         line = next(line for line in lines if line.startswith(f"level {level}"))
         assert int(line.split()[-1]) == fit.n_edgetests[level]
+
+
+def test_many_variables_are_estimated_from_a_sample(monkeypatch):
+    monkeypatch.setattr(cpu_engine, "SAMPLED_FROM", 1000)
+    for module in (sieve, sys.modules["pycupc.engines.cpu.sample"]):
+        monkeypatch.setattr(module, "SIEVE_TILE", 400)
+    X, rows = modules(2000, 100, 0).T, {"correlations": "rows"}
+    estimate = run(X, 1e-4, CpuEngine(1, **rows), stages={"trial": 2})
+    fit = pycupc.skeleton(X, alpha=1e-4, m_max=0, engine="cpu")
+    after_level_0 = estimate.stages[0]
+    assert after_level_0.level == 0
+    assert after_level_0.edges == pytest.approx(len(fit.sparse_graph), rel=0.2)
+    assert after_level_0.n_tests == 2000 * 1999 // 2
+    assert estimate.sampled == 400
+    assert estimate.trial.finished
+    assert estimate.trial.seconds > 0
+    assert after_level_0.memory > 8 * X.size
+    assert "level 0 was not run; edges, degrees, memory and time are estimates from 400 variables" in str(estimate)
+    assert run(X, 1e-4, CpuEngine(1, correlations="dense")).sampled == 0
 
 
 def latent(p, n=300, seed=2):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
@@ -50,6 +52,8 @@ class Options:
     method: str
     NAdelete: bool
     numCores: int | None
+    checkpoint: str | os.PathLike[str] | None = None
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         if self.method == "original":
@@ -68,6 +72,10 @@ class Options:
         if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
             text = "numCores must be a whole number of at least 1, or {none} for all, got {given}"
             raise ValueError(Message(text, none=Value(None), given=Value(cores)))
+        if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
+            raise TypeError(f"checkpoint must be the path of a folder, got {self.checkpoint!r}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise TypeError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from pycupc.algorithm.arguments import Problem
 from pycupc.algorithm.possible_d_sep import SetsOfStage, count_sets
 from pycupc.algorithm.possible_d_sep import Stage as StageOfFci
 from pycupc.algorithm.trial import Trial, Watch, degrees_at_first, degrees_of, time_of, try_levels
-from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES, LevelResult
+from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES, LevelResult, Sampled
 from pycupc.engines.subsets import level_tests
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
@@ -98,6 +98,8 @@ class Estimate:
         Before any test, and after each level that was run.
     trial : Trial or None
         None if the levels that follow were not tried.
+    sampled : int
+        Number of variables from which the stage after level 0 and the time are estimated; 0 if levels were run.
     method : {"pc", "fci", "rfci"}
     after : SetsOfStage or None
         Of `fci`: the sets of Possible-D-SEP in the graph after the levels that were run or tried.
@@ -112,6 +114,7 @@ class Estimate:
     memory_free: int
     stages: tuple[Stage, ...] = field(repr=False)
     trial: Trial | None = None
+    sampled: int = 0
     method: str = "pc"
     after: SetsOfStage | None = None
 
@@ -150,6 +153,9 @@ def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: 
         watch = Watch(problem.progress) if trial else problem.progress
         levels.take(test, labels, gaps=problem.gaps, fixed=problem.fixed, progress=watch)
         stages = [_stage(-1, *degrees_at_first(problem), labels, None, 0.0, (test.nbytes, 0))]
+        sampled = engine.sample() if last >= 0 else None
+        if sampled is not None:
+            return _from_sample(problem, sampled, (needed, free))
         for level in range(last + 1):
             if not stages[-1].most_tests:
                 break
@@ -168,7 +174,20 @@ def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: 
             stage = StageOfFci(m_max=math.inf, pdsep_max=pdsep_max, fixed=problem.fixed, tiers=problem.tiers)
             after = count_sets(graph, sepset, stage)
     n, method = test.n or 0, problem.function
-    return Estimate(test.p, n, test.alpha, engine.name, test.name, needed, free, tuple(stages), tried, method, after)
+    return Estimate(
+        test.p, n, test.alpha, engine.name, test.name, needed, free, tuple(stages), tried, method=method, after=after
+    )
+
+
+def _from_sample(problem: Problem, sampled: Sampled, memory: tuple[int, int]) -> Estimate:
+    """The estimate of a run whose level 0 takes long."""
+    test, degrees = problem.test, sampled.degrees
+    edges = int(degrees.mean() * test.p / 2)
+    bounds = [math.ceil(level_tests(degrees, degrees, k) * test.p / len(degrees)) for k in range(1, 1 + SHOWN)]
+    stage = Stage(0, edges, int(degrees.max()), "", problem.n_pairs, sampled.seconds, sampled.memory, tuple(bounds))
+    done = Trial(1, finished=True, seconds=sampled.seconds)
+    about = (test.p, test.n or 0, test.alpha, problem.engine.name, test.name)
+    return Estimate(*about, *memory, (stage,), done, len(degrees))
 
 
 def _stage(
@@ -195,7 +214,9 @@ def _table(e: Estimate) -> str:
     """The estimate as a table: one column per stage, one row per level."""
     lines = [f"{e.p:,} variables, {e.n:,} observations, alpha {e.alpha:g}, engine {e.engine}"]
     lines.append(f"memory: {size(e.memory_free)} free; a run reserves {size(e.memory_needed)}")
-    heads = ["before any test", "after level 0", "after level 1"][: len(e.stages)]
+    if e.sampled:
+        lines.append(f"level 0 was not run; edges, degrees, memory and time are estimates from {e.sampled:,} variables")
+    heads = [("before any test", "after level 0", "after level 1")[s.level + 1] for s in e.stages]
     lines += ["", f"{'':<14}" + "".join(f"{h:>18}" for h in heads)]
     lines.append(f"{'edges':<14}" + "".join(f"{s.edges:>18,}" for s in e.stages))
     lines.append(f"{'largest degree':<14}" + "".join(f"{s.max_degree:>18,}" for s in e.stages))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -53,13 +55,15 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     context_all: Sequence[str | int] | None = None,
     context_tier: Sequence[str | int] | None = None,
     forbidden: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
 
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress, quirks
+    engine_options, progress, quirks, checkpoint, executor
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is, which need not be
@@ -120,7 +124,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         problem = check_arguments(
             "pc",
             Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge),
-            Options(alpha, m_max, skel_method, NAdelete, numCores),
+            Options(alpha, m_max, skel_method, NAdelete, numCores, checkpoint, executor),
             engine,
             engine_options,
             hook,

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
-from pycupc.graph.questions import Answers, Lists, Questions
+from pycupc.graph.questions import Answers, Floats, Indices, Lists, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import p_value
-from pycupc.results.later_tests import LaterTests
+from pycupc.results.later_tests import LaterTests, Raised
 
 Ask = Callable[[Questions], Answers]
 #: The largest size of sets whose number is given.
@@ -62,13 +62,20 @@ class Answer:
     p: float
     n_tests: list[int]
     open: bool
+    unfinished: tuple[tuple[Callable[[Indices], Floats], int], ...] = ()  # `Answers.unfinished`, number of the pair
 
     def after(self, earlier: Answer | None) -> Answer:
         """This answer, and that of tests made before."""
         if earlier is None:
             return self
         counts = [sum(n) for n in zip_longest(earlier.n_tests, self.n_tests, fillvalue=0)]
-        return replace(self, p=max(earlier.p, self.p), n_tests=counts, open=earlier.open or self.open)
+        return replace(
+            self,
+            p=max(earlier.p, self.p),
+            n_tests=counts,
+            open=earlier.open or self.open,
+            unfinished=earlier.unfinished + self.unfinished,
+        )
 
 
 @dataclass
@@ -217,6 +224,7 @@ def _ask_for(
             p=float(answers.p[i]),
             n_tests=answers.n_tests[i].tolist(),
             open=bool(answers.open[i]),
+            unfinished=() if answers.unfinished is None else ((answers.unfinished, i),),
         )
         row.answers[neighbour] = new.after(row.answers.get(neighbour))
 
@@ -235,6 +243,7 @@ def _recorded(
     S = Lists.of([answer.S for _, _, answer in gone])
     value = np.array([answer.value for _, _, answer in gone])
     p = p_value(value, test.n, np.diff(S.offsets)) if test.has_r and test.n is not None else value
+    largest = LargestP(answers, stage.quirks)
     later = LaterTests(
         x=x,
         y=y,
@@ -245,7 +254,7 @@ def _recorded(
         all_pdsep=_all_pdsep(pds, rows, stage),
         n_edgetests_pdsep=counts[: last + 1],
         max_ord_pdsep=last,
-        raised=_largest_p(answers, stage),
+        raised=largest if largest.searches else largest.met(),
         open_pairs=np.array([(x, y) for x, y, answer in answers if answer.open], dtype=np.int32).reshape(-1, 2),
     )
     left = np.setdiff1d(np.arange(len(graph)), graph.edge_number(x, y))
@@ -269,8 +278,33 @@ def _all_pdsep(pds: Sequence[Ints], rows: list[Row], stage: Stage) -> list[Ints]
     return found
 
 
-def _largest_p(answers: Sequence[tuple[int, int, Answer]], stage: Stage) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """The largest p-value of the tests of each ordered pair; as pcalg, or for both orders of a pair."""
-    x, y = (np.array([pair[end] for pair in answers], dtype=np.int32) for end in range(2))
-    p = np.array([answer.p for _, _, answer in answers])
-    return (x, y, p) if stage.quirks else (np.append(x, y), np.append(y, x), np.append(p, p))
+@dataclass(frozen=True)
+class LargestP:
+    """`LaterTests.raised`: of each ordered pair that was tested or, without pcalg's fault, of both orders of it."""
+
+    answers: Sequence[tuple[int, int, Answer]]
+    quirks: bool
+
+    @property
+    def searches(self) -> bool:
+        """Whether bounds have answered some of the tests."""
+        return any(answer.unfinished for _, _, answer in self.answers)
+
+    def met(self) -> Raised:
+        """With the largest p-values of the tests made."""
+        return self._cells(np.array([answer.p for _, _, answer in self.answers]))
+
+    def __call__(self) -> Raised:
+        p = np.array([answer.p for _, _, answer in self.answers])
+        asked: dict[Callable[[Indices], Floats], list[tuple[int, int]]] = {}
+        for k, (_, _, answer) in enumerate(self.answers):
+            for finish, i in answer.unfinished:
+                asked.setdefault(finish, []).append((k, i))
+        for finish, numbers in asked.items():
+            at, of = np.array(numbers, dtype=np.int64).T
+            p[at] = np.maximum(p[at], finish(of))
+        return self._cells(p)
+
+    def _cells(self, p: Floats) -> Raised:
+        x, y = (np.array([pair[end] for pair in self.answers], dtype=np.int32) for end in range(2))
+        return (x, y, p) if self.quirks else (np.append(x, y), np.append(y, x), np.append(p, p))

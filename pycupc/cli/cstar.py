@@ -88,7 +88,7 @@ def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) ->
         )
 
 
-def _picture(result: CStaR, path: Path) -> None:
+def _picture(result: CStaR, path: Path, request: Request) -> None:
     from matplotlib.figure import Figure
 
     figure = result.plot().figure

@@ -189,7 +189,7 @@ _FILES = (
         lambda study, path, _: study.consensus.explore(path, show=False),
         drawn=True,
     ),
-    *pictures("picture of the consensus graph", lambda study, path: study.consensus.save_picture(path)),
+    *pictures("picture of the consensus graph", lambda study, path, _: study.consensus.save_picture(path)),
     text("summary.txt", "numbers of edges by frequency", lambda study: study.summary + "\n"),
 )
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sparse import symbol
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.r.conversions import from_plain
 from pycupc.r.r_memory import square
 from pycupc.r.reasons import with_known, with_reasons, with_reasons_of_marks
@@ -30,7 +31,8 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
     """
     arrays = _arrays(sent, options, side)
     labels = options[side + "labels"]
-    if facts.get("C") is not None:
+    if (C := facts.pop("C", None)) is not None:
+        facts["known"] = Correlations(C)
         graph = graph_from_arrays(arrays, len(labels))
         arrays["edge_p"] = arrays.pop("pMax").reshape(graph.p, graph.p)[graph.low, graph.high]
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)

@@ -38,7 +38,7 @@ _FLOATS = ("later_value", "later_p", "raised_p")
 def file_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[str, NDArray[Any]]:
     """The arrays that a `PagAlgo` adds to its skeleton's."""
     final = flat.edge_arrays(graph) | flat.sepset_arrays(sepset, by_row=False)
-    raised = later.raised
+    raised = later.largest_p()
     cells = dict(zip(("x", "y", "len", "members"), later.cells(), strict=True))
     return (
         {_OF_PAG + name: values for name, values in final.items()}

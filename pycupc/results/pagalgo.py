@@ -272,14 +272,14 @@ class PagAlgo(TestedGraph):
             p, about = len(meta["labels"]), meta["pag"]
             check_arrays(arrays, p)
             pag_arrays.check_pag(about, arrays, p)
-        C = None if suffStat is None else correlations_of(suffStat, meta)
+        known = None if suffStat is None else correlations_of(suffStat, meta)
         with npz.PAG.expected_at(path):
             graph, sepset = pag_arrays.graph_and_sets(arrays, p)
             return cls(
                 labels=tuple(meta["labels"]),
                 sparse_graph=graph,
                 sepset=sepset,
-                skeleton_fit=PcAlgo.from_file(meta, arrays, C),
+                skeleton_fit=PcAlgo.from_file(meta, arrays, known),
                 later=pag_arrays.later_from(about, arrays),
                 trace=trace_from(about["trace"]),
                 **{name: about[name] for name in ("method", "call", "notes")},

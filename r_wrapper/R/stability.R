@@ -130,9 +130,6 @@ resampling_options <- function(alpha, n_resamples, scheme, fraction, seed, check
   if (!is.numeric(alpha) || !length(alpha) || anyNA(alpha) || any(alpha < 0 | alpha > 1)) {
     refuse("alpha", "one or more numbers in [0, 1]", alpha)
   }
-  if (!is.null(checkpoint) && (!is.character(checkpoint) || length(checkpoint) != 1L || is.na(checkpoint))) {
-    refuse("checkpoint", "the path of a folder", checkpoint)
-  }
   whole <- function(least, most) function(x) x >= least && x <= most && x == round(x)
   n_resamples <- check_number(n_resamples, "n_resamples", "a whole number from 1 on", whole(1, .Machine$integer.max))
   arguments <- list(
@@ -140,7 +137,7 @@ resampling_options <- function(alpha, n_resamples, scheme, fraction, seed, check
     n_resamples = as.integer(n_resamples),
     scheme = scheme,
     fraction = check_number(fraction, "fraction", "a number between 0 and 1", function(x) x > 0 && x < 1),
-    checkpoint = if (!is.null(checkpoint)) path.expand(checkpoint),
+    checkpoint = check_folder(checkpoint),
     random_state = if (!is.null(seed)) check_number(seed, "seed", "a whole number from 0 on", whole(0, 2^53))
   )
   list(arguments = arguments, drawn = if (is.null(seed)) floor(stats::runif(1) * 2^31))

@@ -168,8 +168,7 @@ class Effects:
         start = self._first[causes.start : causes.stop + 1] - self._first[causes.start]
         return _Block(causes, self._values(causes), start)
 
-    def _slices(self) -> list[slice]:
-        """The causes whose effects are computed at once."""
+    def _slices(self) -> list[slice]:  # of causes whose effects are computed at once
         most = max(1, BLOCK // max(1, len(self.effects))) if self.method == "local" else 1
         bounds, n = [0], len(self.causes)
         while bounds[-1] < n:

@@ -173,18 +173,20 @@ def consensus_content(
     graph: SparseGraph,
     labels: Sequence[str],
     shares: Mapping[str, NDArray[np.float64]],
-    facts: str,
+    about: tuple[str, str],
     *,
     around: Variables | None = None,
     radius: int = 2,
 ) -> Content:
     """The content of the page of a consensus of resamples: no tests, but the shares of the resamples with each mark.
 
+    `about`: the title and the facts.
+
     `shares` has "adjacent"; its arrays and their order are those of `pycupc.stability.Consensus.frequencies`.
     """
     _, at, part = _part(graph, labels, -shares["adjacent"], around, radius, "found most often")
     on_page = {mark: share[at] for mark, share in shares.items()}
-    title = "Consensus of PC-stable graphs"
+    title, facts = about
     return Content(**part, title=title, facts=facts, stability=on_page["adjacent"], shares=on_page)
 
 

@@ -214,6 +214,7 @@ function whyKept(k) {
   const facts = [["type", KINDS[graph.kind[k]]]];
   if (!graph.p) {
     const marks = { directed: `${name(a)} → ${name(b)}`, reversed: `${name(b)} → ${name(a)}` };
+    for (const [end, v] of [["from", a], ["to", b]]) for (const mark of ["circle", "arrow", "tail"]) marks[`${end}_${mark}`] = `${mark} at ${name(v)}`;
     for (const [mark, share] of graph.shares) facts.push([`share of the resamples: ${marks[mark] || mark}`, number(share[k])]);
     return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text: "The two variables are adjacent in enough of the resamples.", facts, nodes: [] };
   }

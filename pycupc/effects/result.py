@@ -157,18 +157,20 @@ class Effects:
 
     def _blocks(self) -> Iterator[_Block]:
         """All effects, some causes at a time."""
+        slices = self._slices()
+        yield from in_threads(self._block, slices, min(available_cores(), len(slices)))
+
+    def _block(self, causes: slice) -> _Block:
+        start = self._first[causes.start : causes.stop + 1] - self._first[causes.start]
+        return _Block(causes, self._values(causes), start)
+
+    def _slices(self) -> list[slice]:  # of causes whose effects are computed at once
         most = max(1, BLOCK // max(1, len(self.effects))) if self.method == "local" else 1
         bounds, n = [0], len(self.causes)
         while bounds[-1] < n:
             last = int(np.searchsorted(self._first, self._first[bounds[-1]] + most, "right")) - 1
             bounds.append(min(n, max(last, bounds[-1] + 1)) if self.method == "local" else bounds[-1] + 1)
-
-        def block(causes: slice) -> _Block:
-            start = self._first[causes.start : causes.stop + 1] - self._first[causes.start]
-            return _Block(causes, self._values(causes), start)
-
-        slices = [slice(a, b) for a, b in pairwise(bounds)]
-        yield from in_threads(block, slices, min(available_cores(), len(slices)))
+        return [slice(a, b) for a, b in pairwise(bounds)]
 
     # -- summaries ----------------------------------------------------------------------------------------------------
 

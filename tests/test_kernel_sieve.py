@@ -265,6 +265,16 @@ def test_refusals(library, engine, monkeypatch):
         graph._room_for(9 * 10**9, lambda cutoff: 0)
 
 
+def test_rules_and_reasons_without_the_matrix(engine, two):
+    X = observations(0, 12, 60, 0.5)
+    for one, rule in ((engine, {}), (two, {"conservative": True}), (engine, {"maj_rule": True})):
+        data = pycupc.SuffStat.from_data(X)
+        fit, expected = (pycupc.pc(d, alpha=0.2, engine=e, **rule) for d, e in ((data, one), (X, "cpu")))
+        assert str(fit.why(0, 5)) == str(expected.why(0, 5))
+        assert not data.has_C
+        assert fit == expected
+
+
 @pytest.mark.parametrize("picks", [True, False])
 def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks):
     """At the sieve, and for the lists of the edges that it leaves."""

@@ -46,6 +46,7 @@ FILES = GRAPH_FILES | {
     "rows/share": ("choose_rows", "join_findings", "join_states"),
     "graph/share": ("choose_rows", "join_findings", "join_states"),
     "cupc/cupc_e": ("cupc_e<1>", "cupc_e<2>"),
+    "schur/level1": ("level1",),
     "rows/delta": ("find_delta",),
     "rows/decided": ("settle_shared", "count_left", "enter_ranks"),
     "rows/walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
@@ -204,6 +205,13 @@ def test_two_devices_have_the_answer_of_one(two, monkeypatch, parts):
 def test_two_devices_on_a_matrix(libraries):
     engine = DevicesEngine([HostEngine(own, "cupc-e") for own in libraries])
     compare(engine, correlation(observations(2, 16, 60, 0.5)), 60, 0.3, 3, m_max=2)
+
+
+def test_level_1_of_two_devices_tests_both_sides_of_an_edge(libraries):
+    """The neighbours of y may separate an edge x - y of which x has no other neighbour."""
+    engine = DevicesEngine([HostEngine(own) for own in libraries])
+    for seed in range(3):
+        compare_data(engine, np.random.default_rng(seed).standard_normal((40, 50)), 0.03, 2, m_max=1)
 
 
 @pytest.mark.parametrize("number", [0, 1])

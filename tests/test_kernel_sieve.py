@@ -137,9 +137,10 @@ def test_more_pairs_than_there_is_room_for(engine, monkeypatch):
     compare_data(engine, observations(0, 12, 60, 0.5), 0.3, 3, fixedEdges=np.eye(12)[::-1] > 0)
 
 
-def test_matrices_of_rows_have_the_bits_of_the_correlations(library):
-    dev, X = HostDevice(library), observations(1, 70, 50, 0.3)
-    graph, C = row_graph(dev, X), correlation(X)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_matrices_of_rows_have_the_bits_of_the_correlations(library, dtype):
+    dev, X = HostDevice(library), observations(1, 70, 50, 0.3).astype(dtype)
+    graph, C = row_graph(dev, X), correlation(X.astype(np.float64))
     graph.launch_level0(0.2)
     graph.collect_level0(lambda: None)
     x, y, _ = graph.edges()

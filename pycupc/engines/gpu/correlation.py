@@ -73,14 +73,18 @@ def correlation(dev: Device, X: Floats) -> Any:
 
 
 def centred(dev: Device, X: Floats, *, by_column: bool = False) -> tuple[Any, Any]:
-    """The centred columns of data, device array float64 (n, p), or (p, n) if `by_column`; sums of squares, (p,)."""
+    """The centred columns of data, device array float64 (n, p), or (p, n) if `by_column`; sums of squares, (p,).
+
+    Data may be float32, too.
+    """
     cp, (n, p) = dev.cp, X.shape
     table = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
-    data = cp.empty(n * p, dtype=np.float64)
+    data = cp.empty(n * p, dtype=table.dtype)
     dev.transfers.upload(table if table.flags.c_contiguous else table.T, data)
     row, column = (stride // table.itemsize for stride in table.strides)
     Z, squares = cp.empty((p, n) if by_column else (n, p)), cp.empty(p)
     args: tuple[Any, ...] = (ptr(data), i64(row), i64(column), ptr(Z), ptr(squares), i32(n), i32(p))
     args += (i64(1), i64(n)) if by_column else (i64(p), i64(1))
+    args += (i32(table.dtype == np.float32),)
     dev.launch(*KERNELS[0], (-(-p // 32),), (32,), args)
     return Z, squares

@@ -10,6 +10,7 @@ The public names:
     Knowledge                  tiers, required and forbidden arrows
     add_background_knowledge   known directions added to a finished graph
     effects, Effects           possible causal effects of all variables on all others
+    adjustment_set, is_adjustment_set   what to adjust for
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
+    from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
     from pycupc.effects.effects import effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.effects.result import Effects
@@ -51,8 +53,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Effects", "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "compare", "effects", "fci", "gaussCItest", "ida", "ida_fast", "joint_ida", "pc",
-    "rfci", "skeleton", "stability",
+    "add_background_knowledge", "adjustment_set", "compare", "effects", "fci", "gaussCItest", "ida", "ida_fast",
+    "is_adjustment_set", "joint_ida", "pc", "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -65,12 +67,14 @@ _HOME = {
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
+    "adjustment_set": "pycupc.effects.adjustment",
     "compare": "pycupc.results.comparison",
     "effects": "pycupc.effects.effects",
     "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "ida": "pycupc.effects.ida",
     "ida_fast": "pycupc.effects.ida",
+    "is_adjustment_set": "pycupc.effects.adjustment",
     "joint_ida": "pycupc.effects.ida",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",

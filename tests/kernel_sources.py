@@ -115,7 +115,8 @@ def resources_in(log: str) -> list[tuple[str, int, int, int, int]]:
 def _demangled(name: str) -> str:
     found = re.match(r"_Z\d+([a-z_]+)I((?:L[ib]n?\d+E)+)E", name)
     if not found:
-        return name
+        of_type = re.match(r"_Z\d+([a-z_]+)I([df])E", name)
+        return f"{of_type[1]}<{'double' if of_type[2] == 'd' else 'float'}>" if of_type else name
     values = [
         ("true" if v == "1" else "false") if kind == "b" else sign.replace("n", "-") + v
         for kind, sign, v in re.findall(r"L([ib])(n?)(\d+)E", found[2])

@@ -296,3 +296,16 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
     with pytest.raises(EngineError, match=r"GiB are free; alpha = [\d.e-]+ would leave about \d+") as error:
         graph.launch_level0(0.1) if picks else graph.collect_level0(lambda: None)
     assert 0 < int(str(error.value).split()[-1]) <= 12
+
+
+def test_a_run_on_the_device_is_kept_and_goes_on_on_the_cpu(engine, tmp_path):
+    X = observations(0, 18, 60, 0.5)
+    fit = pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
+    assert fit.max_ord >= 3
+    for path in sorted(tmp_path.glob("level-*"))[3:]:
+        path.unlink()
+    with pytest.raises(EngineError, match=r"engine 'gpu' cannot resume a run from a checkpoint; take engine='cpu'"):
+        pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
+    resumed = pycupc.skeleton(X, alpha=0.3, engine="cpu", checkpoint=tmp_path)
+    assert resumed == fit
+    np.testing.assert_allclose(resumed.pMax, fit.pMax, rtol=1e-6, atol=1e-300)

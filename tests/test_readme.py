@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import DATA
 
 import pycupc
 from pycupc import cli
@@ -137,6 +138,16 @@ def test_the_code_of_a_page_prints_its_output(page, least, capsys):
         assert capsys.readouterr().out == shown
 
 
+def test_the_code_of_the_page_on_effects_prints_its_output(tmp_path, monkeypatch, capsys):
+    if not DATA.exists():
+        pytest.skip("no shared data")
+    for name in ("riboflavin.csv.gz", "riboflavin_y.csv.gz"):
+        (tmp_path / name).symlink_to(DATA / name)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "EFFECTS.md").read_text(encoding="utf-8").partition("## 5.")[0]
+    test_the_code_of_a_page_prints_its_output(page, 4, capsys)
+
+
 def tables(text: str) -> list[tuple[list[str], list[list[str]]]]:
     """Heads and rows of the tables of a page."""
     blocks = re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
@@ -155,7 +166,9 @@ def test_the_figures_of_the_page_on_stability_are_those_of_the_benchmarks():
         assert [row for row in rows if row not in measured] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "tests/benchmarks/BENCHMARKS.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))])
+@pytest.mark.parametrize(
+    "page", ["README.md", "tests/benchmarks/BENCHMARKS.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
+)
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text(encoding="utf-8"))
     links = [link for link in links if not link.startswith("generated/")]  # by docs/generate.py

@@ -179,9 +179,9 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")
-        return Rows(Table.of_values(np.ascontiguousarray(data.rows), data.labels))
+        return Rows(Table.of_values(np.ascontiguousarray(data.rows, dtype=np.float64), data.labels))
     if isinstance(data, Mapping):
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
     table = Table.of(data, labels)
     table.check()
-    return Rows(replace(table, values=np.ascontiguousarray(table.values)))
+    return Rows(replace(table, values=np.ascontiguousarray(table.values, dtype=np.float64)))

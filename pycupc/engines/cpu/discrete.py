@@ -9,9 +9,10 @@ from math import comb
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Ints, Mask, Pairs
+from pycupc.engines.base import Division, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu.contingency_walk import DiscreteSide, walk_sets, work_space
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
+from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.engines.cpu.tuning import INLINE_TESTS, OBSERVATIONS_PER_GAUSSIAN_TEST, TASK_OBSERVATIONS
@@ -39,17 +40,16 @@ class DiscreteTests:
         codes = np.tile(np.arange(2), 100)[:, None].repeat(4, axis=1)
         return DiscreteTest(DiscreteSuffStat(codes, adaptDF=False), 0.01)
 
-    def level0(self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:
-        """The graph that level 0 leaves."""
+    def level0(
+        self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int, division: Division
+    ) -> Graph:
+        """The graph that level 0 leaves; it is not divided."""
         p = len(self._data.codes)
         blocks = pairwise([*range(0, p, max(1, TASK_OBSERVATIONS // (p * self._n))), p])
         threads = n_threads if self._work(p * (p - 1) // 2) >= INLINE_TESTS else 1
         found = in_threads(lambda rows: self._pairs(*rows, gaps, fixed), blocks, threads)
         x, y, z, is_fixed = map(np.concatenate, zip(*found, strict=True))
-        order = np.lexsort((np.concatenate([y, x]), np.concatenate([x, y])))
-        rows, neighbours = np.concatenate([x, y])[order], np.concatenate([y, x])[order]
-        offsets = np.searchsorted(rows, np.arange(p + 1))
-        return Graph(offsets, neighbours, np.tile(is_fixed, 2)[order], np.tile(z, 2)[order])
+        return Graph.of_edges(p, x, y, is_fixed, z)
 
     def _pairs(self, low: int, high: int, gaps: Pairs | None, fixed: Pairs | None) -> tuple[Ints, Ints, Floats, Mask]:
         """Edges x < y of rows low .. high - 1: x, y, minus their p-value (inf if fixed), and whether they are fixed."""
@@ -66,6 +66,9 @@ class DiscreteTests:
         independent, p_value[tested] = contingency.single_tests(self._data, x[tested], y[tested], none)
         kept[tested] = ~independent
         return x[kept].astype(np.int32), y[kept].astype(np.int32), -p_value[kept], is_fixed[kept]
+
+    def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
+        """All tests were made."""
 
     def load(self, graph: Graph, level: int) -> None:
         """Nothing to load beside the code of the tests themselves."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Floats, LevelResult, State
 from pycupc.engines.gpu import correlation as of_data
@@ -327,6 +328,10 @@ class GpuEngine(AnsweringOnCpu):
         if not (pending and isinstance(self._test, GaussianTest)):
             return State(*edges)
         return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, self._in_rows()))
+
+    def answered(self, level: int) -> NDArray[np.bool_] | None:
+        """All entries, if pruning decided pairs of this level; see `Engine.answered`."""
+        return np.ones(1, dtype=np.bool_) if level in self._started().pruned_levels else None
 
 
 def _dense_bytes(p: int) -> int:

@@ -288,6 +288,11 @@ class DeviceGraph:
         return int(self.outlook.tests_at_most * self._share)
 
     @property
+    def pruned_levels(self) -> list[int]:
+        """The numbers of the levels of `pending`."""
+        return [level for level, *_ in self._pending]
+
+    @property
     def pending(self) -> list[PendingLevel]:
         """Levels at which pruning decided pairs; `edges` gives the smallest |z| of the tests that were made."""
         out = []

@@ -63,7 +63,7 @@ class SuffStat:
     n : float
     p : int
     labels : tuple of str, or None
-    rows : float64 (n, p), or None
+    rows : float64 or float32 (n, p), or None
         The observations after `from_data`, else None.
 
     Raises
@@ -82,7 +82,7 @@ class SuffStat:
         labels = names if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, len(values))
         self.n = check_n(n)
-        self.correlations = Correlations(np.ascontiguousarray(values))
+        self.correlations = Correlations(np.ascontiguousarray(values, dtype=np.float64))
         self._checked = self._constant_named = False
 
     @property
@@ -143,7 +143,7 @@ class SuffStat:
         Returns
         -------
         SuffStat
-            Holds a copy of the table as float64, 8 n p bytes.
+            Holds a copy of the table, float64 or float32, unless it is a memory map to read only.
 
         Raises
         ------

@@ -78,7 +78,6 @@ class Member:
         dev.wait(tick)
         degrees = np.diff(start)
         order = np.argsort(-degrees * comb(degrees - 1, level.level), kind="stable")
-        order = order[degrees[order] > level.level]
         first, last = tuning.PARTS if outlook.tests_at_most > tuning.LONG_LEVEL else (1, 0)
         n_parts = self.count * (first + last)
         parts = [order[i::n_parts] for i in range(n_parts)]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from pycupc.data.coding import MOST_LEVELS, values_of
 from pycupc.data.names import check_labels, listed, names_for
-from pycupc.data.observations import converted
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.correlation import correlation, scaled
@@ -244,8 +243,8 @@ def _several(values: Any, name: str) -> list[Any]:
 
 def _check_alike(facts: Sequence[Any], what: str) -> None:
     if (other := next((k for k, fact in enumerate(facts) if fact != facts[0]), None)) is not None:
-        raise ValueError(f"all imputations must have the same {what}: {facts[0]} in the first, {facts[other]} in number "
-                         f"{other + 1}")  # fmt: skip
+        text = f"{facts[0]} in the first, {facts[other]} in number {other + 1}"
+        raise ValueError(f"all imputations must have the same {what}: {text}")
 
 
 def _check_matrix(C: Floats) -> None:
@@ -254,8 +253,8 @@ def _check_matrix(C: Floats) -> None:
         diagonal = np.abs(np.diagonal(C) - 1) > 1e-10
     if wrong.any() or diagonal.any():
         i, j = np.argwhere(wrong | np.diag(diagonal))[0].tolist()
-        raise ValueError(f"each matrix must hold correlations, symmetric and with a diagonal of 1, got {C[i, j]} at "
-                         f"({i}, {j})")  # fmt: skip
+        text = "each matrix must hold correlations, symmetric and with a diagonal of 1, got"
+        raise ValueError(f"{text} {C[i, j]} at ({i}, {j})")
 
 
 def _in_one_coding(tables: Sequence[Table]) -> tuple[Codes, Indices]:

@@ -47,49 +47,78 @@ def pooled_z(z, n, size):
     return upper_tail_of_f(mean * mean / total, 1, df)
 
 
-@compiled
-def gaussian_tests(stack, n, x, y, sets, A, z, lowest, nodes, space, careful, p):
-    """Write the p-values of x[t] and y[t] given sets[t]; returns how many need `careful_address`, which is 0 then.
+class GaussianWork(NamedTuple):
+    """Work space of a thread.
 
-    A : float64 (l + 2, l + 2, M); z, lowest : float64 (M,); nodes : int64 (l + 2,); space : `canonical_space`.
+    A : float64 (l + 2, l + 2, M)
+        The lower triangles of the correlation matrices of the set, x and y.
+    z, lowest : float64 (M,)
+        Fisher's z; the smallest pivot.
+    nodes : int64 (l + 2,)
+        The set, ascending, x and y.
+    space : float64
+        `canonical_space`.
     """
-    M, size, wanted = len(z), sets.shape[1], 0
-    for t in range(len(x)):
-        for i in range(size):  # ascending
-            j = i
-            while j > 0 and nodes[j - 1] > sets[t, i]:
-                nodes[j] = nodes[j - 1]
-                j -= 1
-            nodes[j] = sets[t, i]
-        nodes[size], nodes[size + 1] = x[t], y[t]
-        for i in range(size + 2):
-            for j in range(i + 1):
-                for m in range(M):
-                    A[i, j, m] = stack.across[nodes[i], nodes[j], m] if i > j else 1.0
+
+    A: Floats
+    z: Floats
+    lowest: Floats
+    nodes: Indices
+    space: Floats
+
+
+@part
+def _gather(stack, x, y, S, work):
+    """Write `nodes` and the matrices."""
+    nodes, size = work.nodes, len(S)
+    for i in range(size):
+        j = i
+        while j > 0 and nodes[j - 1] > S[i]:
+            nodes[j] = nodes[j - 1]
+            j -= 1
+        nodes[j] = S[i]
+    nodes[size], nodes[size + 1] = x, y
+    for i in range(size + 2):
+        for j in range(i + 1):
+            for m in range(len(work.z)):
+                work.A[i, j, m] = stack.across[nodes[i], nodes[j], m] if i > j else 1.0
+
+
+@part
+def _eliminate(size, work):
+    """Condition on the set, in all matrices at a time; `z` has the reciprocals of the pivots meanwhile."""
+    A, z, lowest, M = work.A, work.z, work.lowest, len(work.z)
+    for m in range(M):
+        lowest[m] = 1.0
+    for k in range(size):
         for m in range(M):
-            lowest[m] = 1.0
-        for k in range(size):
-            for m in range(M):
-                pivot = A[k, k, m]
-                lowest[m] = pivot if not pivot > lowest[m] else lowest[m]
-                z[m] = 1.0 / pivot
-            for i in range(k + 1, size + 2):
-                for j in range(k + 1, i + 1):
-                    for m in range(M):
-                        A[i, j, m] -= A[i, k, m] * A[j, k, m] * z[m]
+            pivot = A[k, k, m]
+            lowest[m] = pivot if not pivot > lowest[m] else lowest[m]
+            z[m] = 1.0 / pivot
+        for i in range(k + 1, size + 2):
+            for j in range(k + 1, i + 1):
+                for m in range(M):
+                    A[i, j, m] -= A[i, k, m] * A[j, k, m] * z[m]
+
+
+@compiled
+def gaussian_tests(stack, n, x, y, sets, work, careful, p):
+    """Write the p-values of x[t] and y[t] given sets[t]; returns how many need `careful_address`, which is 0 then."""
+    A, M, size, wanted = work.A, len(work.z), sets.shape[1], 0
+    for t in range(len(x)):
+        _gather(stack, x[t], y[t], sets[t], work)
+        _eliminate(size, work)
         for m in range(M):
             vx, vy, cov = A[size, size, m], A[size + 1, size + 1, m], A[size + 1, size, m]
-            share = vx * vy - cov * cov
+            least = EXACT_PIVOT * vx * vy
             r = cov / math.sqrt(vx * vy)
-            if not (
-                lowest[m] > EXACT_PIVOT and vx > EXACT_PIVOT and vy > EXACT_PIVOT and share > EXACT_PIVOT * vx * vy
-            ):
-                r = given_set(stack.of_each[m], nodes, size, space, careful)
-                if r != r:
-                    wanted += 1
+            sound = work.lowest[m] > EXACT_PIVOT and vx > EXACT_PIVOT and vy > EXACT_PIVOT
+            if not (sound and vx * vy - cov * cov > least):
+                r = given_set(stack.of_each[m], work.nodes, size, work.space, careful)
+                wanted += r != r
             r = R_MAX if r > R_MAX else -R_MAX if r < -R_MAX else r
-            z[m] = 0.5 * math.log1p(2.0 * r / (1.0 - r))
-        p[t] = pooled_z(z, n, size)
+            work.z[m] = 0.5 * math.log1p(2.0 * r / (1.0 - r))
+        p[t] = pooled_z(work.z, n, size)
     return wanted
 
 
@@ -97,9 +126,9 @@ def gaussian_p(stack: Stack, n: float, x: Indices, y: Indices, sets: Indices) ->
     """The p-values of `gaussMItest` of x[i] and y[i] given sets[i], float64 (k,)."""
     M, size, p = len(stack.of_each), sets.shape[1], np.empty(len(x))
     A, z, nodes = np.empty((size + 2, size + 2, M)), np.empty((2, M)), np.empty(size + 2, dtype=np.int64)
-    work = A, z[0], z[1], nodes, canonical_space(size)
-    if gaussian_tests(stack, float(n), x, y, sets, *work, 0, p):
-        gaussian_tests(stack, float(n), x, y, sets, *work, careful_address(), p)
+    work = GaussianWork(A, z[0], z[1], nodes, canonical_space(size))
+    if gaussian_tests(stack, float(n), x, y, sets, work, 0, p):
+        gaussian_tests(stack, float(n), x, y, sets, work, careful_address(), p)
     return p
 
 
@@ -125,53 +154,83 @@ def pooled_g2(of_full, of_mean, k, M):
     return upper_tail_of_f(of_mean / (k * (1.0 + r)), k, df)
 
 
-@compiled
-def discrete_tests(data, x, y, sets, stratum, place, counts, fitted, p):
-    """Write the p-values of x[t] and y[t] given sets[t].
+class DiscreteWork(NamedTuple):
+    """Work space of a thread.
 
-    stratum : int64 (M n,); place : int64; counts, fitted : float64 (M + 1, cells) and (2, cells), work space.
+    stratum : int64 (M n,)
+        The configuration of the set of each observation.
+    place : int64
+        For `divided`.
+    counts : float64 (M + 1, cells)
+        The table of each imputation, and their mean.
+    fitted : float64 (2, cells)
+        The mean of the tables expected without the edge; counts of y in a stratum.
     """
-    codes, M, levels = data.codes, data.M, data.levels
-    n = codes.shape[1] // M
+
+    stratum: Indices
+    place: Indices
+    counts: Floats
+    fitted: Floats
+
+
+@part
+def _count(data, x, y, S, work):
+    """Count the tables; returns the number of strata."""
+    codes, levels, n, strata = data.codes, data.levels, data.codes.shape[1], 1
+    for s in range(n):
+        work.stratum[s] = 0
+    for i in range(len(S)):
+        strata = divided(work.stratum, codes[S[i]], n, strata, levels[S[i]], work.place)
+    kx, ky = levels[x], levels[y]
+    for c in range(strata * kx * ky):
+        work.fitted[0, c] = 0.0
+        for m in range(data.M + 1):
+            work.counts[m, c] = 0.0
+    for s in range(n):
+        work.counts[s // (n // data.M), (work.stratum[s] * kx + codes[x, s]) * ky + codes[y, s]] += 1.0
+    return strata
+
+
+@part
+def _likelihood_ratio(first, kx, ky, m, M, work):
+    """Twice the log likelihood ratio of a stratum, whose first cell this is, of imputation m; adds to the means."""
+    counts, fitted = work.counts, work.fitted
+    total, ratio = 0.0, 0.0
+    for j in range(ky):
+        fitted[1, j] = 0.0
+        for i in range(kx):
+            fitted[1, j] += counts[m, first + i * ky + j]
+        total += fitted[1, j]
+    for i in range(kx):
+        of_x, at = 0.0, first + i * ky
+        for j in range(ky):
+            of_x += counts[m, at + j]
+        for j in range(ky):
+            here, expected = counts[m, at + j], of_x * fitted[1, j] / total
+            if here > 0.0:
+                ratio += 2.0 * here * math.log(here / expected)
+            counts[M, at + j] += here / M
+            fitted[0, at + j] += expected / M  # NaN where an imputation lacks the stratum
+    return ratio
+
+
+@compiled
+def discrete_tests(data, x, y, sets, work, p):
+    """Write the p-values of x[t] and y[t] given sets[t]."""
+    levels, M = data.levels, data.M
     for t in range(len(x)):
-        kx, ky, strata, k = levels[x[t]], levels[y[t]], 1, (levels[x[t]] - 1) * (levels[y[t]] - 1)
-        for s in range(M * n):
-            stratum[s] = 0
+        strata = _count(data, x[t], y[t], sets[t], work)
+        kx, ky, of_full, of_mean = levels[x[t]], levels[y[t]], 0.0, 0.0
+        k = (kx - 1) * (ky - 1)
         for i in range(sets.shape[1]):
-            strata = divided(stratum, codes[sets[t, i]], M * n, strata, levels[sets[t, i]], place)
             k *= levels[sets[t, i]]
-        cells = strata * kx * ky
-        for m in range(M + 1):
-            for c in range(cells):
-                counts[m, c] = 0.0
-        for c in range(cells):
-            fitted[0, c] = 0.0
-        for s in range(M * n):
-            counts[s // n, (stratum[s] * kx + codes[x[t], s]) * ky + codes[y[t], s]] += 1.0
-        of_full = 0.0
         for m in range(M):
             for h in range(strata):
-                total, first = 0.0, h * kx * ky
-                for c in range(first, first + kx * ky):
-                    total += counts[m, c]
-                for j in range(ky):
-                    fitted[1, j] = 0.0
-                    for i in range(kx):
-                        fitted[1, j] += counts[m, first + i * ky + j]
-                for i in range(kx):
-                    of_x, at = 0.0, first + i * ky
-                    for j in range(ky):
-                        of_x += counts[m, at + j]
-                    for j in range(ky):
-                        here, expected = counts[m, at + j], of_x * fitted[1, j] / total
-                        if here > 0.0:
-                            of_full += 2.0 * here * math.log(here / expected) / M
-                        counts[M, at + j] += here / M
-                        fitted[0, at + j] += expected / M  # NaN where an imputation lacks the stratum
-        of_mean = 0.0
-        for c in range(cells):
-            if counts[M, c] > 0.0 and fitted[0, c] == fitted[0, c]:
-                of_mean += 2.0 * counts[M, c] * math.log(counts[M, c] / fitted[0, c])
+                of_full += _likelihood_ratio(h * kx * ky, kx, ky, m, M, work) / M
+        for c in range(strata * kx * ky):
+            count, expected = work.counts[M, c], work.fitted[0, c]
+            if count > 0.0 and expected == expected:
+                of_mean += 2.0 * count * math.log(count / expected)
         p[t] = pooled_g2(of_full, of_mean, k, M)
 
 
@@ -191,7 +250,8 @@ def discrete_p(data: Codes, x: Indices, y: Indices, sets: Indices) -> Floats:
     cells = int((strata * levels[x] * levels[y]).max())
     if cells * (data.M + 2) > MOST_CELLS:
         raise ValueError(f"the tables given {sets.shape[1]} variables have {cells:,} cells, too many: lower m_max")
-    work = np.empty(n, dtype=np.int64), np.empty(n * 256, dtype=np.int64)
-    room = max(cells, int(levels.max()))
-    discrete_tests(data, x, y, sets, *work, np.empty((data.M + 1, room)), np.empty((2, room)), p)
+    room, groups = max(cells, int(levels.max())), np.empty(n, dtype=np.int64)
+    place = np.empty(n * int(levels.max()), dtype=np.int64)
+    work = DiscreteWork(groups, place, np.empty((data.M + 1, room)), np.empty((2, room)))
+    discrete_tests(data, x, y, sets, work, p)
     return p

@@ -1,7 +1,7 @@
 """micd's tests of data with missing values, written out literally with NumPy (docs/MISSING.md).
 
-They are slow. The reference engine and single tests use them; the cpu engine recognises them as an `indepTest` and makes
-its own form of each.
+They are slow. The reference engine and single tests use them; the cpu engine recognises them as an `indepTest` and
+makes its own form of each.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def gaussMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
 
 
 def disMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
-    """p-value of micd's ``disMItest``: the likelihood ratio tests of the imputations, pooled as by Meng and Rubin (1992).
+    """p-value of micd's ``disMItest``: likelihood ratio tests of the imputations, pooled as by Meng and Rubin (1992).
 
-    Parameters and value as for `gaussMItest`, with categories in place of numbers: a `MultipleImputation` of categories,
-    or a list of M tables. The degrees of freedom count all configurations of S; no number of observations is too small.
+    Parameters and value as for `gaussMItest`, with categories in place of numbers: a `MultipleImputation` of
+    categories, or a list of M tables. The degrees of freedom count all configurations of S; no number of observations is too small.
     """
     data = as_imputation(suffStat, categories=True)
     levels = data.levels

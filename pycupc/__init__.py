@@ -13,6 +13,7 @@ The public names:
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
+    RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.literal import disCItwd, disMItest, gaussCItwd, gaussMItest
+    from pycupc.independence.rcot import RCoT
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MultipleImputation", "PagAlgo", "PcAlgo",
-    "Stability", "SuffStat", "__version__", "add_background_knowledge", "compare", "disCItwd", "disMItest", "effects",
+    "RCoT", "Stability", "SuffStat", "__version__", "add_background_knowledge", "compare", "disCItwd", "disMItest", "effects",
     "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "joint_ida", "pc", "rfci", "skeleton",
     "stability",
 ]  # fmt: skip
@@ -69,6 +71,7 @@ _HOME = {
     "MultipleImputation": "pycupc.independence.missing.data",
     "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
+    "RCoT": "pycupc.independence.rcot",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",

@@ -11,6 +11,8 @@ The public names:
     add_background_knowledge   known directions added to a finished graph
     effects, Effects           possible causal effects of all variables on all others
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
+    MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
+    IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from pycupc.engines.base import EngineError
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
+    from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+    from pycupc.independence.missing.literal import disCItwd, disMItest, gaussCItwd, gaussMItest
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
@@ -50,25 +54,32 @@ if TYPE_CHECKING:
     from pycupc.stability.run import stability
 
 __all__ = [
-    "Effects", "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "compare", "effects", "fci", "gaussCItest", "ida", "ida_fast", "joint_ida", "pc",
-    "rfci", "skeleton", "stability",
+    "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MultipleImputation", "PagAlgo", "PcAlgo",
+    "Stability", "SuffStat", "__version__", "add_background_knowledge", "compare", "disCItwd", "disMItest", "effects",
+    "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "joint_ida", "pc", "rfci", "skeleton",
+    "stability",
 ]  # fmt: skip
 
 _HOME = {
     "Effects": "pycupc.effects.result",
     "EngineError": "pycupc.engines.base",
+    "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
     "Knowledge": "pycupc.data.knowledge",
+    "MultipleImputation": "pycupc.independence.missing.data",
     "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
     "compare": "pycupc.results.comparison",
+    "disCItwd": "pycupc.independence.missing.literal",
+    "disMItest": "pycupc.independence.missing.literal",
     "effects": "pycupc.effects.effects",
     "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
+    "gaussCItwd": "pycupc.independence.missing.literal",
+    "gaussMItest": "pycupc.independence.missing.literal",
     "ida": "pycupc.effects.ida",
     "ida_fast": "pycupc.effects.ida",
     "joint_ida": "pycupc.effects.ida",

@@ -26,9 +26,12 @@ from pycupc.independence.custom import CustomTest, IndepTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
+from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.suffstat import as_suff_stat
+from pycupc.independence.missing.family import missing_test
+from pycupc.independence.missing.literal import disCItwd
 from pycupc.orientation import U2pd
 from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar
@@ -171,9 +174,10 @@ def check_arguments(
         gaps, fixed = _with_known(gaps, fixed, known, labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)
     custom = isinstance(test, CustomTest)
-    wanted: str | Engine = "reference" if custom else engine
+    on_cpu = engine == "auto" and isinstance(test, EnumeratedTest) and not isinstance(test, DiscreteTest)
+    wanted: str | Engine = "reference" if custom else "cpu" if on_cpu else engine
     chosen, note = make_engine(wanted, len(labels), numCores=options.numCores, options=engine_options)
-    note = "reference (custom indepTest)" if custom else note
+    note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
     return Problem(function, labels, test, options, gaps, fixed, chosen, note, name, progress, known)
 
 
@@ -205,11 +209,14 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
         if quirks and data.df == "observed":
             raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
         return DiscreteTest(data, options.alpha, binary=test is binCItest, quirks=bool(quirks))
-    if quirks:
+    if quirks and test is not disCItwd:
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
         raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
+    how = {"NAdelete": bool(options.NAdelete)}
+    if (of_missing := missing_test(test, given, options.alpha, quirks=bool(quirks), **how)) is not None:
+        return of_missing
     if test is not None and test is not gaussCItest:
-        return CustomTest(test, given, options.alpha, variables.p or 0, NAdelete=bool(options.NAdelete))
+        return CustomTest(test, given, options.alpha, variables.p or 0, **how)
     if isinstance(given, DiscreteSuffStat):
         raise TypeError(
             "a suffStat of type DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test"

@@ -58,6 +58,7 @@ SOURCES = (
     "system/compiled.py",
     "independence/gaussian/*.py",
     "independence/discrete/*.py",
+    "independence/missing/*.py",
     "engines/cpu/*.py",
     "engines/cpu/pruning/*.py",
     "orientation/*.py",

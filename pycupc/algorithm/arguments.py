@@ -30,6 +30,7 @@ from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.local import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.missing.family import missing_test
 from pycupc.independence.missing.literal import disCItwd
@@ -39,7 +40,7 @@ from pycupc.system.progress import LevelBar
 
 Method = Literal["stable", "stable.fast"]
 #: The options of reading.
-READING = [field.name for field in fields(ReadOptions)]
+READING = [*(field.name for field in fields(ReadOptions)), "correlation", "nearest", "n_rule"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -85,6 +86,7 @@ class Variables:
     fixedEdges: Any = None
     quirks: bool = False
     knowledge: Knowledge | None = None
+    correlation: str | None = None
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,8 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
             "a suffStat of type DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test"
         )
     correlations = progress.correlations if isinstance(progress, LevelBar) else None
-    return GaussianTest(as_suff_stat(given, correlations), options.alpha)
+    gaussian = as_suff_stat(given, correlations, variables.correlation)
+    return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, options.alpha)
 
 
 def _checked_labels(variables: Variables, test: IndependenceTest) -> tuple[str, ...]:

@@ -53,13 +53,14 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     context_all: Sequence[str | int] | None = None,
     context_tier: Sequence[str | int] | None = None,
     forbidden: Any = None,
+    correlation: str | None = None,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
 
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress, quirks
+    engine_options, progress, quirks, correlation
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is, which need not be
@@ -124,7 +125,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "pc",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge),
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge, correlation),
             Options(alpha, m_max, skel_method, NAdelete, numCores),
             engine,
             engine_options,

@@ -75,6 +75,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     engine_options: dict[str, Any] | None = None,
     progress: ProgressHook | bool | None = None,
     quirks: bool = False,
+    correlation: str | None = None,
 ) -> PcAlgo:
     """Estimate the skeleton of a causal graph with PC-stable, as ``pcalg::skeleton(method = "stable")``.
 
@@ -122,6 +123,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     quirks : bool, default False
         For `disCItest` only: reproduce two faults of `disCItest` in pcalg 2.7-12 (docs/CONTRACT.md, section 12). If
         they could affect the answer, the result has a note.
+    correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, optional
+        Of data: what C is computed from, see `SuffStat.from_data`.
 
     Returns
     -------
@@ -152,7 +155,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "skeleton",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks),
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, correlation=correlation),
             Options(alpha, m_max, method, NAdelete, numCores),
             engine,
             engine_options,

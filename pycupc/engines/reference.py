@@ -66,7 +66,7 @@ class ReferenceEngine(Engine):
     def _begin(self, names: Sequence[str]) -> None:
         test, p = self._test, self._test.p
         if isinstance(test, GaussianTest):
-            test.data.check(inspect(test.data.C), names)
+            test.data.check(MatrixFacts.of(test.data.C), names)
         self._graph = ~np.eye(p, dtype=bool)
         if self._gaps is not None:
             self._graph &= ~self._gaps.dense()
@@ -242,21 +242,3 @@ def _sets(questions: Questions, i: int, size: int) -> Iterator[Set]:
 
 def _skipped(questions: Questions, i: int, S: Set) -> bool:
     return questions.skip is not None and set(S) <= set(questions.skip.of_question(i))
-
-
-def inspect(C: Floats) -> MatrixFacts:
-    """Inspect C for `SuffStat.check`."""
-
-    def first(bad: Mask) -> tuple[int, int] | None:
-        return (int(np.argwhere(bad)[0, 0]), int(np.argwhere(bad)[0, 1])) if bad.any() else None
-
-    off = ~np.eye(len(C), dtype=bool)
-    with np.errstate(invalid="ignore"):
-        unlike = ~(np.abs(C - C.T) <= 1e-8) & ~(np.isnan(C) & np.isnan(C.T))
-        diagonal = np.flatnonzero(np.abs(np.diagonal(C) - 1) > 1e-10)
-        return MatrixFacts(
-            nan_count=np.isnan(C).sum(axis=1),
-            asymmetric=first(unlike),
-            out_of_range=first(off & (np.abs(C) > 1 + 1e-8)),
-            bad_diagonal=int(diagonal[0]) if len(diagonal) else None,
-        )

@@ -77,7 +77,7 @@ def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any]) 
     check_orientation(**{name: given[name] for name in ("u2pd", "conservative", "maj_rule", "solve_confl")})
     for level in alphas:
         _options(level, given)
-    rows = as_rows(data, given["indepTest"], given["labels"])
+    rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation"))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, alphas[0], given, away=plan.executor is not None)
     del given["p"]

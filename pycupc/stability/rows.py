@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,6 +18,7 @@ from pycupc.data.table import Table
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.discrete.suffstat import as_discrete_suff_stat
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.measures import Measure
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.family import missing_test
@@ -140,6 +141,7 @@ class Rows:
     """Observations from which rows can be selected: numbers, or codes that keep the numbers of levels of all rows."""
 
     data: Table | OwnRows
+    measure: Measure = field(default_factory=Measure)
 
     @property
     def n(self) -> int:
@@ -148,7 +150,7 @@ class Rows:
 
     def whole(self) -> SuffStat | OwnRows:
         """All rows, as `pycupc.pc` takes them."""
-        return SuffStat.from_table(self.data) if isinstance(self.data, Table) else self.data
+        return SuffStat.from_table(self.data, self.measure) if isinstance(self.data, Table) else self.data
 
     def take(self, rows: Ints) -> Resample:
         """Some of the rows, without the warnings of `SuffStat.from_data`."""
@@ -158,7 +160,7 @@ class Rows:
         if not isinstance(self.data, Table):
             return Resample(self.data.take(rows), np.zeros(0, dtype=np.int64), 0)
         table = Table.of_values(self.data.values[rows], self.data.labels)
-        return Resample(SuffStat.from_table(table), table.constant, sum(map(len, table.copies)))
+        return Resample(SuffStat.from_table(table, self.measure), table.constant, sum(map(len, table.copies)))
 
     def digest(self) -> str:
         """Hash of the values that determine the answer, without the labels."""
@@ -166,10 +168,12 @@ class Rows:
         for array in (data.values,) if isinstance(data, Table) else data.arrays():
             found.update(f"{array.dtype}{array.shape}".encode())
             found.update(np.ascontiguousarray(array).data.cast("B"))
+        if self.measure != Measure():
+            found.update(repr((self.measure.name, self.measure.nearest)).encode())
         return found.hexdigest()
 
 
-def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
+def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = None) -> Rows:
     """The observations that `pycupc.stability` was given.
 
     TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
@@ -185,12 +189,16 @@ def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
         )
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")
+    if correlation is not None and (indepTest in (disCItest, binCItest) or isinstance(data, (SuffStat, Mapping))):
+        text = "{correlation} goes with a table of numbers and the Gaussian test"
+        raise ValueError(Message(text, correlation=Setting("correlation", correlation)))
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")
-        return Rows(Table.of_values(np.ascontiguousarray(data.rows), data.labels))
+        return Rows(Table.of_values(np.ascontiguousarray(data.rows), data.labels), data.measure)
     if isinstance(data, Mapping):
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
     table = Table.of(data, labels)
     table.check()
-    return Rows(replace(table, values=np.ascontiguousarray(table.values)))
+    measure = Measure(correlation or "pearson").of_data(table)  # type: ignore[arg-type]  # checked
+    return Rows(replace(table, values=np.ascontiguousarray(table.values)), measure)

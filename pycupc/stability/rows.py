@@ -171,6 +171,9 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
 
     TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
     """
+    if correlation is not None and (indepTest in (disCItest, binCItest) or isinstance(data, (SuffStat, Mapping))):
+        text = "{correlation} goes with a table of numbers and the Gaussian test"
+        raise ValueError(Message(text, correlation=Setting("correlation", correlation)))
     if indepTest is disCItest or indepTest is binCItest:
         return Rows(as_discrete_suff_stat(data, "data"))
     if indepTest is not None and indepTest is not gaussCItest:
@@ -180,9 +183,6 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
         )
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")
-    if correlation is not None and (indepTest in (disCItest, binCItest) or isinstance(data, (SuffStat, Mapping))):
-        text = "{correlation} goes with a table of numbers and the Gaussian test"
-        raise ValueError(Message(text, correlation=Setting("correlation", correlation)))
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")

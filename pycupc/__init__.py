@@ -14,6 +14,7 @@ The public names:
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
     MixedTable, mixCItest      a table of numbers and categories, and its test
+    RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.literal import disCItwd, disMItest, gaussCItwd, gaussMItest
     from pycupc.independence.mixed.mix_ci_test import mixCItest
+    from pycupc.independence.rcot import RCoT
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
@@ -58,9 +60,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable", "MultipleImputation",
-    "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__", "add_background_knowledge", "compare", "disCItwd",
-    "disMItest", "effects", "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "joint_ida",
-    "mixCItest", "pc", "rfci", "skeleton", "stability",
+    "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__", "add_background_knowledge", "compare",
+    "disCItwd", "disMItest", "effects", "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast",
+    "joint_ida", "mixCItest", "pc", "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -73,6 +75,7 @@ _HOME = {
     "MultipleImputation": "pycupc.independence.missing.data",
     "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
+    "RCoT": "pycupc.independence.rcot",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",

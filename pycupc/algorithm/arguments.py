@@ -23,6 +23,7 @@ from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
+from pycupc.independence.batch import Batch, BatchTest
 from pycupc.independence.custom import CustomTest, IndepTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.g_square import binCItest, disCItest
@@ -200,13 +201,16 @@ def _with_known(
 def _test(function: str, variables: Variables, options: Options, progress: ProgressHook | None) -> IndependenceTest:
     """The test that `indepTest` names, with its data."""
     test, quirks, given = variables.indepTest, variables.quirks, variables.suffStat
-    if test is not None and not callable(test):
+    if test is not None and not callable(test) and not isinstance(test, Batch):
         raise TypeError(
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
             + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
         )
     if not isinstance(quirks, (bool, np.bool_)):
         raise TypeError(f"quirks must be True or False, got {quirks!r}")
+    if variables.correlation is not None and not (test is None or test is gaussCItest):
+        text = "{setting} goes with the Gaussian test only"
+        raise ValueError(Message(text, setting=Setting("correlation", variables.correlation)))
     if test is disCItest or test is binCItest:
         data = as_discrete_suff_stat(given)
         if test is binCItest:
@@ -219,13 +223,13 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
         raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
     how = {"NAdelete": bool(options.NAdelete)}
-    if variables.correlation is not None and not (test is None or test is gaussCItest):
-        text = "{setting} goes with the Gaussian test only"
-        raise ValueError(Message(text, setting=Setting("correlation", variables.correlation)))
     if mixed:
         return MixedTest(as_mixed(given), options.alpha, quirks=bool(quirks))
     if (of_missing := missing_test(test, given, options.alpha, quirks=bool(quirks), **how)) is not None:
         return of_missing
+    if isinstance(test, Batch):
+        test = test.of(given) if hasattr(test, "of") else test
+        return BatchTest(test, options.alpha, variables.p or 0, **how)
     if test is not None and test is not gaussCItest:
         return CustomTest(test, given, options.alpha, variables.p or 0, **how)
     if isinstance(given, DiscreteSuffStat):
@@ -239,7 +243,7 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
 
 def _checked_labels(variables: Variables, test: IndependenceTest) -> tuple[str, ...]:
     """The names of the variables, from whichever arguments provide them; these must agree."""
-    labels, p, custom = variables.labels, variables.p, isinstance(test, CustomTest)
+    labels, p, custom = variables.labels, variables.p, isinstance(test, CustomTest | BatchTest)
     if labels is None and not custom:
         labels = test.labels
     elif labels is None:  # a custom test, whose data may have column names

@@ -1,0 +1,82 @@
+"""A user's own test that answers many tests per call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.enumerated import EnumeratedTest
+
+#: Tests of a call, unless the test says otherwise.
+AT_ONCE = 10_000
+
+
+@runtime_checkable
+class Batch(Protocol):
+    """An `indepTest` that answers many tests per call.
+
+    It may have the attributes `at_once`, the most tests of a call (default 10,000); `symmetric`, whether (x, y) and
+    (y, x) have the same p-value (default False: level 0 then tests both); and a method `of(data)`, which returns the
+    test of these data.
+    """
+
+    def batch(self, x: Indices, y: Indices, S: Indices) -> Any:
+        """The p-values of x[i] and y[i] given S[i], an array of NumPy, CuPy or PyTorch (m,); NaN where undefined.
+
+        x, y int64 (m,), S int64 (m, l): variables from 0 on. The answer to a test must not depend on the others.
+        """
+
+
+class BatchTest(EnumeratedTest):
+    """A `Batch` with a significance level.
+
+    Parameters
+    ----------
+    function : Batch
+    alpha : float
+    p : int
+        Number of variables.
+    NAdelete : bool
+        A NaN p-value counts as 1 if True, else as 0.
+
+    Notes
+    -----
+    Engines ask about some sets of each pair in advance. Tests behind the first that separates a pair are thrown away and
+    not counted, so that the answer and the counts are the ones of single calls.
+    """
+
+    name = "batch"
+
+    def __init__(self, function: Batch, alpha: float, p: int, *, NAdelete: bool = True) -> None:
+        self.function, self.alpha, self.p, self.na_p = function, float(alpha), p, float(NAdelete)
+        self.n = None
+        self.symmetric = bool(getattr(function, "symmetric", False))
+        self.at_once = int(getattr(function, "at_once", AT_ONCE))
+        if self.at_once < 1:
+            raise ValueError(f"at_once of a test must be at least 1, got {self.at_once}")
+
+    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+        parts = [slice(low, low + self.at_once) for low in range(0, len(x), self.at_once)]
+        p = np.concatenate([np.empty(0), *(self._called(x[part], y[part], S[part]) for part in parts)])
+        return self.decided(p), p
+
+    def _called(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        answer = self.function.batch(x, y, S)
+        for method in ("detach", "cpu", "get"):  # from PyTorch's and CuPy's arrays to NumPy's
+            answer = getattr(answer, method)() if hasattr(answer, method) else answer
+        p = np.asarray(answer, dtype=np.float64)
+        if p.shape != x.shape:
+            raise ValueError(f"batch must return one p-value for each of {len(x)} tests, got shape {p.shape}")
+        if (wrong := np.flatnonzero((p < 0) | (p > 1))).size:
+            i = int(wrong[0])
+            raise ValueError(
+                f"batch must return p-values in [0, 1], got {p[i]} for {x[i]}, {y[i]} given {S[i].tolist()}"
+            )
+        return p
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        ends = np.array([[x], [y]], dtype=np.int64)
+        return float(self._called(*ends, np.array([list(S)], dtype=np.int64).reshape(1, -1))[0])

@@ -13,6 +13,7 @@ The public names:
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
+    MixedTable, mixCItest      a table of numbers and categories, and its test
     RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
+    from pycupc.data.mixed import MixedTable
     from pycupc.effects.effects import effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.effects.result import Effects
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.literal import disCItwd, disMItest, gaussCItwd, gaussMItest
+    from pycupc.independence.mixed.mix_ci_test import mixCItest
     from pycupc.independence.rcot import RCoT
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
@@ -56,10 +59,10 @@ if TYPE_CHECKING:
     from pycupc.stability.run import stability
 
 __all__ = [
-    "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MultipleImputation", "PagAlgo", "PcAlgo",
-    "RCoT", "Stability", "SuffStat", "__version__", "add_background_knowledge", "compare", "disCItwd", "disMItest", "effects",
-    "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "joint_ida", "pc", "rfci", "skeleton",
-    "stability",
+    "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable", "MultipleImputation",
+    "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__", "add_background_knowledge", "compare",
+    "disCItwd", "disMItest", "effects", "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast",
+    "joint_ida", "mixCItest", "pc", "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -68,6 +71,7 @@ _HOME = {
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
     "Knowledge": "pycupc.data.knowledge",
+    "MixedTable": "pycupc.data.mixed",
     "MultipleImputation": "pycupc.independence.missing.data",
     "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
@@ -86,6 +90,7 @@ _HOME = {
     "ida": "pycupc.effects.ida",
     "ida_fast": "pycupc.effects.ida",
     "joint_ida": "pycupc.effects.ida",
+    "mixCItest": "pycupc.independence.mixed.mix_ci_test",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",
     "skeleton": "pycupc.algorithm.skeleton",

@@ -14,6 +14,7 @@ import numpy as np
 
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import Knowledge
+from pycupc.data.mixed import MixedTable
 from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole, listed
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import Pairs
@@ -34,6 +35,8 @@ from pycupc.independence.gaussian.local import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.missing.family import missing_test
 from pycupc.independence.missing.literal import disCItwd
+from pycupc.independence.mixed.family import MixedTest
+from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
 from pycupc.orientation import U2pd
 from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar
@@ -205,6 +208,9 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
         )
     if not isinstance(quirks, (bool, np.bool_)):
         raise TypeError(f"quirks must be True or False, got {quirks!r}")
+    if variables.correlation is not None and not (test is None or test is gaussCItest):
+        text = "{setting} goes with the Gaussian test only"
+        raise ValueError(Message(text, setting=Setting("correlation", variables.correlation)))
     if test is disCItest or test is binCItest:
         data = as_discrete_suff_stat(given)
         if test is binCItest:
@@ -212,10 +218,13 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
         if quirks and data.df == "observed":
             raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
         return DiscreteTest(data, options.alpha, binary=test is binCItest, quirks=bool(quirks))
-    if quirks and test is not disCItwd:
+    mixed = test is mixCItest or (test is None and isinstance(given, MixedTable))
+    if quirks and not (mixed or test is disCItwd):
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
         raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
     how = {"NAdelete": bool(options.NAdelete)}
+    if mixed:
+        return MixedTest(as_mixed(given), options.alpha, quirks=bool(quirks))
     if (of_missing := missing_test(test, given, options.alpha, quirks=bool(quirks), **how)) is not None:
         return of_missing
     if isinstance(test, Batch):

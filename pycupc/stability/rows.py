@@ -178,6 +178,9 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
 
     TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
     """
+    if correlation is not None and (indepTest in (disCItest, binCItest) or isinstance(data, (SuffStat, Mapping))):
+        text = "{correlation} goes with a table of numbers and the Gaussian test"
+        raise ValueError(Message(text, correlation=Setting("correlation", correlation)))
     if indepTest is disCItest or indepTest is binCItest:
         return Rows(as_discrete_suff_stat(data, "data"))
     if (test := missing_test(indepTest, data, 0.01, NAdelete=True, quirks=False)) is not None:
@@ -189,9 +192,6 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
         )
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")
-    if correlation is not None and (indepTest in (disCItest, binCItest) or isinstance(data, (SuffStat, Mapping))):
-        text = "{correlation} goes with a table of numbers and the Gaussian test"
-        raise ValueError(Message(text, correlation=Setting("correlation", correlation)))
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")

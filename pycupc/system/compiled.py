@@ -59,6 +59,7 @@ SOURCES = (
     "independence/gaussian/*.py",
     "independence/discrete/*.py",
     "independence/missing/*.py",
+    "independence/mixed/*.py",
     "engines/cpu/*.py",
     "engines/cpu/pruning/*.py",
     "orientation/*.py",

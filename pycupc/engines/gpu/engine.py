@@ -7,9 +7,11 @@ from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
 from pycupc.engines.gpu import correlation as of_data
+from pycupc.engines.gpu.concordances import concordances
 from pycupc.engines.gpu import discrete, schur, sieve, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
@@ -150,6 +152,11 @@ class GpuEngine(Engine):
             (host,) = self.device.transfers.download((C.data.ptr, np.float64, C.shape))
             self.device.wait()
         return host
+
+    def concordances(self, X: Floats) -> NDArray[np.int64]:
+        """Concordant minus discordant pairs of observations, for Kendall's tau; see `engines.gpu.concordances`."""
+        with self._session():
+            return concordances(self.device.cp, X)
 
     # ---------------------------------------------------------------- compiling
 

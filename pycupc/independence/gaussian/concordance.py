@@ -1,4 +1,4 @@
-"""The compiled half of `ranks.kendall`: concordant minus discordant pairs of observations, n log n for two variables.
+"""The compiled half of `ranks.concordances`: concordant minus discordant pairs of observations, n log n for two variables.
 
 As Knight (1966) does, one variable puts the observations into order, and inversions of the other are counted. They are
 counted by the places of the observations met so far, one bit each, with a Fenwick tree (1994) over the words of bits.
@@ -34,7 +34,7 @@ def _count_below(place, words, tree):
 
 
 @compiled
-def concordances(i, order, ends, place, below, upto, tied, words, tree, out):
+def fill_row(i, order, ends, place, below, upto, tied, words, tree, out):
     """Write the concordant minus the discordant pairs of observations of variable `i` with each j > i to ``out[j]``.
 
     order, ends : int32 (p, n)

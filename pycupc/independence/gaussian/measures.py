@@ -74,7 +74,7 @@ class Measure:
             return Correlations(data=X, engine=engine, **how)
         progress, compute = how.get("progress"), correlation if engine is None else engine.correlation
         if self.name == "kendall":
-            C = np.sin(ranks.kendall(X, progress) * (math.pi / 2))
+            C = np.sin(ranks.kendall(X, progress, engine) * (math.pi / 2))
         elif self.name == "spearman":
             C = 2.0 * np.sin(compute(ranks.ranks(X)) * (math.pi / 6))
         elif self.name == "latent":

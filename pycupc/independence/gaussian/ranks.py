@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from pycupc.system.progress import CountHook
 
 Floats = NDArray[np.float64]
 
+#: Up to this number of observations a device, which compares all pairs of them, is faster than n log n on a CPU.
+MOST_ON_DEVICE = 16_384
 #: Higham's iteration ends when a step changes no entry by more than this, or after so many steps.
 NEAREST_CHANGE, NEAREST_STEPS = 1e-10, 1000
 #: Smallest eigenvalue, as a share of the largest, that the nearest correlation matrix keeps.
@@ -42,9 +45,26 @@ def normal_scores(X: Floats) -> Floats:
     return np.array([quantile(s) for s in share.tolist()])[(2 * ranks(X)).astype(np.int64)]
 
 
-def kendall(X: Floats, progress: CountHook | None = None) -> Floats:
-    """Kendall's tau-b of each pair of columns of (n, p), float64 (p, p); NaN where a column is constant."""
-    from pycupc.independence.gaussian.concordance import concordances  # Numba, which takes a while to import
+def kendall(X: Floats, progress: CountHook | None = None, engine: Any = None) -> Floats:
+    """Kendall's tau-b of each pair of columns of (n, p), float64 (p, p); NaN where a column is constant.
+
+    `engine`, if it has a method `concordances`, counts on its device; the numbers are the same.
+    """
+    count = getattr(engine, "concordances", None)
+    counts = count(X) if count is not None and len(X) <= MOST_ON_DEVICE else concordances(X, progress)
+    root = np.sqrt(counts.diagonal())
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau = np.clip(counts / root[:, None] / root, -1.0, 1.0)
+    np.fill_diagonal(tau, np.where(root > 0, 1.0, math.nan))
+    return np.asarray(tau)
+
+
+def concordances(X: Floats, progress: CountHook | None = None) -> NDArray[np.int64]:
+    """Pairs of observations that two columns of (n, p) order alike, minus those that they order differently; (p, p).
+
+    On the diagonal are the pairs that differ.
+    """
+    from pycupc.independence.gaussian import concordance  # Numba, which takes a while to import
 
     n, p = X.shape
     order, ends, place, below, upto = (np.empty((p, n), dtype=np.int32) for _ in range(5))
@@ -54,23 +74,19 @@ def kendall(X: Floats, progress: CountHook | None = None) -> Floats:
         x = X[order[j], j]
         first, behind = np.searchsorted(x, x), np.searchsorted(x, x, side="right")
         ends[j], below[j, order[j]], upto[j, order[j]] = behind, first, behind
-    tied = (upto != below + 1).any(axis=1)
     equal = upto.astype(np.int64) - below  # observations equal to each, itself included
-    untied = ((n - equal).sum(axis=1) // 2).astype(np.float64)  # pairs of observations that differ
-    counts = np.zeros((p, p), dtype=np.int64)
+    counts, ties = np.zeros((p, p), dtype=np.int64), (equal > 1).any(axis=1)
 
     def count(i: int) -> None:
         words, tree = np.empty(n // 64 + 1, dtype=np.int64), np.empty(n // 64 + 2, dtype=np.int64)
-        concordances(i, order, ends, place, below, upto, tied, words, tree, counts[i])
+        concordance.fill_row(i, order, ends, place, below, upto, ties, words, tree, counts[i])
 
     for i, _ in enumerate(in_threads(count, range(p - 1), available_cores())):
         if progress is not None:
             progress(i + 1, p - 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        root = np.sqrt(untied)
-        tau = np.clip((counts + counts.T) / root[:, None] / root, -1.0, 1.0)
-    np.fill_diagonal(tau, np.where(untied > 0, 1.0, math.nan))
-    return np.asarray(np.where(untied > 0, tau, math.nan))
+    counts += counts.T
+    np.fill_diagonal(counts, (n - equal).sum(axis=1) // 2)
+    return counts
 
 
 def nearest_correlation(C: Floats) -> tuple[Floats, float]:

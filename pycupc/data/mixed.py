@@ -1,0 +1,168 @@
+"""Tables whose columns are numbers or categories: what a column is, and the categories as codes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.categories import MISSING, read_categories
+from pycupc.data.coding import MOST_LEVELS
+from pycupc.data.names import DataError, check_labels, listed, names_for
+from pycupc.data.observations import chosen_columns, column_names, is_frame
+from pycupc.data.text_layout import ReadOptions, is_number, option
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MixedTable:
+    """A table of numbers and categories: rows are observations, columns are variables.
+
+    Attributes
+    ----------
+    values : float64 (n, p)
+        Numbers, or the codes 0, 1, ... of categories; NaN where one is missing.
+    categories : tuple of p tuples, or None for a column of numbers
+        What each code stands for.
+    labels : tuple of p str, or None
+    layout, facts
+        As of `Table`.
+    """
+
+    values: Floats
+    categories: tuple[tuple[Any, ...] | None, ...]
+    labels: tuple[str, ...] | None = None
+    layout: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Any, labels: Sequence[str] | None = None, **options: Any) -> MixedTable:
+        """Make a table of a DataFrame, an array (n, p), or a file.
+
+        A column of numbers is one of numbers; one of strings, booleans or categories is one of categories, those of an
+        ordered type in their order, others sorted. In a file, a column with other cells than numbers is of categories.
+
+        Parameters
+        ----------
+        data : DataFrame, array_like, or path of a file
+        labels : sequence of str, optional
+        **options
+            As of `Table.of`, and ``missing="keep"`` of a file, which leaves gaps.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A column of words has more than 255 different ones, and is taken for no category; the message names it.
+        """
+        if isinstance(data, (str, os.PathLike)):
+            chosen = ReadOptions(**options)
+            file = read_categories(os.fsdecode(data), replace(chosen, drop_non_numeric=False))
+            gaps = MISSING | {cell.strip().casefold() for cell in chosen.na}
+            columns = [_of_texts(file.values[:, j].tolist(), gaps, chosen.decimal) for j in range(len(file.labels))]
+            names, layout, facts = file.labels, file.layout, file.facts
+        else:
+            data = chosen_columns(data, **options) if options else data
+            columns, names = _columns_in_memory(data), column_names(data)
+            layout, facts = "", {}
+        labels = names if labels is None else labels
+        checked = None if labels is None else check_labels(labels, len(columns))
+        return cls(*_coded(columns, names_for(checked, len(columns))), checked, layout, facts)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The labels, or names for messages."""
+        return names_for(self.labels, self.values.shape[1])
+
+    @property
+    def categorical(self) -> NDArray[np.bool_]:
+        """Which columns are of categories, bool (p,)."""
+        return np.array([categories is not None for categories in self.categories])
+
+    def check(self) -> None:
+        """Check that nothing is missing or infinite; a warning names columns with one value.
+
+        Raises
+        ------
+        ValueError
+            Values are missing or infinite; the message names the columns.
+        """
+        wrong = np.flatnonzero(~np.isfinite(self.values).all(axis=0))
+        if len(wrong):
+            columns = listed([self.names[j] for j in wrong.tolist()])
+            raise ValueError(f"data must be complete and finite; missing or infinite values in {columns}")
+        constant = np.flatnonzero((self.values == self.values[:1]).all(axis=0))
+        if len(constant):
+            columns = listed([self.names[j] for j in constant.tolist()])
+            warnings.warn(f"columns with one value are independent of all others, hence no edges: {columns}", stacklevel=3)
+
+    def numbers(self) -> Floats:
+        """The columns of numbers, float64 (n, q)."""
+        return self.values[:, ~self.categorical]
+
+    def codes(self) -> NDArray[np.int64]:
+        """The codes of the columns of categories, int64 (n, q)."""
+        return self.values[:, self.categorical].astype(np.int64)
+
+
+def _of_texts(cells: list[str], gaps: frozenset[str] | set[str], decimal: str) -> list[Any]:
+    """The cells of a column as numbers if all are, else as texts; None where one is missing."""
+    present = [None if cell.casefold() in gaps else cell for cell in cells]
+    texts = [cell for cell in present if cell is not None]
+    plain = [cell.replace(decimal, ".") for cell in texts] if decimal != "." else texts
+    if not all(map(is_number, plain)):
+        return present
+    numbers = iter(map(float, plain))
+    return [None if cell is None else next(numbers) for cell in present]
+
+
+def _columns_in_memory(data: Any) -> list[Any]:
+    """The columns of a table: lists with None where a value is missing, or for pandas categories the column itself."""
+    if is_frame(data):
+        return [data[name] for name in data.columns]
+    if isinstance(data, np.ma.MaskedArray):
+        data = data.astype(object).filled(None)
+    values = np.asarray(data)
+    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
+        raise ValueError(f"data must be a table with at least 2 rows and 2 columns, got shape {values.shape}")
+    return [values[:, j].tolist() for j in range(values.shape[1])]
+
+
+def _coded(columns: Sequence[Any], names: Sequence[str]) -> tuple[Floats, tuple[tuple[Any, ...] | None, ...]]:
+    """The values of the columns, and their categories."""
+    out, many = [], []
+    for column, name in zip(columns, names, strict=True):
+        values, categories = _codes_of(column)
+        out.append((values, categories))
+        if categories is not None and len(categories) > MOST_LEVELS:
+            many.append(f"{name} ({len(categories):,} different values)")
+    if many:
+        raise DataError(
+            f"columns of categories may have at most {MOST_LEVELS} different values, as text or identifiers have no "
+            f"use in a test; leave them out ({option('drop', ['NAME'])}): {listed(many)}"
+        )
+    return np.column_stack([values for values, _ in out]), tuple(categories for _, categories in out)
+
+
+def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None]:
+    """The numbers of a column and None; or its codes and its categories."""
+    kind = getattr(column, "dtype", None)
+    if hasattr(kind, "categories") and hasattr(column, "cat"):  # of pandas, maybe ordered
+        codes = np.asarray(column.cat.codes, dtype=np.float64)
+        used, values = np.unique(codes[codes >= 0]), np.full(len(codes), np.nan)
+        values[codes >= 0] = np.searchsorted(used, codes[codes >= 0])
+        return values, tuple(kind.categories[int(code)] for code in used)
+    cells = column if isinstance(column, list) else column.to_numpy().tolist()
+    gap = [cell is None or type(cell).__name__ == "NAType" or bool(cell != cell) for cell in cells]
+    present = [cell for cell, missing in zip(cells, gap, strict=True) if not missing]
+    numeric = all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in present)
+    if numeric:
+        return np.array([np.nan if missing else float(c) for c, missing in zip(cells, gap, strict=True)]), None
+    different = sorted(set(present), key=lambda cell: (str(type(cell)), cell))
+    code = {category: float(k) for k, category in enumerate(different)}
+    return np.array([np.nan if missing else code[c] for c, missing in zip(cells, gap, strict=True)]), tuple(different)

@@ -23,10 +23,15 @@ from pycupc.engines.select import NAMES, make_engine
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+from pycupc.independence.missing.impute import imputed
 from pycupc.orientation import U2pd
 from pycupc.system.machine import begin_context
 from pycupc.system.message import on_the_command_line
 from pycupc.system.progress import LevelBar
+
+#: The data of a run.
+AnyData = SuffStat | DiscreteSuffStat | IncompleteTable | MultipleImputation
 
 #: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
 #: variables. A wrong guess costs only an unused context.
@@ -58,8 +63,11 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     for name, what in (("--only", "read these columns and no others"), ("--drop", "leave out these columns")):
         add(name, action="extend", nargs="+", default=[], metavar="NAME", help=f"{what}; give DATA before")
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
-    missing_rows = "treatment of rows with missing values (default: error)"
-    add("--missing", choices=("error", "drop-rows"), default="error", help=missing_rows)
+    missing_rows = (
+        "treatment of missing values: drop-rows leaves out incomplete rows; testwise leaves them out of each test "
+        "whose variables are incomplete; impute=M tests M imputations by chained equations (default: error)"
+    )
+    add("--missing", type=missing_values, default="error", metavar="HOW", help=missing_rows)
 
 
 def add_test_arguments(
@@ -140,7 +148,7 @@ def check_method(args: argparse.Namespace) -> None:
         args.parser.error("--pdsep-max goes with --method fci only")
 
 
-def method_arguments(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+def method_arguments(args: argparse.Namespace, suff_stat: AnyData) -> dict[str, Any]:
     """The arguments of the algorithm: all but data, alpha and progress."""
     options = pc_arguments(args, suff_stat)
     if args.method == "pc":
@@ -160,7 +168,7 @@ def check_orientation(args: argparse.Namespace) -> None:
         args.parser.error("choose one of --conservative and --maj-rule")
 
 
-def pc_arguments(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+def pc_arguments(args: argparse.Namespace, suff_stat: AnyData) -> dict[str, Any]:
     """The arguments of `pycupc.pc` that `run` and `stability` share: all but data, alpha, progress and random_state."""
     options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
     options |= {"numCores": args.threads, "engine": args.engine}
@@ -180,13 +188,15 @@ def check(args: argparse.Namespace) -> None:
         args.parser.error("--correlation does not go with --example, --only, --drop, --drop-non-numeric or --missing")
 
 
-def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat | DiscreteSuffStat, dict[str, Any]]:
+def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[AnyData, dict[str, Any]]:
     """Read the data that `args` name; also returns what the manifest records about them.
 
     `bar` shows the progress of their correlations. DataError or ValueError if the file or its values are wrong.
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
     options = {f.name: getattr(args, f.name) for f in fields(ReadOptions)}
+    if args.missing not in ("error", "drop-rows"):
+        options["missing"] = "keep"
     with on_the_command_line():
         try:
             kind, suff_stat, table = _read(args, path, options, bar)
@@ -204,7 +214,7 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
 
 def _read(
     args: argparse.Namespace, path: Path, options: dict[str, Any], bar: LevelBar | None
-) -> tuple[str, SuffStat | DiscreteSuffStat, FileTable | Table]:
+) -> tuple[str, AnyData, FileTable | Table]:
     """The kind of input, and the input."""
     if args.correlation is not None:
         matrix = read_correlation(path, ReadOptions(**options))
@@ -221,6 +231,11 @@ def _read(
         warnings.warn(f"{path}: {text}only numbers are accepted", stacklevel=3)
     if table.categories is not None:
         return "categories", DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df), table
+    if args.missing == "testwise":
+        return "data, test-wise deletion", IncompleteTable(table), table
+    if options["missing"] == "keep":
+        M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
+        return f"data, {M} imputations by chained equations, seed {seed}", imputed(table, M, seed), table
     engine, _ = make_engine(args.engine, len(table.names), numCores=args.threads)
     try:
         device = engine if engine.correlates_on_device else None
@@ -238,7 +253,7 @@ def _table_of_words(path: Path, options: dict[str, Any]) -> Table | None:
     return None
 
 
-def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+def test_of(args: argparse.Namespace, suff_stat: AnyData) -> dict[str, Any]:
     """The arguments of `pycupc.pc` that select the test; DataError if options of the other test were given."""
     if isinstance(suff_stat, DiscreteSuffStat):
         return {"indepTest": disCItest, "quirks": args.quirks}
@@ -247,7 +262,7 @@ def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) ->
     return {}
 
 
-def labels_of(suff_stat: SuffStat | DiscreteSuffStat) -> Sequence[str]:
+def labels_of(suff_stat: AnyData) -> Sequence[str]:
     """Names of the variables; without names "1", "2", ..., as in `pc`."""
     return suff_stat.labels if suff_stat.labels is not None else default_labels(suff_stat.p)
 
@@ -258,7 +273,7 @@ def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, An
     return {name: read_pairs(path, labels) for name, path in files.items() if path is not None}
 
 
-def known(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+def known(args: argparse.Namespace, suff_stat: AnyData) -> dict[str, Any]:
     """What the file of --tiers holds, as `pycupc.pc` takes it; DataError if it does not fit the variables."""
     if args.tiers is None:
         return {}
@@ -292,6 +307,14 @@ def _whole_or_infinite(text: str) -> float:
 positive = _number(int, 1, math.inf, "a whole number from 1")
 level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
 probability = _number(float, 0, 1, "a number from 0 to 1")
+
+
+def missing_values(text: str) -> str:
+    """The argument of --missing: error, drop-rows, testwise, or impute=M with a whole number from 2."""
+    name, _, number = text.partition("=")
+    if text in ("error", "drop-rows", "testwise") or (name == "impute" and number.isdecimal() and int(number) > 1):
+        return text
+    raise argparse.ArgumentTypeError(f"expected error, drop-rows, testwise or impute=M with M from 2, got {text!r}")
 
 
 def delimiter(text: str) -> str:

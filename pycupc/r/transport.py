@@ -40,9 +40,9 @@ from pycupc.r.conversions import to_plain
 from pycupc.r.effects import effects
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
+from pycupc.r.missing import missing_data
 from pycupc.r.r_memory import RVectors, square
 from pycupc.r.resampled import answer, to_values
-from pycupc.r.missing import missing_data
 from pycupc.r.users_test import UsersBatch, UsersTest
 from pycupc.results.arrays import sepset_arrays
 from pycupc.results.later_tests import LaterPValues
@@ -94,9 +94,9 @@ class Job:
             For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`, for
             "effects" `pycupc.r.effects.effects`. Otherwise
             `arguments` of `pycupc.pc` or `pycupc.stability` by name; `labels`; `test`: "gaussCItest", "disCItest",
-            "binCItest", the name of a test of missing data, or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`:
-            whether p-values are wanted; `progress`: whether to send progress events; for "stability" `drawn`, the seed
-            if the user and the checkpoint give none.
+            "binCItest", the name of a test of missing data, or "" where R makes the tests, with `batch` many at a
+            time; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`: whether p-values are wanted; `progress`:
+            whether to send progress events; for "stability" `drawn`, the seed if the user and the checkpoint give none.
         names : sequence of str
             The arrays that R has put into its environment.
         """

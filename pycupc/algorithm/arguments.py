@@ -212,12 +212,7 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
         text = "{setting} goes with the Gaussian test only"
         raise ValueError(Message(text, setting=Setting("correlation", variables.correlation)))
     if test is disCItest or test is binCItest:
-        data = as_discrete_suff_stat(given)
-        if test is binCItest:
-            data.check_binary()
-        if quirks and data.df == "observed":
-            raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
-        return DiscreteTest(data, options.alpha, binary=test is binCItest, quirks=bool(quirks))
+        return _discrete_test(given, options.alpha, binary=test is binCItest, quirks=bool(quirks))
     mixed = test is mixCItest or (test is None and isinstance(given, MixedTable))
     if quirks and not (mixed or test is disCItwd):
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
@@ -239,6 +234,16 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
     correlations = progress.correlations if isinstance(progress, LevelBar) else None
     gaussian = as_suff_stat(given, correlations, variables.correlation)
     return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, options.alpha)
+
+
+def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> DiscreteTest:
+    """`disCItest` or `binCItest` with its data."""
+    data = as_discrete_suff_stat(given)
+    if binary:
+        data.check_binary()
+    if quirks and data.df == "observed":
+        raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
+    return DiscreteTest(data, alpha, binary=binary, quirks=quirks)
 
 
 def _checked_labels(variables: Variables, test: IndependenceTest) -> tuple[str, ...]:

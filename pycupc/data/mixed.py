@@ -99,7 +99,8 @@ class MixedTable:
         constant = np.flatnonzero((self.values == self.values[:1]).all(axis=0))
         if len(constant):
             columns = listed([self.names[j] for j in constant.tolist()])
-            warnings.warn(f"columns with one value are independent of all others, hence no edges: {columns}", stacklevel=3)
+            text = "columns with one value are independent of all others, hence no edges"
+            warnings.warn(f"{text}: {columns}", stacklevel=3)
 
     def numbers(self) -> Floats:
         """The columns of numbers, float64 (n, q)."""

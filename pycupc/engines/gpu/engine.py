@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu.concordances import concordances
 from pycupc.engines.gpu import discrete, schur, sieve, smallest, tuning
+from pycupc.engines.gpu.concordances import concordances
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Tick

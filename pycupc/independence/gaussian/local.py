@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from pycupc.data.names import names_for
 from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.enumerated import EnumeratedTest

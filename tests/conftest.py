@@ -143,7 +143,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=f"no CUDA device: {why}"))
     for item in items:  # tests of one group run in the same process, one after the other
-        if item.path.name in ONE_PROCESS:
+        if item.path.name in ONE_PROCESS or item.path.name.startswith("test_kernel_"):  # the kernels are built once
             item.add_marker(pytest.mark.xdist_group(item.path.name))
         elif item.path.name == "test_golden.py" and "[" in item.name:
             item.add_marker(pytest.mark.xdist_group(item.name.partition("[")[2]))  # see test_golden.remembered

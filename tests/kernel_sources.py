@@ -64,11 +64,12 @@ def find_nvrtc() -> ctypes.CDLL | None:
 
 
 def compile_nvrtc(nvrtc: ctypes.CDLL, file: str, arch: str) -> tuple[bool, str]:
-    """Compile one file for `arch` ("compute_90"); whether it worked, and the log, warnings included."""
+    """Compile one file for `arch`, "compute_90", or "sm_90" with machine code; whether it worked, and the log."""
     program = ctypes.c_void_p()
     code = source(file).encode()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), code, file.encode(), 0, None, None) == 0
     options = [f"-arch={arch}", "-std=c++17", "--fmad=false", "-ftz=true", f"-I{KERNELS}"]
+    options += ["--ptxas-options=-v"] if arch.startswith("sm") else []
     array = (ctypes.c_char_p * len(options))(*[o.encode() for o in options])
     status = nvrtc.nvrtcCompileProgram(program, len(options), array)
     size = ctypes.c_size_t()
@@ -91,8 +92,13 @@ def resources(file: str) -> list[tuple[str, int, int, int, int]]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr)
+    return resources_in(done.stderr)
+
+
+def resources_in(log: str) -> list[tuple[str, int, int, int, int]]:
+    """(kernel, registers, spill stores, spill loads, stack bytes) of each kernel, from the log of the assembler."""
     out = []
-    for part in done.stderr.split("Compiling entry function '")[1:]:
+    for part in log.split("Compiling entry function '")[1:]:
         name = part.split("'")[0]
         name = name if not name.startswith("_Z") else _demangled(name)
         stack, stores, loads = map(

@@ -1,17 +1,16 @@
-"""Every kernel compiles through NVRTC for all supported generations, without a device and without a warning."""
+"""Every kernel compiles through NVRTC, without a device and without a warning.
+
+For the oldest architecture, and for machine code of sm_90: both sides of each condition on __CUDA_ARCH__.
+"""
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
-from kernel_sources import ASKED_FOR, FILES, compile_nvrtc, find_nvrtc, reported, resources
+from kernel_sources import ASKED_FOR, FILES, compile_nvrtc, find_nvrtc, reported, resources_in
 
 MANY_NEIGHBOURS = ("search_pairs<3>", "search_pairs<5>", "search_pairs<7>", "search_pairs<8>", "search_pairs<12>")
 #: Blocks of 256 threads, each with two sets of sums in registers.
 TWO_SETS = "pick_pairs<true>"
-#: The oldest, the usual and the newest one: both sides of each condition on the architecture are among them.
-ARCHITECTURES = ("compute_70", "compute_90", "compute_100")
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +21,11 @@ def nvrtc():
     return library
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("file", FILES)
-def test_compiles_without_a_warning(nvrtc, file, arch):
-    works, log = compile_nvrtc(nvrtc, file, arch)
+def test_compiles_without_a_warning(nvrtc, file):
+    works, log = compile_nvrtc(nvrtc, file, "compute_70")
     if "invalid value for --gpu-architecture" in log:
-        pytest.skip(f"this NVRTC does not know {arch}")
+        pytest.skip("this NVRTC is too new for compute_70")
     assert works, log
     assert log.strip("\0 \n") == ""
 
@@ -44,10 +42,14 @@ def check_spills(file: str, name: str, registers: int, stores: int, loads: int) 
         assert loads <= 256, name
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
-@pytest.mark.parametrize("file", [f for f in FILES if not f.startswith("cupc/")])
-def test_hot_loops_do_not_spill(file):
-    for name, *numbers, _ in resources(file):
+@pytest.mark.parametrize("file", FILES)
+def test_hot_loops_do_not_spill(nvrtc, file):
+    works, log = compile_nvrtc(nvrtc, file, "sm_90")
+    assert works, log
+    assert "warning" not in log
+    found = resources_in(log)
+    assert len(found) >= 1
+    for name, *numbers, _ in found:
         check_spills(file, name, *numbers)
 
 

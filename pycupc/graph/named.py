@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.data.names import check_labels, default_labels, position
 from pycupc.graph import drawing as plotting
-from pycupc.graph import exports
+from pycupc.graph import exports, packages
 from pycupc.graph.sparse import SparseGraph, read_only
 from pycupc.system.log import counted
 
@@ -170,6 +170,18 @@ class NamedGraph:
     def to_networkx(self) -> networkx.DiGraph:
         """networkx.DiGraph, source --> target; an edge with equal marks is two arcs with attribute ``type``."""
         return exports.to_networkx(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def to_igraph(self) -> Any:
+        """igraph.Graph with the arcs of `to_networkx`; the labels are the vertex attribute ``name``. Needs igraph."""
+        return packages.to_igraph(self.sparse_graph, self.labels, self.edge_attributes())
+
+    def to_causallearn(self) -> Any:
+        """causal-learn's GeneralGraph with the same mark at each end. Needs causal-learn."""
+        return packages.to_causallearn(self.sparse_graph, self.labels)
+
+    def to_pgmpy(self) -> Any:
+        """pgmpy's PDAG; ValueError if there are other than directed and undirected edges. Needs pgmpy."""
+        return packages.to_pgmpy(self.sparse_graph, self.labels)
 
     def to_graphml(self) -> str:
         """GraphML text, source --> target."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from pycupc.data.names import check_labels
+from pycupc.graph import packages
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, SparseGraph
 from pycupc.system.message import Message, Words
@@ -15,6 +18,18 @@ from pycupc.system.message import Message, Words
 @dataclass(kw_only=True, eq=False, repr=False)
 class CausalGraph(NamedGraph):
     """A graph on named variables, and the DAGs behind it. Attributes as of `NamedGraph`."""
+
+    @staticmethod
+    def from_causallearn(graph: Any) -> CausalGraph:
+        """The graph of causal-learn: a GeneralGraph, or a result of its ``pc``; TypeError for anything else."""
+        edges, labels = packages.from_causallearn(graph)
+        return CausalGraph(labels=check_labels(labels, edges.p), sparse_graph=edges)
+
+    @staticmethod
+    def from_pgmpy(graph: Any) -> CausalGraph:
+        """The graph of pgmpy: a PDAG, DAG or network; TypeError for anything else."""
+        edges, labels = packages.from_pgmpy(graph)
+        return CausalGraph(labels=check_labels(labels, edges.p), sparse_graph=edges)
 
     @cached_property
     def _dag_and_cpdag(self) -> tuple[SparseGraph, SparseGraph] | None:

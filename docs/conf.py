@@ -1,0 +1,52 @@
+"""Configuration of the pages: `python -m sphinx -W -b html docs docs/_build/html`, with the extra "docs"."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from generate import generate, leaving
+
+import pycupc
+
+project = "pycupc"
+author = "pycupc developers"
+copyright = "pycupc developers, MIT licence"
+release = version = pycupc.__version__
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.intersphinx", "numpydoc", "myst_nb"]
+exclude_patterns = ["_build", "_templates", "**.ipynb_checkpoints"]
+templates_path = ["_templates"]
+nitpicky = False
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # the scripts of widgets, which nothing needs, lie on other servers
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+intersphinx_mapping: dict[str, tuple[str, None]] = {}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"pycupc {version}"
+html_static_path: list[str] = []
+html_copy_source = False
+html_theme_options = {
+    "github_url": "https://github.com/pycupc/pycupc",
+    "header_links_before_dropdown": 8,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "navigation_with_keys": False,
+}
+
+
+def setup(app: object) -> None:
+    """Write the generated pages, and lead links out of docs/ to the repository."""
+    generate()
+    app.connect("source-read", lambda _, name, source: source.__setitem__(0, leaving(source[0], name)))  # type: ignore[attr-defined]

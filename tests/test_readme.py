@@ -155,7 +155,9 @@ def test_the_figures_of_the_page_on_stability_are_those_of_the_benchmarks():
         assert [row for row in rows if row not in measured] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "tests/benchmarks/BENCHMARKS.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))])
+@pytest.mark.parametrize(
+    "page", ["README.md", "tests/benchmarks/BENCHMARKS.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
+)
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text(encoding="utf-8"))
     links = [link for link in links if not link.startswith("generated/")]  # by docs/generate.py

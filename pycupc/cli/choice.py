@@ -22,10 +22,11 @@ from pycupc.engines.select import make_engine
 from pycupc.independence.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.latent import Levels
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.missing.data import IncompleteTable
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+from pycupc.independence.missing.impute import imputed
 from pycupc.system.progress import LevelBar
 
-Data = SuffStat | DiscreteSuffStat | MixedTable | IncompleteTable
+Data = SuffStat | DiscreteSuffStat | MixedTable | IncompleteTable | MultipleImputation
 
 
 class Chosen(NamedTuple):
@@ -67,7 +68,7 @@ def choose(args: argparse.Namespace, path: Path, options: dict[str, Any], bar: L
         warnings.warn(f"{path}: {chosen.why}", stacklevel=4)
         return chosen
     chosen = _of_numbers(args, table, bar)
-    if not isinstance(chosen.data, SuffStat):
+    if not isinstance(chosen.data, SuffStat) and args.missing == "auto":
         warnings.warn(f"{path}: {chosen.why}", stacklevel=4)
     return chosen
 
@@ -86,13 +87,16 @@ def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) ->
             f"{listed([table.names[j] for j in gaps.tolist()])}: --missing drop-rows"
         )
     where = f"values are missing in {len(gaps)} of {len(table.names)} columns, so that "
-    others = "--missing drop-rows takes complete rows only, "
     if args.missing == "pairwise":
         data = SuffStat.from_data(table, missing="pairwise", nearest=args.nearest)
         why = f"{where}correlations and n are those of the rows complete in each pair (--missing pairwise)"
         return Chosen("data with gaps", data, table, why)
-    why = f"{where}each test takes the rows that are complete in its variables (--missing testwise); {others}"
-    why += "--missing pairwise is faster and less exact"
+    if args.missing.startswith("impute="):
+        M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
+        why = f"{where}{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
+        return Chosen("data with gaps", imputed(table, M, seed), table, why)
+    why = f"{where}each test takes the rows that are complete in its variables (--missing testwise); "
+    why += "others: --missing impute=20, pairwise, drop-rows"
     return Chosen("data with gaps", IncompleteTable(table), table, why)
 
 
@@ -122,8 +126,8 @@ def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any]
 def _of_categories_with_gaps(args: argparse.Namespace, mixed: MixedTable, why: str) -> Chosen:
     if args.df != "pcalg":
         raise ValueError("--df observed needs complete rows, and values are missing: --missing drop-rows")
-    if args.missing == "pairwise":
-        raise ValueError("--missing pairwise is of correlations; the table has categories: --missing testwise")
+    if args.missing == "pairwise" or args.missing.startswith("impute="):
+        raise ValueError(f"--missing {args.missing} takes numbers, and the table has categories: --missing testwise")
     import pandas as pd
 
     codes = pd.DataFrame(mixed.values, columns=list(mixed.names))

@@ -48,8 +48,8 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     example = "use the example data of the package: continuous measurements, or categories with --example discrete"
     add("--example", nargs="?", choices=tuple(EXAMPLES), const="continuous", help=example)
     correlation = (
-        "numbers: pearson (default); spearman, kendall, normal-scores: of ranks; latent: columns with two values, or up "
-        "to 10 whole ones, are classes of Gaussian variables"
+        "numbers: pearson (default); spearman, kendall, normal-scores: of ranks; latent: columns with two values, or "
+        "up to 10 whole ones, are classes of Gaussian variables"
     ) + ("" if rows else "; or N: DATA is the correlation matrix of N observations")
     add("--correlation", type=correlation_argument, metavar="NAME" if rows else "NAME|N", help=correlation)
     nearest = "take the nearest correlation matrix where the correlations are not positive semidefinite"
@@ -68,11 +68,11 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
         add(name, action="extend", nargs="+", default=[], metavar="NAME", help=f"{what}; give DATA before")
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
     missing_rows = (
-        "missing values: testwise: each test takes the rows that are complete in its variables; pairwise: correlations "
-        "of the rows complete in each pair; drop-rows: complete rows only; error; auto: testwise (default)"
+        "missing values: testwise leaves incomplete rows out of each test; pairwise takes for each correlation the rows "
+        "with both values; impute=M tests M imputations by chained equations; drop-rows leaves incomplete rows out; "
+        "error; auto: testwise (default)"
     )
-    choices = ("auto", "testwise", "pairwise", "drop-rows", "error")
-    add("--missing", choices=choices, default="auto", help=missing_rows)
+    add("--missing", type=missing_values, default="auto", metavar="HOW", help=missing_rows)
 
 
 def add_test_arguments(
@@ -193,7 +193,7 @@ def check(args: argparse.Namespace) -> None:
         args.parser.error("--df observed does not go with --adapt-df or --quirks")
     chosen = args.only or args.drop or args.drop_non_numeric or args.missing not in ("error", "auto") or args.example
     if isinstance(args.correlation, int) and chosen:
-        args.parser.error("--correlation N does not go with --example, --only, --drop, --drop-non-numeric or --missing")
+        args.parser.error("--correlation does not go with --example, --only, --drop, --drop-non-numeric or --missing")
 
 
 def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, dict[str, Any]]:
@@ -274,6 +274,15 @@ def _whole_or_infinite(text: str) -> float:
 positive = _number(int, 1, math.inf, "a whole number from 1")
 level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
 probability = _number(float, 0, 1, "a number from 0 to 1")
+
+
+def missing_values(text: str) -> str:
+    """The argument of --missing: a word, or impute=M with a whole number from 2."""
+    name, _, number = text.partition("=")
+    words = ("auto", "testwise", "pairwise", "drop-rows", "error")
+    if text in words or (name == "impute" and number.isdecimal() and int(number) > 1):
+        return text
+    raise argparse.ArgumentTypeError(f"expected {', '.join(words)}, or impute=M with M from 2, got {text!r}")
 
 
 def correlation_argument(text: str) -> float | str:

@@ -17,8 +17,6 @@ from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.interrupts import only_once, shown_warnings
 from pycupc.cli.output import INTERRUPTED, FolderError, add_command
 from pycupc.cli.writing import Request, write_files
-from pycupc.independence.discrete import DiscreteSuffStat
-from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.progress import level_bar
@@ -116,7 +114,7 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
         warnings.warn(text, stacklevel=2)
 
 
-def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[PcAlgo | PagAlgo, str | None]:
+def _fit(args: argparse.Namespace, suff_stat: inputs.Data) -> tuple[PcAlgo | PagAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
     options = inputs.method_arguments(args, suff_stat) | inputs.known(args, suff_stat)
     try:

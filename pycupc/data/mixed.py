@@ -129,7 +129,7 @@ class MixedTable:
             raise ValueError(
                 "latent correlations need an order of the categories, and these columns have none: "
                 f"{listed(without, '; ')}; write numbers in place of the words, use an ordered type "
-                "(pandas.Categorical), or the test of numbers and categories (mixCItest, --test mixed), which needs no order"
+                "(pandas.Categorical), or the test of numbers and categories (mixCItest, --test mixed), which needs none"
             )
         return replace(Table.of_values(self.values, self.labels), layout=self.layout, facts=self.facts)
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.enumerated import EnumeratedTest
+
+if TYPE_CHECKING:
+    from pycupc.graph.sparse import Ints
 
 #: Tests of a call, unless the test says otherwise.
 AT_ONCE = 10_000
@@ -44,8 +48,8 @@ class BatchTest(EnumeratedTest):
 
     Notes
     -----
-    Engines ask about some sets of each pair in advance. Tests behind the first that separates a pair are thrown away and
-    not counted, so that the answer and the counts are the ones of single calls.
+    Engines ask about some sets of each pair in advance. Tests behind the first that separates a pair are thrown away
+    and not counted, so that the answer and the counts are the ones of single calls.
     """
 
     name = "batch"
@@ -61,7 +65,18 @@ class BatchTest(EnumeratedTest):
     def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
         parts = [slice(low, low + self.at_once) for low in range(0, len(x), self.at_once)]
         p = np.concatenate([np.empty(0), *(self._called(x[part], y[part], S[part]) for part in parts)])
+        if not S.shape[1]:
+            self._given_nothing[x, y] = p
         return self.decided(p), p
+
+    @cached_property
+    def _given_nothing(self) -> Floats:
+        """The p-values of tests given nothing that were made, float64 (p, p), NaN where none was."""
+        return np.full((self.p, self.p), np.nan)
+
+    def unconditional(self, x: Ints, y: Ints) -> Floats:
+        p, back = (np.nan_to_num(self._given_nothing[ends], nan=self.na_p) for ends in ((x, y), (y, x)))
+        return np.where(self.symmetric | (p >= self.alpha), p, np.maximum(p, back))
 
     def _called(self, x: Indices, y: Indices, S: Indices) -> Floats:
         answer = self.function.batch(x, y, S)

@@ -48,11 +48,7 @@ class EnumeratedTest(IndependenceTest):
     def unconditional(self, x: Ints, y: Ints) -> Floats:
         """pcalg's pMax of pairs x < y that level 0 removed."""
         none = np.empty((len(x), 0), dtype=np.int64)
-        x, y = x.astype(np.int64), y.astype(np.int64)
-        p = np.nan_to_num(self.single_tests(x, y, none)[1], nan=self.na_p)
-        if not self.symmetric and len(back := np.flatnonzero(p < self.alpha)):  # side B has removed these
-            p[back] = np.nan_to_num(self.single_tests(y[back], x[back], none[back])[1], nan=self.na_p)
-        return p
+        return np.nan_to_num(self.single_tests(x.astype(np.int64), y.astype(np.int64), none)[1], nan=self.na_p)
 
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
         if state.p_max is not None:

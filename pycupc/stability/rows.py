@@ -188,8 +188,8 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
         return Rows(test.data)
     if indepTest is not None and indepTest is not gaussCItest:
         raise ValueError(
-            "indepTest must be gaussCItest (or None), disCItest, binCItest or a test of missing data, since rows cannot "
-            f"be drawn from the data of any other test, got {indepTest!r}"
+            "indepTest must be gaussCItest (or None), disCItest, binCItest or a test of missing data, since rows "
+            f"cannot be drawn from the data of any other test, got {indepTest!r}"
         )
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")

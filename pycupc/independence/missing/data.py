@@ -71,7 +71,9 @@ class MultipleImputation:
             warnings.warn(f"constant columns have no correlations, hence no edges: {columns}", stacklevel=2)
 
     @classmethod
-    def from_correlations(cls, matrices: Sequence[Any], n: float, labels: Sequence[str] | None = None) -> Any:
+    def from_correlations(
+        cls, matrices: Sequence[Any], n: float, labels: Sequence[str] | None = None
+    ) -> MultipleImputation:
         """The correlation matrices of M imputations, as micd's ``getSuff`` makes them, and the number of observations.
 
         TypeError or ValueError if they are not correlation matrices of one shape.
@@ -83,6 +85,14 @@ class MultipleImputation:
         for stat in made:
             _check_matrix(stat.C)
         out._set(check_n(n), made[0].p, made[0].labels)
+        return out
+
+    @classmethod
+    def from_codes(cls, codes: Any, levels: Sequence[int], labels: Sequence[str] | None = None) -> MultipleImputation:
+        """The codes of M imputations, (M, p, n), from 0 on, and the number of levels of each variable."""
+        out = cls.__new__(cls)
+        out.codes, out.levels, out.rows = np.array(codes, dtype=np.uint8), np.array(levels, dtype=np.int64), None
+        out._set(out.codes.shape[2], out.codes.shape[1], labels)
         return out
 
     def _set(self, n: float, p: int, labels: Sequence[str] | None) -> None:
@@ -214,7 +224,7 @@ def as_imputation(suffStat: Any, *, categories: bool = False) -> MultipleImputat
         return MultipleImputation(suffStat, categories=True)
     if not suffStat or np.ndim(suffStat[-1]) != 0:
         raise TypeError("suffStat must be a list of M correlation matrices and, last, the number of observations")
-    return MultipleImputation.from_correlations(suffStat[:-1], suffStat[-1])  # type: ignore[no-any-return]
+    return MultipleImputation.from_correlations(suffStat[:-1], suffStat[-1])
 
 
 def as_incomplete(suffStat: Any, *, categories: bool = False) -> IncompleteTable:

@@ -56,7 +56,8 @@ def disMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     """p-value of micd's ``disMItest``: likelihood ratio tests of the imputations, pooled as by Meng and Rubin (1992).
 
     Parameters and value as for `gaussMItest`, with categories in place of numbers: a `MultipleImputation` of
-    categories, or a list of M tables. The degrees of freedom count all configurations of S; no number of observations is too small.
+    categories, or a list of M tables. The degrees of freedom count all configurations of S; no number of observations
+    is too small.
     """
     data = as_imputation(suffStat, categories=True)
     levels = data.levels

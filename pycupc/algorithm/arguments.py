@@ -237,6 +237,7 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
 
 
 def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> DiscreteTest:
+    """`disCItest` or `binCItest` with its data."""
     data = as_discrete_suff_stat(given)
     if binary:
         data.check_binary()

@@ -114,7 +114,7 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
         warnings.warn(text, stacklevel=2)
 
 
-def _fit(args: argparse.Namespace, suff_stat: inputs.AnyData) -> tuple[PcAlgo | PagAlgo, str | None]:
+def _fit(args: argparse.Namespace, suff_stat: inputs.Data) -> tuple[PcAlgo | PagAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
     options = inputs.method_arguments(args, suff_stat) | inputs.known(args, suff_stat)
     try:

@@ -82,7 +82,7 @@ def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
     inputs.check_orientation(args)
-    if args.correlation is not None:
+    if isinstance(args.correlation, int):
         args.parser.error("--correlation gives no rows to draw; stability needs observations")
     target, force = output.target(args, "stability")
     request = Request(output.picture_formats(args.plot), args.amat)

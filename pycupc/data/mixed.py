@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MISSING, read_categories
-from pycupc.data.coding import MOST_LEVELS
-from pycupc.data.names import DataError, check_labels, listed, names_for
+from pycupc.data.categories import read_categories
+from pycupc.data.coding import MOST_CODES, MOST_LEVELS
+from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
+from pycupc.data.table import Table
 from pycupc.data.text_layout import ReadOptions, is_number, option
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,8 @@ class MixedTable:
         Numbers, or the codes 0, 1, ... of categories; NaN where one is missing.
     categories : tuple of p tuples, or None for a column of numbers
         What each code stands for.
+    ordered : tuple of p bool
+        Whether the codes are in the order of an ordered type.
     labels : tuple of p str, or None
     layout, facts
         As of `Table`.
@@ -37,6 +40,7 @@ class MixedTable:
 
     values: Floats
     categories: tuple[tuple[Any, ...] | None, ...]
+    ordered: tuple[bool, ...]
     labels: tuple[str, ...] | None = None
     layout: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
@@ -58,13 +62,12 @@ class MixedTable:
         Raises
         ------
         TypeError, ValueError
-            A column of words has more than 255 different ones, and is taken for no category; the message names it.
+            `data` is of another kind, or `labels` do not fit.
         """
         if isinstance(data, (str, os.PathLike)):
             chosen = ReadOptions(**options)
             file = read_categories(os.fsdecode(data), replace(chosen, drop_non_numeric=False))
-            gaps = MISSING | {cell.strip().casefold() for cell in chosen.na}
-            columns = [_of_texts(file.values[:, j].tolist(), gaps, chosen.decimal) for j in range(len(file.labels))]
+            columns = [_of_texts(file.values[:, j].tolist(), chosen.decimal) for j in range(len(file.labels))]
             names, layout, facts = file.labels, file.layout, file.facts
         else:
             data = chosen_columns(data, **options) if options else data
@@ -72,7 +75,8 @@ class MixedTable:
             layout, facts = "", {}
         labels = names if labels is None else labels
         checked = None if labels is None else check_labels(labels, len(columns))
-        return cls(*_coded(columns, names_for(checked, len(columns))), checked, layout, facts)
+        values, categories, ordered = zip(*map(_codes_of, columns), strict=True)
+        return cls(np.column_stack(values), categories, ordered, checked, layout, facts)
 
     @property
     def names(self) -> Sequence[str]:
@@ -84,14 +88,60 @@ class MixedTable:
         """Which columns are of categories, bool (p,)."""
         return np.array([categories is not None for categories in self.categories])
 
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return len(self.values)
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return self.values.shape[1]
+
+    def check_levels(self) -> None:
+        """Raise `ValueError` if a column of categories has more than 255, or a different one in nearly every row."""
+        levels = [0 if categories is None else len(categories) for categories in self.categories]
+        names = [
+            f"{self.names[j]} ({k:,} different texts in {self.n:,} rows)"
+            for j, k in enumerate(levels)
+            if k > MOST_LEVELS or (k > MOST_CODES and 2 * k > self.n)
+        ]
+        if names:
+            raise ValueError(
+                f"a column of categories may have at most {MOST_LEVELS}, each in several rows; names and free text are "
+                f"no variables: leave them out ({option('drop', ['NAME'])}): {listed(names)}"
+            )
+
+    def as_numbers(self) -> Table:
+        """The table with codes for numbers, as latent correlations take it.
+
+        Raises
+        ------
+        ValueError
+            A column has three or more categories of a type without order; the message names it.
+        """
+        without = [
+            f"{name} ({listed(categories, most=4)})"
+            for name, categories, ordered in zip(self.names, self.categories, self.ordered, strict=True)
+            if categories is not None and len(categories) > 2 and not ordered
+        ]
+        if without:
+            raise ValueError(
+                "latent correlations need an order of the categories, and these columns have none: "
+                f"{listed(without, '; ')}; write numbers in place of the words, use an ordered type "
+                "(pandas.Categorical), or the test of numbers and categories (mixCItest, --test mixed), which needs none"
+            )
+        return replace(Table.of_values(self.values, self.labels), layout=self.layout, facts=self.facts)
+
     def check(self) -> None:
         """Check that nothing is missing or infinite; a warning names columns with one value.
 
         Raises
         ------
         ValueError
-            Values are missing or infinite; the message names the columns.
+            Values are missing or infinite, or a column of categories has too many; the message names the columns.
         """
+        self.check_levels()
         wrong = np.flatnonzero(~np.isfinite(self.values).all(axis=0))
         if len(wrong):
             columns = listed([self.names[j] for j in wrong.tolist()])
@@ -99,9 +149,8 @@ class MixedTable:
         constant = np.flatnonzero((self.values == self.values[:1]).all(axis=0))
         if len(constant):
             columns = listed([self.names[j] for j in constant.tolist()])
-            warnings.warn(
-                f"columns with one value are independent of all others, hence no edges: {columns}", stacklevel=3
-            )
+            text = "columns with one value are independent of all others, hence no edges"
+            warnings.warn(f"{text}: {columns}", stacklevel=3)
 
     def numbers(self) -> Floats:
         """The columns of numbers, float64 (n, q)."""
@@ -112,15 +161,12 @@ class MixedTable:
         return self.values[:, self.categorical].astype(np.int64)
 
 
-def _of_texts(cells: list[str], gaps: frozenset[str] | set[str], decimal: str) -> list[Any]:
+def _of_texts(cells: list[str | None], decimal: str) -> list[Any]:
     """The cells of a column as numbers if all are, else as texts; None where one is missing."""
-    present = [None if cell.casefold() in gaps else cell for cell in cells]
-    texts = [cell for cell in present if cell is not None]
-    plain = [cell.replace(decimal, ".") for cell in texts] if decimal != "." else texts
-    if not all(map(is_number, plain)):
-        return present
-    numbers = iter(map(float, plain))
-    return [None if cell is None else next(numbers) for cell in present]
+    plain = [None if cell is None else cell.replace(decimal, ".") for cell in cells]
+    if not all(cell is None or is_number(cell) for cell in plain):
+        return list(cells)
+    return [None if cell is None else float(cell) for cell in plain]
 
 
 def _columns_in_memory(data: Any) -> list[Any]:
@@ -135,36 +181,24 @@ def _columns_in_memory(data: Any) -> list[Any]:
     return [values[:, j].tolist() for j in range(values.shape[1])]
 
 
-def _coded(columns: Sequence[Any], names: Sequence[str]) -> tuple[Floats, tuple[tuple[Any, ...] | None, ...]]:
-    """The values of the columns, and their categories."""
-    out, many = [], []
-    for column, name in zip(columns, names, strict=True):
-        values, categories = _codes_of(column)
-        out.append((values, categories))
-        if categories is not None and len(categories) > MOST_LEVELS:
-            many.append(f"{name} ({len(categories):,} different values)")
-    if many:
-        raise DataError(
-            f"columns of categories may have at most {MOST_LEVELS} different values, as text or identifiers have no "
-            f"use in a test; leave them out ({option('drop', ['NAME'])}): {listed(many)}"
-        )
-    return np.column_stack([values for values, _ in out]), tuple(categories for _, categories in out)
-
-
-def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None]:
-    """The numbers of a column and None; or its codes and its categories."""
+def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None, bool]:
+    """The numbers of a column and None; or its codes, its categories, and whether they are ordered."""
     kind = getattr(column, "dtype", None)
     if hasattr(kind, "categories") and hasattr(column, "cat"):  # of pandas, maybe ordered
         codes = np.asarray(column.cat.codes, dtype=np.float64)
         used, values = np.unique(codes[codes >= 0]), np.full(len(codes), np.nan)
         values[codes >= 0] = np.searchsorted(used, codes[codes >= 0])
-        return values, tuple(kind.categories[int(code)] for code in used)
+        return values, tuple(kind.categories[int(code)] for code in used), bool(kind.ordered)
     cells = column if isinstance(column, list) else column.to_numpy().tolist()
     gap = [cell is None or type(cell).__name__ == "NAType" or bool(cell != cell) for cell in cells]
     present = [cell for cell, missing in zip(cells, gap, strict=True) if not missing]
     numeric = all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in present)
     if numeric:
-        return np.array([np.nan if missing else float(c) for c, missing in zip(cells, gap, strict=True)]), None
+        return np.array([np.nan if missing else float(c) for c, missing in zip(cells, gap, strict=True)]), None, False
     different = sorted(set(present), key=lambda cell: (str(type(cell)), cell))
     code = {category: float(k) for k, category in enumerate(different)}
-    return np.array([np.nan if missing else code[c] for c, missing in zip(cells, gap, strict=True)]), tuple(different)
+    return (
+        np.array([np.nan if missing else code[c] for c, missing in zip(cells, gap, strict=True)]),
+        tuple(different),
+        False,
+    )

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.mixed import MixedTable
 from pycupc.data.names import check_real, is_whole
 from pycupc.data.table import Table
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
@@ -192,6 +193,8 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
         )
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")
+    if isinstance(data, MixedTable):
+        raise ValueError("data must be numbers, or categories, got a MixedTable: its rows are not resampled")
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")

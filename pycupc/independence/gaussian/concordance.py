@@ -1,4 +1,4 @@
-"""The compiled half of `ranks.concordances`: concordant minus discordant pairs of observations, n log n for two variables.
+"""The compiled half of `ranks.concordances`: concordant and discordant pairs of observations, in n log n steps.
 
 As Knight (1966) does, one variable puts the observations into order, and inversions of the other are counted. They are
 counted by the places of the observations met so far, one bit each, with a Fenwick tree (1994) over the words of bits.
@@ -6,10 +6,12 @@ counted by the places of the observations met so far, one bit each, with a Fenwi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from pycupc.system.compiled import compiled, copied_part
 
@@ -33,9 +35,8 @@ def _count_below(place, words, tree):
     return count
 
 
-@compiled
-def fill_row(i, order, ends, place, below, upto, tied, words, tree, out):
-    """Write the concordant minus the discordant pairs of observations of variable `i` with each j > i to ``out[j]``.
+class Orders(NamedTuple):
+    """The orders of n observations by p variables.
 
     order, ends : int32 (p, n)
         The observations of a variable in ascending order; behind the last of those equal to the one in this position.
@@ -43,9 +44,23 @@ def fill_row(i, order, ends, place, below, upto, tied, words, tree, out):
         Of each observation: its position in `order`, and how many are smaller, and not larger.
     tied : bool (p,)
         Whether a variable has equal observations.
-    words, tree : int64 (n // 64 + 1,), (n // 64 + 2,)
-        Work space.
     """
+
+    order: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    place: NDArray[np.int32]
+    below: NDArray[np.int32]
+    upto: NDArray[np.int32]
+    tied: NDArray[np.bool_]
+
+
+@compiled
+def fill_row(i, orders, words, tree, out):
+    """Write the concordant minus the discordant pairs of observations of variable `i` with each j > i to ``out[j]``.
+
+    ``words``, int64 (n // 64 + 1,), and ``tree``, with one element more, are work space.
+    """
+    order, ends, place, below, upto, tied = orders
     p, n = order.shape
     n_words = len(words)
     for j in range(i + 1, p):

@@ -96,11 +96,11 @@ def _ordinal(codes: Floats, thresholds: list[tuple[list[float], Floats]], progre
     for j, (cuts, share) in enumerate(thresholds):
         cut[j, : len(cuts)], below[j, : len(share)] = cuts, share
     start, bytes_ = correlation(codes), np.ascontiguousarray(codes.T.astype(np.uint8))
-    rule = polychoric.NODES, polychoric.WEIGHTS, polychoric.CUTS
+    data = polychoric.Classes(bytes_, levels, cut, below)
 
     def fit(i: int) -> None:
         work = np.empty((most, most), dtype=np.int64), np.empty((3, most))
-        polychoric.fit_row(i, bytes_, levels, cut, below, np.nan_to_num(start[i]), *work, *rule, out[i])
+        polychoric.fit_row(i, data, np.nan_to_num(start[i]), *work, polychoric.RULE, out[i])
 
     for i, _ in enumerate(in_threads(fit, range(p), available_cores())):
         if progress is not None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.system.compiled import compiled, copied_part
 
@@ -18,18 +20,46 @@ FLAT, SHARP = 1e-7, 1e-2
 #: Probabilities are at least this: what rounding leaves of a smaller one has no meaning.
 LEAST = 1e-13
 
-#: Gauss and Legendre's abscissas and weights on [-1, 1].
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
-#: Angles asin(r) at which the integral is cut into parts: where r nears 1, the integrand changes within 1 - r.
-CUTS = np.array([0.0, 0.6, 1.0, 1.3, 1.45, 1.53, 1.58])
+Floats = NDArray[np.float64]
+
+
+class Rule(NamedTuple):
+    """The integration: abscissas and weights on [-1, 1], and the angles asin(r) at which the integral is cut.
+
+    Where r nears 1, the integrand changes within 1 - r.
+    """
+
+    nodes: Floats
+    weights: Floats
+    cuts: Floats
+
+
+RULE = Rule(*np.polynomial.legendre.leggauss(12), np.array([0.0, 0.6, 1.0, 1.3, 1.45, 1.53, 1.58]))
+
+
+class Classes(NamedTuple):
+    """Ordinal variables.
+
+    codes : uint8 (p, n)
+    levels : int64 (p,)
+        Number of levels.
+    cut, below : float64 (p, most levels)
+        Thresholds, and shares of the observations up to each level, the last of which is 1.
+    """
+
+    codes: NDArray[np.uint8]
+    levels: NDArray[np.int64]
+    cut: Floats
+    below: Floats
 
 
 @copied_part
-def _both_below(a, b, r, of_a, of_b, nodes, weights, cuts):
+def _both_below(a, b, r, of_a, of_b, rule):
     """P(X <= a, Y <= b) of two standard normal variables with correlation r, given P(X <= a) and P(Y <= b).
 
     Plackett (1954): its derivative by r is the density at (a, b); the integral is taken over the angle asin(r).
     """
+    nodes, weights, cuts = rule
     sign = 1.0 if r >= 0.0 else -1.0
     angle, total = math.asin(abs(r)), 0.0
     squares, product = 0.5 * (a * a + b * b), a * b
@@ -45,12 +75,13 @@ def _both_below(a, b, r, of_a, of_b, nodes, weights, cuts):
 
 
 @copied_part
-def _gradient(table, levels, cut_a, cut_b, below_a, below_b, r, work, nodes, weights, cuts):
+def _gradient(table, data, x, y, r, work, rule):
     """Derivative of the log-likelihood by r to ``work[0, 0]``, and its expected second one, negative, to `work[0, 1]`.
 
     ``work[1:3]``: of one column of corners P(X <= a, Y <= b) and their derivatives.
     """
-    rows, columns = levels
+    rows, columns, cut_a, cut_b = data.levels[x], data.levels[y], data.cut[x], data.cut[y]
+    below_a, below_b = data.below[x], data.below[y]
     gradient, information = 0.0, 0.0
     for i in range(rows):  # corners (i, -1)
         work[1, i] = 0.0
@@ -61,7 +92,7 @@ def _gradient(table, levels, cut_a, cut_b, below_a, below_b, r, work, nodes, wei
         for i in range(rows):
             if i < rows - 1 and j < columns - 1:
                 a, b = cut_a[i], cut_b[j]
-                corner = _both_below(a, b, r, below_a[i], below_b[j], nodes, weights, cuts)
+                corner = _both_below(a, b, r, below_a[i], below_b[j], rule)
                 slope = scale * math.exp((a * b * r - 0.5 * (a * a + b * b)) / (1.0 - r * r))
             else:
                 corner, slope = (below_a[i] if j == columns - 1 else below_b[j]), 0.0
@@ -78,36 +109,24 @@ def _gradient(table, levels, cut_a, cut_b, below_a, below_b, r, work, nodes, wei
 
 
 @compiled
-def fit_row(i, codes, levels, cut, below, start, table, work, nodes, weights, cuts, out):
-    """Write the correlation of variable `i` with each j > i to ``out[j]``.
+def fit_row(i, data, start, table, work, rule, out):
+    """Write the correlation of variable `i` with each j > i to ``out[j]``; the search for each j begins at its `start`.
 
-    codes : uint8 (p, n)
-        255 where missing.
-    levels : int64 (p,)
-        Number of levels.
-    cut, below : float64 (p, most levels)
-        Thresholds, and shares of the observations up to each level, the last of which is 1.
-    start : float64 (p,)
-        Where the search for each j begins.
-    table, work : int64 (most levels, most levels), float64 (3, most levels)
-        Work space.
+    ``table`` and ``work``, int64 (most levels, most levels) and float64 (3, most levels), are work space.
     """
+    codes, levels = data.codes, data.levels
     p, n = codes.shape
     for j in range(i + 1, p):
-        size = levels[i], levels[j]
-        for a in range(size[0]):
-            for b in range(size[1]):
+        for a in range(levels[i]):
+            for b in range(levels[j]):
                 table[a, b] = 0
-        observations = 0
         for k in range(n):
-            if codes[i, k] != 255 and codes[j, k] != 255:
-                table[codes[i, k], codes[j, k]] += 1
-                observations += 1
+            table[codes[i, k], codes[j, k]] += 1
         low, high, r = -LARGEST, LARGEST, start[j]
         r = 0.0 if not low < r < high else r
         for _ in range(MOST_STEPS):
-            _gradient(table, size, cut[i], cut[j], below[i], below[j], r, work, nodes, weights, cuts)
-            gradient, curvature = work[0, 0], observations * work[0, 1]
+            _gradient(table, data, i, j, r, work, rule)
+            gradient, curvature = work[0, 0], n * work[0, 1]
             constant = abs(gradient) <= FLAT
             if constant and curvature > SHARP:
                 break

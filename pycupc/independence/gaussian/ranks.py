@@ -75,11 +75,12 @@ def concordances(X: Floats, progress: CountHook | None = None) -> NDArray[np.int
         first, behind = np.searchsorted(x, x), np.searchsorted(x, x, side="right")
         ends[j], below[j, order[j]], upto[j, order[j]] = behind, first, behind
     equal = upto.astype(np.int64) - below  # observations equal to each, itself included
-    counts, ties = np.zeros((p, p), dtype=np.int64), (equal > 1).any(axis=1)
+    orders = concordance.Orders(order, ends, place, below, upto, (equal > 1).any(axis=1))
+    counts = np.zeros((p, p), dtype=np.int64)
 
     def count(i: int) -> None:
         words, tree = np.empty(n // 64 + 1, dtype=np.int64), np.empty(n // 64 + 2, dtype=np.int64)
-        concordance.fill_row(i, order, ends, place, below, upto, ties, words, tree, counts[i])
+        concordance.fill_row(i, orders, words, tree, counts[i])
 
     for i, _ in enumerate(in_threads(count, range(p - 1), available_cores())):
         if progress is not None:

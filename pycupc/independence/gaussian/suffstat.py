@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_labels, check_real, listed
+from pycupc.data.mixed import MixedTable
+from pycupc.data.names import DataError, check_labels, check_real, listed
 from pycupc.data.observations import converted
 from pycupc.data.table import Table
 from pycupc.independence.gaussian.correlation import Floats
@@ -209,7 +210,10 @@ class SuffStat:
                 raise ValueError(f'missing="pairwise" goes with correlation="pearson" only, got {correlation!r}')
             of_file = {"missing": "keep"} if isinstance(data, (str, os.PathLike)) else {}
             options = {name: value for name, value in options.items() if name != "missing"} | of_file
-        table = data if isinstance(data, Table) else Table.of(data, labels, **options)
+        if measure.name == "latent":
+            table = _table_of_classes(data, labels, options)
+        else:
+            table = data if isinstance(data, Table) else Table.of(data, labels, **options)
         table.check(complete=not pairwise)
         if pairwise and len(table.ends.incomplete()):
             C, n = pairwise_complete(table.values, table.names)
@@ -259,6 +263,20 @@ class SuffStat:
         self._checked = True
 
 
+def _table_of_classes(data: Any, labels: Sequence[str] | None, options: dict[str, Any]) -> Table:
+    """A table of numbers, or of numbers and of categories that have an order, as codes."""
+    if isinstance(data, Table):
+        return data
+    try:
+        return Table.of(data, labels, **options)
+    except (TypeError, DataError):
+        mixed = MixedTable.of(data, labels, **options)
+        if not mixed.categorical.any():
+            raise
+        mixed.check()
+        return mixed.as_numbers()
+
+
 def check_n(n: Any) -> float:
     """A finite number of observations from 1 on, an int if it is whole; TypeError or ValueError for anything else."""
     expected = "the number of observations, a finite number of at least 1"
@@ -286,7 +304,7 @@ def as_suff_stat(suffStat: Any, progress: CountHook | None = None, correlation: 
                 "by pandas.DataFrame(columns), and an xarray Dataset by dataset.to_dataframe()"
             )
         return SuffStat(suffStat["C"], suffStat["n"], n_rule=suffStat.get("n_rule") or "mean")
-    table = Table.of(suffStat)
+    table = Table.of(suffStat) if correlation != "latent" else _table_of_classes(suffStat, None, {})
     table.check()
     # nobody else sees this object, so its rows may go with the need for them
     measure = Measure(correlation or "pearson").of_data(table)  # type: ignore[arg-type]  # checked

@@ -25,7 +25,17 @@ class Numbers(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """members int64 (3, l + 2); group, place, count int64; mean (n, d), within (n d, d), all rows (d, d), root (d, d)."""
+    """Work space, d = l + 2 being the most variables.
+
+    members : int64 (3, d)
+        The variables of a model, and in row 2 its numbers.
+    group, place, count : int64 (n,), (n levels,), (n,)
+        The configuration of each observation, space for `divided`, the observations of each configuration.
+    mean, within, all_rows : float64 (n, d), (n d, d), (d, d)
+        Of each configuration the means, and the sums of products about them; these sums over all observations.
+    root : float64 (d, 2 d)
+        A Cholesky factor and its inverse.
+    """
 
     members: Indices
     group: Indices
@@ -75,56 +85,77 @@ def _trace(A, first, d, root):
 
 
 @part
-def _log_likelihood(data, members, size, work):
-    """The largest log-likelihood of the variables ``members[:size]``; inf if a matrix is singular."""
-    n, group, count, within, mean = data.values.shape[1], work.group, work.count, work.within, work.mean
-    cells, d = 1, 0
+def _divide(data, members, size, work):
+    """Divide the observations into configurations; returns how many, and how many numbers `members` holds."""
+    n, cells, d = data.values.shape[1], 1, 0
     for s in range(n):
-        group[s] = 0
+        work.group[s] = 0
     for i in range(size):
         v = members[i]
         if data.levels[v] > 0:
-            cells = divided(group, data.codes[v], n, cells, data.levels[v], work.place)
+            cells = divided(work.group, data.codes[v], n, cells, data.levels[v], work.place)
         else:
             work.members[2, d] = v
             d += 1
+    return cells, d
+
+
+@part
+def _average(data, cells, d, work):
+    """Fill `count` and `mean`."""
+    group, count, mean, numbers = work.group, work.count, work.mean, work.members[2]
     for g in range(cells):
         count[g] = 0
         for a in range(d):
             mean[g, a] = 0.0
-            for b in range(a + 1):
-                within[g * d + a, b] = 0.0
-    for s in range(n):
+    for s in range(data.values.shape[1]):
         count[group[s]] += 1
         for a in range(d):
-            mean[group[s], a] += data.values[work.members[2, a], s]
+            mean[group[s], a] += data.values[numbers[a], s]
     for g in range(cells):
         for a in range(d):
             mean[g, a] /= count[g]
-    for s in range(n):
-        g = group[s]
+
+
+@part
+def _add_products(data, cells, d, work):
+    """Fill `within` and `all_rows`; the columns have mean 0."""
+    within, mean, numbers = work.within, work.mean, work.members[2]
+    for i in range(cells * d):
+        for b in range(d):
+            within[i, b] = 0.0
+    for s in range(data.values.shape[1]):
+        g = work.group[s]
         for a in range(d):
-            da = data.values[work.members[2, a], s] - mean[g, a]
+            da = data.values[numbers[a], s] - mean[g, a]
             for b in range(a + 1):
-                within[g * d + a, b] += da * (data.values[work.members[2, b], s] - mean[g, b])
-    for a in range(d):  # the columns have mean 0
+                within[g * d + a, b] += da * (data.values[numbers[b], s] - mean[g, b])
+    for a in range(d):
         for b in range(a + 1):
             total = 0.0
             for g in range(cells):
-                total += within[g * d + a, b] + count[g] * mean[g, a] * mean[g, b]
+                total += within[g * d + a, b] + work.count[g] * mean[g, a] * mean[g, b]
             work.all_rows[a, b] = total
-    found = 0.0
+
+
+@part
+def _log_likelihood(data, members, size, work):
+    """The largest log-likelihood of the variables ``members[:size]``; inf if a matrix is singular."""
+    n, found = data.values.shape[1], 0.0
+    cells, d = _divide(data, members, size, work)
+    _average(data, cells, d, work)
+    _add_products(data, cells, d, work)
     for g in range(cells):
-        m = count[g]
+        m = work.count[g]
         own = m > d + MORE
         if own:
-            log_determinant = _factorised(within, g * d, 1.0 / m, d, work.root)
+            log_determinant = _factorised(work.within, g * d, 1.0 / m, d, work.root)
         else:
             log_determinant = _factorised(work.all_rows, 0, 1.0 / n, d, work.root)
         if log_determinant == -math.inf:
             return math.inf
         found += m * math.log(m / n) - 0.5 * m * (d * math.log(2.0 * math.pi) + log_determinant)
-        found -= 0.5 * (m * d if own else _trace(within, g * d, d, work.root))
+        found -= 0.5 * (m * d if own else _trace(work.within, g * d, d, work.root))
     return found
 
 

@@ -86,7 +86,7 @@ def _n_parameters(table: MixedTable, V: Sequence[int]) -> int:
 
 
 def _log_likelihood(X: Floats, kinds: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
-    """The largest log-likelihood of a table whose columns of these kinds are categories; inf if a matrix is singular."""
+    """The largest log-likelihood of a table; `kinds`: which columns are categories. inf if a matrix is singular."""
     n, d = len(X), int((~kinds).sum())
     _, cell = np.unique(X[:, kinds], axis=0, return_inverse=True) if kinds.any() else (None, np.zeros(n, dtype=int))
     total, numbers = 0.0, X[:, ~kinds]

@@ -93,5 +93,5 @@ class BatchTest(EnumeratedTest):
         return p
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        ends = np.array([[x], [y]], dtype=np.int64)
-        return float(self._called(*ends, np.array([list(S)], dtype=np.int64).reshape(1, -1))[0])
+        x_y = np.array([[x], [y]], dtype=np.int64)
+        return float(self._called(x_y[0], x_y[1], np.array([list(S)], dtype=np.int64).reshape(1, -1))[0])

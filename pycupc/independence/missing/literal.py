@@ -49,7 +49,7 @@ def gaussMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
         if np.isinf(within):
             return 1.0
         df = (M - 1) * (1 + within / between * M / (M + 1)) ** 2
-        return _upper_tail_of_f(mean * mean / total, 1, df) if total > 0 else math.nan
+        return _upper_tail_of_f(float(mean * mean / total), 1, float(df)) if total > 0 else math.nan
 
 
 def disMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:

@@ -49,8 +49,8 @@
 #' @section Missing values:
 #' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"gaussMItest"` and `"disMItest"`, or given as its
 #' functions; micd need not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd: for `"gaussCItwd"`
-#' a table with NA; for `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for `"gaussMItest"` a list of
-#' the correlation matrices of the imputations and, last, the number of observations; for `"disMItest"` a list of data
+#' a table with NA; for `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for `"gaussMItest"` a list
+#' of the correlation matrices of the imputations and, last, the number of observations; for `"disMItest"` a list of data
 #' frames of factors. For the last two it may be a `mids` object of package mice. With `quirks = TRUE`, `"disCItwd"` has
 #' the faults of micd as well.
 #'
@@ -69,8 +69,8 @@
 #'   expects.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
 #'   string), which the engines compute themselves, or a test of missing values, see the section on them. Any other
-#'   function `indepTest(x, y, S, suffStat)` is called once per test: the answer is the same, at the speed of R. If it has
-#'   an attribute `"batch"`, that is called instead: a function of the same arguments for many tests at a time, with
+#'   function `indepTest(x, y, S, suffStat)` is called once per test: the answer is the same, at the speed of R. If it
+#'   has an attribute `"batch"`, that is called instead: a function of the same arguments for many tests at a time, with
 #'   vectors `x` and `y` and a matrix `S` of a row for each test, which returns their p-values. `indepTest` may be left
 #'   out, and is then `gaussCItest`, if `suffStat` holds observations.
 #' @param alpha Significance level of each test. It may be left out, and is then 0.01, if `suffStat` holds observations.

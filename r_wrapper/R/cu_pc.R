@@ -47,12 +47,12 @@
 #' cluster there. For resamples, [cu_stability()] in one process takes less time and memory than workers.
 #'
 #' @section Missing values:
-#' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"gaussMItest"` and `"disMItest"`, or given as its
-#' functions; micd need not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd: for `"gaussCItwd"`
-#' a table with NA; for `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for `"gaussMItest"` a list
-#' of the correlation matrices of the imputations and, last, the number of observations; for `"disMItest"` a list of data
-#' frames of factors. For the last two it may be a `mids` object of package mice. With `quirks = TRUE`, `"disCItwd"` has
-#' the faults of micd as well.
+#' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"gaussMItest"` and `"disMItest"`, or given as
+#' its functions; micd need not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd: for
+#' `"gaussCItwd"` a table with NA; for `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for
+#' `"gaussMItest"` a list of the correlation matrices of the imputations and, last, the number of observations; for
+#' `"disMItest"` a list of data frames of factors. For the last two it may be a `mids` object of package mice. With
+#' `quirks = TRUE`, `"disCItwd"` has the faults of micd as well.
 #'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each

@@ -75,7 +75,7 @@ def concordances(X: Floats, progress: CountHook | None = None) -> NDArray[np.int
         first, behind = np.searchsorted(x, x), np.searchsorted(x, x, side="right")
         ends[j], below[j, order[j]], upto[j, order[j]] = behind, first, behind
     equal = upto.astype(np.int64) - below  # observations equal to each, itself included
-    orders = concordance.Orders(order, ends, place, below, upto, (equal > 1).any(axis=1))
+    orders = concordance.Orders(order, ends, place, below, upto, np.asarray((equal > 1).any(axis=1)))
     counts = np.zeros((p, p), dtype=np.int64)
 
     def count(i: int) -> None:

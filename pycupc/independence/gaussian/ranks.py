@@ -54,7 +54,7 @@ def kendall(X: Floats, progress: CountHook | None = None, engine: Any = None) ->
     counts = count(X) if count is not None and len(X) <= MOST_ON_DEVICE else concordances(X, progress)
     root = np.sqrt(counts.diagonal())
     with np.errstate(invalid="ignore", divide="ignore"):
-        tau = np.clip(counts / root[:, None] / root, -1.0, 1.0)
+        tau = np.clip(counts / np.outer(root, root), -1.0, 1.0)
     np.fill_diagonal(tau, np.where(root > 0, 1.0, math.nan))
     return np.asarray(tau)
 

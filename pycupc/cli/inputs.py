@@ -68,9 +68,9 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
         add(name, action="extend", nargs="+", default=[], metavar="NAME", help=f"{what}; give DATA before")
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
     missing_rows = (
-        "missing values: testwise leaves incomplete rows out of each test; pairwise takes for each correlation the rows "
-        "with both values; impute=M tests M imputations by chained equations; drop-rows leaves incomplete rows out; "
-        "error; auto: testwise (default)"
+        "missing values: testwise leaves incomplete rows out of each test; pairwise takes for each correlation the "
+        "rows with both values; impute=M tests M imputations by chained equations; drop-rows leaves incomplete rows "
+        "out; error; auto: testwise (default)"
     )
     add("--missing", type=missing_values, default="auto", metavar="HOW", help=missing_rows)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pycupc
 from pycupc.cli import inputs, manifest, output, writing
+from pycupc.cli.choice import Data
 from pycupc.cli.files import FILES, sizes
 from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.interrupts import only_once, shown_warnings
@@ -114,7 +115,7 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
         warnings.warn(text, stacklevel=2)
 
 
-def _fit(args: argparse.Namespace, suff_stat: inputs.Data) -> tuple[PcAlgo | PagAlgo, str | None]:
+def _fit(args: argparse.Namespace, suff_stat: Data) -> tuple[PcAlgo | PagAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
     options = inputs.method_arguments(args, suff_stat) | inputs.known(args, suff_stat)
     try:

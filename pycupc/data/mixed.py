@@ -68,7 +68,8 @@ class MixedTable:
             chosen = ReadOptions(**options)
             file = read_categories(os.fsdecode(data), replace(chosen, drop_non_numeric=False))
             columns = [_of_texts(file.values[:, j].tolist(), chosen.decimal) for j in range(len(file.labels))]
-            names, layout, facts = file.labels, file.layout, file.facts
+            names: list[str] | None = file.labels
+            layout, facts = file.layout, file.facts
         else:
             data = chosen_columns(data, **options) if options else data
             columns, names = _columns_in_memory(data), column_names(data)
@@ -96,7 +97,7 @@ class MixedTable:
     @property
     def p(self) -> int:
         """Number of variables."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def check_levels(self) -> None:
         """Raise `ValueError` if a column of categories has more than 255, or a different one in nearly every row."""
@@ -129,7 +130,7 @@ class MixedTable:
             raise ValueError(
                 "latent correlations need an order of the categories, and these columns have none: "
                 f"{listed(without, '; ')}; write numbers in place of the words, use an ordered type "
-                "(pandas.Categorical), or the test of numbers and categories (mixCItest, --test mixed), which needs none"
+                "(pandas.Categorical), or mixCItest (--test mixed), which needs no order"
             )
         return replace(Table.of_values(self.values, self.labels), layout=self.layout, facts=self.facts)
 
@@ -174,7 +175,7 @@ def _columns_in_memory(data: Any) -> list[Any]:
     if is_frame(data):
         return [data[name] for name in data.columns]
     if isinstance(data, np.ma.MaskedArray):
-        data = data.astype(object).filled(None)
+        data = np.ma.filled(data.astype(object), None)
     values = np.asarray(data)
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
         raise ValueError(f"data must be a table with at least 2 rows and 2 columns, got shape {values.shape}")
@@ -183,7 +184,7 @@ def _columns_in_memory(data: Any) -> list[Any]:
 
 def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None, bool]:
     """The numbers of a column and None; or its codes, its categories, and whether they are ordered."""
-    kind = getattr(column, "dtype", None)
+    kind: Any = getattr(column, "dtype", None)
     if hasattr(kind, "categories") and hasattr(column, "cat"):  # of pandas, maybe ordered
         codes = np.asarray(column.cat.codes, dtype=np.float64)
         used, values = np.unique(codes[codes >= 0]), np.full(len(codes), np.nan)

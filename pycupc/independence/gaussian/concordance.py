@@ -35,6 +35,9 @@ def _count_below(place, words, tree):
     return count
 
 
+Int64 = NDArray[np.int64]
+
+
 class Orders(NamedTuple):
     """The orders of n observations by p variables.
 
@@ -55,7 +58,7 @@ class Orders(NamedTuple):
 
 
 @compiled
-def fill_row(i, orders, words, tree, out):
+def fill_row(i: int, orders: Orders, words: Int64, tree: Int64, out: Int64) -> None:
     """Write the concordant minus the discordant pairs of observations of variable `i` with each j > i to ``out[j]``.
 
     ``words``, int64 (n // 64 + 1,), and ``tree``, with one element more, are work space.

@@ -99,8 +99,8 @@ def _ordinal(codes: Floats, thresholds: list[tuple[list[float], Floats]], progre
     data = polychoric.Classes(bytes_, levels, cut, below)
 
     def fit(i: int) -> None:
-        work = np.empty((most, most), dtype=np.int64), np.empty((3, most))
-        polychoric.fit_row(i, data, np.nan_to_num(start[i]), *work, polychoric.RULE, out[i])
+        table, work = np.empty((most, most), dtype=np.int64), np.empty((3, most))
+        polychoric.fit_row(i, data, np.nan_to_num(start[i]), table, work, polychoric.RULE, out[i])
 
     for i, _ in enumerate(in_threads(fit, range(p), available_cores())):
         if progress is not None:

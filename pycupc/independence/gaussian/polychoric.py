@@ -21,6 +21,7 @@ FLAT, SHARP = 1e-7, 1e-2
 LEAST = 1e-13
 
 Floats = NDArray[np.float64]
+Int64 = NDArray[np.int64]
 
 
 class Rule(NamedTuple):
@@ -109,7 +110,9 @@ def _gradient(table, data, x, y, r, work, rule):
 
 
 @compiled
-def fit_row(i, data, start, table, work, rule, out):
+def fit_row(
+    i: int, data: Classes, start: Floats, table: NDArray[np.int64], work: Floats, rule: Rule, out: Floats
+) -> None:
     """Write the correlation of variable `i` with each j > i to ``out[j]``; the search for each j begins at its `start`.
 
     ``table`` and ``work``, int64 (most levels, most levels) and float64 (3, most levels), are work space.

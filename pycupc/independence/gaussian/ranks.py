@@ -54,7 +54,7 @@ def kendall(X: Floats, progress: CountHook | None = None, engine: Any = None) ->
     counts = count(X) if count is not None and len(X) <= MOST_ON_DEVICE else concordances(X, progress)
     root = np.sqrt(counts.diagonal())
     with np.errstate(invalid="ignore", divide="ignore"):
-        tau = np.clip(counts / root[:, None] / root, -1.0, 1.0)
+        tau = np.clip(counts / np.outer(root, root), -1.0, 1.0)
     np.fill_diagonal(tau, np.where(root > 0, 1.0, math.nan))
     return np.asarray(tau)
 
@@ -75,7 +75,7 @@ def concordances(X: Floats, progress: CountHook | None = None) -> NDArray[np.int
         first, behind = np.searchsorted(x, x), np.searchsorted(x, x, side="right")
         ends[j], below[j, order[j]], upto[j, order[j]] = behind, first, behind
     equal = upto.astype(np.int64) - below  # observations equal to each, itself included
-    orders = concordance.Orders(order, ends, place, below, upto, (equal > 1).any(axis=1))
+    orders = concordance.Orders(order, ends, place, below, upto, np.asarray((equal > 1).any(axis=1)))
     counts = np.zeros((p, p), dtype=np.int64)
 
     def count(i: int) -> None:

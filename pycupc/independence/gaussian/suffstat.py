@@ -204,7 +204,8 @@ class SuffStat:
             far from all others; whole numbers beyond 2^53, which are rounded; and columns that `drop_non_numeric`
             leaves out. With another `correlation`, or pairwise rows: that C is not positive semidefinite.
         """
-        measure, pairwise = Measure(correlation, nearest), options.get("missing") == "pairwise"
+        measure = Measure(correlation, nearest)  # type: ignore[arg-type]  # checked
+        pairwise = options.get("missing") == "pairwise"
         if pairwise:
             if measure.name != "pearson":
                 raise ValueError(f'missing="pairwise" goes with correlation="pearson" only, got {correlation!r}')

@@ -36,9 +36,9 @@ class MixedTest(EnumeratedTest):
 
     def __init__(self, data: MixedTable, alpha: float, *, quirks: bool = False) -> None:
         self.data, self.alpha, self.quirks = data, float(alpha), quirks
-        self.n, self.p, self.labels = len(data.values), data.values.shape[1], data.labels
+        self.n, self.p, self.labels = data.n, data.p, data.labels
         self.nbytes = 2 * data.values.nbytes
-        self.cost = max(self.n / 2, 1.0)
+        self.cost = max(data.n / 2, 1.0)
 
     @cached_property
     def _prepared(self) -> Numbers:
@@ -78,7 +78,7 @@ class MixedTest(EnumeratedTest):
         from pycupc.independence.gaussian.compiled_local import p_values  # loads Numba
 
         C = self._correlations
-        return p_values(C, np.full(C.shape, float(self.n)), 1, x, y, S)
+        return p_values(C, np.full(C.shape, float(len(self.data.values))), 1, x, y, S)
 
     def _mixed(self, V: Indices) -> Floats:
         """The p-values of tests of variables of both kinds: x, y and S in a row."""

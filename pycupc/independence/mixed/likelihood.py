@@ -29,7 +29,7 @@ class _Work(NamedTuple):
 
     members : int64 (3, d)
         The variables of a model, and in row 2 its numbers.
-    group, place, count : int64 (n,), (n levels,), (n,)
+    group, place, counts : int64 (n,), (n levels,), (n,)
         The configuration of each observation, space for `divided`, the observations of each configuration.
     mean, within, all_rows : float64 (n, d), (n d, d), (d, d)
         Of each configuration the means, and the sums of products about them; these sums over all observations.
@@ -40,7 +40,7 @@ class _Work(NamedTuple):
     members: Indices
     group: Indices
     place: Indices
-    count: Indices
+    counts: Indices
     mean: Floats
     within: Floats
     all_rows: Floats
@@ -102,19 +102,19 @@ def _divide(data, members, size, work):
 
 @part
 def _average(data, cells, d, work):
-    """Fill `count` and `mean`."""
-    group, count, mean, numbers = work.group, work.count, work.mean, work.members[2]
+    """Fill `counts` and `mean`."""
+    group, counts, mean, numbers = work.group, work.counts, work.mean, work.members[2]
     for g in range(cells):
-        count[g] = 0
+        counts[g] = 0
         for a in range(d):
             mean[g, a] = 0.0
     for s in range(data.values.shape[1]):
-        count[group[s]] += 1
+        counts[group[s]] += 1
         for a in range(d):
             mean[group[s], a] += data.values[numbers[a], s]
     for g in range(cells):
         for a in range(d):
-            mean[g, a] /= count[g]
+            mean[g, a] /= counts[g]
 
 
 @part
@@ -134,7 +134,7 @@ def _add_products(data, cells, d, work):
         for b in range(a + 1):
             total = 0.0
             for g in range(cells):
-                total += within[g * d + a, b] + work.count[g] * mean[g, a] * mean[g, b]
+                total += within[g * d + a, b] + work.counts[g] * mean[g, a] * mean[g, b]
             work.all_rows[a, b] = total
 
 
@@ -146,7 +146,7 @@ def _log_likelihood(data, members, size, work):
     _average(data, cells, d, work)
     _add_products(data, cells, d, work)
     for g in range(cells):
-        m = work.count[g]
+        m = work.counts[g]
         own = m > d + MORE
         if own:
             log_determinant = _factorised(work.within, g * d, 1.0 / m, d, work.root)
@@ -190,6 +190,6 @@ def statistics(data: Numbers, x: Indices, y: Indices, S: Indices) -> Floats:
         np.empty((d, d)),
         np.empty((d, 2 * d)),
     )
-    own = data._replace(values=frozen(data.values))
-    _statistics(own, *(np.ascontiguousarray(v, dtype=np.int64) for v in (x, y, S)), work, out)
+    x, y, S = (np.ascontiguousarray(v, dtype=np.int64) for v in (x, y, S))
+    _statistics(data._replace(values=frozen(data.values)), x, y, S, work, out)
     return out

@@ -102,4 +102,4 @@ def _log_likelihood(X: Floats, kinds: np.ndarray[Any, np.dtype[np.bool_]]) -> fl
             return math.inf
         total += m * math.log(m / n) - 0.5 * m * (d * math.log(2 * math.pi) + log_determinant)
         total -= 0.5 * float(np.trace(np.linalg.solve(covariance, products)))
-    return total
+    return float(total)

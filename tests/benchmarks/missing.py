@@ -1,7 +1,8 @@
 """Recall and precision of the skeleton with values missing at random: complete rows, test-wise deletion, pairwise
 correlations, imputation.
 
-Run as ``python tests/benchmarks/missing.py [graphs]``; needs scikit-learn for imputation. Prints a table of docs/MISSING.md.
+Run as ``python tests/benchmarks/missing.py [graphs]``; needs scikit-learn for imputation. Prints the table of
+docs/MISSING.md.
 """
 
 import sys

@@ -129,7 +129,10 @@ def test_a_resample_has_its_own_ranks():
         (lambda: SuffStat.from_data(chain(), correlation="kendall", missing="pairwise"), "goes with correlation="),
         (lambda: SuffStat(np.eye(3), np.ones((2, 2))), "n must be a number or a matrix of shape"),
         (lambda: SuffStat(np.eye(3), np.full((3, 3), -1.0)), r"n must have finite numbers of at least 0 .* n\[0, 1\]"),
-        (lambda: SuffStat(np.eye(3), np.full((3, 3), 9.0), n_rule="max"), "n_rule must be one of 'mean', .*, got 'max'"),
+        (
+            lambda: SuffStat(np.eye(3), np.full((3, 3), 9.0), n_rule="max"),
+            "n_rule must be one of 'mean', .*, got 'max'",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(call, message):
@@ -321,7 +324,11 @@ BAD = {
     "mixed gaps": (lambda: gaps(mixed_frame()), [], "the test of numbers and categories together needs complete rows"),
     "no order": (mixed_frame, ["--correlation", "latent"], "need an order of the categories, .*: x (high, low, mid)"),
     "ranks of words": (mixed_frame, ["--correlation", "kendall"], "kendall takes numbers, and the table holds words"),
-    "ranks with gaps": (lambda: gaps(pd.DataFrame(chain())), ["--correlation", "kendall"], "kendall needs complete rows"),
+    "ranks with gaps": (
+        lambda: gaps(pd.DataFrame(chain())),
+        ["--correlation", "kendall"],
+        "kendall needs complete rows",
+    ),
     "damaged": (lambda: mixed_frame().assign(w=["1,5x", *range(299)]), [], "3 of 5 columns hold other cells"),
 }
 

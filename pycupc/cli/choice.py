@@ -138,7 +138,7 @@ def _of_categories_with_gaps(args: argparse.Namespace, mixed: MixedTable, why: s
 
 
 def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Chosen | None:
-    """The choice for a table that holds words; None if they are rather damaged numbers."""
+    """The choice for a table that holds words; None if they are damaged numbers or names of rows."""
     why = "holds categories, so that the G^2 test of discrete data runs (--test discrete); with --test gaussian only "
     why += "numbers are accepted"
     complete = options | {"missing": "error"} if options["missing"] == "keep" else options
@@ -152,7 +152,8 @@ def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> 
     except DataError:
         return None
     words = [c for c in mixed.categories if c is not None]
-    if not words or any(like_a_number(str(text)) for categories in words for text in categories):
+    names_rows = mixed.categories[0] is not None and len(mixed.categories[0]) == mixed.n
+    if not words or names_rows or any(like_a_number(str(text)) for categories in words for text in categories):
         return None
     mixed.check_levels()
     if args.correlation is not None:

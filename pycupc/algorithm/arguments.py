@@ -248,7 +248,7 @@ def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> D
 
 def _checked_labels(variables: Variables, test: IndependenceTest) -> tuple[str, ...]:
     """The names of the variables, from whichever arguments provide them; these must agree."""
-    labels, p, custom = variables.labels, variables.p, isinstance(test, CustomTest | BatchTest)
+    labels, p, custom = variables.labels, variables.p, isinstance(test, CustomTest | BatchTest) and not test.p
     if labels is None and not custom:
         labels = test.labels
     elif labels is None:  # a custom test, whose data may have column names

@@ -23,8 +23,8 @@ class Batch(Protocol):
     """An `indepTest` that answers many tests per call.
 
     It may have the attributes `at_once`, the most tests of a call (default 10,000); `symmetric`, whether (x, y) and
-    (y, x) have the same p-value (default False: level 0 then tests both); and a method `of(data)`, which returns the
-    test of these data.
+    (y, x) have the same p-value (default False: level 0 then tests both); `p` and `labels`, the number of variables and
+    their names; and a method `of(data)`, which returns the test of these data.
     """
 
     def batch(self, x: Indices, y: Indices, S: Indices) -> Any:
@@ -55,8 +55,8 @@ class BatchTest(EnumeratedTest):
     name = "batch"
 
     def __init__(self, function: Batch, alpha: float, p: int, *, NAdelete: bool = True) -> None:
-        self.function, self.alpha, self.p, self.na_p = function, float(alpha), p, float(NAdelete)
-        self.n = None
+        self.function, self.alpha, self.na_p = function, float(alpha), float(NAdelete)
+        self.p, self.labels, self.n = getattr(function, "p", p), getattr(function, "labels", None), None
         self.symmetric = bool(getattr(function, "symmetric", False))
         self.at_once = int(getattr(function, "at_once", AT_ONCE))
         if self.at_once < 1:
@@ -93,5 +93,5 @@ class BatchTest(EnumeratedTest):
         return p
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        ends = np.array([[x], [y]], dtype=np.int64)
-        return float(self._called(*ends, np.array([list(S)], dtype=np.int64).reshape(1, -1))[0])
+        x_y = np.array([[x], [y]], dtype=np.int64)
+        return float(self._called(x_y[0], x_y[1], np.array([list(S)], dtype=np.int64).reshape(1, -1))[0])

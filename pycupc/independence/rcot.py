@@ -43,7 +43,7 @@ class RCoT:
     Attributes
     ----------
     symmetric : bool
-    labels : tuple of str, or None
+    p, labels : int, and tuple of str, or None
     """
 
     symmetric, at_once = True, 2000
@@ -57,7 +57,7 @@ class RCoT:
         table = Table.of(data)
         table.check()
         spread = table.values.std(axis=0)
-        self.labels = table.labels
+        self.labels, self.p = table.labels, table.values.shape[1]
         self._values: Floats = (table.values - table.values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         self._ends = [self._mapped([v], self.of_ends) for v in range(self._values.shape[1])]
 

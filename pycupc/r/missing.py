@@ -24,6 +24,6 @@ def missing_data(
         return {"suffStat": MultipleImputation.from_codes(codes, options["nlev"], labels)}
     if test == "gaussCItwd":
         return {"suffStat": IncompleteTable(arrays["x"].reshape(p, -1).T, labels)}
-    codes = arrays["dm"].reshape(p, -1).T.astype(np.float64)
-    codes[codes < 0] = np.nan  # R's NA
-    return {"suffStat": IncompleteTable(codes, labels, categories=True, adaptDF=options["adaptDF"])}
+    dm = arrays["dm"].reshape(p, -1).T.astype(np.float64)
+    dm[dm < 0] = np.nan  # R's NA
+    return {"suffStat": IncompleteTable(dm, labels, categories=True, adaptDF=options["adaptDF"])}

@@ -162,6 +162,7 @@ class IncompleteTable:
         **options: Any,
     ) -> None:  # fmt: skip
         self.categories, self.adaptDF = categories, bool(adaptDF)
+        names: Sequence[str] | None
         if categories:
             values, names, _ = values_of(data, "dm")
             self.values: NDArray[Any] = _codes(values, names_for(names, values.shape[1]))

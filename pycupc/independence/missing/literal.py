@@ -49,7 +49,7 @@ def gaussMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
         if np.isinf(within):
             return 1.0
         df = (M - 1) * (1 + within / between * M / (M + 1)) ** 2
-        return _upper_tail_of_f(mean * mean / total, 1, df) if total > 0 else math.nan
+        return _upper_tail_of_f(float(mean * mean / total), 1, float(df)) if total > 0 else math.nan
 
 
 def disMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
@@ -71,7 +71,7 @@ def disMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
         r = (M + 1) / (k * (M - 1)) * (of_full - of_mean)
         t = k * (M - 1)
         df = 4 + (t - 4) * (1 + (1 - 2 / t) / r) ** 2 if t > 4 else t * (1 + 1 / k) * (1 + 1 / r) ** 2 / 2
-        return _upper_tail_of_f(of_mean / (k * (1 + r)), k, df)
+        return _upper_tail_of_f(float(of_mean / (k * (1 + r))), k, float(df))
 
 
 def gaussCItwd(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:

@@ -26,6 +26,9 @@ from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.impute import imputed
 from pycupc.system.progress import LevelBar
 
+#: Variables from which correlations are left to the engine, as in pycupc/engines/cpu/tuning.py.
+SIEVE_FROM = 10_000
+
 Data = SuffStat | DiscreteSuffStat | MixedTable | IncompleteTable | MultipleImputation
 
 
@@ -104,7 +107,8 @@ def _with_correlations(args: argparse.Namespace, table: Table, bar: LevelBar | N
     engine, _ = make_engine(args.engine, len(table.names), numCores=args.threads)
     try:
         device = engine if engine.correlates_on_device else None
-        progress = None if bar is None else bar.correlations
+        few = len(table.names) < SIEVE_FROM  # of more, the engine may need few of the correlations
+        progress = bar.correlations if bar is not None and few else None
         how = {"correlation": args.correlation or "pearson", "nearest": args.nearest}
         return SuffStat.from_data(table, engine=device, progress=progress, **how)
     finally:

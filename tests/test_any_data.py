@@ -318,7 +318,7 @@ def test_run_chooses_a_test_for_any_table(tmp_path, monkeypatch, capsys, name):
 
 BAD = {
     "text": (
-        lambda: mixed_frame().assign(v=[f"patient {k}" for k in range(300)]),
+        lambda: mixed_frame().assign(z=[f"patient {k}" for k in range(300)]),
         [],
         "at most 255, each in several rows; names.*: z (300 different texts in 300 rows)",
     ),

@@ -226,6 +226,9 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
         )
     if not isinstance(quirks, (bool, np.bool_)):
         raise TypeError(f"quirks must be True or False, got {quirks!r}")
+    if variables.correlation is not None and not (test is None or test is gaussCItest):
+        text = "{setting} goes with the Gaussian test only"
+        raise ValueError(Message(text, setting=Setting("correlation", variables.correlation)))
     if is_discrete(test):
         return _discrete_test(given, options.alpha, binary=test is binCItest, quirks=bool(quirks))
     mixed = test is mixCItest or (test is None and isinstance(given, MixedTable))

@@ -114,7 +114,8 @@ class SuffStat:
         self.pair_n = PairN.of(n, len(values), n_rule) if np.ndim(n) else None
         self.n = check_n(n) if self.pair_n is None else self.pair_n.typical
         self.correlations = Correlations(np.ascontiguousarray(values, dtype=np.float64))
-        self.measure, self._rows = Measure(), None
+        self.measure = Measure()
+        self._rows: NDArray[Any] | None = None
         self._checked = self._constant_named = False
 
     @property

@@ -10,6 +10,7 @@ The public names:
     Knowledge                  tiers, required and forbidden arrows
     add_background_knowledge   known directions added to a finished graph
     effects, Effects           possible causal effects of all variables on all others
+    adjustment_set, is_adjustment_set   what to adjust for
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
     from pycupc.data.mixed import MixedTable
+    from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
     from pycupc.effects.effects import effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.effects.result import Effects
@@ -60,9 +62,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable", "MultipleImputation",
-    "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__", "add_background_knowledge", "compare",
-    "disCItwd", "disMItest", "effects", "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast",
-    "joint_ida", "mixCItest", "pc", "rfci", "skeleton", "stability",
+    "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__", "add_background_knowledge",
+    "adjustment_set", "compare", "disCItwd", "disMItest", "effects", "fci", "gaussCItest", "gaussCItwd",
+    "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc", "rfci", "skeleton",
+    "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -79,6 +82,7 @@ _HOME = {
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
+    "adjustment_set": "pycupc.effects.adjustment",
     "compare": "pycupc.results.comparison",
     "disCItwd": "pycupc.independence.missing.literal",
     "disMItest": "pycupc.independence.missing.literal",
@@ -89,6 +93,7 @@ _HOME = {
     "gaussMItest": "pycupc.independence.missing.literal",
     "ida": "pycupc.effects.ida",
     "ida_fast": "pycupc.effects.ida",
+    "is_adjustment_set": "pycupc.effects.adjustment",
     "joint_ida": "pycupc.effects.ida",
     "mixCItest": "pycupc.independence.mixed.mix_ci_test",
     "pc": "pycupc.algorithm.pc",

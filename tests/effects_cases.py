@@ -106,3 +106,53 @@ def compare(kind: str, call: str, got: np.ndarray | str, want: np.ndarray | None
     assert got.shape == want.shape, (call, got, want)
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-10, err_msg=call)
     return "value"
+
+
+#: R functions for `adjustment_calls`: their answers as one line.
+ADJUSTMENT_IN_R = r"""
+line <- function(value) {
+  found <- tryCatch({ capture.output(v <- suppressMessages(value)); v }, error = function(e) "error")
+  cat(if (is.numeric(found)) sort(found) else if (is.list(found)) "none" else format(found), "\n")
+}
+first <- function(sets) if (length(sets)) as.numeric(unlist(sets[[1]])) else list()
+"""
+
+
+def random_adjustment(rng):
+    """A graph, its type, and positions of causes, effects and other variables."""
+    kind = ("dag", "cpdag", "pdag")[rng.integers(3)]
+    m = random_dag(rng, int(rng.integers(3, 9)), rng.uniform(0.2, 0.8)) if kind == "dag" else random_graph(rng, kind)
+    order = rng.permutation(len(m)).tolist()
+    k = int(rng.integers(1, min(3, len(m))))
+    end = k + (1 if rng.random() < 0.7 or len(m) - k < 2 else 2)
+    return kind, m, order[:k], order[k:end], [v for v in order[end:] if rng.random() < 0.4]
+
+
+def adjustment_calls(kind: str, m: np.ndarray, x, y, z) -> list[str]:
+    """Lines of R for pcalg's optimal set, its canonical set, and its verdict about z."""
+
+    def of(members):
+        return f"c({','.join(str(v + 1) for v in members)})"
+
+    p = len(m)
+    return [
+        f"m <- matrix(c({','.join(map(str, m.ravel()))}), {p}); dimnames(m) <- rep(list(as.character(1:{p})), 2)",
+        f"line(as.numeric(optAdjSet(m, {of(x)}, {of(y)})))",
+        f"line(first(adjustment(m, 'pdag', {of(x)}, {of(y)}, 'canonical')))",
+        f"line(gac(m, {of(x)}, {of(y)}, {of(z)}, '{kind}')$gac)",
+    ]
+
+
+def compare_adjustment(m: np.ndarray, x, y, z, answers) -> None:
+    """Assert that ours are pcalg's three lines. Where it has no optimal set, an error says why."""
+
+    def ours(kind):
+        try:
+            return " ".join(str(int(v) + 1) for v in pycupc.adjustment_set(named(m), x, y, kind))
+        except ValueError as error:
+            if not re.match("no adjustment set|no variable of y", str(error)):
+                raise
+            return "error" if kind == "optimal" else "none"
+
+    found = [ours("optimal"), ours("canonical"), str(pycupc.is_adjustment_set(named(m), x, y, z)).upper()]
+    assert found == [line.strip() for line in answers], (m.tolist(), x, y, z)

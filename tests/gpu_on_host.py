@@ -81,17 +81,21 @@ def build(folder: Path, threads: int, files: Files = FILES) -> dict[str, ctypes.
         *("-std=c++17", "-O2", "-ffp-contract=off", "-w", "-U_FORTIFY_SOURCE", "-shared", "-fPIC", "-fno-gnu-unique"),
         *(f"-DCONTINGENCY_THREADS={threads}", f"-I{folder}", f"-I{TESTS}"),
     ]
-    running, libraries = [], {}
+    running = []
     for file, names in files.items():
         source, library = folder / f"{file}.cpp", folder / f"{file}.so"
         source.write_text("\n".join([*_exports(file, names), ""]))
         command = [compiler(), *flags, str(source), "-o", str(library)]
         running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
-    for (file, _), done in zip(files.items(), running, strict=True):
+    for done in running:
         _, errors = done.communicate()
         assert done.returncode == 0, errors
-        libraries[file] = ctypes.CDLL(str(folder / f"{file}.so"))
-    return libraries
+    return loaded(folder, files)
+
+
+def loaded(folder: Path, files: Files) -> dict[str, ctypes.CDLL]:
+    """The libraries that `build` has made in a folder."""
+    return {file: ctypes.CDLL(str(folder / f"{file}.so")) for file in files}
 
 
 def _exports(file: str, names: tuple[str, ...]) -> list[str]:
@@ -165,6 +169,7 @@ class HostDevice(Device):
     def __init__(self, libraries: dict[str, ctypes.CDLL]) -> None:
         runtime = SimpleNamespace(
             memcpyAsync=lambda to, source, n, kind, stream: ctypes.memmove(to, source, n),
+            memcpyPeerAsync=lambda to, at, source, other, n, stream: ctypes.memmove(to, source, n),
             memsetAsync=lambda to, value, n, stream: ctypes.memset(to, value, n),
         )
 
@@ -205,6 +210,9 @@ class HostDevice(Device):
     def wait(self, tick=None) -> None:
         if tick is not None:
             tick()
+
+    def stop_kernels(self) -> None:
+        """None runs."""
 
     def peek(self, address: int, nbytes: int) -> bytes:
         return ctypes.string_at(address, nbytes)

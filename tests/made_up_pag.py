@@ -42,7 +42,7 @@ def made_up(data: pycupc.SuffStat, *, seed: int = 1, method: str = "fci", **opti
         raised=raised,
         open_pairs=np.array([[0, 2]], np.int32),
     )
-    cells = FlatCells(*map(np.concatenate, zip(fit.sepset.flat(), later.cells(), strict=True)))
+    cells = FlatCells(*map(np.concatenate, zip(fit.sepset.flat(), later.both_cells(), strict=True)))
     trace = {}
     for a, b, *ends in zip(left.low.tolist(), left.high.tolist(), *marks.tolist(), strict=True):
         for pair, mark in (((b, a), ends[0]), ((a, b), ends[1])):

@@ -32,10 +32,15 @@ def difficult(n: int, p: int, cutoff: float) -> np.ndarray:
     return X
 
 
+def row_graph(dev: Device, X: np.ndarray) -> sieve.RowGraph:
+    """The graph of a run on data, before level 0."""
+    return sieve.RowGraph(dev, X, None, None, sieve.RowTests(dev.processors, dev.shared_block))
+
+
 def check_sieve(dev: Device, X: np.ndarray, cutoff: float) -> None:
     """Beyond the cutoff every pair is picked, below it by more than twice the margin none."""
     n, p = X.shape
-    graph = sieve.RowGraph(dev, X, None, None)
+    graph = row_graph(dev, X)
     pairs, picked = graph._pick(level_of(dev, p, graph._counters, 0, cutoff))
     (keys,) = dev.transfers.download((pairs.data.ptr, np.int64, (picked,)))
     dev.wait()

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import command, generators, networks, paired, peers, record, runs, workloads
-from benchmarks.experiments import discrete, pruning, scaling, stability
+from benchmarks.experiments import discrete, latent, pruning, scaling, stability
 from benchmarks.processes import run_limited
 
 import pycupc
@@ -163,6 +163,7 @@ def chain(p=6, n=600):
         ("scaling", ["--seeds", "0", "1"], "generator near_one below_one careful last_level answer"),
         ("discrete", ["--sets", "tiny", "--engines", "pgmpy"], "answer first seconds outcome"),
         ("discrete-gpu", ["--sets", "tiny"], "answer first seconds checked_by"),
+        ("latent", [], "first seconds edges"),
         ("stability-bounds", ["--sets", "star"], "false false_error recall"),
         ("stability-times", ["--sets", "std_10_3_60"], "loop seconds tests checked_by"),
         ("stability-gpu", ["--sets", "std_10_3_60", "--engines", "cpu"], "loop seconds tests checked_by"),
@@ -172,6 +173,8 @@ def test_every_experiment_yields_its_columns(tiny, monkeypatch, experiment, word
     pool = type("Here", (), {"__init__": lambda self, n: None, "map": staticmethod(map)})
     pool.__enter__, pool.__exit__ = lambda self: self, lambda self, *error: None
     monkeypatch.setattr(stability, "pool", pool)
+    points = [(name, TINY, name != "tpc", name, 2) for name in ("fci", "rfci", "tpc")]
+    monkeypatch.setattr(latent, "POINTS", points)
     lines = tiny(experiment, *words)
     assert set(columns.split()) <= {column for line in lines for column in line}
     assert not any("differs" in line for line in lines)

@@ -466,3 +466,33 @@ print(os.environ["OPENBLAS_NUM_THREADS"])
         env |= {} if given is None else {"OPENBLAS_NUM_THREADS": given}
         run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
         assert run.stdout.split()[-1] == expected
+
+
+# -- large graphs ---------------------------------------------------------------------------------------------------
+
+
+def test_a_neighbourhood_of_an_array_file(here, capsys, monkeypatch):
+    rng = np.random.default_rng(0)
+    np.save(here / "big.npy", np.cumsum(rng.standard_normal((200, 30)), axis=1).astype(np.float32))
+    monkeypatch.setattr(writing, "MAX_DRAWN", 40)
+    command = ("run", "big.npy", "--plot", "png", "--parquet", "--force", "--checkpoint", "kept")
+    assert run(*command) == cli.OK
+    out, _ = printed(capsys)
+    folder = here / "big-pycupc"
+    for name in ("graph.graphml", "graph.dot", "graph.json", "graph.html", "graph.png"):
+        assert not (folder / name).exists()
+        assert f"without {name} (30 variables and 29 edges; pycupc plot RESULTS --around NAME shows a part)" in out
+    edges = pd.read_csv(folder / "edges.csv", keep_default_na=False)
+    assert pd.read_parquet(folder / "edges.parquet").to_dict("list") == edges.to_dict("list")
+    assert (here / "kept" / "level-0001.npz").is_file()
+    assert run(*command, "--around", "V7", "--distance", "1") == cli.OK
+    assert set(json.loads((folder / "graph.json").read_text())["nodes"]) == {"V6", "V7", "V8"}
+    assert len(pd.read_csv(folder / "edges.csv")) == 29
+    assert "V12" not in (folder / "graph.html").read_text().split('"labels"')[1][:200]
+    assert (folder / "graph.png").is_file()
+    capsys.readouterr()
+    assert run(*command, "--around", "V77") != cli.OK
+    assert "--around: there is no variable 'V77'" in printed(capsys)[1]
+    assert run(*command, "--alpha", "0.02") != cli.OK
+    assert "checkpoint kept is of another run: alpha was 0.01, now 0.02" in printed(capsys)[1]
+    assert run("run", "big.npy", "--method", "fci", "--checkpoint", "kept") == cli.USAGE

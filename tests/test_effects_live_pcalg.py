@@ -8,7 +8,10 @@ import subprocess
 import numpy as np
 import pytest
 
-from effects_cases import compare, evaluate, in_r, random_calls, random_covariance, random_graph  # isort: skip
+from effects_cases import (  # isort: skip
+    ADJUSTMENT_IN_R, adjustment_calls, compare, compare_adjustment, evaluate, in_r, random_adjustment, random_calls,
+    random_covariance, random_graph,
+)  # fmt: skip
 
 pytestmark = pytest.mark.r
 
@@ -52,3 +55,19 @@ def test_effects_of_pcalg(tmp_path, rscript):
             outcome = compare(kind, call, evaluate(call, C, m), want)
             seen[outcome] = seen.get(outcome, 0) + 1
     assert seen["value"] > 0.7 * sum(seen.values())
+
+
+def test_adjustment_sets_of_pcalg(tmp_path, rscript):
+    rng = np.random.default_rng(SEED)
+    cases = [random_adjustment(rng) for _ in range(2 * N_CASES)]
+    lines = [
+        "suppressMessages(library(pcalg))",
+        ADJUSTMENT_IN_R,
+        *(c for case in cases for c in adjustment_calls(*case)),
+    ]
+    (tmp_path / "sets.R").write_text("\n".join(lines))
+    done = subprocess.run([rscript, str(tmp_path / "sets.R")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answers = done.stdout.splitlines()
+    for k, (_, *case) in enumerate(cases):
+        compare_adjustment(*case, answers[3 * k : 3 * k + 3])

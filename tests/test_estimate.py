@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from math import comb
 
 import numpy as np
 import pytest
+from benchmarks.generators import modules
 
 import pycupc
 from pycupc import cli
 from pycupc.algorithm.arguments import Options, Variables, check_arguments
-from pycupc.algorithm.estimate import SHOWN, run_stages
+from pycupc.algorithm.estimate import MANY_SETS, SHOWN, run_stages
 from pycupc.data import EXAMPLES, load_example
 from pycupc.discrete import DiscreteSuffStat, disCItest
+from pycupc.engines.cpu import engine as cpu_engine
+from pycupc.engines.cpu import sieve
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 
@@ -206,3 +210,95 @@ def test_the_command_estimates_discrete_data(capsys, arguments, engine):
     for level in (0, 1):
         line = next(line for line in lines if line.startswith(f"level {level}"))
         assert int(line.split()[-1]) == fit.n_edgetests[level]
+
+
+def test_many_variables_are_estimated_from_a_sample(monkeypatch):
+    monkeypatch.setattr(cpu_engine, "SAMPLED_FROM", 1000)
+    for module in (sieve, sys.modules["pycupc.engines.cpu.sample"]):
+        monkeypatch.setattr(module, "SIEVE_TILE", 400)
+    X, rows = modules(2000, 100, 0).T, {"correlations": "rows"}
+    estimate = run(X, 1e-4, CpuEngine(1, **rows), stages={"trial": 2})
+    fit = pycupc.skeleton(X, alpha=1e-4, m_max=0, engine="cpu")
+    after_level_0 = estimate.stages[0]
+    assert after_level_0.level == 0
+    assert after_level_0.edges == pytest.approx(len(fit.sparse_graph), rel=0.2)
+    assert after_level_0.n_tests == 2000 * 1999 // 2
+    assert estimate.sampled == 400
+    assert estimate.trial.finished
+    assert estimate.trial.seconds > 0
+    assert after_level_0.memory > 8 * X.size
+    assert "level 0 was not run; edges, degrees, memory and time are estimates from 400 variables" in str(estimate)
+    assert run(X, 1e-4, CpuEngine(1, correlations="dense")).sampled == 0
+
+
+def latent(p, n=300, seed=2):
+    """Data of a random graph of which every third variable is hidden."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    for i in range(1, p):
+        X[:, i] += X[:, :i] @ np.where(rng.random(i) < 2.4 / i, rng.uniform(0.5, 1, i), 0)
+    return np.delete(X, np.arange(0, p, 3), axis=1)
+
+
+def for_fci(data, method="fci", alpha=0.05, **arguments):
+    options = Options(alpha, np.inf, "stable", True, 1)
+    problem = check_arguments(method, Variables(data, **arguments), options, "cpu")
+    return run_stages(problem, trial=2.0)
+
+
+def test_the_sets_of_possible_d_sep():
+    """Of a skeleton that was found: those of a plain loop over the pairs; `fci` makes no more tests than these."""
+    data = latent(18)
+    found = for_fci(data)
+    fit = pycupc.fci(data, alpha=0.05, engine="cpu")
+    near = fit.skeleton_fit.skeleton
+    pairs, by_size = 0, [0] * 12
+    for x, y in np.argwhere(near):
+        T = [v for v in fit.all_pdsep[x].tolist() if v != y]
+        inside = sum(near[x, v] for v in T)
+        if inside < len(T):
+            pairs += 1
+            for size in range(len(T) + 1):
+                by_size[size] += comb(len(T), size) - comb(inside, size)
+    assert found.trial.finished
+    assert found.after.pairs == pairs > 3
+    assert list(found.after.by_size) == by_size[: found.after.largest + 1]
+    assert found.after.total == sum(by_size)
+    assert sum(fit.later.n_tests) <= found.after.total
+    assert f"Possible-D-SEP: {pairs} ordered pairs" in str(found)
+    assert "takes too long" not in str(found)
+    assert found.as_dict()["after"]["total"] == found.after.total
+
+
+def test_a_dense_graph_suggests_m_max_or_rfci():
+    found = for_fci(latent(60, 2000), alpha=0.2)
+    assert found.after.total > MANY_SETS
+    assert "m_max=" in str(found)
+    assert "--method rfci makes none of these tests" in str(found)
+    of_rfci = for_fci(latent(18), "rfci")
+    assert of_rfci.after is None
+    assert "rfci makes a few tests for each triple" in str(of_rfci)
+
+
+def test_tiers_leave_fewer_tests():
+    data = latent(18)
+    tiers = pycupc.Knowledge(tiers=[0] * 6 + [1] * 6)
+    for method, function in (("pc", pycupc.pc), ("fci", pycupc.fci)):
+        found = for_fci(data, method, knowledge=tiers)
+        options = {"selectionBias": False} if method == "fci" else {}
+        fit = function(data, alpha=0.05, tiers=tiers, engine="cpu", **options)
+        assert [stage.n_tests for stage in found.stages[1:]] == fit.n_edgetests[: len(found.stages) - 1]
+        assert found.trial.finished
+
+
+def test_command_line_with_method(tmp_path, capsys):
+    file = tmp_path / "known.txt"
+    file.write_text("/knowledge\naddtemporal\n1 V1 V2\n2 V*\n".replace("V*", " ".join(f"V{i}" for i in range(3, 9))))
+    np.savetxt(
+        tmp_path / "d.csv", problem().rows, delimiter=",", header=",".join(f"V{i + 1}" for i in range(P)), comments=""
+    )
+    assert cli.main(["estimate", str(tmp_path / "d.csv"), "--method", "fci", "--tiers", str(file)]) == cli.OK
+    assert "Possible-D-SEP" in capsys.readouterr().out
+    wrong = ["estimate", str(tmp_path / "d.csv"), "--method", "rfci", "--pdsep-max", "3"]
+    assert cli.main(wrong) == 2
+    assert "--pdsep-max goes with --method fci only" in capsys.readouterr().err

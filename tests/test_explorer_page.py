@@ -518,3 +518,41 @@ def test_what_was_left_out_is_said(chromium, tmp_path):
     assert chromium.script(
         "return why(0, 1).status === 'edge' || why(0, 1).status === 'not known here' || data.edges.left_out === 0"
     )
+
+
+IGNORED = pytest.mark.filterwarnings("ignore:effects were computed although the graph is not a CPDAG")
+
+
+@IGNORED
+def test_effects_of_a_variable_and_on_it(fit, chromium, tmp_path):
+    E = pycupc.effects(fit, np.corrcoef(np.random.default_rng(0).standard_normal((2 * P, P)), rowvar=False))
+    write_page(explored.content(fit, effects=E), tmp_path / "effects.html")
+    chromium.open(tmp_path / "effects.html")
+    value = E.with_intervals()[0]
+    np.fill_diagonal(value, 0.0)
+    for way in (value, value.T):
+        x = int(np.nanargmax(np.nanmax(np.abs(way), axis=1)))
+        y = int(np.nanargmax(np.abs(way[x])))
+        chromium.script("startAt(arguments[0]); update()", x)
+        lists = chromium.script(
+            "return [...document.querySelectorAll('.effects')].map(l => l.querySelector('button').title)"
+        )
+        assert lists[way is not value] == LABELS[y]
+    shown = chromium.script("return document.querySelectorAll('.effects .sure, .effects .unsure').length")
+    assert shown == len(
+        chromium.script("return [...document.querySelectorAll('.effects small')].map(t => t.innerText)")
+    )
+    assert chromium.complaints() == []
+
+
+@IGNORED
+def test_effects_of_many_variables_are_left_out_and_the_page_says_so(fit, monkeypatch):
+    monkeypatch.setattr(explored, "MAX_EFFECTS", P - 1)
+    E = pycupc.effects(fit, np.eye(P))
+    content = explored.content(fit, effects=E)
+    assert not content.effects
+    assert content.note.endswith("Effects are shown of at most 59 variables: choose some with `around`.")
+    few = explored.content(fit, effects=E, around=LABELS[5], radius=1)
+    assert few.effects["value"].shape == (few.graph.p, few.graph.p)
+    with pytest.raises(ValueError, match="got those of other variables"):
+        explored.content(fit, effects=pycupc.effects(explored_graphs.result(4, list("abcd")), np.eye(4)))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 
 import numpy as np
 import pytest
 from fci_cases import answers, fitted, random_problem, recorded, rfci_problem
+
+import pycupc
 
 MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
 RECORDED = {function: recorded(function) for function in ("fci", "rfci")}
@@ -53,3 +56,25 @@ def test_recorded_answers_of_rfci_meet_its_own_tests():
     fits = [fitted(case, "rfci") for case, _ in RECORDED["rfci"]]
     assert sum(len(fit.later) > 0 for fit in fits) >= 2
     assert sum(fit.notes.get("ambiguous_triples", 0) > 0 for fit in fits) >= 5
+
+
+def test_the_largest_p_values_of_the_stage_are_computed_when_somebody_asks(tmp_path):
+    """Bounds have answered most of its tests; the values are those of the tests made one by one."""
+    rng = np.random.default_rng(1)
+    B = np.triu(rng.random((16, 16)) < 0.25, 1) * rng.uniform(0.4, 1.0, (16, 16))
+    X = (rng.standard_normal((400, 16)) @ np.linalg.inv(np.eye(16) - B))[:, :13]
+    fits = {mode: pycupc.fci(X, alpha=0.1, engine_options={"pruning": mode}) for mode in (False, "always")}
+    plain, pruned = fits.values()
+    assert isinstance(plain.later.raised, tuple)
+    assert not isinstance(pruned.later.raised, tuple)
+    assert pruned.p_values.deferred
+    assert pruned == plain
+    made = pruned.later.raised.met()
+    copies = [pycupc.fci(X, alpha=0.1, engine_options={"pruning": "always"}) for _ in range(2)]
+    copies[0].p_values.settle_for_tests_made()
+    np.testing.assert_array_equal(copies[0].later.raised[2], made[2])
+    pruned.save(tmp_path / "pag.npz")
+    for fit in (pruned, pickle.loads(pickle.dumps(copies[1])), pycupc.PagAlgo.load(tmp_path / "pag.npz")):
+        np.testing.assert_allclose(fit.later.raised[2], plain.later.raised[2], rtol=1e-6)
+        np.testing.assert_allclose(fit.pMax, plain.pMax, rtol=1e-6)
+    assert (made[2] < 0.999 * plain.later.raised[2]).any()

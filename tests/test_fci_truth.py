@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 import warnings
 from itertools import combinations, product
 
@@ -123,6 +124,57 @@ def test_every_mark_of_the_class_is_found():
     assert met == {1, 2, 3}
 
 
+#: Reads lines of q, the hidden variables joined by commas, and q x q weights; prints the marks of pcalg::dag2pag.
+_DAG2PAG = """
+suppressMessages(library(pcalg))
+for (line in readLines(file("stdin"))) {
+  words <- strsplit(line, " ")[[1]]
+  W <- matrix(as.numeric(words[-(1:2)]), as.integer(words[1]), byrow = TRUE)
+  graph <- as(W, "graphNEL")
+  data <- list(C = cov2cor(trueCov(graph)), n = 10^9)
+  hidden <- as.integer(strsplit(words[2], ",")[[1]])
+  cat(t(dag2pag(data, gaussCItest, graph, L = hidden, alpha = 0.9999)@amat), "\\n")
+}
+"""
+
+
+@pytest.mark.r
+def test_the_pag_is_that_of_dag2pag(rscript):
+    rng, truths, lines = np.random.default_rng(12), [], []
+    for _ in range(30):
+        p = int(rng.integers(4, 7))
+        M = random_truth(rng, p)
+        order = np.argsort(ancestors(M).sum(axis=0), kind="stable")  # causes first
+        M, hidden = M[np.ix_(order, order)], order >= p
+        weights = np.where(np.triu(M == ARROW), rng.uniform(0.5, 1, M.shape).round(3), 0)
+        numbers = " ".join(map(str, weights.ravel().tolist()))
+        lines.append(f"{len(M)} {','.join(map(str, np.flatnonzero(hidden) + 1))} {numbers}")
+        truths.append((M[np.ix_(order := np.argsort(hidden, kind="stable"), order)], p))
+    done = subprocess.run([rscript, "-e", _DAG2PAG], input="\n".join(lines), capture_output=True, text=True, check=True)
+    answers = done.stdout.splitlines()
+    for (M, p), answer in zip(truths, answers, strict=True):
+        np.testing.assert_array_equal(found_pag(M, p).ravel(), [int(mark) for mark in answer.split()], err_msg=str(M))
+
+
+@pytest.mark.parametrize("function", ["fci", "rfci"])
+def test_the_order_of_the_variables_does_not_matter(function):
+    """Told the truth, tests contradict each other nowhere."""
+    rng = np.random.default_rng(15)
+    test = lambda x, y, S, M: float(separated(M, x, y, tuple(S)))  # noqa: E731
+    for _ in range(15):
+        p = int(rng.integers(4, 8))
+        M, order = random_truth(rng, p), rng.permutation(p)
+        whole = np.append(order, np.arange(p, len(M)))
+        got, moved = (
+            getattr(pycupc, function)(G, test, 0.5, p=p).sparse_graph.amat_pag() for G in (M, M[np.ix_(whole, whole)])
+        )
+        if function == "fci":
+            np.testing.assert_array_equal(moved, got[np.ix_(order, order)])
+        else:  # which sets are found, and so which edges are left, may depend on the order
+            both = (moved > 1) & (got[np.ix_(order, order)] > 1)
+            np.testing.assert_array_equal(moved[both], got[np.ix_(order, order)][both])
+
+
 def test_possible_d_sep():
     """Compiled against section 3 of LATENT.md, step by step."""
     rng, beyond = np.random.default_rng(4), 0
@@ -151,7 +203,7 @@ def walked(M, x) -> list[int]:
 
 def test_what_is_right_without_quirks():
     rng, differing = np.random.default_rng(5), set()
-    for _ in range(60):
+    for _ in range(30):
         case = random_problem(rng, p_max=12)
         case["arguments"] = {}
         right, pcalgs = fitted(case, quirks=False), fitted(case)
@@ -229,6 +281,18 @@ def test_a_budget_is_no_secret():
         fit = pycupc.fci(stat, alpha=0.3, m_max=2, budget=1e-9)
     assert len(fit.later.open_pairs) > 0
     assert str(len(fit.later.open_pairs)) in fit.notes["not_searched_to_the_end"]
+
+
+def test_the_stage_reports_the_pairs_decided():
+    calls = []
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((200, 24)) @ (np.eye(24) + np.triu(rng.random((24, 24)) < 0.12, 1))
+    fit = pycupc.fci(pycupc.SuffStat.from_data(X[:, ::2]), alpha=0.2, progress=lambda *now: calls.append(now))
+    stage = [call[1:] for call in calls if call[0] == -1]
+    assert sum(fit.later.n_tests) > 0
+    assert stage
+    assert all(0 <= done <= pairs and edges == len(fit.skeleton_fit.sparse_graph) for done, pairs, edges in stage)
+    assert any(done == pairs for done, pairs, _ in stage)
 
 
 def test_an_interrupt_keeps_the_skeleton(monkeypatch):

@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import pytest
 from conftest import assert_same
 
 from pycupc import SuffStat, pc
-from pycupc.data import DataError
+from pycupc.data import DataError, array_files, binary
 from pycupc.data.readers import ReadOptions, read_table
 
 NAMES = ["a", "b", "c", "d"]
@@ -35,6 +36,7 @@ X = clean()
 FRAME = pd.DataFrame(X, columns=NAMES)
 WANT = pc(SuffStat.from_data(X), alpha=0.1)
 C = np.corrcoef(X, rowvar=False)
+WANT_C = SuffStat.from_data(X).C
 
 
 def library(name):
@@ -245,6 +247,12 @@ def excel(*sheets, header=True):
     return file.getvalue()
 
 
+def npy(values):
+    file = io.BytesIO()
+    np.save(file, values)
+    return file.getvalue()
+
+
 NUMBERED = ["V1", "V2", "V3", "V4"]
 YEARS = ["1990", "1991", "1992", "1993"]
 BODY = text(header=False)
@@ -319,6 +327,12 @@ RIGHT_FILES = {
     "Parquet": right(parquet, name="d.parquet"),
     "Parquet, not said by the name": right(parquet, name="d"),
     "Parquet, index": right(lambda: parquet(WITH_ROW_NAMES), name="d.parquet"),
+    "Parquet, float32": right(lambda: parquet(FRAME.astype(np.float32)), name="d.parquet"),
+    "NumPy": right(lambda: npy(X), name="d.npy", labels=NUMBERED),
+    "NumPy, float32, by columns": right(lambda: npy(np.asfortranarray(X, np.float32)), name="d.npy", labels=NUMBERED),
+    "NumPy, a column left out": right(
+        lambda: npy(np.insert(X, 1, 7, axis=1)), name="d.npy", labels=["V1", "V3", "V4", "V5"], options={"drop": ["V2"]}
+    ),
     "Feather": right(feather, name="d.feather"),
     "Excel": right(excel, name="d.xlsx"),
     "Excel, a sheet of two": right(lambda: excel("one", "two"), name="d.xlsx", options={"sheet": "two"}),
@@ -424,9 +438,14 @@ REFUSED_FILES = {
     ),
     "no gzip": refused(text, "cannot be read as gzip data", "d.csv.gz"),
     "gzip cut off": refused(lambda: gzip.compress(text().encode())[:-9], "cannot be read as gzip data", "d.csv.gz"),
-    "NumPy": refused(lambda: b"\x93NUMPY\1\0", "a NumPy array; read it with numpy.load", "d.npy"),
+    "NumPy": refused(lambda: b"\x93NUMPY\1\0", "a NumPy array, which is read as numbers", "d.dat"),
+    "NumPy, a vector": refused(lambda: npy(X[0]), r"must hold a table \(n, p\), got \(4,\)", "d.npy"),
+    "NumPy, infinite": refused(
+        lambda: npy(np.append(X, [[1, 2, np.inf, 3]], axis=0)), "column 'V3': infinite", "d.npy"
+    ),
+    "damaged NumPy": refused(lambda: b"\x93NUMPY\1\0", "cannot be read as an array", "d.npy"),
     "archive": refused(lambda: b"PK\3\4...", r"is an archive \(zip, npz, ods, ...\); unpack it", "d.npz"),
-    "HDF5": refused(lambda: b"\x89HDF\r\n", "an HDF5 file, such as .h5ad", "d.h5ad"),
+    "HDF5": refused(lambda: b"\x89HDF\r\n", "an HDF5 file, which is read if it is AnnData", "d.h5"),
     "pickle": refused(lambda: pickle.dumps(FRAME, protocol=5), "a Python pickle", "d.pkl"),
     "Stata": refused(lambda: b"<stata_dta><header>", r"data of Stata; read with pandas.read_stata", "d.dta"),
     "old Stata": refused(lambda: b"\x72\x02\1\0", r"data of Stata; read with pandas.read_stata", "d.dta"),
@@ -449,3 +468,52 @@ def test_refused_in_files(kind, tmp_path):
     if kind not in ("correlations", "one observation"):  # said of the table, whatever it came from
         assert isinstance(caught.value, DataError)
         assert str(caught.value).startswith(str(path))
+
+
+def test_float32_files_are_mapped_and_stay_float32(tmp_path):
+    np.save(tmp_path / "d.npy", X.astype(np.float32))
+    data = SuffStat.from_data(tmp_path / "d.npy")
+    assert data.rows.dtype == np.float32
+    assert not data.rows.flags.owndata
+    np.testing.assert_array_equal(data.C, WANT_C)
+    mapped = np.load(tmp_path / "d.npy", mmap_mode="r")
+    assert np.shares_memory(SuffStat.from_data(mapped).rows, mapped)
+    assert not np.shares_memory(SuffStat.from_data(own := np.array(mapped)).rows, own)
+
+
+def test_reading_a_large_array_shows_progress(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(array_files, "_HASHED", 10)
+    np.save(tmp_path / "d.npy", X)
+    with caplog.at_level("INFO", "pycupc"):
+        read_table(tmp_path / "d.npy")
+    shown = [record.getMessage() for record in caplog.records if record.getMessage().startswith("reading ")]
+    assert len(shown) == 20
+    assert shown[-1] == f"reading {tmp_path / 'd.npy'}: 100 % of 0.0 GB"
+
+
+def test_parquet_is_read_in_groups_of_columns(tmp_path, monkeypatch):
+    monkeypatch.setattr(binary, "_GROUP", 2 * len(X))
+    (tmp_path / "d.parquet").write_bytes(parquet())
+    groups, read = [], binary.read_arrow
+    monkeypatch.setattr(binary, "read_arrow", lambda source, names: groups.append(list(names)) or read(source, names))
+    np.testing.assert_array_equal(SuffStat.from_data(tmp_path / "d.parquet").C, WANT_C)
+    assert groups == [["a"], ["b", "c"], ["d"]]
+
+
+def test_anndata_in_its_file(tmp_path):
+    anndata = library("anndata")
+    obs, var = (pd.DataFrame(index=pd.Index(names, dtype=object)) for names in (map(str, range(len(X))), NAMES))
+    for kind, values in {"dense": X.astype(np.float32), "sparse": sparse("csr_matrix")}.items():
+        path = tmp_path / f"{kind}.h5ad"
+        anndata.AnnData(values, obs=obs, var=var).write_h5ad(path)
+        for data in (path, anndata.read_h5ad(path, backed="r")):
+            found = SuffStat.from_data(data)
+            assert found.labels == tuple(NAMES)
+            np.testing.assert_array_equal(found.C, WANT_C)
+
+
+def test_h5ad_needs_anndata(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    (tmp_path / "d.h5ad").write_bytes(b"")
+    with pytest.raises(ValueError, match="reading .h5ad requires anndata: pip install anndata"):
+        SuffStat.from_data(tmp_path / "d.h5ad")

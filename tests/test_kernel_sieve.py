@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
+import shutil
+from contextlib import nullcontext
+from unittest import mock
 
 import numpy as np
 import pytest
-from conftest import assert_same
-from gpu_on_host import GRAPH_FILES, HostDevice, HostEngine, build, compare_states, library_of, observations
-from sieve_data import check_sieve, difficult
+from conftest import assert_same, take
+from gpu_on_host import (
+    GRAPH_FILES,
+    HostDevice,
+    HostEngine,
+    build,
+    compare,
+    compare_states,
+    library_of,
+    loaded,
+    observations,
+)
+from sieve_data import check_sieve, difficult, row_graph
 
 import pycupc
 from pycupc.data.pairs import Pairs
+from pycupc.engines import select
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.engines.gpu import schur, sieve, tuning
+from pycupc.engines.gpu import schur, sieve, smallest, tuning
+from pycupc.engines.gpu.devices import DevicesEngine, on_devices
+from pycupc.engines.gpu.pruning import search, walk
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.family import GaussianTest
 
@@ -26,12 +43,36 @@ FILES = GRAPH_FILES | {
     "rows/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
     "rows/tiles": (schur.TILES[False][1],),
     "schur/plan": ("plan_phases", "subset_table"),
+    "rows/share": ("choose_rows", "join_findings", "join_states"),
+    "graph/share": ("choose_rows", "join_findings", "join_states"),
+    "cupc/cupc_e": ("cupc_e<1>", "cupc_e<2>"),
+    "rows/delta": ("find_delta",),
+    "rows/decided": ("settle_shared", "count_left", "enter_ranks"),
+    "rows/walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
+    "rows/search": ("search_pairs<2>",),
 }
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("kernels"), 256, FILES)
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture(scope="module")
+def library(folder):
+    return build(folder, 256, FILES)
+
+
+@pytest.fixture(scope="module")
+def libraries(library, folder, tmp_path_factory):
+    """Two copies, since each has the state of one running kernel."""
+    return [library, loaded(shutil.copytree(folder, tmp_path_factory.mktemp("copy") / "kernels"), FILES)]
+
+
+@pytest.fixture(scope="module")
+def two(libraries):
+    """An engine of two devices."""
+    return DevicesEngine([HostEngine(own, correlations="rows") for own in libraries])
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +86,7 @@ def compare_data(engine, X, alpha, levels=1, **options):
     assert_same(fit, expected)
     assert len(fit.n_edgetests) >= levels
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
+    return fit
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -96,7 +138,7 @@ def test_more_pairs_than_there_is_room_for(engine, monkeypatch):
 
 def test_matrices_of_rows_have_the_bits_of_the_correlations(library):
     dev, X = HostDevice(library), observations(1, 70, 50, 0.3)
-    graph, C = sieve.RowGraph(dev, X, None, None), correlation(X)
+    graph, C = row_graph(dev, X), correlation(X)
     graph.launch_level0(0.2)
     graph.collect_level0(lambda: None)
     x, y, _ = graph.edges()
@@ -132,6 +174,58 @@ def test_the_margin_is_as_stated():
     assert [round(sieve.margin_of(n), 4) for n in (200, 1000, 100_000)] == [0.0011, 0.0015, 0.0015]
 
 
+def test_pruning(two, monkeypatch):
+    """At every level from 3 on, and for the largest p-values, on two devices."""
+    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, last_level=3, least_tests=0.0, most_left=2.0))
+    always = {"first_level": 4, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
+    monkeypatch.setattr(smallest, "FEW_TESTS", 0)
+    monkeypatch.setattr(smallest, "borrowed_device", lambda index: nullcontext(two._engines[0].device))
+    X = observations(0, 18, 60, 0.5)
+    expected = pycupc.skeleton(X, alpha=0.3, engine="cpu")
+    data = pycupc.SuffStat.from_data(X)
+    fit = pycupc.skeleton(data, alpha=0.3, engine=two)
+    fit.edges()  # with the largest p-value of each
+    assert not data.has_C
+    np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
+    assert_same(fit, expected)
+    assert {v.level for v in fit.levels if v.n_bounds} >= {3, 4}
+
+
+@pytest.mark.parametrize("parts", [(1, 0), (2, 2)])
+def test_two_devices_have_the_answer_of_one(two, monkeypatch, parts):
+    monkeypatch.setattr(tuning, "LONG_LEVEL", 0)
+    monkeypatch.setattr(tuning, "PARTS", parts)
+    compare_data(two, observations(0, 16, 60, 0.5), 0.3, 4)
+    chain = [np.eye(16, k=i) + np.eye(16, k=-i) > 0 for i in (3, 5)]
+    compare_data(two, observations(1, 16, 200, 0.3), 0.1, 3, fixedEdges=chain[0], fixedGaps=chain[1])
+
+
+def test_two_devices_on_a_matrix(libraries):
+    engine = DevicesEngine([HostEngine(own, "cupc-e") for own in libraries])
+    compare(engine, correlation(observations(2, 16, 60, 0.5)), 60, 0.3, 3, m_max=2)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_device_that_fails_ends_the_run(two, monkeypatch, number):
+    X = observations(0, 8, 60, 0.5)
+    failing = mock.Mock(side_effect=EngineError("out of device memory"))
+    with monkeypatch.context() as patch:
+        patch.setattr(two._engines[number].device.transfers, "download", failing)
+        with pytest.raises(EngineError, match="out of device memory"):
+            pycupc.skeleton(X, alpha=0.3, engine=two)
+    compare_data(two, X, 0.3)
+
+
+def test_which_devices():
+    for wrong in ("both", [0, 0], [], [-1], [0.5], 2):
+        with pytest.raises(ValueError, match="devices must be 'all' or a list of different numbers"):
+            on_devices(wrong, lambda number: None)
+    assert on_devices([3], str) == "3"
+    with pytest.raises(ValueError, match="engine_options must have device or devices, got both"):
+        select._gpu("gpu", {"device": 1, "devices": [0]})
+
+
 def test_which_correlations_a_run_stores(library, monkeypatch):
     X, used = observations(0, 9, 60, 0.5), []
     start = sieve.RowGraph.__init__
@@ -142,6 +236,19 @@ def test_which_correlations_a_run_stores(library, monkeypatch):
     monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 1 << 40)
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
     assert used
+    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 0)
+    monkeypatch.setattr(tuning, "SIEVE_FROM", 9)
+    for share in (0, 9):
+        monkeypatch.setattr(tuning, "ROWS_SHARE", share)
+        one = HostEngine(library)
+        compare_data(one, X, 0.1, m_max=0)
+        test = GaussianTest(pycupc.SuffStat.from_data(X), 0.1)
+        graph = take(one, test)._graph
+        one._m_max = 0
+        one.run_level(0)
+        assert (one._graph is graph) == (share > 0)
+    assert len(used) == 5
+    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 1 << 40)
     with pytest.raises(EngineError, match="need about 1099.5 GB"):
         pycupc.skeleton({"C": correlation(X), "n": 60}, alpha=0.1, engine=HostEngine(library))
 
@@ -153,6 +260,33 @@ def test_refusals(library, engine, monkeypatch):
         HostEngine(library, correlations="all")
     with pytest.raises(ValueError, match="correlations='rows' needs algorithm='schur', got 'cupc-e'"):
         HostEngine(library, "cupc-e", correlations="rows")
-    graph = sieve.RowGraph(HostDevice(library), observations(0, 9, 60, 0.5), None, None)
+    graph = row_graph(HostDevice(library), observations(0, 9, 60, 0.5))
     with pytest.raises(EngineError, match=r"9,000,000,000 pairs may be dependent at level 0 and need 134\.11 GiB"):
-        graph._room_for(9 * 10**9)
+        graph._room_for(9 * 10**9, lambda cutoff: 0)
+
+
+@pytest.mark.parametrize("picks", [True, False])
+def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks):
+    """At the sieve, and for the lists of the edges that it leaves."""
+    graph = row_graph(HostDevice(library), observations(0, 18, 60, 0.5))
+    if not picks:
+        graph.launch_level0(0.1)
+    monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
+    monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 12 * tuning.BYTES_PER_PICKED)
+    monkeypatch.setattr(sieve, "_first_room", lambda p: 3)
+    with pytest.raises(EngineError, match=r"GiB are free; alpha = [\d.e-]+ would leave about \d+") as error:
+        graph.launch_level0(0.1) if picks else graph.collect_level0(lambda: None)
+    assert 0 < int(str(error.value).split()[-1]) <= 12
+
+
+def test_a_run_on_the_device_is_kept_and_goes_on_on_the_cpu(engine, tmp_path):
+    X = observations(0, 18, 60, 0.5)
+    fit = pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
+    assert fit.max_ord >= 3
+    for path in sorted(tmp_path.glob("level-*"))[3:]:
+        path.unlink()
+    with pytest.raises(EngineError, match=r"engine 'gpu' cannot resume a run from a checkpoint; take engine='cpu'"):
+        pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
+    resumed = pycupc.skeleton(X, alpha=0.3, engine="cpu", checkpoint=tmp_path)
+    assert resumed == fit
+    np.testing.assert_allclose(resumed.pMax, fit.pMax, rtol=1e-6, atol=1e-300)

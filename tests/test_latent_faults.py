@@ -179,3 +179,20 @@ def test_rule_10_of_rfci():
     of_fci = both(M, 10)
     of_rfci = [rules_of_rfci(case, quirks)[0] for quirks in (True, False)]
     assert [found[3, 1] for found in (*of_fci, *of_rfci)] == [3, 3, 1, 3]
+
+
+def test_a_result_says_what_the_faults_have_changed():
+    """In its notes, of marks in the sentence of each language; nothing where all was right."""
+    rng, seen = np.random.default_rng(4), set()
+    for _ in range(60):
+        case = random_problem(rng) | {"arguments": {}}
+        fit = fitted(case, engine="cpu")
+        right = fitted(case, engine="cpu", quirks=False)
+        assert fit.notes.get("tests_not_counted", 0) == sum(fit.later.n_tests) - sum(fit.n_edgetests_pdsep)
+        differ = int((fit.sparse_graph.amat_pag() != right.sparse_graph.amat_pag()).sum())
+        if differ:
+            assert fit.notes["faults"].startswith(f"faults of pcalg have changed {differ} marks; quirks=False")
+        assert ("faults" in fit.notes) == (differ > 0)
+        assert not {"faults", "tests_not_counted"} & right.notes.keys()
+        seen.add("tests_not_counted" in fit.notes)
+    assert seen == {True, False}

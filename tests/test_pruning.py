@@ -6,6 +6,7 @@ PYCUPC_PRUNING_CASES sets the number of random problems (300; 30,000 were run on
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 from itertools import combinations
@@ -20,6 +21,7 @@ from pycupc.engines import subsets
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu.extracts import MatrixSource
 from pycupc.engines.cpu.pruning import bound, node, plan, smallest, tasks
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.independence.gaussian import fisher_z
@@ -175,10 +177,36 @@ def test_a_certified_family_holds_no_separating_set(seed):
     for c in np.linspace(0.001, 0.6, 60):
         nodes.C[0, :q, :q], nodes.x[0, :q], nodes.y[0, :q], nodes.delta[0, :q] = R, x, y, delta
         nodes.weight[0, :q], nodes.taken[0], nodes.rho[0] = m / q, 0, rho
-        if bound.excess(nodes, 0, work, q, m, c) < -work.margin[0]:
+        if bound.excess(nodes, 0, work, q, m, c, 0.0, bound.ANY) < -work.margin[0]:
             certified += 1
             assert smallest > c
     assert certified or smallest < 0.05
+
+
+def test_a_certified_family_of_sets_of_several_sizes_holds_no_set_below_its_line():
+    """The bound of a single node with all sets of up to m members, of which |r| > c + rise n of those with n."""
+    rng, certified = np.random.default_rng(0), 0
+    for _ in range(20):
+        q = int(rng.integers(4, 8))
+        m = int(rng.integers(1, q + 1))
+        X = rng.standard_normal((40, q + 2)) + rng.uniform(0.5, 2) * rng.standard_normal((40, 1))
+        C = np.corrcoef(X, rowvar=False)
+        rho, x, y, R = C[q, q + 1], C[:q, q], C[:q, q + 1], C[:q, :q]
+        least = [min(np.sign(rho) * given(C, q, q + 1, T) for T in combinations(range(q), n)) for n in range(m + 1)]
+        nodes, _, work = node.search_space(m + 1, q + 2)
+        delta = np.full(q, np.linalg.eigvalsh(R)[0] * (1 - 1e-9))
+        for c, rise in itertools.product(np.linspace(0.001, 0.6, 30), (0.0, 0.01, 0.05)):
+            nodes.C[0, :q, :q], nodes.x[0, :q], nodes.y[0, :q], nodes.delta[0, :q] = R, x, y, delta
+            nodes.weight[0, :q], nodes.taken[0], nodes.rho[0] = m / q, 0, rho
+            if bound.excess(nodes, 0, work, q, m, c, rise, 0.0) < -work.margin[0]:
+                certified += 1
+                assert all(r > c + rise * n for n, r in enumerate(least))
+    assert certified > 100
+
+
+def given(C: np.ndarray, i: int, j: int, T: tuple[int, ...]) -> float:
+    K = np.linalg.inv(C[np.ix_([i, j, *T], [i, j, *T])])
+    return float(-K[0, 1] / np.sqrt(K[0, 0] * K[1, 1]))
 
 
 def dense_problem() -> tuple[np.ndarray, int]:
@@ -226,7 +254,7 @@ def test_p_values_where_any_test_may_have_been_spared(everywhere):
     C.flags.writeable = False
     first = run(C, n, 0.05, False, m_max=1).pMax[x, y]
     z = -ndtri(first / 2)
-    found = smallest.SmallestZ.on_all_cores(C, n, levels, x, y, z)()
+    found = smallest.SmallestZ.on_all_cores(MatrixSource(C), n, levels, x, y, z)()
     np.testing.assert_allclose(2 * ndtr(-found), plain.pMax[x, y], rtol=1e-6)
 
 

@@ -104,7 +104,7 @@ def test_engines_answer_by_the_definition(make, seed, skip, sizes, monkeypatch):
     answers = []
     for engine in engines:
         take(engine, test)
-        answers.append(engine.first_separating(question))
+        answers.append(engine.first_separating(question).finished())
         assert listed(question, answers[-1], engine.count_separating(question)) == want
         engine.close()
     cpu, reference = answers

@@ -36,7 +36,7 @@ def asked(rng: np.random.Generator, p: int, m: int) -> Questions:
 
 
 def answered(test: GaussianTest, questions: Questions, pruning: bool | str, threads: int = 2) -> Answers:
-    return take(CpuEngine(threads, pruning), test).first_separating(questions)
+    return take(CpuEngine(threads, pruning), test).first_separating(questions).finished()
 
 
 @pytest.mark.parametrize("part", range(3))
@@ -183,3 +183,22 @@ def test_nearly_collinear_candidates_are_tested_one_by_one(monkeypatch):
         answers = answered(test, questions, pruning="always")
     plain = answered(test, questions, pruning=False)
     np.testing.assert_array_equal(answers.n_tests, plain.n_tests)
+
+
+@pytest.mark.parametrize("smallest", [2, 4])
+def test_largest_p_values_are_found_for_the_pairs_asked_for(smallest):
+    """p is that of the tests made until it is asked for; which pairs are asked for together does not matter."""
+    rng = np.random.default_rng(smallest)
+    C, n = random_correlations(rng)
+    test = GaussianTest(pycupc.SuffStat(C, n), 0.5)
+    questions = asked(rng, len(C), 30)._replace(smallest=smallest, largest=9)
+    expected = answered(test, questions, pruning=False)
+    answers = take(CpuEngine(2, "always"), test).first_separating(questions)
+    assert answers.unfinished is not None
+    assert (answers.p <= expected.p * (1 + 1e-6)).all()
+    later = answers.p < expected.p * (1 - 1e-6)
+    assert later.any()
+    last = np.arange(len(later))[::-1]
+    one = np.concatenate([answers.unfinished(last[k : k + 1]) for k in range(10)])
+    np.testing.assert_allclose(one, expected.p[last[:10]], rtol=1e-6)
+    np.testing.assert_allclose(answers.unfinished(last), expected.p[last], rtol=1e-6)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import DATA
 
 import pycupc
 from pycupc import cli
@@ -135,6 +136,16 @@ def test_the_code_of_a_page_prints_its_output(page, least, capsys):
     for code, shown in parts:
         exec(compile(code, "page", "exec"), names)
         assert capsys.readouterr().out == shown
+
+
+def test_the_code_of_the_page_on_effects_prints_its_output(tmp_path, monkeypatch, capsys):
+    if not DATA.exists():
+        pytest.skip("no shared data")
+    for name in ("riboflavin.csv.gz", "riboflavin_y.csv.gz"):
+        (tmp_path / name).symlink_to(DATA / name)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "EFFECTS.md").read_text(encoding="utf-8").partition("## 5.")[0]
+    test_the_code_of_a_page_prints_its_output(page, 4, capsys)
 
 
 def tables(text: str) -> list[tuple[list[str], list[list[str]]]]:

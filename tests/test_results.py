@@ -16,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pycupc
+from pycupc import PcAlgo, SuffStat
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph, symbol
 from pycupc.results.arrays import only_stored_cells
+from pycupc.system import machine
 
 from orientation_cases import flat_cells, sets_of  # isort: skip
 
@@ -231,3 +233,24 @@ def test_100000_variables_fit_into_less_than_a_matrix_of_bytes(n_edges, tmp_path
     environment = dict(os.environ, PYTHONPATH=str(HERE.parent))
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_the_data_of_a_result_are_not_turned_into_a_matrix(tmp_path):
+    rng = np.random.default_rng(5)
+    data = SuffStat.from_data(np.cumsum(rng.standard_normal((150, 30)), axis=1))
+    fit = pycupc.pc(data, alpha=0.01, engine="cpu", engine_options={"correlations": "rows"})
+    fit.save(tmp_path / "r.npz", evidence=False)
+    fit.why(0, 5)
+    loaded = PcAlgo.load(tmp_path / "r.npz", suffStat=data)
+    np.testing.assert_array_equal(loaded.removals.r, fit.removals.r)
+    assert str(loaded.why(0, 5)) == str(fit.why(0, 5))
+    assert not data.has_C
+
+
+def test_sets_of_too_many_pairs_are_refused(monkeypatch):
+    fit = pycupc.skeleton(np.random.default_rng(0).standard_normal((50, 20)), engine="cpu")
+    monkeypatch.setattr(machine, "SURELY_FREE", 0)
+    monkeypatch.setattr(machine, "free_memory", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"the separating sets of all pairs of 20 variables would take .* ask for"):
+        fit.sepset.cells()
+    assert fit.sepset[0, 1] == ()

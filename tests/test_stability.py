@@ -15,8 +15,18 @@ from stability_data import discrete, gaussian
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.graph.sparse import SparseGraph
-from pycupc.stability import Consensus, bounds
-from pycupc.stability.consensus import BACKWARD, BIDIRECTED, FORWARD, UNDIRECTED, Counts, Edges, Tally, least_count
+from pycupc.stability import bounds
+from pycupc.stability.consensus import (
+    BACKWARD,
+    BIDIRECTED,
+    FORWARD,
+    UNDIRECTED,
+    Counts,
+    Edges,
+    Tally,
+    least_count,
+    stable_graph,
+)
 from pycupc.stability.rows import Resampling
 
 SCHEMES = ("bootstrap", "subsample", "complementary")
@@ -275,7 +285,7 @@ def test_consensus_marks():
     """More than half of the graphs with the edge decide its mark; without that majority it is undirected."""
     low, high = np.array([0, 0, 1, 1, 2], dtype=np.int32), np.array([1, 2, 2, 3, 3], dtype=np.int32)
     kinds = np.array([[6, 2, 1, 0], [1, 6, 2, 0], [4, 4, 0, 0], [1, 0, 2, 7], [3, 0, 0, 0]], dtype=np.int32)
-    consensus = Consensus.of(tuple("abcd"), Counts(low, high, kinds), alpha=0.1, threshold=0.8, n_resamples=10)
+    consensus = stable_graph(tuple("abcd"), Counts(low, high, kinds), alpha=0.1, threshold=0.8, n_resamples=10)
     assert consensus.edges().values.tolist() == [
         ["a", "b", "directed", 0.9, 0.6, 0.2, 0.1, 0.0],
         ["c", "a", "directed", 0.9, 0.6, 0.1, 0.2, 0.0],

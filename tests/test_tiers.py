@@ -283,3 +283,23 @@ def test_a_test_in_another_language_takes_many_pairs_at_a_time():
     assert_same(got, want_)
     np.testing.assert_array_equal(got.pMax, want_.pMax)
     assert test.n_calls < 100 < sum(got.n_edgetests)
+
+
+def test_the_skeleton_alone():
+    """Its edges are those of `pc`, and those that `pc` drops since both directions are impossible."""
+    dropped = 0
+    for problem, _ in recorded():
+        if "C" not in problem:
+            continue
+        known = {name: problem[name] for name in KNOWN if name in problem} or {"tiers": [1] * problem["p"]}
+        options = {name: problem[name] for name in ("alpha", "m_max") if name in problem}
+        whole, alone = fit(problem, "cpu"), pycupc.skeleton(SuffStat(problem["C"], problem["n"]), **options, **known)
+        low, high = whole.sparse_graph.low, whole.sparse_graph.high
+        lost = {tuple(pair) for pair in whole.tiers.lost.tolist()}
+        edges = set(zip(alone.sparse_graph.low.tolist(), alone.sparse_graph.high.tolist(), strict=True))
+        assert edges == {*zip(low.tolist(), high.tolist(), strict=True)} | lost
+        assert alone.n_edgetests == whole.n_edgetests
+        assert alone.edge_counts() == (0, len(edges), 0)
+        assert alone.notes["known_before"] == whole.notes["known_before"]
+        dropped += len(lost)
+    assert dropped

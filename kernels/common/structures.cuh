@@ -109,6 +109,7 @@ struct Pruning {
     int minimum;           // search: 1: for the smallest r^2 of each pair, not for separating sets
     int few_nodes;         // search: nodes that a block examines of a pair before it gives others away
     void* exchange;        // search: an Exchange (pruning/exchange.cuh), zero up to its parts
+    const int* rows;       // [p] 0 where a row has no targets; null: not known
 };
 
 // How the rows of one class, low < degree <= high, are cut into work items (schur, walk_rows).

@@ -1,5 +1,6 @@
 // decided.cu -- before the tests, the outcome of a pair that several blocks searched for, and the number of pairs of
 //   each row that are left to the tests; after them, the ranks of the decided pairs.
+#include "common/pairs.cuh"
 #include "pruning/exchange.cuh"
 
 // After search_pairs: decides the pairs that several blocks searched for, unless they are left or their first open
@@ -18,14 +19,13 @@ extern "C" __global__ void settle_shared(const Graph g, const Level lv, const Pr
             f.decided[e] = 0;
             continue;
         }
-        const i64 x = g.source[e], y = g.column[e];
-        const int d = (int)(g.start[x + 1] - g.start[x]);
+        const int x = g.source[e], y = g.column[e], d = (int)(g.start[x + 1] - g.start[x]);
         f.rank[e] = none ? NOT_SEPARATED : key >> 1;
         f.spares[e] =
             none ? lv.binom(d - 1, lv.level) : tests_up_to(lv.binom, d, lv.level, (int)(e - g.start[x]), key >> 1);
         f.decided[e] = 1;
         g.best[e] = 0;
-        if (!none && x < y) g.G[x * g.p + y] = g.G[y * g.p + x] = GONE_A;
+        if (!none && x < y) set_states(g, e, x, y, GONE_A);
         atomicAdd(&lv.counters->decided, 1ULL);
     }
 }
@@ -39,7 +39,7 @@ extern "C" __global__ void count_left(const Graph g, const Pruning f) {
     const int x = blockIdx.x;
     int left = 0;
     for (i64 e = g.start[x] + threadIdx.x; e < g.start[x + 1]; e += 32)
-        left += f.decided[e] == LEFT_TO_WALK || (!f.decided[e] && g.G[(i64)x * g.p + g.column[e]] == LIVE);
+        left += f.decided[e] == LEFT_TO_WALK || (!f.decided[e] && state_of(g, e, x, g.column[e]) == LIVE);
     left = sum_over_warp(left);
     if (threadIdx.x == 0) f.left[x] = left;
 }
@@ -54,9 +54,9 @@ extern "C" __global__ void enter_ranks(const Graph g, const Level lv, const Prun
     u64 spared = 0;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         if (f.decided[e] != 1) continue;
-        const i64 x = g.source[e], y = g.column[e];
+        const int x = g.source[e], y = g.column[e];
         g.best[e] = f.rank[e];
-        if (x < y || g.G[x * g.p + y] != GONE_A) spared += f.spares[e];
+        if (x < y || state_of(g, e, x, y) != GONE_A) spared += f.spares[e];
     }
     spared = sum_over_warp(spared);
     if ((threadIdx.x & 31) == 0 && spared) atomicAdd(&lv.counters->spared, spared);

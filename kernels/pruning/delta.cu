@@ -1,4 +1,5 @@
 // delta.cu -- find_delta: delta and margin of a row, on which its bounds rely, and which rows can have bounds.
+#include "common/pairs.cuh"
 #include "common/warp.cuh"
 #include "pruning/definite.cuh"
 #include "pruning/node.cuh"
@@ -8,16 +9,25 @@ constexpr int ITERATIONS = 16, PROOFS = 30;  // of the power method; values of m
 
 // The block's shared memory besides A.
 struct RowMemory {
-    int ids[MOST_NEIGHBOURS + 1];                   // variables of the neighbours
+    int ids[MOST_NEIGHBOURS + 1];                   // places of the neighbours in the row's matrix
     double b[MOST_NEIGHBOURS], d[MOST_NEIGHBOURS];  // work space; 1 / (R^-1)_kk, see find_delta
     double sum;
 };
 
+// The correlations of a row: its matrix, the numbers in a row of it, and the place of x there.
+struct Correlations {
+    const double* C;
+    i64 pitch;
+    int x;
+    DEVICE double operator()(const int i, const int j) const { return C[i * pitch + j]; }
+};
+
 // Fills A [n, n] with the neighbours' correlations, less `mu` d and `less` on the diagonal. Whole block.
-DEVICE void fill(const Graph& g, const RowMemory& mem, const int n, double* A, const double mu, const double less) {
+DEVICE void fill(const Correlations& C, const RowMemory& mem, const int n, double* A, const double mu,
+                 const double less) {
     for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
         for (int j = threadIdx.x & 31; j < n; j += 32) {
-            const double v = g.C[(i64)mem.ids[i] * g.p + mem.ids[j]];
+            const double v = C(mem.ids[i], mem.ids[j]);
             A[i * n + j] = i == j ? v - mu * mem.d[i] - less : v;
         }
     __syncthreads();
@@ -93,13 +103,13 @@ DEVICE double largest_eigenvalue(const double* A, const int n, RowMemory& mem) {
 }
 
 // var(x | all neighbours), from A = -R^-1. Whole block; b is work space.
-DEVICE double variance_left(const Graph& g, const double* A, const int x, const int n, RowMemory& mem) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) mem.b[i] = g.C[(i64)x * g.p + mem.ids[i]];
+DEVICE double variance_left(const Correlations& C, const double* A, const int n, RowMemory& mem) {
+    for (int i = threadIdx.x; i < n; i += blockDim.x) mem.b[i] = C(C.x, mem.ids[i]);
     __syncthreads();
     double v = 0.0;
     for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
         for (int j = threadIdx.x & 31; j < n; j += 32) v = fma(A[i * n + j] * mem.b[i], mem.b[j], v);
-    return g.C[(i64)x * g.p + x] + block_sum(v, mem.sum);
+    return C(C.x, C.x) + block_sum(v, mem.sum);
 }
 
 // Delta and margin of every row that is worth a search.
@@ -107,7 +117,7 @@ DEVICE double variance_left(const Graph& g, const double* A, const int x, const 
 //   d^-1/2 R d^-1/2. A factorisation proves that R - diag(delta) is positive definite; where it fails, mu is lowered.
 //   Work    one row at a time per block
 //   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits
-//   Reads   g.C, g.start, g.column, lv.binom, f.least_sets
+//   Reads   g.C, g.start, g.column, lv.binom, f.least_sets, f.rows
 //   Writes  f.delta, f.margin
 //   f.work  per block the matrix [n, n] of a row that does not fit `room`
 //   widest  largest degree of a row with bounds, at most MOST_NEIGHBOURS
@@ -120,22 +130,23 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         const int n = (int)(g.start[x + 1] - e0);
         if (threadIdx.x == 0) f.margin[x] = 0.0;
         if (__syncthreads_or(*lv.stop)) return;
-        if (n <= lv.level || n > widest) continue;
+        if (n <= lv.level || n > widest || (f.rows && !f.rows[x])) continue;
         if ((double)lv.binom(n - 1, lv.level) < f.least_sets) continue;
         double* A = n * n <= room ? row_matrix : f.work + blockIdx.x * f.work_doubles;
-        bool good = fabs(g.C[(i64)x * g.p + x] - 1.0) < MOST_OFF_ONE;
+        const Correlations C = {matrix_of(g, x), pitch_of(g, x), place_of_row(g, x)};
+        bool good = fabs(C(C.x, C.x) - 1.0) < MOST_OFF_ONE;
         for (int k = threadIdx.x; k < n; k += blockDim.x) {
-            const i64 y = g.column[e0 + k];
-            good = good && fabs(g.C[x * g.p + y] - g.C[y * g.p + x]) <= MOST_ASYMMETRY;
-            mem.ids[k] = (int)y;
+            const int y = place_of_pair(g, e0 + k);
+            good = good && fabs(C(C.x, y) - C(y, C.x)) <= MOST_ASYMMETRY;
+            mem.ids[k] = y;
             mem.d[k] = 0.0;
         }
         if (!__syncthreads_and(good)) continue;
-        fill(g, mem, n, A, 0.0, 0.0);
+        fill(C, mem, n, A, 0.0, 0.0);
         if (!regular(A, n) || !sweep_all(A, n, mem.b)) continue;
         for (int k = threadIdx.x; k < n; k += blockDim.x) mem.d[k] = -1.0 / A[k * n + k];
         __syncthreads();
-        const double vx = variance_left(g, A, x, n, mem);
+        const double vx = variance_left(C, A, n, mem);
         if (!(vx > LEAST)) continue;
         scale_inverse(A, n, mem);
         double mu = 0.98 / largest_eigenvalue(A, n, mem);
@@ -143,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         for (int i = 0; i < PROOFS && !proven; ++i) {
             if (i) mu *= 0.9;
             __syncthreads();
-            fill(g, mem, n, A, mu, PROOF);
+            fill(C, mem, n, A, mu, PROOF);
             proven = positive(A, n);
         }
         double least = vx;

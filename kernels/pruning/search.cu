@@ -183,7 +183,7 @@ DEVICE void settle_targets(const Launch& at) {
             f.decided[e] = 1;
             g.best[e] = 0;
         }
-        if (state == SEPARATED && x < y) g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = GONE_A;
+        if (state == SEPARATED && x < y) set_states(g, e, x, y, GONE_A);
         if (t == 0) {
             atomicAdd(&lv.counters->bounds, (u64)nodes);
             atomicAdd(&lv.counters->decided, (u64)decided);
@@ -252,15 +252,16 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
             const i64 pair = work.pair + t;
             work.used[t] = 0;
             if (f.minimum) work.smallest[t] = now(((u64*)g.least)[pair]);
-            work.state[t] = work.is_part || g.G[(i64)x * g.p + g.column[pair]] == LIVE ? UNDECIDED : LEFT;
+            work.state[t] = work.is_part || state_of(g, pair, x, g.column[pair]) == LIVE ? UNDECIDED : LEFT;
             if (work.is_part) continue;
             f.rank[pair] = NOT_SEPARATED;
             f.spares[pair] = 0;
         }
         for (int i = warp; i <= d; i += warps) {
-            const double* from = g.C + (i64)(i < d ? g.column[e0 + i] : x) * g.p;
+            const int at = i < d ? place_of_pair(g, e0 + i) : place_of_row(g, x);
+            const double* from = matrix_of(g, x) + at * pitch_of(g, x);
             for (int j = lane; j <= d; j += 32) {
-                const double r = from[j < d ? g.column[e0 + j] : x];
+                const double r = from[j < d ? place_of_pair(g, e0 + j) : place_of_row(g, x)];
                 R_high[i * (d + 1) + j] = (unsigned)__double2hiint(r);
                 R_low[i * (d + 1) + j] = (unsigned)__double2loint(r);
             }

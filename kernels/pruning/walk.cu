@@ -15,17 +15,18 @@ DEVICE bool not_worth(const Counters& total, const Pruning& f) {
 constexpr int MOST_WALKED = 1024;  // largest degree of a row that is walked
 constexpr int SAMPLE = 4;          // try_walk looks at every fourth row
 
-// Fills A [n, n] with the correlations of the variables `ids`. Whole block.
-DEVICE void fill(const Graph& g, const int* ids, const int n, double* A) {
+// Fills A [n, n] with the correlations of row x at the places `ids`. Whole block.
+DEVICE void fill(const Graph& g, const int x, const int* ids, const int n, double* A) {
+    const double* C = matrix_of(g, x);
     for (int i = threadIdx.x >> 5; i < n; i += blockDim.x >> 5)
-        for (int j = threadIdx.x & 31; j < n; j += 32) A[i * n + j] = g.C[(i64)ids[i] * g.p + ids[j]];
+        for (int j = threadIdx.x & 31; j < n; j += 32) A[i * n + j] = C[ids[i] * pitch_of(g, x) + ids[j]];
     __syncthreads();
 }
 
 // Finds the rows that can be walked with bounds: those in which all pivots of every set, x and y included, are above LEAST.
 //   Work    one row at a time per block
 //   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits
-//   Reads   g.C, g.start, g.column
+//   Reads   g.C, g.start, g.column, f.rows
 //   Writes  f.margin: WALK_MARGIN for those rows, 0 for all others
 //   f.work  per block the matrix [n + 1, n + 1] of a row that does not fit `room`
 //   widest  largest degree of a row that may be walked, at most MOST_WALKED
@@ -38,11 +39,12 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         const int n = (int)(g.start[x + 1] - e0);
         if (threadIdx.x == 0) f.margin[x] = 0.0;
         if (__syncthreads_or(*lv.stop)) return;
-        if (n <= lv.level || n > widest) continue;
+        if (n <= lv.level || n > widest || (f.rows && !f.rows[x])) continue;
         double* A = (n + 1) * (n + 1) <= room ? row_matrix : f.work + blockIdx.x * f.work_doubles;
-        for (int k = threadIdx.x; k <= n; k += blockDim.x) ids[k] = k < n ? g.column[e0 + k] : x;
+        for (int k = threadIdx.x; k <= n; k += blockDim.x)
+            ids[k] = k < n ? place_of_pair(g, e0 + k) : place_of_row(g, x);
         __syncthreads();
-        fill(g, ids, n + 1, A);
+        fill(g, x, ids, n + 1, A);
         if (!regular(A, n + 1)) continue;
         for (int k = threadIdx.x; k <= n; k += blockDim.x) A[k * (n + 1) + k] -= LEAST + PROOF;
         __syncthreads();
@@ -71,20 +73,22 @@ DEVICE Given lay_out(char* start, const int width, const int Q, int*& ids, bool*
     return w;
 }
 
-// Fills R [d + 1, d + 1] with the row's correlations, ids [d + 1] with its variables, x last, and live [d] with whether
+// Fills R [d + 1, d + 1] with the row's correlations, ids [d + 1] with their places, x last, and live [d] with whether
 // the neighbour is a target: no set of a rank up to `rank` is known to separate it. Whole block.
 DEVICE void load_row(const Graph& g, const Pruning& f, const WalkedRow& row, double* R, int* ids, bool* live,
                      const u64 rank) {
     const int d = row.d, warps = blockDim.x >> 5, lane = threadIdx.x & 31;
-    for (int a = threadIdx.x; a <= d; a += blockDim.x) ids[a] = a < d ? g.column[row.e0 + a] : row.x;
+    for (int a = threadIdx.x; a <= d; a += blockDim.x)
+        ids[a] = a < d ? place_of_pair(g, row.e0 + a) : place_of_row(g, row.x);
     __syncthreads();
     for (int a = threadIdx.x; a < d; a += blockDim.x) {
-        const unsigned char state = state_now(g, row.e0 + a, row.x, ids[a]);
-        const bool tested = row.x < ids[a] ? state != FIXED : state == LIVE;
+        const int y = neighbour(g, row.e0 + a, ids[a]);
+        const unsigned char state = state_now(g, row.e0 + a, row.x, y);
+        const bool tested = row.x < y ? state != FIXED : state == LIVE;
         live[a] = tested && *(volatile u64*)&g.best[row.e0 + a] > rank && f.decided[row.e0 + a] != LEFT_TO_WALK;
     }
     for (int i = threadIdx.x >> 5; i <= d; i += warps) {
-        const double* from = g.C + (i64)ids[i] * g.p;
+        const double* from = matrix_of(g, row.x) + ids[i] * pitch_of(g, row.x);
         for (int j = lane; j <= d; j += 32) R[i * (d + 1) + j] = from[ids[j]];
     }
     __syncthreads();
@@ -195,8 +199,8 @@ extern "C" __global__ void settle_walked(const Graph g, const Level lv, const Pr
     const bool nothing = not_worth(*lv.counters, f) || *lv.stop;
     unsigned decided = 0;
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
-        const i64 x = g.source[e], y = g.column[e];
-        const unsigned char state = g.G[x * g.p + y];
+        const int x = g.source[e], y = g.column[e];
+        const unsigned char state = state_of(g, e, x, y);
         if (nothing || !(f.margin[x] > 0.0) || f.decided[e] == LEFT_TO_WALK || state == FIXED) continue;
         if (x > y && state == GONE_A) continue;  // not all of its sets were looked at, and none matters
         const int d = (int)(g.start[x + 1] - g.start[x]), l = lv.level, at = (int)(e - g.start[x]);

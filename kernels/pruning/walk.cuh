@@ -19,7 +19,7 @@ constexpr unsigned short NO_ROW = 0xffff;
 struct WalkedRow {
     const double* R;   // [d + 1, d + 1] correlations of the neighbours and x
     const bool* live;  // [d] whether the neighbour is a target
-    const int* ids;    // [d + 1] variables of the neighbours, then x
+    const int* ids;    // [d + 1] places of the neighbours in the row's matrix, then of x
     i64 e0;            // first pair of the row
     int x, d;          // the row and its degree
 };
@@ -147,7 +147,7 @@ DEVICE void test_open(const Graph& g, const Level& lv, const Pruning& f, const W
                 if (sure >> at & 1) {
                     u64 rank = rank_from(lv.binom, d, lv.level, prefix, Q);
                     rank -= lv.binom(d - 1 - s, 2) + lv.binom(d - 1 - (k0 + at), 1);
-                    report_separated(g, e, row.x, row.ids[y], rank);
+                    report_separated(g, e, row.x, neighbour(g, e, row.ids[y]), rank);
                 } else f.decided[e] = LEFT_TO_WALK;
                 w.open[t] = NO_ROW;
             }

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
+from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.mixed import MixedTable
@@ -57,6 +60,8 @@ class Options:
     method: str
     NAdelete: bool
     numCores: int | None
+    checkpoint: str | os.PathLike[str] | None = None
+    executor: Executor | None = None
 
     def __post_init__(self) -> None:
         if self.method == "original":
@@ -75,6 +80,10 @@ class Options:
         if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
             text = "numCores must be a whole number of at least 1, or {none} for all, got {given}"
             raise ValueError(Message(text, none=Value(None), given=Value(cores)))
+        if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
+            raise TypeError(f"checkpoint must be the path of a folder, got {self.checkpoint!r}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise TypeError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
 
 
 @dataclass(frozen=True)
@@ -119,6 +128,10 @@ class Problem:
         """The tiers, and whether `function` allows hidden common causes."""
         return None if self.known is None else Tiers(self.known.tier, self.function not in ("pc", "skeleton"))
 
+    def levels(self) -> Engine | TieredLevels:
+        """What runs the levels: `take`, `run_level`, `state`."""
+        return self.engine if self.tiers is None else TieredLevels(self.engine, self.tiers)
+
     @property
     def call(self) -> str:
         """The call, as the result shows it."""
@@ -141,6 +154,11 @@ def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
         return function(*args, **kwargs)
 
     return call
+
+
+def is_discrete(indepTest: IndepTest | None) -> bool:
+    """Whether this is one of the tests of discrete data, whose faults in pcalg may be reproduced."""
+    return indepTest is disCItest or indepTest is binCItest
 
 
 def check_arguments(
@@ -211,7 +229,7 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
     if variables.correlation is not None and not (test is None or test is gaussCItest):
         text = "{setting} goes with the Gaussian test only"
         raise ValueError(Message(text, setting=Setting("correlation", variables.correlation)))
-    if test is disCItest or test is binCItest:
+    if is_discrete(test):
         return _discrete_test(given, options.alpha, binary=test is binCItest, quirks=bool(quirks))
     mixed = test is mixCItest or (test is None and isinstance(given, MixedTable))
     if quirks and not (mixed or test is disCItwd):
@@ -346,10 +364,15 @@ def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
     return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 
 
-def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool) -> None:
-    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg."""
+def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool, known: bool = False) -> None:
+    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg.
+
+    `known`: whether tiers or arrows are.
+    """
     if u2pd not in get_args(U2pd):
         raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
+    if known and u2pd != "relaxed":
+        raise ValueError(f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}")
     for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):
         if value and u2pd != "relaxed":
             raise ValueError(f"{name}=True needs u2pd='relaxed', got u2pd={u2pd!r}")

@@ -14,18 +14,25 @@ import math
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.arguments import Problem
+from pycupc.algorithm.possible_d_sep import SetsOfStage, count_sets
+from pycupc.algorithm.possible_d_sep import Stage as StageOfFci
 from pycupc.algorithm.trial import Trial, Watch, degrees_at_first, degrees_of, time_of, try_levels
-from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES
+from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES, LevelResult, Sampled
 from pycupc.engines.subsets import level_tests
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
 
 #: Number of levels, beyond those run, for which bounds are given.
 SHOWN = 12
+#: So many sets from Possible-D-SEP are tested in some minutes, even one by one.
+MANY_SETS = 10**9
 #: Bytes per separating set without its members.
 SET_BYTES = 28
 #: Why a counted test may take no time, by kind of test.
@@ -91,6 +98,11 @@ class Estimate:
         Before any test, and after each level that was run.
     trial : Trial or None
         None if the levels that follow were not tried.
+    sampled : int
+        Number of variables from which the stage after level 0 and the time are estimated; 0 if levels were run.
+    method : {"pc", "fci", "rfci"}
+    after : SetsOfStage or None
+        Of `fci`: the sets of Possible-D-SEP in the graph after the levels that were run or tried.
     """
 
     p: int
@@ -102,6 +114,9 @@ class Estimate:
     memory_free: int
     stages: tuple[Stage, ...] = field(repr=False)
     trial: Trial | None = None
+    sampled: int = 0
+    method: str = "pc"
+    after: SetsOfStage | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain dict, ready for JSON."""
@@ -111,7 +126,7 @@ class Estimate:
         return _table(self)
 
 
-def run_stages(problem: Problem, *, last: int = 1, trial: float = 0) -> Estimate:
+def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: float = math.inf) -> Estimate:
     """Run levels 0 to `last` and bound the tests of those that would follow.
 
     Parameters
@@ -122,27 +137,57 @@ def run_stages(problem: Problem, *, last: int = 1, trial: float = 0) -> Estimate
         Last level to run; -1 runs none.
     trial : float
         Seconds for which the levels after `last` are tried; 0: they are not.
+    pdsep_max : float
+        As of `fci`.
     """
-    engine, test, labels = problem.engine, problem.test, problem.labels
+    engine, test, labels, levels = problem.engine, problem.test, problem.labels, problem.levels()
     needed, free = engine.memory(test)
-    removed = 0
+    removed, found = 0, []
+
+    def run_level(level: int) -> LevelResult:
+        result = levels.run_level(level)
+        found.append((result.x, result.y, result.S))
+        return result
+
     with closing(engine):
         watch = Watch(problem.progress) if trial else problem.progress
-        engine.take(test, labels, gaps=problem.gaps, fixed=problem.fixed, progress=watch)
+        levels.take(test, labels, gaps=problem.gaps, fixed=problem.fixed, progress=watch)
         stages = [_stage(-1, *degrees_at_first(problem), labels, None, 0.0, (test.nbytes, 0))]
+        sampled = engine.sample() if last >= 0 else None
+        if sampled is not None:
+            return _from_sample(problem, sampled, (needed, free))
         for level in range(last + 1):
             if not stages[-1].most_tests:
                 break
-            r = engine.run_level(level)
+            r = run_level(level)
             removed += r.n_removed if level else 0  # the empty sets of level 0 are not stored
-            degrees = degrees_of(engine.state(), test.p, problem.fixed)
+            degrees = degrees_of(levels.state(), test.p, problem.fixed)
             stages.append(_stage(level, *degrees, labels, r.n_tests, r.seconds, (test.nbytes, removed)))
         tried = None
         if isinstance(watch, Watch):
             passed = sum(stage.seconds for stage in stages)
-            tried = try_levels(problem, watch, trial, (stages[-1].level + 1, passed))
-    n = test.n or 0
-    return Estimate(test.p, n, test.alpha, engine.name, test.name, needed, free, tuple(stages), tried)
+            tried = try_levels(problem, run_level, levels.state, watch, trial, (stages[-1].level + 1, passed))
+        after = None
+        if problem.function == "fci" and last >= 0:
+            graph = SparseGraph.undirected(test.p, (state := levels.state()).x, state.y)
+            sepset = SepSets(graph, found, None if problem.gaps is None else problem.gaps.keys)
+            stage = StageOfFci(m_max=math.inf, pdsep_max=pdsep_max, fixed=problem.fixed, tiers=problem.tiers)
+            after = count_sets(graph, sepset, stage)
+    n, method = test.n or 0, problem.function
+    return Estimate(
+        test.p, n, test.alpha, engine.name, test.name, needed, free, tuple(stages), tried, method=method, after=after
+    )
+
+
+def _from_sample(problem: Problem, sampled: Sampled, memory: tuple[int, int]) -> Estimate:
+    """The estimate of a run whose level 0 takes long."""
+    test, degrees = problem.test, sampled.degrees
+    edges = int(degrees.mean() * test.p / 2)
+    bounds = [math.ceil(level_tests(degrees, degrees, k) * test.p / len(degrees)) for k in range(1, 1 + SHOWN)]
+    stage = Stage(0, edges, int(degrees.max()), "", problem.n_pairs, sampled.seconds, sampled.memory, tuple(bounds))
+    done = Trial(1, finished=True, seconds=sampled.seconds)
+    about = (test.p, test.n or 0, test.alpha, problem.engine.name, test.name)
+    return Estimate(*about, *memory, (stage,), done, len(degrees))
 
 
 def _stage(
@@ -169,7 +214,9 @@ def _table(e: Estimate) -> str:
     """The estimate as a table: one column per stage, one row per level."""
     lines = [f"{e.p:,} variables, {e.n:,} observations, alpha {e.alpha:g}, engine {e.engine}"]
     lines.append(f"memory: {size(e.memory_free)} free; a run reserves {size(e.memory_needed)}")
-    heads = ["before any test", "after level 0", "after level 1"][: len(e.stages)]
+    if e.sampled:
+        lines.append(f"level 0 was not run; edges, degrees, memory and time are estimates from {e.sampled:,} variables")
+    heads = [("before any test", "after level 0", "after level 1")[s.level + 1] for s in e.stages]
     lines += ["", f"{'':<14}" + "".join(f"{h:>18}" for h in heads)]
     lines.append(f"{'edges':<14}" + "".join(f"{s.edges:>18,}" for s in e.stages))
     lines.append(f"{'largest degree':<14}" + "".join(f"{s.max_degree:>18,}" for s in e.stages))
@@ -180,6 +227,10 @@ def _table(e: Estimate) -> str:
         cells = [_cell(e.stages[: k + 1], level) for k in range(len(e.stages))]
         lines.append(f"{f'level {level}':<14}" + "".join(f"{c:>18}" for c in cells))
     lines += ["", _outlook(e)]
+    if e.method == "rfci":
+        lines.append("After the levels rfci makes a few tests for each triple, whose sets are those found before.")
+    if e.after is not None:
+        lines.append(_outlook_of_fci(e.after, finished=e.trial is not None and e.trial.finished))
     return "\n".join(lines)
 
 
@@ -206,6 +257,24 @@ def _outlook(e: Estimate) -> str:
     text += ".\nEach level removes edges: the bounds of later levels are those of the present graph."
     if last.max_degree > 100:
         text += f"\n{last.busiest} has {last.max_degree:,} neighbours. A smaller alpha or m_max shortens the run."
+    return text
+
+
+def _outlook_of_fci(sets: SetsOfStage, *, finished: bool) -> str:
+    """What the tests given sets from Possible-D-SEP would cost, in sentences."""
+    if not sets.pairs:
+        return "Possible-D-SEP: no edge has further sets; fci makes no tests after the levels."
+    graph = "" if finished else " of the graph so far"
+    text = (
+        f"Possible-D-SEP{graph}: {sets.pairs:,} ordered pairs with sets of up to {sets.largest:,} variables, "
+        f"{count(sets.total)} sets in all.\nPruning answers most pairs without making these tests, but not all."
+    )
+    if sets.total > MANY_SETS:
+        limit = max((m for m, n in enumerate(accumulate(sets.by_size)) if n <= MANY_SETS), default=0)
+        text += (
+            f"\nIf fci takes too long: m_max={limit} leaves {count(sum(sets.by_size[: limit + 1]))} sets, pdsep_max or "
+            "budget leave out\nthe largest, and --method rfci makes none of these tests."
+        )
     return text
 
 

@@ -7,13 +7,23 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
+from pycupc.algorithm.arguments import (
+    Method,
+    Options,
+    Problem,
+    Variables,
+    check_arguments,
+    check_orientation,
+    hinted,
+    is_discrete,
+)
 from pycupc.algorithm.possible_d_sep import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, level_log, skeleton
 from pycupc.data.knowledge import as_knowledge
@@ -23,7 +33,6 @@ from pycupc.engines.base import Answers, Engine, ProgressHook, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
-from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.orientation import check_triples
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag
 from pycupc.results.later_tests import LaterTests
@@ -38,7 +47,7 @@ Jci = Literal["0", "1", "12", "123"]
 
 
 @dataclass(frozen=True)
-class _Arguments:
+class FciArguments:
     """The arguments of `fci` that `skeleton` does not have; checked on construction."""
 
     type: str
@@ -178,27 +187,14 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     latent confounders and selection bias, Artificial Intelligence 172. Colombo, Maathuis, Kalisch and Richardson
     (2012), Learning high-dimensional directed acyclic graphs with latent and selection variables, Ann. Stat. 40.
     """
-    given = _Arguments(
+    given = FciArguments(
         type, m_max, pdsep_max, rules, conservative, maj_rule, selectionBias, jci, budget, tiers is not None
     )
     with progress_hook(progress) as hook, level_log(verbose):
-        problem = check_arguments(
-            "fci",
-            Variables(
-                suffStat,
-                indepTest,
-                labels,
-                p,
-                fixedGaps,
-                fixedEdges,
-                quirks=quirks and indepTest in (disCItest, binCItest),
-                knowledge=as_knowledge(tiers),
-            ),
-            Options(alpha, m_max, skel_method, NAdelete, numCores),
-            engine,
-            engine_options,
-            hook,
-        )
+        known, of_test = as_knowledge(tiers), quirks and is_discrete(indepTest)
+        variables = Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, of_test, known)
+        options = Options(alpha, m_max, skel_method, NAdelete, numCores)
+        problem = check_arguments("fci", variables, options, engine, engine_options, hook)
         context = _context(contextVars, problem.labels)
         if jci == "123":
             fixed = _among(context, len(problem.labels))
@@ -211,31 +207,25 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
             with keeping(fit):
                 found = Found(fit.sparse_graph, fit.sepset, LaterTests())
                 if doPdsep:
-                    stage = Stage(
-                        m_max=fit.max_ord if type == "adaptive" else m_max,
-                        pdsep_max=pdsep_max,
-                        fixed=problem.fixed,
-                        limits=None if problem.tiers is None else problem.tiers.limited,
-                        quirks=quirks,
-                        budget=budget,
-                    )
+                    largest, pairs = fit.max_ord if type == "adaptive" else m_max, problem.fixed
+                    stage = Stage(m_max=largest, pdsep_max=pdsep_max, fixed=pairs, tiers=problem.tiers)
+                    stage = replace(stage, quirks=quirks, budget=budget)
                     found = _after_possible_d_sep(found, problem, stage, biCC)
                 if conservative or maj_rule:
                     found = found.checked(problem, maj_rule, unseparated=doPdsep)
-        return oriented(
-            fit,
-            found,
-            problem,
-            orient_pag(
-                found.graph,
-                found.sepset,
-                rules=given.allowed_rules,
-                ambiguous=found.ambiguous,
-                jci=JointCausalInference(jci, context) if jci != "0" else None,
-                arrowheads=() if problem.tiers is None else problem.tiers.arrowheads(found.graph),
-                quirks=quirks,
-            ),
+        orient = partial(
+            orient_pag,
+            found.graph,
+            found.sepset,
+            rules=given.allowed_rules,
+            ambiguous=found.ambiguous,
+            jci=JointCausalInference(jci, context) if jci != "0" else None,
+            arrowheads=() if problem.tiers is None else problem.tiers.arrowheads(found.graph),
         )
+        pag = orient(quirks=quirks)
+        if quirks:
+            found = found.with_faults(pag, orient(quirks=False))
+        return oriented(fit, found, problem, pag)
 
 
 @dataclass(frozen=True)
@@ -255,6 +245,15 @@ class Found:
         ambiguous = check.ambiguous if unseparated else check.undecided
         notes = {**self.notes, "ambiguous_triples": len(ambiguous)}
         return replace(self, sepset=self.sepset.changed(check.cells), ambiguous=ambiguous, notes=notes)
+
+    def with_faults(self, pag: PagOrientation, right: PagOrientation) -> Found:
+        """With notes on what the faults of pcalg that were reproduced have changed."""
+        ends = ((getattr(one.graph, end) for end in ("low_mark", "high_mark")) for one in (pag, right))
+        marks = sum(int(np.count_nonzero(a != b)) for a, b in zip(*ends, strict=True))
+        tests = sum(self.later.n_tests) - sum(self.later.n_edgetests_pdsep)
+        text, wrong = "faults of pcalg have changed {n} marks; {right} avoids them", Setting("quirks", False)
+        notes = {"faults": Message(text, n=marks, right=wrong)} if marks else {}
+        return replace(self, notes={**self.notes, **notes, **({"tests_not_counted": tests} if tests else {})})
 
 
 def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:

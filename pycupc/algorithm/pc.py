@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -54,13 +56,15 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     context_tier: Sequence[str | int] | None = None,
     forbidden: Any = None,
     correlation: str | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> PcAlgo:
     """Estimate the CPDAG of a causal graph with the PC algorithm, as ``pcalg::pc(skel.method = "stable")``.
 
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress, quirks, correlation
+    engine_options, progress, quirks, correlation, checkpoint, executor
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is, which need not be
@@ -76,15 +80,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         remain.
     random_state : int, numpy.random.Generator or None
         Seed or generator for ``u2pd="rand"``, and for "retry" in the rare case that it draws a graph.
-    tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
-        The tier of each variable, see `Knowledge`; a path is that of a file in Tetrad's format. A later tier cannot
-        cause an earlier one. With any of these four arguments the answer is that of tpc 1.0 (docs/TIERS.md):
-        triples are decided by the majority rule unless `conservative` is set, conflicts are solved, and Meek's fourth
-        rule applies.
-    context_all, context_tier : sequence of variables, optional
-        Variables that nothing causes, which are parents of all others, or of all others in their tier.
-    forbidden : bool (p, p), or list of (tail, head), optional
-        Arrows tail --> head that must not be; an arrow forbidden both ways is a gap (tpc: ``forbEdges``).
+    tiers, context_all, context_tier, forbidden
+        See `skeleton`.
 
     Returns
     -------
@@ -103,6 +100,9 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     A pair of `fixedGaps` has no separating set, so x - y - z over a gap (x, z) becomes a collider at y. pcalg does the
     same.
 
+    With tiers, context variables or forbidden arrows the answer is that of tpc 1.0 (docs/TIERS.md): triples are decided
+    by the majority rule unless `conservative` is set, conflicts are solved, and Meek's fourth rule applies.
+
     References
     ----------
     Spirtes, Glymour and Scheines (2000), Causation, Prediction, and Search. Kalisch et al. (2012), Causal inference
@@ -119,14 +119,13 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     (np.int8(1), np.int8(0))
     """
     knowledge = as_knowledge(tiers, context_all=context_all, context_tier=context_tier, forbidden=forbidden)
-    if knowledge is not None and u2pd != "relaxed":
-        raise ValueError(f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}")
-    check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl)
+    is_known = knowledge is not None
+    check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl, known=is_known)
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "pc",
             Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge, correlation),
-            Options(alpha, m_max, skel_method, NAdelete, numCores),
+            Options(alpha, m_max, skel_method, NAdelete, numCores, checkpoint, executor),
             engine,
             engine_options,
             hook,

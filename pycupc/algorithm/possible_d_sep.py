@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
-from pycupc.graph.questions import Answers, Lists, Questions
-from pycupc.graph.sepset import FlatCells, SepSets
+from pycupc.graph.questions import Answers, Floats, Indices, Lists, Questions
+from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import p_value
-from pycupc.results.later_tests import LaterTests
+from pycupc.results.later_tests import LaterTests, Raised
 
 Ask = Callable[[Questions], Answers]
+#: The largest size of sets whose number is given.
+SHOWN_SIZES = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +35,8 @@ class Stage:
         With ``biCC`` the biconnected components of the skeleton.
     fixed : Pairs or None
         Edges that are not tested.
-    limits : function or None
-        For (x, y, members) the members from which sets of x, y may be drawn: all by default.
+    tiers : Tiers or None
+        They limit the sets.
     quirks : bool
         Count and record as pcalg does.
     budget : float or None
@@ -42,7 +47,7 @@ class Stage:
     pdsep_max: float
     components: Sequence[NDArray[np.int64]] | None = None
     fixed: Pairs | None = None
-    limits: Callable[[int, int, Ints], Ints] | None = None
+    tiers: Tiers | None = None
     quirks: bool = False
     budget: float | None = None
 
@@ -57,13 +62,20 @@ class Answer:
     p: float
     n_tests: list[int]
     open: bool
+    unfinished: tuple[tuple[Callable[[Indices], Floats], int], ...] = ()  # `Answers.unfinished`, number of the pair
 
     def after(self, earlier: Answer | None) -> Answer:
         """This answer, and that of tests made before."""
         if earlier is None:
             return self
         counts = [sum(n) for n in zip_longest(earlier.n_tests, self.n_tests, fillvalue=0)]
-        return replace(self, p=max(earlier.p, self.p), n_tests=counts, open=earlier.open or self.open)
+        return replace(
+            self,
+            p=max(earlier.p, self.p),
+            n_tests=counts,
+            open=earlier.open or self.open,
+            unfinished=earlier.unfinished + self.unfinished,
+        )
 
 
 @dataclass
@@ -123,6 +135,43 @@ def run_stage(
     return _recorded(graph, sepset, pds, test, done, stage)
 
 
+@dataclass(frozen=True)
+class SetsOfStage:
+    """The sets that the stage may have to test.
+
+    Attributes
+    ----------
+    pairs : int
+        Ordered pairs with such sets.
+    largest : int
+        Members of the largest set.
+    total : int
+        All sets of all pairs.
+    by_size : tuple of int
+        Of them, those of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
+    """
+
+    pairs: int
+    largest: int
+    total: int
+    by_size: tuple[int, ...]
+
+
+def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage:
+    """The sets that the stage would test if no edge were removed; arguments as of `run_stage`."""
+    from pycupc.orientation.pag.possible_d_sep import possible_d_sep  # loads Numba
+
+    pds, (start, neighbours) = possible_d_sep(graph, sepset), graph.neighbour_lists()
+    kinds: Counter[tuple[int, int]] = Counter()  # members, and among them neighbours
+    for x in range(graph.p):
+        row = _row(x, neighbours[start[x] : start[x + 1]].tolist(), pds[x], stage)
+        kinds.update((len(row.T[y]), len(row.T[y]) - len(row.further[y])) for y in row.examined)
+    sizes = range(min(max((t for t, _ in kinds), default=0), SHOWN_SIZES) + 1)
+    by_size = tuple(sum(n * (comb(t, size) - comb(near, size)) for (t, near), n in kinds.items()) for size in sizes)
+    total = sum(n * (2**t - 2**near) for (t, near), n in kinds.items())
+    return SetsOfStage(kinds.total(), max((t for t, _ in kinds), default=0), total, by_size)
+
+
 def _row(x: int, near: list[int], pds: Ints, stage: Stage) -> Row:
     """What is to be asked for about the edges of x."""
     row = Row(x, list(near))
@@ -130,8 +179,8 @@ def _row(x: int, near: list[int], pds: Ints, stage: Stage) -> Row:
         if stage.fixed is not None and bool(stage.fixed.holds(np.array([x]), np.array([y]))[0]):
             continue
         T = pds[pds != y]
-        if stage.limits is not None:
-            T = stage.limits(x, y, T)
+        if stage.tiers is not None:
+            T = stage.tiers.limited(x, y, T)
         further = np.setdiff1d(T, near)
         if stage.components is not None:
             T = np.intersect1d(T, _component(x, y, stage.components)).astype(np.int32)
@@ -175,6 +224,7 @@ def _ask_for(
             p=float(answers.p[i]),
             n_tests=answers.n_tests[i].tolist(),
             open=bool(answers.open[i]),
+            unfinished=() if answers.unfinished is None else ((answers.unfinished, i),),
         )
         row.answers[neighbour] = new.after(row.answers.get(neighbour))
 
@@ -193,6 +243,7 @@ def _recorded(
     S = Lists.of([answer.S for _, _, answer in gone])
     value = np.array([answer.value for _, _, answer in gone])
     p = p_value(value, test.n, np.diff(S.offsets)) if test.has_r and test.n is not None else value
+    largest = LargestP(answers, stage.quirks)
     later = LaterTests(
         x=x,
         y=y,
@@ -203,15 +254,12 @@ def _recorded(
         all_pdsep=_all_pdsep(pds, rows, stage),
         n_edgetests_pdsep=counts[: last + 1],
         max_ord_pdsep=last,
-        raised=_largest_p(answers, stage),
+        raised=largest if largest.searches else largest.met(),
         open_pairs=np.array([(x, y) for x, y, answer in answers if answer.open], dtype=np.int32).reshape(-1, 2),
     )
-    length = np.diff(S.offsets)
-    twice = Lists.of([answer.S for _, _, answer in gone] * 2)
-    cells = FlatCells(np.append(x, y), np.append(y, x), np.append(length, length).astype(np.int32), twice.members)
     left = np.setdiff1d(np.arange(len(graph)), graph.edge_number(x, y))
     graph = graph.with_edges(left)
-    return graph, (sepset.changed(cells) if len(x) else sepset).of_skeleton(graph), later
+    return graph, (sepset.changed(later.both_cells()) if len(x) else sepset).of_skeleton(graph), later
 
 
 def _size_reached(row: Row, y: int, stage: Stage) -> int:
@@ -230,8 +278,33 @@ def _all_pdsep(pds: Sequence[Ints], rows: list[Row], stage: Stage) -> list[Ints]
     return found
 
 
-def _largest_p(answers: Sequence[tuple[int, int, Answer]], stage: Stage) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """The largest p-value of the tests of each ordered pair; as pcalg, or for both orders of a pair."""
-    x, y = (np.array([pair[end] for pair in answers], dtype=np.int32) for end in range(2))
-    p = np.array([answer.p for _, _, answer in answers])
-    return (x, y, p) if stage.quirks else (np.append(x, y), np.append(y, x), np.append(p, p))
+@dataclass(frozen=True)
+class LargestP:
+    """`LaterTests.raised`: of each ordered pair that was tested or, without pcalg's fault, of both orders of it."""
+
+    answers: Sequence[tuple[int, int, Answer]]
+    quirks: bool
+
+    @property
+    def searches(self) -> bool:
+        """Whether bounds have answered some of the tests."""
+        return any(answer.unfinished for _, _, answer in self.answers)
+
+    def met(self) -> Raised:
+        """With the largest p-values of the tests made."""
+        return self._cells(np.array([answer.p for _, _, answer in self.answers]))
+
+    def __call__(self) -> Raised:
+        p = np.array([answer.p for _, _, answer in self.answers])
+        asked: dict[Callable[[Indices], Floats], list[tuple[int, int]]] = {}
+        for k, (_, _, answer) in enumerate(self.answers):
+            for finish, i in answer.unfinished:
+                asked.setdefault(finish, []).append((k, i))
+        for finish, numbers in asked.items():
+            at, of = np.array(numbers, dtype=np.int64).T
+            p[at] = np.maximum(p[at], finish(of))
+        return self._cells(p)
+
+    def _cells(self, p: Floats) -> Raised:
+        x, y = (np.array([pair[end] for pair in self.answers], dtype=np.int32) for end in range(2))
+        return (x, y, p) if self.quirks else (np.append(x, y), np.append(y, x), np.append(p, p))

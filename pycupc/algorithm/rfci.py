@@ -10,14 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
-from pycupc.algorithm.fci import Found, check_rules, first_skeleton, oriented
+from pycupc.algorithm.arguments import (
+    Method,
+    Options,
+    Problem,
+    Variables,
+    check_arguments,
+    check_orientation,
+    hinted,
+    is_discrete,
+)
+from pycupc.algorithm.fci import Found, check_rules, fci, first_skeleton, oriented
 from pycupc.algorithm.skeleton import keeping, level_log, skeleton
 from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.graph.questions import Lists
 from pycupc.independence.custom import IndepTest
-from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.orientation import check_triples
 from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS
 from pycupc.results.later_tests import LaterTests
@@ -28,6 +36,7 @@ from pycupc.system.progress import progress_hook
 
 
 @explained_as(skeleton)
+@explained_as(fci)
 @hinted
 def rfci(  # noqa: PLR0913 - pcalg's arguments
     suffStat: Any,
@@ -63,12 +72,8 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
     engine_options, progress
         See `pycupc.skeleton`; `skel_method` is its `method`.
-    rules : sequence of 10 bool
-        Which of the rules 1 to 10 to use (Zhang 2008).
-    conservative, maj_rule : bool, default False
-        See `pycupc.pc`. A triple whose ends no set separates is not ambiguous here.
-    skeleton : PcAlgo, optional
-        A finished skeleton of these data, as of `pycupc.skeleton`, which is not computed again then.
+    rules, conservative, maj_rule, skeleton
+        See `fci`.
     quirks : bool, default False
         Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), and, for `disCItest`, those that
         `pycupc.skeleton` describes.
@@ -92,23 +97,10 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     check_rules(rules)
     check_orientation("relaxed", conservative=conservative, maj_rule=maj_rule, solve_confl=False)
     with progress_hook(progress) as hook, level_log(verbose):
-        problem = check_arguments(
-            "rfci",
-            Variables(
-                suffStat,
-                indepTest,
-                labels,
-                p,
-                fixedGaps,
-                fixedEdges,
-                quirks=quirks and indepTest in (disCItest, binCItest),
-                knowledge=as_knowledge(tiers),
-            ),
-            Options(alpha, m_max, skel_method, NAdelete, numCores),
-            engine,
-            engine_options,
-            hook,
-        )
+        known, of_test = as_knowledge(tiers), quirks and is_discrete(indepTest)
+        variables = Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, of_test, known)
+        options = Options(alpha, m_max, skel_method, NAdelete, numCores)
+        problem = check_arguments("rfci", variables, options, engine, engine_options, hook)
         with closing(problem.engine):
             fit = first_skeleton(problem, skeleton)
             rule = "conservative" if conservative else "majority" if maj_rule else ""

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, hinted
+from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.algorithm.tiers import TieredLevels
-from pycupc.engines.base import Engine, EngineError, LevelResult, ProgressHook, State
+from pycupc.data.knowledge import as_knowledge
+from pycupc.engines.base import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
@@ -76,6 +80,12 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     progress: ProgressHook | bool | None = None,
     quirks: bool = False,
     correlation: str | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    executor: Executor | None = None,
+    tiers: Any = None,
+    context_all: Sequence[str | int] | None = None,
+    context_tier: Sequence[str | int] | None = None,
+    forbidden: Any = None,
 ) -> PcAlgo:
     """Estimate the skeleton of a causal graph with PC-stable, as ``pcalg::skeleton(method = "stable")``.
 
@@ -116,7 +126,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     engine_options : dict, optional
         Options of the engine: pruning (cpu and gpu; True by default); correlations, "dense" to compute all of them from
         data, "rows" only those that tests read (cpu and gpu; by default the engine chooses); device, the number of a
-        CUDA device (every GPU engine); beta, gamma (cupc-e); theta, delta (cupc-s).
+        CUDA device, or devices, "all" or a list of numbers, to share the work among them (every GPU engine); beta,
+        gamma (cupc-e); theta, delta (cupc-s).
     progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
         True shows a bar on stderr. A callable is called several times per second while a level runs, so it must be
         fast.
@@ -125,6 +136,22 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         they could affect the answer, the result has a note.
     correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, optional
         Of data: what C is computed from, see `SuffStat.from_data`.
+    checkpoint : str or Path, optional
+        Folder in which the finished levels are kept, and of level 0 without the correlation matrix also the finished
+        parts, at most a minute old. The same call resumes after them, with another number of threads, too, and on the
+        cpu engine. Data, arguments or a version of pycupc that would give another skeleton are refused. Not for a
+        custom `indepTest`.
+    executor : concurrent.futures.Executor, optional
+        Computes level 0 of Gaussian data without the correlation matrix (`engine_options`), in parts: of
+        `concurrent.futures`, or of a Dask cluster (``Client.get_executor()``). The other levels run in this process.
+    tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
+        The tier of each variable, see `Knowledge`; a path is that of a file in Tetrad's format. A later tier cannot
+        cause an earlier one, so that conditioning sets are drawn from fewer variables: the skeleton is that of tpc 1.0
+        (docs/TIERS.md).
+    context_all, context_tier : sequence of variables, optional
+        Variables that nothing causes, which are parents of all others, or of all others in their tier.
+    forbidden : bool (p, p), or list of (tail, head), optional
+        Arrows tail --> head that must not be; an arrow forbidden both ways is a gap (tpc: ``forbEdges``).
 
     Returns
     -------
@@ -152,11 +179,12 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE
     TPDS 31(3), 530-542.
     """
+    knowledge = as_knowledge(tiers, context_all=context_all, context_tier=context_tier, forbidden=forbidden)
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "skeleton",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, correlation=correlation),
-            Options(alpha, m_max, method, NAdelete, numCores),
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge, correlation),
+            Options(alpha, m_max, method, NAdelete, numCores, checkpoint, executor),
             engine,
             engine_options,
             hook,
@@ -171,18 +199,25 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     The engine can answer questions about the test until the caller closes it.
     """
     engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
-    levels = engine if problem.tiers is None else TieredLevels(engine, problem.tiers)
+    levels = problem.levels()
     results: list[LevelResult] = []
+    folder = problem.options.checkpoint
+    kept = None if folder is None else Checkpoint(folder, problem)
     try:
         logger.info("%d variables, alpha %g, engine %s", p, problem.options.alpha, problem.engine_note)
         pairs = {"gaps": problem.gaps, "fixed": problem.fixed}
-        levels.take(problem.test, problem.labels, **pairs, m_max=m_max, progress=problem.progress)
-        edges = problem.n_pairs
-        more = edges > 0
+        division = Division(problem.options.executor, kept)
+        last = m_max if kept is None else 0  # a level that runs ahead would write where the state is read
+        levels.take(problem.test, problem.labels, **pairs, m_max=last, progress=problem.progress, division=division)
+        results = [] if kept is None else kept.resume(levels)
+        edges = problem.n_pairs - sum(r.n_removed for r in results)
+        more = results[-1].more if results else edges > 0
         while more and edges and len(results) <= m_max:
             r = levels.run_level(len(results))
             edges -= r.n_removed
             results.append(r)
+            if kept is not None:
+                kept.keep(r, levels)
             made = f" ({r.n_made} made, {r.n_bounds} bounds)" if r.n_bounds else ""
             text = "level %d: %d tests%s, %d edges removed, %d left, %.3f s"
             logger.info(text, r.level, r.n_tests, made, r.n_removed, edges, r.seconds)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
-from pycupc.engines.base import Engine, LevelResult, Questions, State
+from pycupc.engines.base import Division, Engine, Finished, LevelResult, Questions, State
 from pycupc.graph.tiers import NearLists, Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
@@ -44,11 +44,12 @@ class TieredLevels:
         fixed: Pairs | None = None,
         m_max: float = math.inf,
         progress: ProgressHook | None = None,
+        division: Division | None = None,
     ) -> None:
         """As `Engine.take`."""
         self._test, self._gaps, self._progress = test, gaps, progress
         self._fixed = Pairs(test.p, *np.zeros((2, 0), dtype=np.int64)) if fixed is None else fixed
-        self._engine.take(test, names, gaps=gaps, fixed=fixed, m_max=0, progress=progress)
+        self._engine.take(test, names, gaps=gaps, fixed=fixed, m_max=0, progress=progress, division=division)
 
     def run_level(self, level: int) -> LevelResult:
         """As `Engine.run_level`."""
@@ -64,6 +65,13 @@ class TieredLevels:
     def state(self) -> State:
         """As `Engine.state`."""
         return State(self._low, self._high, -self._largest, None, self._p_max, self._largest)
+
+    def answered(self, level: int) -> None:
+        """As `Engine.answered`: the largest p-values are kept."""
+
+    def resume(self, levels: Sequence[Finished]) -> None:
+        """As `Engine.resume`."""
+        self._low, self._high, self._largest, self._p_max = levels[-1].x, levels[-1].y, -levels[-1].z, None
 
     def _level_0_asks_for_more(self, result: LevelResult) -> bool:
         tier = self._tiers.tier

@@ -14,8 +14,10 @@ from pycupc.engines.subsets import Counts, level_tests
 from pycupc.system.progress import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pycupc.algorithm.arguments import Problem
-    from pycupc.engines.base import Pairs, ProgressHook, State
+    from pycupc.engines.base import LevelResult, Pairs, ProgressHook, State
 
 #: Seconds that nobody waits for: a month.
 HOPELESS = 30 * 86400
@@ -111,13 +113,20 @@ class Watch:
             raise _Enough
 
 
-def try_levels(problem: Problem, watch: Watch, budget: float, begun: tuple[int, float]) -> Trial:
+def try_levels(
+    problem: Problem,
+    run_level: Callable[[int], LevelResult],
+    state: Callable[[], State],
+    watch: Watch,
+    budget: float,
+    begun: tuple[int, float],
+) -> Trial:
     """Run further levels for about `budget` seconds; `begun` are the next level and the time of those before it."""
-    engine, labels = problem.engine, problem.labels
+    labels = problem.labels
     level, passed = begun
     watch.left = budget
     while True:
-        degrees, targets = degrees_of(engine.state(), problem.test.p, problem.fixed)
+        degrees, targets = degrees_of(state(), problem.test.p, problem.fixed)
         if not (bound := level_tests(degrees, targets, level)):
             return Trial(level - 1, True, passed)
         busiest = int(np.argmax(degrees))
@@ -127,7 +136,7 @@ def try_levels(problem: Problem, watch: Watch, budget: float, begun: tuple[int, 
 
         watch.begin_level()
         try:
-            took = engine.run_level(level).seconds
+            took = run_level(level).seconds
         except EngineError as error:
             return Trial(level, False, passed, None, None, level, *row(level), str(error))
         except _Enough:

@@ -26,6 +26,9 @@ from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.impute import imputed
 from pycupc.system.progress import LevelBar
 
+#: Variables from which correlations are left to the engine, as in pycupc/engines/cpu/tuning.py.
+SIEVE_FROM = 10_000
+
 Data = SuffStat | DiscreteSuffStat | MixedTable | IncompleteTable | MultipleImputation
 
 
@@ -104,7 +107,8 @@ def _with_correlations(args: argparse.Namespace, table: Table, bar: LevelBar | N
     engine, _ = make_engine(args.engine, len(table.names), numCores=args.threads)
     try:
         device = engine if engine.correlates_on_device else None
-        progress = None if bar is None else bar.correlations
+        few = len(table.names) < SIEVE_FROM  # of more, the engine may need few of the correlations
+        progress = bar.correlations if bar is not None and few else None
         how = {"correlation": args.correlation or "pearson", "nearest": args.nearest}
         return SuffStat.from_data(table, engine=device, progress=progress, **how)
     finally:
@@ -138,7 +142,7 @@ def _of_categories_with_gaps(args: argparse.Namespace, mixed: MixedTable, why: s
 
 
 def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Chosen | None:
-    """The choice for a table that holds words; None if they are rather damaged numbers."""
+    """The choice for a table that holds words; None if they are damaged numbers or names of rows."""
     why = "holds categories, so that the G^2 test of discrete data runs (--test discrete); with --test gaussian only "
     why += "numbers are accepted"
     complete = options | {"missing": "error"} if options["missing"] == "keep" else options
@@ -152,7 +156,8 @@ def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> 
     except DataError:
         return None
     words = [c for c in mixed.categories if c is not None]
-    if not words or any(like_a_number(str(text)) for categories in words for text in categories):
+    names_rows = mixed.categories[0] is not None and len(mixed.categories[0]) == mixed.n
+    if not words or names_rows or any(like_a_number(str(text)) for categories in words for text in categories):
         return None
     mixed.check_levels()
     if args.correlation is not None:

@@ -19,6 +19,7 @@ _DESCRIPTION = """\
 Estimate how many tests a run makes and how much memory it needs, level by level: before any test,
 after level 0 and after level 1. These two levels are run, since they are cheap. Numbers marked <=
 are exact upper bounds. The levels after them are tried for two seconds, which tells how long a run takes.
+With --method fci, the sets from Possible-D-SEP in the graph that is left then are counted, too.
 """
 
 
@@ -28,6 +29,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = add_command(commands, "estimate", main, description=_DESCRIPTION, usage=usage)
     inputs.add_data_arguments(parser)
     tests = inputs.add_test_arguments(parser)
+    inputs.add_tiers_argument(inputs.add_method_arguments(parser))
     tests.add_argument(
         "--levels", choices=(0, 1, 2), type=int, default=2, help="number of levels to run (default: 2, levels 0 and 1)"
     )
@@ -37,19 +39,21 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
+    inputs.check_method(args)
     from pycupc.algorithm import estimate
     from pycupc.algorithm.arguments import Options, Variables, check_arguments
+    from pycupc.data.knowledge import as_knowledge
 
     with shown_warnings():
         with level_bar() as bar:
             suff_stat, _ = inputs.read(args, bar)
-        given = Variables(
-            suff_stat, **inputs.test_of(args, suff_stat), **inputs.fixed_pairs(args, labels_of(suff_stat))
-        )
+        fixed = inputs.fixed_pairs(args, labels_of(suff_stat))
+        known = as_knowledge(**inputs.known(args, suff_stat)) if args.tiers else None
+        given = Variables(suff_stat, **inputs.test_of(args, suff_stat), **fixed, knowledge=known)
         options = Options(args.alpha, math.inf, "stable", NAdelete=True, numCores=args.threads)
         with level_bar() as bar:
-            problem = check_arguments("pc", given, options, args.engine, progress=bar)
+            problem = check_arguments(args.method, given, options, args.engine, progress=bar)
             trial = TRIAL if args.levels == 2 else 0
-            estimated = estimate.run_stages(problem, last=args.levels - 1, trial=trial)
+            estimated = estimate.run_stages(problem, last=args.levels - 1, trial=trial, pdsep_max=args.pdsep_max)
     print(json.dumps(estimated.as_dict(), indent=1) if args.json else estimated)
     return OK

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text
+from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text, too_large
 from pycupc.graph import exports
 from pycupc.graph.sepset import FlatCells
 from pycupc.independence.gaussian import fisher_z, limits
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Largest number of separating sets written as text without --all-sepsets.
 MAX_SEPSETS = 20_000
+#: Neighbours of a variable before the tests given other variables: an estimate of the most, where there are many.
+MAX_DEGREE = 10_000
 
 SEPSETS = (
     "pairs separated by a non-empty set: x, y in pcalg's order, level, set (names delimited by ' | '), r (partial "
@@ -33,7 +35,8 @@ SEPSETS = (
 def sizes(p: int, request: Request) -> tuple[float, float]:
     """Lower and upper estimates in bytes of the results for p variables; very dense graphs may need more."""
     least = 1e6 + 300.0 * p
-    return least, 2 * least + p * p * (2.0 + 8.0 * request.evidence + 2.0 * request.amat + 50.0 * request.all_sepsets)
+    dense = p * min(p, MAX_DEGREE) * (2.0 + 50.0 * request.all_sepsets)
+    return least, 2 * least + dense + p * p * (8.0 * request.evidence + 2.0 * request.amat)
 
 
 def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
@@ -78,20 +81,29 @@ def _no_sepsets(fit: PcAlgo | PagAlgo, request: Request) -> str | None:
     return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
 
 
-def _draw(fit: PcAlgo | PagAlgo, path: Path) -> None:
+def _draw(fit: PcAlgo | PagAlgo, path: Path, request: Request) -> None:
     from pycupc.graph import drawing
 
-    drawing.save(fit.sparse_graph, fit.labels, path)
+    drawing.save(fit.sparse_graph, fit.labels, path, around=request.around or None, radius=request.distance)
+
+
+def _explore(fit: PcAlgo | PagAlgo, path: Path, request: Request) -> None:
+    fit.explore(path, show=False, around=request.around or None, radius=request.distance)
+
+
+def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: Request) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes())
+    parquet.write_table(pyarrow.table(columns), path)
 
 
 #: Every file but manifest.json, in the order in which they are written.
 FILES = (
-    *pictures("picture", _draw),
+    *pictures("picture", _draw, left_out=too_large),
     FileKind(
-        "graph.html",
-        "the graph and its evidence, to explore in a browser",
-        lambda fit, path, _: fit.explore(path, show=False),
-        drawn=True,
+        "graph.html", "the graph and its evidence, to explore in a browser", _explore, left_out=too_large, drawn=True
     ),
     FileKind(
         "result.npz",
@@ -100,5 +112,6 @@ FILES = (
     ),
     text("sepsets.csv", SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), left_out=_no_sepsets),
     *graph_files("edges.csv", lambda fit: fit),
+    FileKind("edges.parquet", "the table of edges.csv", _edges_parquet, form="parquet"),
     text("summary.txt", "numbers of edges and tests, level by level", lambda fit: fit.summary() + "\n"),
 )

@@ -21,6 +21,7 @@ from pycupc.data.readers import ReadOptions
 from pycupc.data.source import STDIN
 from pycupc.data.text_layout import is_formula
 from pycupc.engines.select import NAMES
+from pycupc.graph.drawing import positions
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.gaussian.measures import MEASURES
@@ -42,7 +43,7 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add = parser.add_argument_group("data").add_argument
     table = (
         "table with one column per variable and one row per observation: .csv, .tsv or .txt, also compressed "
-        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, or - for standard input"
+        "(.gz, .bz2, .xz), .parquet, .feather, .xlsx, .npy, .h5ad, or - for standard input"
     )
     add("data", nargs="?", type=Path, metavar="DATA", help=table)
     example = "use the example data of the package: continuous measurements, or categories with --example discrete"
@@ -137,30 +138,45 @@ def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._Argu
     return group
 
 
-def add_method_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that select the algorithm."""
-    add = parser.add_argument_group("algorithm").add_argument
+def add_tiers_argument(group: argparse._ArgumentGroup) -> None:
+    """Add the argument that says what is known beforehand."""
+    tiers = (
+        "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
+        "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
+    )
+    group.add_argument("--tiers", type=Path, metavar="FILE", help=tiers)
+
+
+def add_method_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the arguments that select the algorithm; returns their group."""
+    group = parser.add_argument_group("algorithm")
+    add = group.add_argument
     method = (
         "pc: every common cause of two variables is among the data (a CPDAG); fci, rfci: some may be hidden (a PAG)"
     )
     add("--method", choices=("pc", "fci", "rfci"), default="pc", help=f"{method}; rfci makes far fewer tests than fci")
     pdsep = "fci: leave an edge whose Possible-D-SEP has more than K variables (default: no limit)"
     add("--pdsep-max", type=level, default=math.inf, metavar="K", help=pdsep)
+    return group
 
 
 def check_method(args: argparse.Namespace) -> None:
     """Exit with a usage error if arguments are not those of the algorithm."""
-    if args.method != "pc" and (args.u2pd != "relaxed" or args.solve_confl or args.seed is not None):
-        args.parser.error("--u2pd, --solve-confl and --seed go with --method pc only")
+    if args.method != "pc" and (getattr(args, "u2pd", "relaxed") != "relaxed" or getattr(args, "solve_confl", False)):
+        args.parser.error("--u2pd and --solve-confl go with --method pc only")
+    if args.method != "pc" and args.command == "run" and args.checkpoint is not None:
+        args.parser.error("--checkpoint goes with --method pc only")
     if args.method != "fci" and args.pdsep_max != math.inf:
         args.parser.error("--pdsep-max goes with --method fci only")
 
 
 def method_arguments(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
-    """The arguments of the algorithm: all but data, alpha and progress."""
-    options = pc_arguments(args, suff_stat)
+    """The arguments of the algorithm that `run` and `stability` share: all but data, alpha, progress, random_state."""
+    options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
+    options |= {"numCores": args.threads, "engine": args.engine} | known(args, suff_stat)
+    options |= fixed_pairs(args, labels_of(suff_stat)) | test_of(args, suff_stat)
     if args.method == "pc":
-        return options | {"random_state": args.seed}
+        return options
     more = {"pdsep_max": args.pdsep_max, "selectionBias": args.tiers is None} if args.method == "fci" else {}
     return {name: value for name, value in options.items() if name not in ("u2pd", "solve_confl")} | more
 
@@ -170,17 +186,10 @@ def check_orientation(args: argparse.Namespace) -> None:
     for flag in ("conservative", "maj_rule", "solve_confl"):
         if getattr(args, flag) and args.u2pd != "relaxed":
             args.parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
-    if getattr(args, "tiers", None) is not None and args.u2pd != "relaxed":
+    if args.tiers is not None and args.u2pd != "relaxed":
         args.parser.error("--tiers goes with --u2pd relaxed only")
     if args.conservative and args.maj_rule:
         args.parser.error("choose one of --conservative and --maj-rule")
-
-
-def pc_arguments(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
-    """The arguments of `pycupc.pc` that `run` and `stability` share: all but data, alpha, progress and random_state."""
-    options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
-    options |= {"numCores": args.threads, "engine": args.engine}
-    return options | fixed_pairs(args, labels_of(suff_stat)) | test_of(args, suff_stat)
 
 
 def check(args: argparse.Namespace) -> None:
@@ -232,6 +241,15 @@ def test_of(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
     if args.adapt_df or args.quirks or args.df != "pcalg":
         raise DataError("--df, --adapt-df and --quirks go with --test discrete; the data are numbers")
     return {}
+
+
+def check_around(args: argparse.Namespace, suff_stat: Data) -> None:
+    """DataError if --around names no variable of the data."""
+    try:
+        if args.around:
+            positions(args.around, labels_of(suff_stat))
+    except ValueError as error:
+        raise DataError(f"--{error}") from None
 
 
 def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pycupc.cli.folder import MANIFEST
 from pycupc.cli.output import OK, add_command
 
 if TYPE_CHECKING:
-    from pycupc.stability import Consensus
+    from pycupc.stability import Consensus, PagConsensus
 
 _PICTURES = (".png", ".svg", ".pdf")
 
@@ -46,7 +46,7 @@ def main(args: argparse.Namespace) -> int:
     from pycupc import SuffStat
     from pycupc.cli.compare import load_or_compute
     from pycupc.graph import drawing as plotting
-    from pycupc.stability import Consensus
+    from pycupc.stability import Consensus, PagConsensus
 
     if args.radius < 0:
         args.parser.error(f"--radius must be 0 or more, got {args.radius}")
@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
     )
     if ending == ".html":
         fit.explore(out, around=args.around, radius=args.radius, show=False)
-    elif isinstance(fit, Consensus):
+    elif isinstance(fit, (Consensus, PagConsensus)):
         fit.save_picture(out, around=args.around, radius=args.radius)
     else:
         plotting.save(fit.sparse_graph, fit.labels, out, around=args.around, radius=args.radius)
@@ -73,7 +73,7 @@ def main(args: argparse.Namespace) -> int:
     return OK
 
 
-def _consensus(source: Path) -> Consensus | None:
+def _consensus(source: Path) -> Consensus | PagConsensus | None:
     """The consensus graph of a folder of 'pycupc stability', or of its stability.npz; None for other sources."""
     file = source / "stability.npz" if source.is_dir() else source
     if file.name != "stability.npz" or not file.is_file():

@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 
 import pycupc
@@ -29,7 +30,7 @@ a PAG (--method fci or rfci); and write into a folder:
     edges.csv        one line per edge: from, to, type (directed, undirected, ...), evidence
     graph.graphml, graph.dot, graph.json       the graph for other programs
     graph.html       the graph and its evidence, to explore in a browser
-    graph.png        a picture (see --plot)
+    graph.png        a picture (see --plot); this and the four files above only for up to 300,000 variables and edges
     result.npz       the complete result, for pycupc.PcAlgo.load
     summary.txt      numbers of edges and tests, level by level
     manifest.json    versions, arguments, hash of the input, tests and edges level by level, timings
@@ -51,16 +52,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_test_arguments(parser, limited=True)
     inputs.add_method_arguments(parser)
     orientation = inputs.add_orientation_arguments(parser)
-    tiers = (
-        "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
-        "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
-    )
-    orientation.add_argument("--tiers", type=Path, metavar="FILE", help=tiers)
+    inputs.add_tiers_argument(orientation)
     orientation.add_argument("--seed", type=int, metavar="K", help="seed of the random draws of --u2pd rand and retry")
     add = output.add_folder_arguments(parser).add_argument
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
+    add("--parquet", action="store_true", help="write edges.parquet, the table of edges.csv, too")
+    near = "let the page, the picture and the files for other programs hold this variable and its neighbourhood only"
+    add("--around", action="append", default=[], metavar="NAME", help=f"{near}; may be repeated")
+    far = "size of the neighbourhood of --around in edges (default: 2)"
+    add("--distance", type=inputs.level, default=2, metavar="K", help=far)
     evidence = "keep all correlations and r in result.npz, however many (see PcAlgo.save)"
     add("--evidence", action="store_true", help=evidence)
+    kept = "keep finished levels in this folder; the same command resumes after them (--method pc)"
+    add("--checkpoint", type=Path, metavar="DIR", help=kept)
     add("--keep-partial", action="store_true", help="if interrupted, write the skeleton after the finished levels")
 
 
@@ -69,8 +73,13 @@ def main(args: argparse.Namespace) -> int:
     inputs.check(args)
     inputs.check_orientation(args)
     inputs.check_method(args)
+    if args.method != "pc" and args.seed is not None:
+        args.parser.error("--seed goes with --method pc only")
     target, force = output.target(args, "pycupc")
-    request = Request(output.picture_formats(args.plot), args.amat, args.all_sepsets, args.evidence)
+    if args.parquet and find_spec("pyarrow") is None:
+        args.parser.error("--parquet needs pyarrow: pip install 'pycupc[parquet]'")
+    forms = (*output.picture_formats(args.plot), *(["parquet"] * args.parquet))
+    request = Request(forms, args.amat, args.all_sepsets, args.evidence, args.around, int(min(args.distance, 1e9)))
     names = (*(kind.name for kind in FILES), MANIFEST)
     answer = "the results are being written; please wait"
     shown = output.progress_wanted(args)
@@ -84,6 +93,7 @@ def main(args: argparse.Namespace) -> int:
         with record.timed("read"), level_bar(wanted=shown) as bar:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(folder, suff_stat.p, request)
+        inputs.check_around(args, suff_stat)
         with record.timed(args.method):
             fit, interruption = _fit(args, suff_stat)
         if "rows_dropped" in record.source:
@@ -117,7 +127,8 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
 
 def _fit(args: argparse.Namespace, suff_stat: Data) -> tuple[PcAlgo | PagAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
-    options = inputs.method_arguments(args, suff_stat) | inputs.known(args, suff_stat)
+    options = inputs.method_arguments(args, suff_stat) | ({"random_state": args.seed} if args.method == "pc" else {})
+    options |= {} if args.checkpoint is None else {"checkpoint": args.checkpoint}
     try:
         with level_bar(wanted=output.progress_wanted(args)) as bar:
             return getattr(pycupc, args.method)(suff_stat, alpha=args.alpha, progress=bar, **options), None

@@ -21,14 +21,15 @@ from pycupc.engines.base import EngineError
 from pycupc.graph import exports
 
 if TYPE_CHECKING:
-    from pycupc.stability import Consensus, Stability
+    from pycupc.stability import Consensus, PagConsensus, Stability
 
 _DESCRIPTION = """\
-Find the causal graph (CPDAG) of many resamples of the rows of a table, count how often each edge is found, and write
-into a folder:
+Find the causal graph (a CPDAG, or with --method fci or rfci a PAG) of many resamples of the rows of a table, count how
+often each edge is found, and write into a folder:
 
     edges.csv        one line per pair that was ever adjacent, and per alpha: from, to, and the shares of the resamples
-                     in which they are adjacent, from --> to, to --> from, undirected, bidirected
+                     in which they are adjacent, from --> to, to --> from, undirected, bidirected; of a PAG, of those
+                     with a circle, an arrowhead or a tail at each end
     consensus.csv    the edges of the consensus graph: pairs adjacent in at least the share --threshold
     graph.graphml, graph.dot, graph.json       the consensus graph for other programs
     graph.html       the consensus graph and the shares of its edges, to explore in a browser
@@ -43,7 +44,7 @@ Finished resamples are kept beside that folder, in DIR-resamples, until the resu
 same command resumes from there.
 """
 
-_EDGES = "shares of the resamples in which a pair is adjacent, and has each mark; reversed is to --> from"
+_EDGES = "shares of the resamples in which a pair is adjacent, and has each kind or mark; reversed is to --> from"
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -58,7 +59,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_data_arguments(parser, rows=True)
     _add_resampling_arguments(parser)
     inputs.add_test_arguments(parser, several=True, limited=True)
-    inputs.add_orientation_arguments(parser)
+    inputs.add_method_arguments(parser)
+    inputs.add_tiers_argument(inputs.add_orientation_arguments(parser))
     add = output.add_folder_arguments(parser).add_argument
     least = "least share of the resamples that have an edge of the consensus graph (default: 0.5)"
     add("--threshold", type=inputs.probability, default=0.5, metavar="T", help=least)
@@ -82,6 +84,7 @@ def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
     inputs.check_orientation(args)
+    inputs.check_method(args)
     if isinstance(args.correlation, int):
         args.parser.error("--correlation gives no rows to draw; stability needs observations")
     target, force = output.target(args, "stability")
@@ -111,6 +114,7 @@ def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) ->
     with record.timed("stability"), _executor(args.scheduler) as executor:
         return stability(
             suff_stat,
+            method=args.method,
             n_resamples=args.resamples,
             scheme=args.scheme,
             fraction=args.fraction,
@@ -119,7 +123,7 @@ def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) ->
             executor=executor,
             checkpoint=checkpoint,
             progress=output.progress_wanted(args) and sys.stderr.isatty(),
-            **inputs.pc_arguments(args, suff_stat),
+            **inputs.method_arguments(args, suff_stat),
         )
 
 
@@ -145,7 +149,7 @@ class _Study(NamedTuple):
     """A result, its consensus graph, and the summary."""
 
     result: Stability
-    consensus: Consensus
+    consensus: Consensus | PagConsensus
     summary: str
 
 
@@ -164,12 +168,12 @@ _FILES = (
         lambda study, path, _: study.consensus.explore(path, show=False),
         drawn=True,
     ),
-    *pictures("picture of the consensus graph", lambda study, path: study.consensus.save_picture(path)),
+    *pictures("picture of the consensus graph", lambda study, path, _: study.consensus.save_picture(path)),
     text("summary.txt", "numbers of edges by frequency", lambda study: study.summary + "\n"),
 )
 
 
-def _facts(result: Stability, consensus: Consensus) -> dict[str, Any]:
+def _facts(result: Stability, consensus: Consensus | PagConsensus) -> dict[str, Any]:
     """The facts about the result for the manifest."""
     return {
         "study": dict(result.arguments),
@@ -178,12 +182,12 @@ def _facts(result: Stability, consensus: Consensus) -> dict[str, Any]:
         "consensus": {
             "alpha": consensus.alpha,
             "threshold": consensus.threshold,
-            "edges": dict(zip(("directed", "undirected", "bidirected"), consensus.edge_counts(), strict=True)),
+            "edges": consensus.sparse_graph.counts(),
         },
     }
 
 
-def _about(result: Stability, consensus: Consensus) -> str:
+def _about(result: Stability, consensus: Consensus | PagConsensus) -> str:
     """The consensus graph in a sentence, with a bound on its false edges if one holds."""
     said = (
         f"consensus at alpha {consensus.alpha:g}, threshold {consensus.threshold:g}: {len(consensus.sparse_graph):,} "

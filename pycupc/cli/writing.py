@@ -18,11 +18,14 @@ from pycupc.cli.manifest import Run, Written, write_manifest, write_text
 from pycupc.cli.output import DEVICE, OK, FolderError, discard_output
 from pycupc.data.text_layout import is_formula
 from pycupc.graph import exports
+from pycupc.graph.drawing import positions
 from pycupc.graph.named import NamedGraph
 from pycupc.results.causal_graph import CausalGraph
 
 #: Largest number of variables for which the p x p matrix is written as text without --amat.
 MAX_MATRIX = 1000
+#: Most variables and edges together that files for other programs, pages and pictures hold.
+MAX_DRAWN = 300_000
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,22 @@ class Request:
 
     Attributes
     ----------
-    pictures : sequence of str
-        Formats of the picture.
+    forms : sequence of str
+        Formats of the picture; "parquet".
     amat, all_sepsets, evidence : bool
         Write the adjacency matrix, the table of separating sets, all evidence into result.npz, however large they are.
+    around : sequence of str
+        Files for other programs, the page and the picture hold these variables and what is near them.
+    distance : int
+        How many edges away from them a variable may be.
     """
 
-    pictures: Sequence[str] = ()
+    forms: Sequence[str] = ()
     amat: bool = False
     all_sepsets: bool = False
     evidence: bool = False
+    around: Sequence[str] = ()
+    distance: int = 2
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class FileKind:
     drawn : bool
         Whether it shows what other files hold: an error other than OSError then costs only this file.
     form : str
-        The format of a picture, which is written if it is requested.
+        The format of a file that is only written if it is requested.
     """
 
     name: str
@@ -70,7 +79,7 @@ class FileKind:
 
     def wanted(self, request: Request) -> bool:
         """Whether the file was requested or is written by default."""
-        return not self.form or self.form in request.pictures
+        return not self.form or self.form in request.forms
 
 
 def text(name: str, description: str | Callable[[Any], str], content: Callable[[Any], str], **options: Any) -> FileKind:
@@ -78,11 +87,18 @@ def text(name: str, description: str | Callable[[Any], str], content: Callable[[
     return FileKind(name, description, lambda result, path, _: write_text(content(result), path), **options)
 
 
-def pictures(description: str, draw: Callable[[Any, Path], object]) -> tuple[FileKind, ...]:
-    """The pictures, which ``draw(result, path)`` draws."""
+def too_large(graph: NamedGraph, request: Request) -> str | None:
+    """Why a graph is too large for programs that show graphs; None if it is not, or a part of it is requested."""
+    p, m = len(graph.labels), len(graph.sparse_graph)
+    if request.around or p + m <= MAX_DRAWN:
+        return None
+    return f"{p:,} variables and {m:,} edges; pycupc plot RESULTS --around NAME shows a part"
+
+
+def pictures(description: str, draw: Callable[[Any, Path, Request], object], **options: Any) -> tuple[FileKind, ...]:
+    """The pictures, which ``draw(result, path, request)`` draws."""
     return tuple(
-        FileKind(f"graph.{form}", description, lambda result, path, _: draw(result, path), drawn=True, form=form)
-        for form in ("png", "svg", "pdf")
+        FileKind(f"graph.{form}", description, draw, drawn=True, form=form, **options) for form in ("png", "svg", "pdf")
     )
 
 
@@ -106,15 +122,30 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKin
     def edges_in(convention: str) -> Callable[[Any], str]:
         return lambda result: exports.convention(graph(result).sparse_graph, convention)
 
+    def left_out(result: Any, request: Request) -> str | None:
+        return too_large(graph(result), request)
+
+    def in_format(name: str) -> Callable[[Any, Path, Request], None]:
+        """Write the graph, or the part requested, by the method of this name."""
+
+        def write(result: Any, path: Path, request: Request) -> None:
+            named = graph(result)
+            if request.around:
+                centres = positions(request.around, named.labels)
+                named = named.subgraph(named.sparse_graph.around(centres, request.distance).tolist())
+            write_text(getattr(named, name)(), path)
+
+        return write
+
     def cells(result: Any) -> str:
         return exports.PAG_AMAT if is_pag(result) else exports.PCALG_AMAT
 
     return (
         text(edges, edges_in(exports.EDGE_LIST), edge_list),
         text("amat.csv", cells, amat, left_out=no_amat),
-        text("graph.graphml", edges_in(exports.BOTH_WAYS), lambda result: graph(result).to_graphml()),
-        text("graph.dot", edges_in(exports.EDGE_LIST), lambda result: graph(result).to_dot()),
-        text("graph.json", edges_in(exports.EDGE_LIST), lambda result: graph(result).to_json()),
+        FileKind("graph.graphml", edges_in(exports.BOTH_WAYS), in_format("to_graphml"), left_out),
+        FileKind("graph.dot", edges_in(exports.EDGE_LIST), in_format("to_dot"), left_out),
+        FileKind("graph.json", edges_in(exports.EDGE_LIST), in_format("to_json"), left_out),
     )
 
 

@@ -25,28 +25,62 @@ NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool|decimal)"
 
 _WIDE = re.compile(r"u?int64", re.IGNORECASE)
 
+#: Numbers of a group of columns that are read together.
+_GROUP = 1 << 23
+
 _KINDS = {"parquet": "Parquet", "feather": "Feather", "excel": "Excel"}
 
 
-def read_arrow(source: Source) -> Any:
-    """The pyarrow.Table in a Parquet or Feather file, without the index that pandas stores as a column."""
+def arrow_schema(source: Source) -> Any:
+    """The pyarrow.Schema of a Parquet or Feather file, without the index that pandas stores as a column."""
     try:
         import pyarrow
-        from pyarrow import feather, parquet
+        from pyarrow import parquet
     except ImportError as error:
         kind = _KINDS[source.kind]
         raise DataError(f"{source.name}: reading {kind} requires pyarrow: pip install 'pycupc[parquet]'") from error
     try:
         content = pyarrow.BufferReader(source.content)
-        if source.kind == "parquet":
-            table = parquet.ParquetFile(content, page_checksum_verification=True).read()
-        else:
-            table = feather.read_table(content)
-        table.validate(full=True)
-        index = (table.schema.pandas_metadata or {}).get("index_columns", [])
-        return table.drop_columns([name for name in index if isinstance(name, str) and name in table.column_names])
+        is_parquet = source.kind == "parquet"
+        schema = parquet.read_schema(content) if is_parquet else pyarrow.ipc.open_file(content).schema
+        index = set(map(str, (schema.pandas_metadata or {}).get("index_columns", [])))
+        return pyarrow.schema([column for column in schema if column.name not in index])
     except Exception as error:  # pyarrow has many of its own
         raise _damaged(source, error) from error
+
+
+def read_arrow(source: Source, columns: Sequence[str]) -> Any:
+    """The pyarrow.Table of some columns of a Parquet or Feather file."""
+    import pyarrow
+    from pyarrow import feather, parquet
+
+    try:
+        content = pyarrow.BufferReader(source.content)
+        if source.kind == "parquet":
+            table = parquet.ParquetFile(content, page_checksum_verification=True).read(columns=list(columns))
+        else:
+            table = feather.read_table(content, columns=list(columns))
+        table.validate(full=True)
+        return table.select(list(columns))
+    except Exception as error:  # pyarrow has many of its own
+        raise _damaged(source, error) from error
+
+
+def arrow_columns(source: Source, columns: Sequence[str], types: Sequence[str]) -> NDArray[Any]:
+    """The values of numeric columns of these types, float64 (n, p), or float32 if all are; NaN for null.
+
+    They are read in groups of columns, so that the file's own form of the table is never in memory as a whole.
+    """
+    dtype, X, k = np.dtype("f4" if set(types) == {"float"} else "f8"), None, 0
+    step = 1
+    while k < len(columns):
+        table = read_arrow(source, columns[k : k + step])
+        if X is None:
+            X = np.empty((table.num_rows, len(columns)), dtype=dtype, order="F")
+            step = max(1, _GROUP // max(1, table.num_rows))
+        X[:, k : k + table.num_columns] = arrow_values(table)
+        k += table.num_columns
+    return np.empty((0, 0)) if X is None else X
 
 
 def numeric_columns(

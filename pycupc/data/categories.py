@@ -39,7 +39,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
 
 
 def _from_arrow(source: Source) -> tuple[list[str], list[tuple[str, ...]], str]:
-    table = binary.read_arrow(source)
+    table = binary.read_arrow(source, list(map(str, binary.arrow_schema(source).names)))
     columns = [["" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
     return [str(name) for name in table.column_names], list(zip(*columns, strict=True)), f"the names of {source.kind}"
 

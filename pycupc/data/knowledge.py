@@ -89,6 +89,13 @@ class Knowledge:
                 raise DataError(f"{source.name}, line {number}: expected {wanted}, got {' '.join(words)!r}")
         return cls(tiers or None, pairs["requiredirect"], pairs["forbiddirect"], apart=tuple(apart))
 
+    @classmethod
+    def of_positions(cls, known: Constraints) -> Knowledge:
+        """These constraints in one form: positions, and nothing else; with the same labels `of` gives them again."""
+        arrows = ([divmod(arrow, known.p) for arrow in arrows.tolist()] for arrows in (known.required, known.forbidden))
+        context = (tuple(np.flatnonzero(mask).tolist()) for mask in (known.context_all, known.context_tier))
+        return cls(known.tier.tolist(), *arrows, *context)
+
     def of(self, labels: Sequence[str]) -> Constraints:
         """The knowledge on the positions of these variables.
 

@@ -105,7 +105,7 @@ class MixedTable:
         names = [
             f"{self.names[j]} ({k:,} different texts in {self.n:,} rows)"
             for j, k in enumerate(levels)
-            if k > MOST_LEVELS or (k > MOST_CODES and 2 * k > self.n)
+            if k > MOST_LEVELS or k == self.n or (k > MOST_CODES and 2 * k > self.n)
         ]
         if names:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Tables of numbers in memory, of many kinds, as values float64 (n, p), and the names of the columns or None.
+"""Tables of numbers in memory, of many kinds: values float64 or float32 (n, p), and the names of the columns or None.
 
 Four protocols cover most libraries: columns, dtypes and to_numpy (pandas, polars and their relatives), the Arrow stream
 (PyArrow, DuckDB, ...), DLPack (CuPy, PyTorch, JAX) and NumPy's ``__array__``. xarray, AnnData and sparse matrices need
@@ -59,8 +59,8 @@ def chosen_columns(data: Any, **options: Any) -> Any:
 def converted(data: Any, what: str) -> Converted:
     """The numbers of an object in memory, NaN where a value is missing; `what` is named in messages.
 
-    They are not copied if `data` is an array of float64. TypeError or ValueError if `data` is not numeric or of another
-    kind; the message says how to convert it.
+    They are not copied if `data` is an array of float64 or float32. TypeError or ValueError if `data` is not numeric or
+    of another kind; the message says how to convert it.
     """
     if type(data) is np.ndarray:  # the other kinds take a while to rule out
         return _from_array(data, what)
@@ -71,6 +71,8 @@ def converted(data: Any, what: str) -> Converted:
     names = None
     if _has(data, "var_names", "obs_names"):  # AnnData
         data, names = getattr(data, "X", None), [str(name) for name in data.var_names]
+    if _has(data, "to_memory"):  # sparse, and still in its file
+        data = data.to_memory()
     if _has(data, "nnz", "toarray"):
         data = data.toarray()
     elif _has(data, "dims", "coords"):  # xarray, whose Arrow stream would be in long form
@@ -159,7 +161,8 @@ def _from_array(data: Any, what: str) -> Converted:
         advice = "; if it holds numbers, convert it: array.astype(float)" if X.dtype.kind in "OUSTV" else ""
         raise TypeError(f"{what} must be numeric, got an array of {X.dtype}{advice}")
     types = [str(X.dtype)] * X.shape[-1] if X.ndim and X.dtype.kind in "iu" else []
-    return Converted(np.asarray(X.astype(np.float64, copy=False)), None, types)
+    exact = np.float32 if X.dtype == np.float32 else np.float64
+    return Converted(np.asarray(X.astype(exact, copy=False)), None, types)
 
 
 def _as_numpy(data: Any, what: str) -> NDArray[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
+from pycupc.data.array_files import is_array_file, read_array
 from pycupc.data.findings import Ends, counts_rows, ends_of, has_infinite, missing_in, rounded
 from pycupc.data.names import DataError, listed
 from pycupc.data.source import Source, open_text, read_source
@@ -63,14 +64,21 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> File
         say; the message says how and which.
     """
     options = options or ReadOptions()
-    source = read_source(path)
-    table, _ = _read(source, options)
-    table = _without_counter(source.name, table, options)
-    check_size(source.name, *table.values.shape)
+    if is_array_file(path):
+        X, labels, facts = read_array(path, options)
+        table, name = (
+            FileTable(X, labels, f"an array of {X.dtype}", facts, _finite_ends(str(path), X, labels)),
+            str(path),
+        )
+    else:
+        source = read_source(path)
+        name = source.name
+        table = _without_counter(name, _read(source, options)[0], options)
+    check_size(name, *table.values.shape)
     assert table.ends is not None
     if not len(table.ends.incomplete()):
         return table
-    return complete_rows(source.name, table, missing_in(table.values, table.ends), options.missing)
+    return complete_rows(name, table, missing_in(table.values, table.ends), options.missing)
 
 
 def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
@@ -79,8 +87,8 @@ def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
     Parameters
     ----------
     path : str or Path
-        Text (.csv, .tsv, .tab, .txt, also compressed: .gz, .bz2, .xz), .parquet, .feather, .xlsx, or "-" for standard
-        input.
+        Text (.csv, .tsv, .tab, .txt, also compressed: .gz, .bz2, .xz), .parquet, .feather, .xlsx, .npy (the variables
+        are V1, V2, ...), .h5ad, or "-" for standard input.
     **options
         The attributes of `pycupc.data.readers.ReadOptions`: header, index, delimiter, decimal, na, comment, sheet,
         only, drop, drop_non_numeric, missing. ``--header yes`` of the command line is ``header="yes"`` here.
@@ -88,7 +96,7 @@ def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        float64, one column per variable. A first column of row names, as R writes it, is left out.
+        Numbers, one column per variable. A first column of row names, as R writes it, is left out.
 
     Raises
     ------
@@ -179,24 +187,30 @@ def _warn_left_out(name: str, columns: Sequence[str]) -> None:
 
 
 def _from_arrow(source: Source, options: ReadOptions) -> FileTable:
-    table = binary.read_arrow(source)
-    kept, text = binary.numeric_columns(source.name, table.column_names, table.schema.types, options)
+    schema = binary.arrow_schema(source)
+    kept, text = binary.numeric_columns(source.name, schema.names, schema.types, options)
     if text and options.drop_non_numeric:
         _warn_left_out(source.name, text)
     elif text:
-        column = table.column(text[0])
+        column = binary.read_arrow(source, text[:1]).column(0)
         row = column.is_valid().index(True).as_py()
         place = f": row {row + 1} holds {column[row].as_py()!r}" if row >= 0 else f" but {column.type}"
         ways_out = cells.mixed({name: cells.TextColumn(words=1) for name in text}, kept)
         raise DataError(f"{source.name}: column {text[0]!r} is not numeric{place}.{ways_out}")
-    table = table.select(kept)
-    X = binary.arrow_values(table)
+    types = [str(schema.field(name).type) for name in kept]
+    X = binary.arrow_columns(source, kept, types)
+    ends = _finite_ends(source.name, X, kept)
+    binary.warn_of_rounding(X, ends, types, kept)
+    return FileTable(X, kept, f"the names of {source.kind}", source.facts, ends)
+
+
+def _finite_ends(name: str, X: Floats, labels: Sequence[str]) -> Ends:
+    """The ends of the columns; `DataError` if a value is infinite."""
     ends = ends_of(X)
-    binary.warn_of_rounding(X, ends, map(str, table.schema.types), kept)
     if has_infinite(X, ends):
         row, k = np.argwhere(np.isinf(X))[0].tolist()
-        raise DataError(f"{source.name}: row {row + 1}, column {kept[k]!r}: infinite value")
-    return FileTable(X, kept, f"the names of {source.kind}", source.facts, ends)
+        raise DataError(f"{name}: row {row + 1}, column {labels[k]!r}: infinite value")
+    return ends
 
 
 def _without_counter(name: str, table: FileTable, options: ReadOptions) -> FileTable:

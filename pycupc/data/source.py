@@ -42,8 +42,9 @@ _OTHER_ENDINGS = {
 #: Files that are not tables this package reads, by their first bytes, and what to do about them.
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or as CSV",
-    b"\x93NUMPY": "a NumPy array; read it with numpy.load, and pass the array to pycupc.pc",
-    b"\x89HDF": "an HDF5 file, such as .h5ad; read it in Python, and pass the table to pycupc.pc",
+    b"\x93NUMPY": "a NumPy array, which is read as numbers, not as categories, from a file named .npy",
+    b"\x89HDF": "an HDF5 file, which is read if it is AnnData's, .h5ad; read others in Python, and pass the table to "
+    "pycupc.pc",
     b"FEA1": "a Feather file of version 1; write it again with a newer pandas or pyarrow",
     **dict.fromkeys((b"\x80\x04", b"\x80\x05"), "a Python pickle; read it in Python, and pass the table to pycupc.pc"),
     **dict.fromkeys((b"RDX", b"X\n\0"), "data of R; write them as CSV with write.csv"),

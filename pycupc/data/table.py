@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -44,7 +45,8 @@ class Table:
     Attributes
     ----------
     values : (n, p)
-        Numbers, float64, NaN where one is missing; or the codes of categories, int64, from 0 on, none missing.
+        Numbers, float64 or float32, NaN where one is missing; or the codes of categories, int64, from 0 on, none
+        missing.
     labels : tuple of p str, or None
         Names of the variables.
     ends : Ends
@@ -68,7 +70,7 @@ class Table:
 
     @classmethod
     def of(cls, data: Any, labels: Sequence[str] | None = None, *, categories: bool = False, **options: Any) -> Table:
-        """Make a table of data in memory, which are copied, or in a file.
+        """Make a table of data in memory, which are copied unless they are a memory map to read only, or in a file.
 
         Parameters
         ----------
@@ -106,8 +108,9 @@ class Table:
         if categories:
             table = cls._coded(values, checked, types)
         else:
-            own = values if file else np.empty_like(values)  # the caller may change it before C is computed
-            ends = (file and file.ends) or ends_of(values, own)
+            kept = file is not None or is_mapped(values)
+            own = values if kept else np.empty_like(values)  # the caller may change it before C is computed
+            ends = (file and file.ends) or ends_of(values, None if kept else own)
             table = cls(own, checked, ends, _numeric(values))
             if types:
                 warn_of_rounding(own, ends, types, names or table.names)
@@ -193,6 +196,11 @@ class Table:
         if self.facts and (found := [f"{name} ({len(texts)})" for name, texts in different if is_measured(texts)]):
             text = f"{self.facts['path']}: each number counts as a category, which suits codes but no measurements"
             warnings.warn(f"{text}; numbers of categories: {listed(found)}", stacklevel=3)
+
+
+def is_mapped(values: NDArray[Any]) -> bool:
+    """Whether this is a memory map that cannot be written to."""
+    return isinstance(values.base, mmap.mmap | np.memmap) and not values.flags.writeable
 
 
 def _numeric(values: Floats) -> tuple[Kind, ...]:

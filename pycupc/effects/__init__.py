@@ -2,9 +2,10 @@
 
 effects.py        `effects`: all pairs at once
 ida.py            pcalg's ida, idaFast and jointIda
+adjustment.py     adjustment sets as lists
 parent_sets.py    the parent sets of a cause; dags.py, all DAGs; optimal.py, optimal adjustment sets
 orientations.py   a graph as sets of neighbours, with Meek's rules
-regression.py     the numbers, from a covariance matrix; joint.py, those of several causes
+regression.py     the numbers, from a covariance matrix; joint.py, those of several causes; intervals.py; on_gpu.py
 """
 
 from __future__ import annotations

@@ -8,15 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pycupc.data.names import position
+from pycupc.data.names import default_labels, position
 from pycupc.data.table import Table
 from pycupc.effects.orientations import Orientations
 from pycupc.effects.regression import Floats, Ints
 from pycupc.effects.result import Effects, Variable
+from pycupc.engines.base import EngineError
+from pycupc.engines.select import GPU_PAYS_FROM
 from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.system.message import Message
+from pycupc.system.machine import gpu_works
+from pycupc.system.message import Message, Setting, Value
 
 
 def effects(
@@ -25,6 +28,8 @@ def effects(
     causes: Sequence[Variable] | Variable | None = None,
     effects: Sequence[Variable] | Variable | None = None,
     method: Literal["local", "optimal"] = "local",
+    engine: Literal["auto", "cpu", "gpu"] = "auto",
+    device: int = 0,
 ) -> Effects:
     """The possible total effects of all variables on all others in a linear model with this graph.
 
@@ -41,6 +46,11 @@ def effects(
     method : {"local", "optimal"}
         Adjust for the parents of the cause, or for optimal sets, which vary less but need a right graph, and take
         longer.
+    engine : {"auto", "cpu", "gpu"}
+        Where summaries are computed: "gpu" takes method "local"; "auto" is the GPU if it works and there are at least
+        `GPU_PAYS_FROM` variables.
+    device : int
+        Number of the CUDA device.
 
     Returns
     -------
@@ -59,17 +69,33 @@ def effects(
     """
     if method not in ("local", "optimal"):
         raise ValueError(f"method must be 'local' or 'optimal', got {method!r}")
+    on_gpu = _chosen_device(engine, device, method, fit.p)
     C, n = _covariances(fit, data)
     if C.shape != (fit.p, fit.p):
         raise ValueError(f"data must have the {fit.p} variables of the graph, got {len(C)}")
     graph = Orientations.of(fit.sparse_graph)
     if method == "optimal":
-        graph.check_maximal(fit.sparse_graph, fit.labels)
+        Orientations.check_maximal(fit.sparse_graph, fit.labels)
     with_knowledge = method == "local" and _has_knowledge(fit, graph)
     of, on = _chosen(causes, fit.labels), _chosen(effects, fit.labels)
     return Effects(
-        labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, _graph=graph, _with_knowledge=with_knowledge
-    )
+        labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=graph,
+        _with_knowledge=with_knowledge,
+    )  # fmt: skip
+
+
+def _chosen_device(engine: str, device: int, method: str, p: int) -> int | None:
+    """The device for summaries; None for the processor."""
+    if engine not in ("auto", "cpu", "gpu") or (engine == "gpu" and method != "local"):
+        names = "'auto', 'cpu' or 'gpu'" if method == "local" else "'auto' or 'cpu' with method 'optimal'"
+        raise ValueError(Message("engine must be {names}, got {given}", names=names, given=Value(engine)))
+    if engine == "cpu" or (engine == "auto" and (method != "local" or p < GPU_PAYS_FROM)):
+        return None
+    works, detail = gpu_works(device)
+    if engine == "gpu" and not works:
+        cpu = Setting("engine", "cpu")
+        raise EngineError(Message("engine 'gpu' cannot run: {detail}; {cpu} needs no GPU", detail=detail, cpu=cpu))
+    return device if works else None
 
 
 def _has_knowledge(fit: NamedGraph, graph: Orientations) -> bool:
@@ -78,7 +104,7 @@ def _has_knowledge(fit: NamedGraph, graph: Orientations) -> bool:
     if not why:
         return False
     try:
-        graph.check_maximal(fit.sparse_graph, fit.labels)
+        Orientations.check_maximal(fit.sparse_graph, fit.labels)
     except ValueError:
         warnings.warn(Message("effects were computed although the graph is {text}", text=why), stacklevel=3)
         return False
@@ -97,25 +123,29 @@ def _covariances(fit: NamedGraph, data: Any) -> tuple[Floats, float | None]:
     """The covariance matrix, float64 (p, p), and the number of observations if it is known."""
     if isinstance(data, (SuffStat, Mapping)):
         stat = as_suff_stat(data)
-        _check_order(stat.labels, fit.labels)
+        _check_names(stat.labels, fit.labels)
         return stat.C, stat.n
     shape = getattr(data, "shape", None)
     if shape is not None and tuple(shape) == (fit.p, fit.p):
         C = np.ascontiguousarray(data, dtype=np.float64)
         if np.allclose(C, C.T, rtol=1e-10, atol=0):
-            _check_order(getattr(data, "columns", None), fit.labels)
+            _check_names(getattr(data, "columns", None), fit.labels)
             n = getattr(fit, "n", None)
             return C, None if n is None else float(n)
     table = Table.of(data)
     table.check()
-    _check_order(table.labels, fit.labels)
+    _check_names(table.labels, fit.labels)
     return np.cov(table.values, rowvar=False), float(len(table.values))
 
 
-def _check_order(names: Iterable[Any] | None, labels: tuple[str, ...]) -> None:
-    """ValueError if the variables of the data are those of the graph in another order."""
+def _check_names(names: Iterable[Any] | None, labels: tuple[str, ...]) -> None:
+    """ValueError unless the variables of the data are those of the graph, where both have names."""
     if names is None:
         return
-    given = tuple(map(str, names))
-    if given != labels and set(given) == set(labels):
+    given, p = tuple(map(str, names)), len(labels)
+    if given == labels or len(given) != p or default_labels(p) in (given, labels):
+        return
+    if set(given) == set(labels):
         raise ValueError("data must have the order of the variables of the graph, got the same names in another order")
+    k = next(k for k in range(p) if given[k] != labels[k])
+    raise ValueError(f"data must have the variables of the graph, got {given[k]!r} in the place of {labels[k]!r}")

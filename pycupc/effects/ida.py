@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from pycupc.data.names import default_labels, position
 from pycupc.effects.dags import all_dags
-from pycupc.effects.joint import modified_cholesky, recursive_regressions
+from pycupc.effects.joint import modified_choleskies, recursive_regressions
 from pycupc.effects.optimal import optimal_effects
 from pycupc.effects.orientations import Nodes, Orientations, sparse_graph_of
 from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, local_parent_sets
-from pycupc.effects.regression import Floats, coefficients
+from pycupc.effects.regression import Floats, coefficients_of_causes
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
 from pycupc.results.causal_graph import CausalGraph
@@ -34,9 +34,7 @@ class _Problem:
     ) -> None:
         self.C = covariances(mcov)
         p = len(self.C)
-        names = getattr(graph, "labels", None) or getattr(graph, "columns", None)
-        names = getattr(mcov, "columns", None) if names is None else names
-        self.labels = default_labels(p) if names is None else tuple(map(str, names))
+        self.labels = labels_of(graph, p, mcov)
         if kind not in kinds:
             raise ValueError(f"type must be one of {', '.join(map(repr, kinds))}, got {kind!r}")
         if graph is None:
@@ -56,6 +54,13 @@ class _Problem:
         if text := CausalGraph(labels=self.labels, sparse_graph=self.sparse).not_a_cpdag():
             text = Message("effects were computed although the graph is {text}", text=text)
             warnings.warn(text, stacklevel=3)
+
+
+def labels_of(graph: Graph | None, p: int, mcov: ArrayLike | None = None) -> tuple[str, ...]:
+    """The names of the variables: those of the graph, of the covariance matrix, or "1" to "p"."""
+    names = getattr(graph, "labels", None) or getattr(graph, "columns", None)
+    names = getattr(mcov, "columns", None) if names is None else names
+    return default_labels(p) if names is None else tuple(map(str, names))
 
 
 def covariances(mcov: ArrayLike) -> Floats:
@@ -130,7 +135,7 @@ def ida(
         warnings.warn(text, stacklevel=2)
         y_notparent = False
     if method == "optimal" or (type == "pdag" and method == "local"):
-        problem.graph.check_maximal(problem.sparse, problem.labels)
+        Orientations.check_maximal(problem.sparse, problem.labels)
     elif type == "cpdag":
         problem.warn_unless_cpdag()
     if method == "optimal":
@@ -156,7 +161,7 @@ def _local(problem: _Problem, x: int, y: int, y_notparent: bool, kind: str) -> F
 
 def _effects_given(C: Floats, x: int, y: int, sets: Sequence[Nodes]) -> Floats:
     """The effect of x on y for each parent set of x: 0 if y is one of them."""
-    return np.array([0.0 if y in members else coefficients(C, [x], members, [y])[0, 0] for members in sets])
+    return coefficients_of_causes(C, [x] * len(sets), sets, [y])[:, 0]
 
 
 def _global(problem: _Problem, x: int, y: int, y_notparent: bool, dags: ArrayLike | None) -> Floats:
@@ -198,14 +203,10 @@ def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Gra
     problem = _Problem(mcov, graph, "cpdag")
     (at,), ys = problem.positions(x), problem.positions(y_set)
     parents = problem.graph.parents[at]
-    columns = []
-    for members in local_parent_sets(at, problem.graph):
-        given = parents | frozenset(members)
-        column = coefficients(problem.C, [at], given, ys)[0]
-        columns.append(np.where([y in given for y in ys], 0.0, column))
-    if not columns:
+    sets = [parents.union(members) for members in local_parent_sets(at, problem.graph)]
+    if not sets:
         raise ValueError(f"x = {problem.labels[at]} has no valid set of parents: the graph is no CPDAG")
-    return np.array(columns).T
+    return coefficients_of_causes(problem.C, [at] * len(sets), sets, ys).T
 
 
 def joint_ida(
@@ -253,10 +254,8 @@ def joint_ida(
     problem = _Problem(mcov, graph if all_pasets is None else None, type, ("pdag", "cpdag", "dag"))
     xs, ys = problem.positions(x), problem.positions(y)
     sets = _joint_sets(problem, xs, all_pasets, type)
-    joint = recursive_regressions if technique == "RRC" else modified_cholesky
-    found = [
-        np.array([np.zeros(len(xs)) if v in xs else joint(problem.C, xs, parents, v) for parents in sets]).T for v in ys
-    ]
+    joint = recursive_regressions if technique == "RRC" else modified_choleskies
+    found = list(joint(problem.C, xs, sets, ys))
     return found if np.ndim(y) > 0 else found[0]
 
 
@@ -267,7 +266,7 @@ def _joint_sets(problem: _Problem, xs: Sequence[int], given: Any, kind: str) -> 
             raise ValueError(f"all_pasets must have a set for each of the {len(xs)} causes, got {wrong[0]}")
         return [[frozenset(problem.positions(members)) for members in sets] for sets in given]
     if kind == "pdag":
-        problem.graph.check_maximal(problem.sparse, problem.labels)
+        Orientations.check_maximal(problem.sparse, problem.labels)
         parents = [problem.graph.parents[x] for x in xs]
         choices = joint_parent_sets(xs, problem.graph)
         return [[pa | more for pa, more in zip(parents, sets, strict=True)] for sets, _ in choices]

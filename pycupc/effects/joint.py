@@ -8,30 +8,47 @@ from functools import cache
 import numpy as np
 
 from pycupc.effects.orientations import Nodes
-from pycupc.effects.regression import Floats, coefficients
+from pycupc.effects.regression import Floats, coefficients, coefficients_of_causes
 
 
-def recursive_regressions(C: Floats, xs: Sequence[int], parents: Sequence[Nodes], y: int) -> Floats:
-    """Joint effects of `xs` on y by recursive regressions, float64 (len(xs),)."""
-    targets = [*xs, y]
-    single = np.array(
-        [
-            [0.0 if t in pa else coefficients(C, [x], pa, [t])[0, 0] if t != x else 1.0 for t in targets]
-            for x, pa in zip(xs, parents, strict=True)
-        ]
-    )
+def recursive_regressions(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[Nodes]], ys: Sequence[int]) -> Floats:
+    """Joint effects of `xs` on each of `ys` by recursive regressions, for each choice of the parents of `xs`.
+
+    Returns
+    -------
+    float64 (len(ys), len(xs), len(sets))
+    """
+    every, targets = range(len(xs)), [*xs, *ys]
+    single = np.empty((len(xs), len(targets), len(sets)))
+    for i, x in enumerate(xs):  # few parent sets, each in many choices
+        number = {parents: k for k, parents in enumerate(dict.fromkeys(choice[i] for choice in sets))}
+        found = coefficients_of_causes(C, [x] * len(number), [*number], targets)
+        single[i] = found[[number[choice[i]] for choice in sets]].T
 
     @cache
-    def effect(i: int, j: int, others: tuple[int, ...]) -> float:
+    def effect(i: int, j: int, others: tuple[int, ...]) -> Floats:
         """The effect of i on j when the others are held fixed; positions in `targets`."""
         if not others:
-            return float(single[i, j])
+            return np.asarray(single[i, j], dtype=np.float64)
         *rest, k = others
         held = tuple(rest)
         return effect(i, j, held) - effect(i, k, held) * effect(k, j, held)
 
-    every = range(len(xs))
-    return np.array([0.0 if y in parents[i] else effect(i, len(xs), tuple(k for k in every if k != i)) for i in every])
+    out = np.zeros((len(ys), len(xs), len(sets)))
+    for k, y in enumerate(ys):
+        for i in every if y not in xs else ():
+            moved = np.array([y not in choice[i] for choice in sets])
+            out[k, i] = np.where(moved, effect(i, len(xs) + k, tuple(v for v in every if v != i)), 0.0)
+    return out
+
+
+def modified_choleskies(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[Nodes]], ys: Sequence[int]) -> Floats:
+    """As `recursive_regressions`, by modified Cholesky decompositions."""
+    out = np.zeros((len(ys), len(xs), len(sets)))
+    for k, y in enumerate(ys):
+        for j, parents in enumerate(sets if y not in xs else ()):
+            out[k, :, j] = modified_cholesky(C, xs, parents, y)
+    return out
 
 
 def modified_cholesky(C: Floats, xs: Sequence[int], parents: Sequence[Nodes], y: int) -> Floats:

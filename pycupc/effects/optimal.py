@@ -31,18 +31,30 @@ def optimal_set(xs: Sequence[int], ys: Sequence[int], graph: Orientations) -> No
 
     It may not be valid (`is_valid`); then no set is. Each of `ys` must be a possible descendant of `xs`.
     """
-    between, forbidden = _paths(xs, ys, graph)
+    between, forbidden = on_causal_paths(xs, ys, graph)
     return frozenset().union(*(graph.parents[v] for v in between)) - forbidden - frozenset(xs)
 
 
 def is_valid(xs: Sequence[int], y: int, given: Nodes, graph: Orientations) -> bool:
     """Whether the effects of `xs` on y are those of the regression on `xs` and `given`."""
-    between, forbidden = _paths(xs, [y], graph)
+    between, forbidden = on_causal_paths(xs, [y], graph)
     causes = frozenset(xs)
     return not forbidden & (causes | given) and _blocks(causes, y, given, between, graph)
 
 
-def _paths(xs: Sequence[int], ys: Iterable[int], graph: Orientations) -> tuple[Nodes, Nodes]:
+def is_amenable(xs: Sequence[int], ys: Iterable[int], graph: Orientations) -> bool:
+    """Whether every possibly causal path from `xs` to `ys` that leaves `xs` for good begins with an arrow."""
+    causes = frozenset(xs)
+    starts = [s for x in xs for s in graph.siblings[x] - causes]
+    return not frozenset(ys) & _reached(starts, lambda v: (graph.children(v) | graph.siblings[v]) - causes, graph)
+
+
+def possible_ancestors(nodes: Iterable[int], graph: Orientations) -> Nodes:
+    """`nodes` and all variables with a path of arrows and undirected edges to one of them."""
+    return _reached(nodes, lambda v: graph.parents[v] | graph.siblings[v], graph)
+
+
+def on_causal_paths(xs: Sequence[int], ys: Iterable[int], graph: Orientations) -> tuple[Nodes, Nodes]:
     """The variables on the proper causal paths from `xs` to `ys`, without `xs`, and all that may descend from them."""
     causes = frozenset(xs)
 
@@ -52,25 +64,35 @@ def _paths(xs: Sequence[int], ys: Iterable[int], graph: Orientations) -> tuple[N
     def back(v: int) -> Nodes:
         return (graph.parents[v] | graph.siblings[v]) - causes
 
-    beyond = _reached((c for x in xs for c in onward(x) - causes), lambda v: onward(v) - causes)
-    between = beyond & _reached(ys, back)
-    return between, _reached(between, onward)
+    beyond = _reached((c for x in xs for c in onward(x) - causes), lambda v: onward(v) - causes, graph)
+    between = beyond & _reached(ys, back, graph)
+    return between, _reached(between, onward, graph)
 
 
 def may_cause(xs: Iterable[int], y: int, graph: Orientations) -> bool:
     """Whether an arrow, or a path of arrows and undirected edges, leads from one of `xs` to y."""
-    return y in _reached(xs, lambda v: graph.children(v) | graph.siblings[v])
+    return y in _reached(xs, lambda v: graph.children(v) | graph.siblings[v], graph)
 
 
-def _reached(start: Iterable[int], step: Callable[[int], Nodes]) -> Nodes:
-    """The variables of `start` and all that lie some steps further."""
-    found = set(start)
-    line = list(found)
+def _reached(start: Iterable[int], step: Callable[[int], Nodes], graph: Orientations) -> Nodes:
+    """The variables of `start` and all that lie some steps further.
+
+    After an undirected edge u - v, no further one to a neighbour of u is followed: background knowledge may direct the
+    edge between its ends the other way.
+    """
+    done = set(start)
+    line = [(v, frozenset[int]()) for v in done]
+    seen: set[tuple[int, int]] = set()
     while line:
-        new = step(line.pop()) - found
-        found |= new
-        line += new
-    return frozenset(found)
+        v, shortcuts = line.pop()
+        steps, siblings = step(v) - done, graph.siblings[v]
+        arrows = steps - siblings
+        done |= arrows
+        line += [(w, frozenset()) for w in arrows]
+        if undirected := {(v, w) for w in steps & siblings - shortcuts} - seen:
+            seen |= undirected
+            line += [(w, graph.adjacent[v] | {v}) for _, w in undirected]
+    return frozenset(done).union(w for _, w in seen)
 
 
 def _blocks(causes: Nodes, y: int, given: Nodes, between: Nodes, graph: Orientations) -> bool:
@@ -78,7 +100,7 @@ def _blocks(causes: Nodes, y: int, given: Nodes, between: Nodes, graph: Orientat
 
     Walks of a ball (Shachter 1998) over triples of which it is known whether they are colliders.
     """
-    ancestors = _reached(given, lambda v: graph.parents[v] | graph.siblings[v])
+    ancestors = possible_ancestors(given, graph)
     # a state: a variable, and whether it was entered along an arrow into it
     line = [(c, True) for x in causes for c in graph.children(x) - between - causes]
     line += [(a, False) for x in causes for a in graph.parents[x] - causes]

@@ -6,14 +6,16 @@ known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pycupc.graph.named import NamedGraph
-from pycupc.graph.sparse import DIRECTED, SparseGraph
+from pycupc.graph.sparse import ARROW, DIRECTED, TAIL, SparseGraph
+from pycupc.orientation.known import is_closed, with_arrows
+from pycupc.orientation.mixed_graph import IN, KIND, NEIGHBOUR, UNDIRECTED, directed_as, owners
 from pycupc.results.causal_graph import CausalGraph
 
 #: A set of variables, ascending; one parent set for each of several causes.
@@ -64,19 +66,34 @@ class Orientations:
         """The variables that v has an arrow to."""
         return self.adjacent[v] - self.parents[v] - self.siblings[v]
 
-    def with_arrows(self, arrows: Iterable[tuple[int, int]]) -> Orientations | None:
-        """The graph with these arrows, one after the other, each with all that rules 1 to 4 derive from it.
+    def extensions(self, xs: Sequence[int]) -> Callable[[Iterable[tuple[int, int]]], Orientations | None]:
+        """A function of arrows at `xs`: the graph with them and all that Meek's rules 1 to 4 derive from them.
 
-        None if one of them contradicts an arrow of the graph or one derived from those before it (Meek 1995).
+        It sets one arrow after the other, and gives None if one contradicts an arrow of the graph or one derived from
+        those before it (Meek 1995). Only edges that undirected edges join to `xs` can be directed by the rules.
         """
-        out = Orientations(self.adjacent, self.parents.copy(), self.siblings.copy())
-        for a, b in arrows:
-            if b in out.siblings[a]:
-                out._direct(a, b)
-                out._derive(a, b)
-            elif a not in out.parents[b]:
+        nodes = sorted({v for x in xs for v in self.component(x)})
+        place = {v: k for k, v in enumerate(nodes)}
+        edges = [(a, b) for a in nodes for b in sorted(self.adjacent[a]) if a < b and b in place]
+        low, high = np.array([(place[a], place[b]) for a, b in edges], dtype=np.int32).reshape(-1, 2).T
+        low_mark = np.array([ARROW if b in self.parents[a] else TAIL for a, b in edges], dtype=np.int8)
+        high_mark = np.array([ARROW if a in self.parents[b] else TAIL for a, b in edges], dtype=np.int8)
+        part = directed_as(SparseGraph(len(nodes), low, high, low_mark, high_mark))
+        undirected = np.flatnonzero(part.entry[KIND] == UNDIRECTED)
+        of = np.array(nodes)
+        tails, heads = of[part.entry[NEIGHBOUR, undirected]].tolist(), of[owners(part.entry)[undirected]].tolist()
+
+        def extended(arrows: Iterable[tuple[int, int]]) -> Orientations | None:
+            kind = with_arrows(part, [(place[a], place[b]) for a, b in arrows])
+            if kind is None:
                 return None
-        return out
+            out = Orientations(self.adjacent, self.parents.copy(), self.siblings.copy())
+            for tail, head, is_now in zip(tails, heads, kind[undirected].tolist(), strict=True):
+                if is_now == IN:
+                    out._direct(tail, head)
+            return out
+
+        return extended
 
     def with_edge_from(self, x: int, y: int, *, turn: bool) -> Orientations:
         """The graph with an undirected edge between x and y as an arrow to y.
@@ -93,16 +110,12 @@ class Orientations:
             out.adjacent[y] -= {x}
         return out
 
-    def is_maximal(self) -> bool:
-        """Whether rules 1 to 4 derive no further arrow."""
-        arrows = [(a, b) for b, parents in enumerate(self.parents) for a in parents]
-        implied = ((c, d) for a, b in arrows for c, d in [*self._beyond(a, b), *self._into(a, b)])
-        return not any(d in self.siblings[c] for c, d in implied)
-
-    def check_maximal(self, graph: SparseGraph, labels: tuple[str, ...]) -> None:
-        """ValueError unless a DAG extends `graph`, which has these orientations, and the rules add nothing."""
-        CausalGraph(labels=labels, sparse_graph=graph).to_dag()
-        if not self.is_maximal():
+    @staticmethod
+    def check_maximal(graph: SparseGraph, labels: tuple[str, ...]) -> None:
+        """ValueError unless a DAG extends the graph, and Meek's rules add nothing to it."""
+        named = CausalGraph(labels=labels, sparse_graph=graph)
+        named.to_dag()
+        if not named.is_cpdag and not is_closed(graph):
             raise ValueError(
                 "the graph must be a CPDAG, or one with background knowledge and all that Meek's rules derive from it; "
                 "the rules direct more of its edges"
@@ -129,33 +142,6 @@ class Orientations:
         self.siblings[a] -= {b}
         self.siblings[b] -= {a}
         self.parents[b] |= {a}
-
-    def _derive(self, a: int, b: int) -> None:
-        """Direct all edges that rules 1 to 4 direct because of the new arrow from a to b."""
-        new = [(a, b)]
-        while new:
-            a, b = new.pop()
-            for c, d in [*self._beyond(a, b), *self._into(a, b)]:
-                if d in self.siblings[c]:
-                    self._direct(c, d)
-                    new.append((c, d))
-
-    def _beyond(self, a: int, b: int) -> Iterable[tuple[int, int]]:
-        """Arrows out of b, or into a child of b, that follow from the arrow from a to b."""
-        near, parents, siblings = self.adjacent, self.parents, self.siblings
-        yield from ((b, c) for c in siblings[b] - near[a])  # rule 1
-        yield from ((a, c) for c in siblings[a] if b in parents[c])  # rule 2, first arrow
-        for e in self.children(b) - near[a]:  # rule 4, first arrow
-            yield from ((c, e) for c in siblings[a] & siblings[e] & near[b])
-
-    def _into(self, a: int, b: int) -> Iterable[tuple[int, int]]:
-        """Arrows into b that follow from the arrow from a to b."""
-        near, parents, siblings = self.adjacent, self.parents, self.siblings
-        yield from ((c, b) for c in siblings[b] & parents[a])  # rule 2, second arrow
-        for c in parents[b] - near[a] - {a}:  # rule 3
-            yield from ((d, b) for d in siblings[a] & siblings[c] & siblings[b])
-        for c in parents[a] - near[b]:  # rule 4, second arrow
-            yield from ((d, b) for d in siblings[b] & siblings[c] & near[a])
 
 
 def sparse_graph_of(graph: NamedGraph | SparseGraph | ArrayLike) -> SparseGraph:

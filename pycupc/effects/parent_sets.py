@@ -65,13 +65,13 @@ def joint_parent_sets(xs: Sequence[int], graph: Orientations) -> list[Choice]:
     (`ends_between`). ValueError if there are too many.
     """
     place = {end: k for k, end in enumerate(ends_between(xs, graph))}
-    found = []
+    found, extended_by = [], graph.extensions(xs)
     for sets in product(*([frozenset(s) for s in local_parent_sets(x, graph)] for x in xs)):
         into = {(s, x) for x, members in zip(xs, sets, strict=True) for s in members}
         if any(x in xs and (s in xs) and ((x, s) in into) == ((s, x) in into) for s, x in place):
             continue
         arrows = [(s, x) if (s, x) in into else (x, s) for s, x in place]
-        if (extended := graph.with_arrows(arrows)) is not None:
+        if (extended := extended_by(arrows)) is not None:
             found.append((sorted(place[end] for end in into), list(sets), extended))
             _check_number(len(found), xs)
     found.sort(key=lambda choice: (len(choice[0]), choice[0]))

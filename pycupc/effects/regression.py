@@ -38,6 +38,36 @@ def coefficients(C: Floats, xs: Sequence[int], given: Iterable[int], ys: Sequenc
     return found[: len(xs)]
 
 
+def coefficients_of_causes(
+    C: Floats, causes: Sequence[int], given: Sequence[frozenset[int]], ys: Sequence[int]
+) -> Floats:
+    """The effects of each cause, given the parents beside it, on each of `ys`, float64 (len(causes), len(ys)).
+
+    0 on a parent, 1 on the cause itself. ValueError as of `coefficients`. The matrices of one size are inverted
+    together.
+    """
+    lists = [[x, *sorted(parents)] for x, parents in zip(causes, given, strict=True)]
+    sizes = np.array([len(members) for members in lists], dtype=np.int64)
+    out = np.empty((len(lists), len(ys)))
+    for size in np.unique(sizes).tolist():
+        at = np.flatnonzero(sizes == size)
+        members = np.array([lists[k] for k in at.tolist()])
+        A = C[members[:, :, None], members[:, None, :]]
+        try:
+            inverse = np.linalg.inv(A)
+            condition = abs(A).sum(axis=1).max(axis=1) * abs(inverse).sum(axis=1).max(axis=1)  # in the norm 1
+        except np.linalg.LinAlgError:
+            condition = np.full(len(at), np.inf)
+        for k in at[~(condition <= 1 / np.finfo(np.float64).eps)].tolist():
+            coefficients(C, [causes[k]], given[k], ys)  # says what is singular
+        out[at] = np.einsum("kj,kjy->ky", inverse[:, 0], C[members[:, :, None], np.asarray(ys)])
+    for k, known in enumerate(lists):
+        for j, y in enumerate(ys):
+            if y in known:
+                out[k, j] = float(y == known[0])
+    return out
+
+
 @dataclass(frozen=True)
 class Regressions:
     """Regressions of any variable on a cause and a parent set of it, as weights of the rows of the covariance matrix.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import position
+from pycupc.effects.intervals import half_widths, of_smallest
 from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
 from pycupc.effects.orientations import Nodes, Orientations
 from pycupc.effects.parent_sets import joint_parent_sets, local_parent_sets
@@ -65,6 +66,8 @@ class Effects:
     causes, effects : int64
         Positions of the variables that are asked about.
     method : {"local", "optimal"}
+    device : int or None
+        The number of the CUDA device that computes summaries; None: the processor.
     """
 
     labels: tuple[str, ...]
@@ -73,6 +76,7 @@ class Effects:
     causes: Ints
     effects: Ints
     method: str
+    device: int | None = None
     _graph: Orientations = field(repr=False)
     _with_knowledge: bool = False
     _first: Ints = field(init=False)
@@ -107,15 +111,21 @@ class Effects:
         """The possible effects of x on all `effects`, float64 (k, number of effects): a row for each parent set of x.
 
         0 where the other variable is in the set; NaN where a regression is singular or no adjustment set is valid; no
-        rows if x has no valid set of parents.
+        rows if x has no valid set of parents. ``E[x, y]`` is a single 0 where y is a parent of x in the graph.
         """
         k = self._number(x, self.causes, "cause")
         return self._values(slice(k, k + 1))
 
     def __getitem__(self, pair: tuple[Variable, Variable]) -> Floats:
-        x, y = pair
-        found: Floats = self.values(x)[:, self._number(y, self.effects, "effect")].copy()
-        return found
+        at = self._number(pair[1], self.effects, "effect")
+        if self._is_single(position(pair[0], self.labels), int(self.effects[at])):
+            return np.zeros(1)
+        found: Floats = self.values(pair[0])[:, at].copy()
+        return found if len(found) else np.full(1, np.nan)
+
+    def _is_single(self, x: int, y: int) -> bool:
+        """Whether y is a parent of x in the graph, so that the effect is 0 whichever parents x has: one value."""
+        return self.method == "local" and y in self._graph.parents[x]
 
     def _values(self, causes: slice) -> Floats:
         first, last = int(self._first[causes.start]), int(self._first[causes.stop])
@@ -171,15 +181,33 @@ class Effects:
 
         NaN if one of the effects is, or there is none.
         """
-        return np.concatenate([_reduced(np.minimum, np.abs(b.values), b.start) for b in self._blocks()])
+        return self._joined("smallest")
 
     def mean(self) -> Floats:
         """The mean of the possible effects of each pair, float64 (causes, effects)."""
-        return np.concatenate([_mean(b.values, b.start) for b in self._blocks()])
+        return self._joined("mean")
 
     def sign_agreement(self) -> Floats:
         """How far the signs agree, float64 (causes, effects): 1 if all effects have one sign, 0 if they balance."""
-        return np.concatenate([np.abs(_mean(np.sign(b.values), b.start)) for b in self._blocks()])
+        return self._joined("sign_agreement")
+
+    def _joined(self, how: str) -> Floats:
+        parts = [values for _, values in self._summaries(how)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _summaries(self, how: str) -> Iterator[tuple[slice, Floats]]:
+        """A summary of the effects of some causes at a time."""
+        if self.device is not None:
+            from pycupc.effects.on_gpu import summaries
+
+            yield from summaries(self.C, self._regressions, self._first, self.effects, how, self.device)
+            return
+        for b in self._blocks():
+            if how == "smallest":
+                yield b.causes, _reduced(np.minimum, np.abs(b.values), b.start)
+            else:
+                mean = _mean(b.values if how == "mean" else np.sign(b.values), b.start)
+                yield b.causes, mean if how == "mean" else np.abs(mean)
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each pair of different variables: cause, effect, n_values, smallest, mean, sign_agreement."""
@@ -208,11 +236,10 @@ class Effects:
             uncertainty about the graph.
         """
         kept: Floats = np.zeros((0, 3))
-        for b in self._blocks():
-            size = _reduced(np.minimum, np.abs(b.values), b.start)
-            size[np.isnan(size) | (self.causes[b.causes, None] == self.effects)] = -1.0
+        for causes, size in self._summaries("smallest"):
+            size[np.isnan(size) | (self.causes[causes, None] == self.effects)] = -1.0
             at = np.flatnonzero(size >= (kept[-1, 0] if len(kept) == k else 0.0))
-            x, y = self.causes[b.causes][at // len(self.effects)], self.effects[at % len(self.effects)]
+            x, y = self.causes[causes][at // len(self.effects)], self.effects[at % len(self.effects)]
             new = np.concatenate((kept, np.column_stack((size.ravel()[at], x, y))))
             kept = np.asarray(new[np.lexsort((new[:, 2], new[:, 1], -new[:, 0]))[:k]], dtype=np.float64)
         x, y = kept[:, 1].astype(np.int64), kept[:, 2].astype(np.int64)
@@ -230,9 +257,13 @@ class Effects:
         import pandas as pd
 
         names = np.array(self.labels, dtype=object)
-        number = np.zeros(len(self.labels), dtype=np.int64)
-        number[self.causes] = np.diff(self._first)
-        return pd.DataFrame({"cause": names[causes], "effect": names[effects], "n_values": number[causes], **columns})
+        number = np.ones(len(self.labels), dtype=np.int64)
+        number[self.causes] = np.maximum(np.diff(self._first), 1)
+        number = number[causes]
+        if self.method == "local":
+            arrows = [x * len(names) + y for x in self.causes.tolist() for y in self._graph.parents[x]]
+            number[np.isin(causes * len(names) + effects, arrows)] = 1
+        return pd.DataFrame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
     def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> list[Reason]:
         """Each possible effect of x on y with the parents of x that give it, and its confidence interval."""
@@ -242,6 +273,8 @@ class Effects:
 
     def _reasons(self, x: int, y: int, level: float) -> list[Reason]:
         k = int(np.flatnonzero(self.causes == x)[0])
+        if self._is_single(x, y):
+            return [Reason(0.0, tuple(self.labels[v] for v in sorted(self._graph.parents[x])), None, 0.0, 0.0)]
         values, out = self[x, y], []
         for at, r in enumerate(range(int(self._first[k]), int(self._first[k + 1]))):
             parents = self._parents[r]
@@ -256,22 +289,36 @@ class Effects:
         return out
 
     def _interval(self, value: float, x: int, y: int, given: Nodes | None, level: float) -> tuple[float, float]:
-        """The confidence interval of a coefficient by the formula of linear regression with an intercept."""
+        half = 0.0
         if self.n is None or np.isnan(value):
-            return float("nan"), float("nan")
-        if given is None or x == y:
-            return value, value
-        from scipy.stats import t
-
-        members = [*sorted(given), x]
-        free = self.n - len(members) - 1
-        if free <= 0:
-            return float("nan"), float("nan")
-        A, c = self.C[np.ix_(members, members)], self.C[members, y]
-        inverse = np.linalg.inv(A)
-        left = max(0.0, float(self.C[y, y] - c @ inverse @ c))
-        half = float(t.ppf((1 + level) / 2, free)) * float(np.sqrt(left * inverse[-1, -1] / free))
+            half = np.nan
+        elif given is not None and x != y:
+            half = float(half_widths(self.C, self.n, [*sorted(given), x], np.array([y]), level)[0])
         return value - half, value + half
+
+    def with_intervals(self, *, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
+        """The effect of smallest size of each pair, and the ends of its interval: float64 (causes, effects) each.
+
+        ValueError with method "optimal", whose sets differ from effect to effect; `why` has its intervals.
+        """
+        if self.method != "local":
+            raise ValueError(f"intervals of all pairs need method 'local', got {self.method!r}")
+        value, half = np.full((2, len(self.causes), len(self.effects)), np.nan)
+        for k in range(len(self.causes)):
+            sets = range(int(self._first[k]), int(self._first[k + 1]))
+            if sets:
+                values = self._values(slice(k, k + 1))
+                value[k], half[k] = of_smallest(self.C, self.n, self._regressions, sets, values, self.effects, level)
+        return value, value - half, value + half
+
+    def on_page(self, nodes: Ints) -> dict[str, Floats]:
+        """`with_intervals` among some variables, by position, for the explorer; NaN for what was not asked about."""
+        chosen = replace(self, causes=np.intersect1d(nodes, self.causes), effects=np.intersect1d(nodes, self.effects))
+        at = np.ix_(np.searchsorted(nodes, chosen.causes), np.searchsorted(nodes, chosen.effects))
+        out = {name: np.full((len(nodes), len(nodes)), np.nan) for name in ("value", "low", "high", "agreement")}
+        for array, values in zip(out.values(), (*chosen.with_intervals(), chosen.sign_agreement()), strict=True):
+            array[at] = values
+        return out
 
     def plot(self, k: int = 20, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
         """Ranked dot plot of `top`: all possible effects of each pair, and the interval of the smallest.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +85,66 @@ class LevelResult:
     seconds: float = 0.0
 
 
+class Finished(NamedTuple):
+    """A level that an earlier run has finished.
+
+    result : LevelResult
+    x, y, z
+        The edges that it left, see `State`.
+    answered : bool (E,), (1,) or None
+        See `Engine.answered`.
+    """
+
+    result: LevelResult
+    x: Ints
+    y: Ints
+    z: Floats
+    answered: Mask | None
+
+
+class PartsKept(Protocol):
+    """Parts of level 0 that are kept in files, from which a run that was killed resumes."""
+
+    def read(self) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
+        """The numbers of parts, and the arrays found in them together."""
+
+    def add(self, number: int, found: Sequence[NDArray[np.integer]]) -> None:
+        """Keep the arrays found in a part; they are written at the latest a minute after the first one."""
+
+
+class Division(NamedTuple):
+    """How level 0 is made in parts.
+
+    executor : Executor or None
+        Computes the parts; None: this process.
+    kept : PartsKept or None
+        Keeps the finished ones.
+    """
+
+    executor: Executor | None = None
+    kept: PartsKept | None = None
+
+
+#: In one piece.
+UNDIVIDED = Division()
+
+
+class Sampled(NamedTuple):
+    """The work of a run, estimated from some variables.
+
+    degrees : int64 (k,)
+        Neighbours of each of them after level 0.
+    seconds : float
+        Of all levels.
+    memory : int
+        Bytes of memory of the process at its peak, without files that are mapped into memory.
+    """
+
+    degrees: NDArray[np.int64]
+    seconds: float
+    memory: int
+
+
 class Engine(ABC):
     """One way of running tests.
 
@@ -99,12 +161,15 @@ class Engine(ABC):
         than one if Python and a device would otherwise wait for each other.
     correlates_on_device : bool
         Whether `correlation` computes on a device rather than in this process's threads.
+    divides : bool
+        Whether it makes level 0 of Gaussian data in parts, see `Division`.
     """
 
     name: str
     families: tuple[type[IndependenceTest], ...] = ()
     side_by_side: int = 1
     correlates_on_device: bool = False
+    divides: bool = False
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), as `pycupc.independence.gaussian.correlation` defines it."""
@@ -126,6 +191,7 @@ class Engine(ABC):
         fixed: Pairs | None = None,
         m_max: float = math.inf,
         progress: ProgressHook | None = None,
+        division: Division | None = None,
     ) -> None:
         """Take a problem, and check its data.
 
@@ -139,6 +205,8 @@ class Engine(ABC):
         m_max : float
             Last level that will be requested, as long as `LevelResult.more`. An engine may begin a level before it is.
         progress : callable ``(level, tests_done, tests_at_most, edges_left)``, optional
+        division : Division, optional
+            Engines that do not divide level 0 ignore what is kept of it, and refuse an executor.
 
         Raises
         ------
@@ -156,6 +224,11 @@ class Engine(ABC):
             enumerated = "'cpu' or 'reference'" if isinstance(test, EnumeratedTest) else "'reference'"
             others = "'cpu', 'gpu' or 'reference'" if test.name == "discrete" else enumerated
             raise EngineError(f"engine {self.name!r} has no tests of {test.name} data; take {others}")
+        if division is not None and division.executor is not None and not (self.divides and test.has_r):
+            raise EngineError(
+                f"executor= computes level 0 of Gaussian tests for engine 'cpu', got engine {self.name!r} and "
+                f"{test.name} data"
+            )
         need, free = self.memory(test)
         if need > free:
             raise EngineError(
@@ -163,7 +236,7 @@ class Engine(ABC):
                 "are free; use fewer variables, or another engine or machine"
             )
         self._test, self._gaps, self._fixed = test, gaps, fixed
-        self._m_max, self._progress = m_max, progress
+        self._m_max, self._progress, self._division = m_max, progress, division or UNDIVIDED
         self._begin(names)
 
     def run_level(self, level: int) -> LevelResult:
@@ -176,6 +249,24 @@ class Engine(ABC):
     @abstractmethod
     def state(self) -> State:
         """The edges left; completes the arrays of all `LevelResult` so far."""
+
+    def answered(self, level: int) -> Mask | None:
+        """The entries of the last level's neighbour lists whose tests bounds answered; (1,) for all, None for none."""
+        return None
+
+    def sample(self) -> Sampled | None:
+        """Estimate the work after `take` from some variables, where level 0 takes long; None if it does not."""
+        return None
+
+    def resume(self, levels: Sequence[Finished]) -> None:
+        """Go on after these levels, the first ones of a run of this problem on any engine; call it after `take`.
+
+        Raises
+        ------
+        EngineError
+            The engine cannot.
+        """
+        raise EngineError(f"engine {self.name!r} cannot resume a run from a checkpoint; take engine='cpu'")
 
     @abstractmethod
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:

@@ -21,6 +21,7 @@ _ALGORITHMS: dict[str, Literal["schur", "cupc-e", "cupc-s"]] = {"gpu": "schur", 
 _EVERY_GPU, _CUPC_E, _CUPC_S = ("gpu", "cupc-e", "cupc-s", "auto"), ("cupc-e",), ("cupc-s",)
 _TAKEN_BY = {
     "device": _EVERY_GPU,
+    "devices": _EVERY_GPU,
     "pruning": ("cpu", "gpu", "auto"),
     "correlations": ("cpu", "gpu", "auto"),
     "beta": _CUPC_E,
@@ -107,4 +108,11 @@ def _cpu(numCores: int | None, options: Mapping[str, Any]) -> Engine:
 def _gpu(name: str, options: Mapping[str, Any]) -> Engine:
     from pycupc.engines.gpu import GpuEngine
 
-    return GpuEngine(_ALGORITHMS[name], **options)
+    options = dict(options)
+    if (devices := options.pop("devices", None)) is None:
+        return GpuEngine(_ALGORITHMS[name], **options)
+    from pycupc.engines.gpu.devices import on_devices
+
+    if "device" in options:
+        raise ValueError("engine_options must have device or devices, got both")
+    return on_devices(devices, lambda number: GpuEngine(_ALGORITHMS[name], number, **options))

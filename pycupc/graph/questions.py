@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,6 +96,10 @@ class Answers(NamedTuple):
     open : bool (m,)
         Pairs that were left after the `Questions.budget`, with tests neither made nor answered; none of theirs was
         found to separate them, and `p` and `n_tests` tell of the others.
+    unfinished : function or None
+        If not None, bounds have answered tests, and p is the largest p-value of the tests made. The function takes the
+        numbers of some pairs, int64 (k,), and gives the largest p-values of all their tests, float64 (k,); that takes
+        longer than the answers.
     """
 
     found: Mask
@@ -104,6 +108,12 @@ class Answers(NamedTuple):
     p: Floats
     n_tests: NDArray[Any]
     open: Mask
+    unfinished: Callable[[Indices], Floats] | None = None
+
+    def finished(self) -> Answers:
+        """The answers with the largest p-values of all tests."""
+        p = self.p if self.unfinished is None else self.unfinished(np.arange(len(self.p)))
+        return self._replace(p=p, unfinished=None)
 
 
 class Counts(NamedTuple):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pycupc.data.names import default_labels, position
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
 from pycupc.system.log import counted
+from pycupc.system.machine import check_room
 
 Cell = tuple[int, int]
 
@@ -260,6 +261,7 @@ class SepSets:
     def implied_empty(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Cells (x, y), x < y, whose empty set is implied: pairs removed at level 0, up to p^2 / 2 of them."""
         p = self.p
+        check_room(p, 9, "the separating sets of all pairs")
         implied = np.triu(np.ones((p, p), dtype=np.bool_), 1)
         implied[self._skeleton.low, self._skeleton.high] = False
         implied.reshape(-1)[self._gaps] = False

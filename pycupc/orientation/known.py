@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,9 +24,13 @@ from pycupc.orientation.mixed_graph import (
     OUT,
     PAIRS,
     RULE,
+    UNDIRECTED,
     Indices,
     MixedGraph,
+    directed_as,
+    find,
     owners,
+    put_arrowhead,
     to_sparse,
     trace,
     undirected,
@@ -63,6 +69,34 @@ def direct_known(graph: MixedGraph, known: Constraints) -> None:
     reasons = [KNOWN.index(known.reason(x, y)) for x, y in zip(tail[into].tolist(), head[into].tolist(), strict=True)]
     entry[RULE, into] = np.array(reasons, dtype=np.int64) + FIRST_KNOWN
     entry[FIRST, into] = 0
+
+
+def is_closed(graph: SparseGraph) -> bool:
+    """Whether Meek's four rules direct no further edge of a graph without circles."""
+    degree = graph.degrees()
+    with announced("compiling for the orientation, once per machine"), plain_if_small(int((degree * degree).sum())):
+        mixed = directed_as(graph)
+        before = mixed.entry[KIND].copy()
+        apply_rules(mixed, rule_4=True)
+        return bool((mixed.entry[KIND] == before).all())
+
+
+def with_arrows(graph: MixedGraph, arrows: Iterable[tuple[int, int]]) -> Indices | None:
+    """The states of the entries (`KIND`) after these arrows, one after the other, each with all that the rules derive.
+
+    None if one of them contradicts an arrow that is there by then. `graph` stays as it is.
+    """
+    out = graph._replace(entry=graph.entry.copy())
+    entry = out.entry
+    with announced("compiling for the orientation, once per machine"):
+        for tail, head in arrows:
+            e = find(out.start, entry, head, tail)
+            if entry[KIND, e] == UNDIRECTED:
+                put_arrowhead(entry, e, FIRST_KNOWN, -1, -1, False)
+                apply_rules(out, rule_4=True)
+            elif entry[KIND, e] != IN:
+                return None
+    return np.asarray(entry[KIND])
 
 
 def _numbers(graph: MixedGraph, triples: Indices) -> NDArray[np.int64]:

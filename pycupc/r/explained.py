@@ -1,26 +1,19 @@
-"""Results that R holds: rebuilt from their arrays, compared, and why their edges are there, or not.
-
-R's object, which is to be identical to pcalg's, does not hold the reasons of the arrows. They follow from the skeleton
-and the separating sets: where orienting these again gives the graph of the object, it gives the reasons as well.
-"""
+"""Results that R holds: rebuilt from their arrays, compared, and why their edges are there, or not."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.select import make_engine
-from pycupc.graph.sparse import SparseGraph
-from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.orientation import Orientation, check_triples, orient
+from pycupc.graph.sparse import symbol
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.r.conversions import from_plain
 from pycupc.r.r_memory import square
+from pycupc.r.reasons import with_known, with_reasons, with_reasons_of_marks
 from pycupc.results.arrays import graph_from_arrays, only_stored_cells
 from pycupc.results.comparison import compare
 from pycupc.results.pagalgo import PagAlgo
@@ -36,35 +29,42 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
     `facts` are further arguments of `PcAlgo.from_arrays`. With the correlations `C` among them, all p-values but those
     of the edges are computed from these.
     """
-    arrays = from_plain({name.removeprefix(side): array for name, array in sent.items() if name.startswith(side)})
+    arrays = _arrays(sent, options, side)
     labels = options[side + "labels"]
-    final, found = ({name: f"{sets}_{name}" for name in ("x", "y", "len", "members")} for sets in ("sepset", "found"))
-    gaps = {"x": "gap_x", "y": "gap_y"}
-    if options[side + "every_cell"]:
-        arrays |= only_stored_cells(arrays, len(labels))
-    if options[side + "found"] and options[side + "found_every_cell"]:
-        as_final = {final[name]: arrays[found[name]] for name in final}
-        stored = only_stored_cells({**arrays, **as_final}, len(labels))
-        arrays |= {found[name]: stored[final[name]] for name in final}
-        arrays |= {f"found_{gap}": stored[gap] for gap in gaps.values()}
-    if facts.get("C") is not None:
+    if (C := facts.pop("C", None)) is not None:
+        facts["known"] = Correlations(C)
         graph = graph_from_arrays(arrays, len(labels))
         arrays["edge_p"] = arrays.pop("pMax").reshape(graph.p, graph.p)[graph.low, graph.high]
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)
 
 
-def pag_from(sent: Sent, options: Mapping[str, Any], side: str) -> PagAlgo:
-    """As `result_from`, of an fciAlgo."""
-    arrays = from_plain({name.removeprefix(side): array for name, array in sent.items() if name.startswith(side)})
-    labels = [str(label) for label in options[side + "labels"]]
+def pag_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PagAlgo:
+    """As `result_from`, of an fciAlgo; `facts` as of `PagAlgo.from_answer`."""
+    arrays, labels = _arrays(sent, options, side), [str(label) for label in options[side + "labels"]]
     return PagAlgo.from_answer(
-        only_stored_cells(arrays, len(labels)),
+        arrays,
         labels=labels,
         max_ord=int(options[side + "max_ord"]),
         max_ord_pdsep=int(options[side + "max_ord_pdsep"]),
         call=options[side + "call"],
         engine="R",
+        **facts,
     )
+
+
+def _arrays(sent: Sent, options: Mapping[str, Any], side: str) -> dict[str, NDArray[Any]]:
+    """The arrays of a result, without the cells that `SepSets` implies."""
+    arrays = from_plain({name.removeprefix(side): array for name, array in sent.items() if name.startswith(side)})
+    p = len(options[side + "labels"])
+    final, found = ({name: f"{sets}_{name}" for name in ("x", "y", "len", "members")} for sets in ("sepset", "found"))
+    if options[side + "every_cell"]:
+        arrays |= only_stored_cells(arrays, p)
+    if options[side + "found"] and options[side + "found_every_cell"]:
+        as_final = {final[name]: arrays[found[name]] for name in final}
+        stored = only_stored_cells({**arrays, **as_final}, p)
+        arrays |= {found[name]: stored[final[name]] for name in final}
+        arrays |= {f"found_{gap}": stored[gap] for gap in ("gap_x", "gap_y")}
+    return arrays
 
 
 def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
@@ -109,48 +109,49 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
     sent : mapping of str to array
         As of `compared`, for one result.
     options : mapping
-        As of `compared`; `known`: whether the separating sets are known; `question`: "edges", or "why" with the
-        positions `x` and `y`, from 1.
+        As of `compared`; `known`: whether the separating sets are known, of an fciAlgo whether they are those of the
+        tests; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`; `question`:
+        "edges", or "why" with the positions `x` and `y`, from 1.
     """
     data = _gaussian_data(sent, options)
     facts = {"alpha": options["alpha"], **data} if data and options["alpha"] is not None else {}
+    if "a.edge.low" in sent:
+        return _explained_pag(sent, options, facts)
     fit = result_from(sent, options, "a.", **facts)
-    if options["known"]:
-        fit = _with_reasons(fit, data)
-    if options["question"] == "edges":
-        tail, head, kind = fit.sparse_graph.edge_list()
-        found = fit.edge_attributes()
-        arrays = {"from": tail.astype(np.int32) + 1, "to": head.astype(np.int32) + 1, "pMax": found["pMax"]}
-        return {"type": kind.tolist(), "set_by": found["set_by"].tolist()}, arrays
+    if options["before"] is not None:
+        fit = with_known(fit, options["before"], sent, data)
+    elif options["known"]:
+        fit = with_reasons(fit, data)
+    return _edges(fit) if options["question"] == "edges" else _why(fit, options)
+
+
+def _explained_pag(sent: Sent, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Answer:
+    """As `explain`, of an fciAlgo."""
+    edges = options["question"] == "edges"  # which has the p-values of the object
+    known = {"alpha": options["alpha"]} if edges else facts
+    fit = pag_from(sent, options, "a.", as_found=options["known"], **known)
+    fit = with_reasons_of_marks(fit, options, facts)
+    if not edges:
+        return _why(fit, options)
+    marks, ends = fit.sparse_graph.amat_pag(), zip(*fit.sparse_graph.edge_list()[:2], strict=True)
+    values, arrays = _edges(fit)
+    more = {"edge": [symbol(marks[b, a], marks[a, b]) for a, b in ends]}
+    return values | more | {"from_set_by": fit.edge_attributes()["from_set_by"].tolist()}, arrays
+
+
+def _edges(fit: PcAlgo | PagAlgo) -> Answer:
+    tail, head, kind = fit.sparse_graph.edge_list()
+    found = fit.edge_attributes()
+    arrays = {"from": tail.astype(np.int32) + 1, "to": head.astype(np.int32) + 1, "pMax": found["pMax"]}
+    return {"type": kind.tolist(), "set_by": found["set_by"].tolist()}, arrays
+
+
+def _why(fit: PcAlgo | PagAlgo, options: Mapping[str, Any]) -> Answer:
     why = fit.why(int(options["x"]) - 1, int(options["y"]) - 1)
+    if isinstance(fit, PagAlgo) and why.status == "kept" and why.r is None:
+        why = replace(why, n_tests=None)  # the p-value may be that of a test after the levels
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(why).items()}
     values["n_tests"] = None if why.n_tests is None else float(why.n_tests)  # R has no integers beyond 32 bits
+    if why.set_by is not None:
+        values["set_by"] = [list(reason or ()) for reason in why.set_by]
     return {"why": values, "text": str(why)}, {}
-
-
-def _with_reasons(fit: PcAlgo, data: Mapping[str, Any] | None) -> PcAlgo:
-    """`fit` with the reasons of its arrows, if they can be found."""
-    if len(fit.sparse_graph) == fit.edge_counts()[1]:
-        return fit
-    same = (oriented for oriented in _orientations(fit, data) if oriented.graph == fit.sparse_graph)
-    found = next(same, None)
-    return fit if found is None else replace(fit, trace=found.trace)
-
-
-def _orientations(fit: PcAlgo, data: Mapping[str, Any] | None) -> Iterator[Orientation]:
-    """The graphs of the variants of `pc`; the graphs of the rules for triples, whose tests need the data, last."""
-    skeleton = SparseGraph.undirected(fit.p, fit.sparse_graph.low, fit.sparse_graph.high)
-    for solve_confl in (False, True):
-        yield orient(skeleton, fit.sepset, solve_confl=solve_confl)
-    yield orient(skeleton, fit.sepset, u2pd="retry", random_state=0)
-    if data and fit.alpha is not None:
-        test = GaussianTest(SuffStat(data["C"], data["n"]), fit.alpha)
-        engine, _ = make_engine("cpu", fit.p)
-        with warnings.catch_warnings():  # the run that made the result has warned of its data
-            warnings.simplefilter("ignore")
-            engine.take(test, fit.labels)
-        for maj_rule in (False, True):
-            check = check_triples(skeleton, fit.sepset, test, engine.count_separating, maj_rule=maj_rule)
-            ambiguous = check.undecided
-            for solve_confl in (False, True):
-                yield orient(skeleton, fit.sepset, solve_confl=solve_confl, ambiguous=ambiguous)

@@ -2,7 +2,7 @@
 
     pair.from, pair.to                              pairs ever adjacent, alpha by alpha, as `Stability.edges`    int32
     pair.directed, .reversed, .undirected,
-    .bidirected                                     resamples with each mark of such a pair                      int32
+    .bidirected; of a PAG .from_circle, ...         resamples with each kind of such a pair, or each mark        int32
     n_constant, n_copies                            one number for each resample                                 int32
     constant                                        one number for each variable                                 int32
     n_tests                                         (number of alphas, n_resamples)                              float64
@@ -21,15 +21,14 @@ from numpy.typing import NDArray
 
 from pycupc.r.conversions import to_plain
 from pycupc.r.messages import in_r
-from pycupc.results.arrays import cell_arrays
+from pycupc.results.arrays import cell_arrays, edge_arrays
 from pycupc.stability import Stability
-from pycupc.stability.consensus import FREQUENCIES, Counts
+from pycupc.stability.consensus import Counting, Counts, counting
 from pycupc.stability.rows import Resampling
 
 Arrays = dict[str, NDArray[Any]]
 Values = dict[str, Any]
 
-_MARKS = FREQUENCIES[1:]
 _NUMBERS = ("n_constant", "n_copies", "constant")
 
 
@@ -38,21 +37,26 @@ def to_values(result: Stability) -> tuple[Values, Arrays]:
     resampling, place = result.resampling, {label: i for i, label in enumerate(result.labels, 1)}
     columns = result.columns()
     arrays: Arrays = {f"pair.{end}": np.array([place[label] for label in columns[end]]) for end in ("from", "to")}
-    arrays |= {f"pair.{mark}": np.rint(columns[mark] * result.n_resamples) for mark in _MARKS}
+    arrays |= {f"pair.{mark}": np.rint(columns[mark] * result.n_resamples) for mark in counting(result.method).names}
     arrays |= {name: getattr(result, name) for name in _NUMBERS}
     arrays = {name: values.astype(np.int32) for name, values in arrays.items()} | {"n_tests": result.n_tests.T}
     values: Values = {name: float(getattr(result, name)) for name in ("n_resamples", "n_pairs", "n_fixed")}
     values |= {"n": float(resampling.n), "scheme": resampling.scheme, "fraction": resampling.fraction}
     values |= {"seed": float(resampling.seed), "quirks": in_r(result.notes.get("quirks", ""), result.labels)}
-    values |= {"alphas": list(result.alphas), "n_pairs_ever": [float(len(counts.low)) for counts in result.counts]}
+    values |= {
+        "method": result.method,
+        "alphas": list(result.alphas),
+        "n_pairs_ever": [float(len(counts.low)) for counts in result.counts],
+    }
     return values, arrays
 
 
 def from_values(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Stability:
     """The reverse of `to_values`."""
-    labels = tuple(map(str, values["labels"]))
+    labels, method = tuple(map(str, values["labels"])), values["method"]
+    kinds = counting(method)
     ends = np.cumsum([int(size) for size in values["n_pairs_ever"]])
-    pairs = np.stack([arrays[f"pair.{name}"] for name in ("from", "to", *_MARKS)], axis=1)
+    pairs = np.stack([arrays[f"pair.{name}"] for name in ("from", "to", *kinds.names)], axis=1)
     numbers: dict[str, Any] = {name: arrays[name].astype(np.int64) for name in _NUMBERS}
     numbers |= {name: int(values[name]) for name in ("n_pairs", "n_fixed")}
     return Stability(
@@ -60,18 +64,19 @@ def from_values(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         alphas=tuple(map(float, values["alphas"])),
         resampling=Resampling(int(values["n"]), values["scheme"], values["fraction"], int(values["seed"])),
         resamples=np.arange(int(values["n_resamples"]), dtype=np.int64),
-        counts=tuple(_counts(of_alpha, len(labels)) for of_alpha in np.split(pairs, ends[:-1])),
+        counts=tuple(_counts(of_alpha, len(labels), kinds) for of_alpha in np.split(pairs, ends[:-1])),
         n_tests=arrays["n_tests"].reshape(len(ends), -1).T,
         arguments={},
+        method=method,
         **numbers,
     )
 
 
-def _counts(pairs: NDArray[np.int32], p: int) -> Counts:
+def _counts(pairs: NDArray[np.int32], p: int, counted: Counting) -> Counts:
     """The counts of pairs, which may be listed in any order and direction."""
     ends, kinds = pairs[:, :2] - 1, pairs[:, 2:].copy()
     turned = ends[:, 0] > ends[:, 1]
-    kinds[turned, :2] = kinds[turned, 1::-1]
+    kinds[turned] = kinds[turned][:, counted.turned]
     low, high = ends.min(axis=1), ends.max(axis=1)
     order = np.argsort(low.astype(np.int64) * p + high)
     return Counts(low[order], high[order], kinds[order])
@@ -87,7 +92,8 @@ def answer(arrays: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tu
         given["i"] = int(given["i"]) - 1
     found = getattr(from_values(options, arrays), question)(**given)
     if question == "consensus":
-        return {}, to_plain(cell_arrays(found.sparse_graph))
+        graph = found.sparse_graph
+        return {}, to_plain(edge_arrays(graph) | (cell_arrays(graph) if options["method"] == "pc" else {}))
     if question == "indices":
         return {}, {"indices": (found + 1).astype(np.int32)}
     return {"value": found}, {}

@@ -180,6 +180,8 @@ class Job:
             if fit.p_values.deferred:
                 fit.p_values.of_edges(fit.sparse_graph)  # may take long: here, where R notices Ctrl-C
         arrays = fit.to_arrays(None)
+        if fit.found_sepset is not fit.sepset and "ambiguous_triples" in fit.notes:
+            arrays |= sepset_arrays(fit.found_sepset, "found_")
         if isinstance(fit, PagAlgo):
             notes = fit.skeleton_fit.notes | fit.notes
             return {
@@ -187,14 +189,13 @@ class Job:
                 "max_ord_pdsep": int(fit.max_ord_pdsep),
                 "notes": [in_r(note, fit.labels) for note in notes.values() if isinstance(note, str)],
             }, to_plain(arrays)
-        if fit.found_sepset is not fit.sepset:
-            arrays |= sepset_arrays(fit.found_sepset, "found_")
         return {
             "max_ord": int(fit.max_ord),
             "engine": fit.engine,
             "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),
             "orientation": str(fit.notes.get("orientation", "")),
             "cpdag_note": in_r(fit.cpdag_note(), fit.labels),
+            "vanished": int(fit.notes.get("edges_without_direction", 0)),
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,
         }, to_plain(arrays)
@@ -207,7 +208,7 @@ class Job:
         labels = [str(label) for label in options["labels"]]
         shape = 2 * [len(labels)]
         masks = {name: self._in[name].view(np.bool_).reshape(shape).T for name in _MASKS if name in self._in}
-        unknown = _NOT_ARGUMENTS.get(self._what, ())
+        unknown = _NOT_ARGUMENTS.get(options["arguments"].get("method", self._what), ())
         arguments = {name: value for name, value in options["arguments"].items() if name not in unknown}
         return arguments | self._test(options, labels) | {"labels": labels} | masks
 

@@ -277,8 +277,8 @@ def evidence_arrays(
     return out
 
 
-def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None) -> Removals:
-    """The removals, in the order of the sets that the tests `found`; their r from `C` where the arrays lack it."""
+def removals_from_arrays(arrays: Arrays, found: SepSets, known: Correlations | None = None) -> Removals:
+    """The removals, in the order of the sets that the tests `found`; their r from `known` where the arrays lack it."""
     if "removed_r" not in arrays and "edge_p" not in arrays:  # from R
         return Removals()
     x, y, level, members = found.flat(by_row=False)
@@ -292,12 +292,12 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, C: Floats | None = None
         return Removals(found, np.split(r, np.cumsum([len(block.x) for block in found.blocks])[:-1]))
 
     def r_of(k: int) -> float:
-        from pycupc.independence.gaussian.partial_correlation import canonical_r  # imports Numba
+        from pycupc.independence.gaussian.partial_correlation import canonical_among  # imports Numba
 
-        assert C is not None
-        return canonical_r(C, x[k], y[k], sorted(members[ends[k] - level[k] : ends[k]].tolist()))
+        assert known is not None
+        return canonical_among(known, x[k], y[k], sorted(members[ends[k] - level[k] : ends[k]].tolist()))
 
-    return Removals(found, r_of=None if C is None else r_of)
+    return Removals(found, r_of=None if known is None else r_of)
 
 
 def untested_arrays(untested: UntestedPairs) -> dict[str, NDArray[Any]]:
@@ -311,7 +311,12 @@ def untested_from_arrays(arrays: Arrays) -> NDArray[np.int64]:
 
 
 def p_values_from_arrays(
-    arrays: Arrays, graph: SparseGraph, gaps: Ints, removals: Removals, n: float | None, C: Floats | None = None
+    arrays: Arrays,
+    graph: SparseGraph,
+    gaps: Ints,
+    removals: Removals,
+    n: float | None,
+    known: Correlations | None = None,
 ) -> PValues:
     """The p-values that the arrays hold: of all pairs, of the edges only, or none."""
     p = graph.p
@@ -319,11 +324,9 @@ def p_values_from_arrays(
         recorded = np.asarray(arrays["pMax"], dtype=np.float64)
         packed = recorded.size == p * (p + 1) // 2
         return RecordedPValues(full_matrix(recorded, p) if packed else recorded.reshape(p, p, order="F"))
-    C = full_matrix(arrays["C"], p) if "C" in arrays else C
+    known = Correlations(full_matrix(arrays["C"], p)) if "C" in arrays else known
     edges = np.asarray(arrays["edge_p"]) if "edge_p" in arrays else np.full(len(graph), np.nan)
-    return GaussianPValues(
-        graph, removals, gaps, edges, np.nan if n is None else n, None if C is None else Correlations(C)
-    )
+    return GaussianPValues(graph, removals, gaps, edges, np.nan if n is None else n, known)
 
 
 def counts_from_arrays(arrays: Arrays, levels: Sequence[LevelSummary]) -> list[int]:

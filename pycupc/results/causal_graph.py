@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from pycupc.graph import packages
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, SparseGraph
 from pycupc.system.message import Message, Words
+
+if TYPE_CHECKING:
+    import networkx
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -96,6 +99,14 @@ class CausalGraph(NamedGraph):
             If there is no such DAG, as with a directed cycle or bidirected edges; the message says why.
         """
         return self._extended(0)
+
+    def to_dowhy(self) -> networkx.DiGraph:
+        """`to_dag` as the argument `graph` of ``dowhy.CausalModel``; ValueError as there.
+
+        One DAG stands for the class: what DoWhy identifies may differ between its DAGs. The sets of
+        `pycupc.adjustment_set` hold for all of them.
+        """
+        return self.to_dag().to_networkx()
 
     def to_cpdag(self) -> CausalGraph:
         """The CPDAG of the DAGs that extend the graph, which all have the same; the graph itself if it is a CPDAG.

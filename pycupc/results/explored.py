@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.drawing import Variables, describe, positions
 from pycupc.graph.explorer import Content, RemovedPairs, page, write_page
-from pycupc.graph.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_NODES, MAX_REMOVED, MAX_TESTS
+from pycupc.graph.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_EFFECTS, MAX_NODES, MAX_REMOVED, MAX_TESTS
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z
@@ -52,6 +52,15 @@ class ExploredResult(Protocol):
 
     def page_note(self) -> str:
         """A sentence about the graph, or ""."""
+
+
+class ExploredEffects(Protocol):
+    """The attributes of `pycupc.Effects` that this module reads."""
+
+    labels: tuple[str, ...]
+
+    def on_page(self, nodes: Integers) -> dict[str, NDArray[np.float64]]:
+        """Arrays of `Content.effects` for the variables at these positions."""
 
 
 class InlinePage:
@@ -97,7 +106,12 @@ def _in_notebook() -> bool:
 
 
 def content(
-    fit: ExploredResult, *, around: Variables | None = None, radius: int = 2, stability: ArrayLike | None = None
+    fit: ExploredResult,
+    *,
+    around: Variables | None = None,
+    radius: int = 2,
+    stability: ArrayLike | None = None,
+    effects: ExploredEffects | None = None,
 ) -> Content:
     """Gather the content of the page of a result; the arguments and errors are those of `PcAlgo.explore`."""
     graph, p = fit.sparse_graph, len(fit.labels)
@@ -117,7 +131,8 @@ def content(
         correlations = fit.p_values.correlations(*nodes[np.array(np.triu_indices(len(nodes), 1))])
     gaps = place[levels.found_sepset.gaps()].reshape(-1, 2)
     part["labels"] += [fit.labels[v] for v in named.tolist()]
-    part["note"] = " ".join(filter(None, (fit.page_note(), part["note"])))
+    of_pairs, missing = _effects(effects, fit.labels, nodes)
+    part["note"] = " ".join(filter(None, (fit.page_note(), part["note"], missing)))
     return Content(
         **part,
         title=fit.title,
@@ -137,25 +152,41 @@ def content(
         cutoffs=[_cutoff(levels, level) for level in range(int(removed.level.max(initial=0)) + 1)],
         n=levels.n,
         alpha=levels.alpha,
+        effects=of_pairs,
     )
+
+
+def _effects(
+    effects: ExploredEffects | None, labels: tuple[str, ...], nodes: Integers
+) -> tuple[dict[str, NDArray[np.float64]], str]:
+    """The effects among the variables of the page, and a sentence if there are too many for them."""
+    if effects is None:
+        return {}, ""
+    if effects.labels != labels:
+        raise ValueError("effects must be computed from this graph, got those of other variables")
+    if len(nodes) > MAX_EFFECTS:
+        return {}, f"Effects are shown of at most {MAX_EFFECTS} variables: choose some with `around`."
+    return effects.on_page(nodes), ""
 
 
 def consensus_content(
     graph: SparseGraph,
     labels: Sequence[str],
     shares: Mapping[str, NDArray[np.float64]],
-    facts: str,
+    about: tuple[str, str],
     *,
     around: Variables | None = None,
     radius: int = 2,
 ) -> Content:
     """The content of the page of a consensus of resamples: no tests, but the shares of the resamples with each mark.
 
+    `about`: the title and the facts.
+
     `shares` has "adjacent"; its arrays and their order are those of `pycupc.stability.Consensus.frequencies`.
     """
     _, at, part = _part(graph, labels, -shares["adjacent"], around, radius, "found most often")
     on_page = {mark: share[at] for mark, share in shares.items()}
-    title = "Consensus of PC-stable graphs"
+    title, facts = about
     return Content(**part, title=title, facts=facts, stability=on_page["adjacent"], shares=on_page)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,20 @@ from pycupc.independence.p_values import PValues
 
 Floats = NDArray[np.float64]
 Stage = Literal["possible-d-sep", "rfci"]
+
+
+#: Cells [x, y] of pMax, int32 (k,) each, and p-values, float64 (k,).
+Raised = tuple[Ints, Ints, Floats]
+
+
+class UnfinishedP(Protocol):
+    """Cells of pMax whose p-values are computed when it is called, as bounds have answered tests."""
+
+    def __call__(self) -> Raised:
+        """With the largest p-values of all tests."""
+
+    def met(self) -> Raised:
+        """With the largest p-values of the tests made."""
 
 
 def _no_variables() -> Ints:
@@ -48,8 +62,8 @@ class LaterTests:
     n_edgetests_pdsep : list of int
     max_ord_pdsep : int
         pcalg's ``n.edgetestsPDSEP`` and ``max.ordPDSEP``; with ``quirks`` without the tests that pcalg fails to count.
-    raised : (x int32 (k,), y int32 (k,), p float64 (k,))
-        Cells [x, y] of pMax that these tests may raise, and the largest p-value of the tests.
+    raised : (x int32 (k,), y int32 (k,), p float64 (k,)), or UnfinishedP
+        Cells [x, y] of pMax that these tests may raise, and the largest p-value of the tests; see `largest_p`.
     open_pairs : int32 (k, 2)
         Pairs whose sets were not all tested, since there were too many.
     """
@@ -64,7 +78,7 @@ class LaterTests:
     all_pdsep: list[Ints] | None = None
     n_edgetests_pdsep: list[int] = field(default_factory=lambda: [0])
     max_ord_pdsep: int = 0
-    raised: tuple[Ints, Ints, Floats] = field(default_factory=lambda: (_no_variables(), _no_variables(), _no_numbers()))
+    raised: Raised | UnfinishedP = field(default_factory=lambda: (_no_variables(), _no_variables(), _no_numbers()))
     open_pairs: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
 
     def __len__(self) -> int:
@@ -80,6 +94,16 @@ class LaterTests:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __getstate__(self) -> dict[str, Any]:
+        self.largest_p()
+        return self.__dict__
+
+    def largest_p(self) -> Raised:
+        """`raised`, computed at the first call if it is not known."""
+        if not isinstance(self.raised, tuple):
+            self.raised = self.raised()
+        return self.raised
+
     def find(self, x: int, y: int) -> int | None:
         """Number of the removal of the unordered pair."""
         at = np.flatnonzero((self.x == x) & (self.y == y) | (self.x == y) & (self.y == x))
@@ -88,6 +112,11 @@ class LaterTests:
     def cells(self) -> FlatCells:
         """The pairs and their sets, in their order."""
         return FlatCells(self.x, self.y, np.diff(self.S.offsets).astype(np.int32), self.S.members)
+
+    def both_cells(self) -> FlatCells:
+        """The cells that pcalg writes: those of both orders of each pair."""
+        x, y, length, members = self.cells()
+        return FlatCells(np.append(x, y), np.append(y, x), np.append(length, length), np.append(members, members))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +137,13 @@ class LaterPValues(PValues):
 
     def of_edges(self, graph: SparseGraph) -> Floats:
         out = self.of_levels.of_edges(self.skeleton)[self.skeleton.edge_number(graph.low, graph.high)]
-        x, y, p = self.later.raised
+        x, y, p = self.later.largest_p()
         edge = graph.edge_number(x, y)
         np.maximum.at(out, edge[edge >= 0], p[edge >= 0])
         return out
 
     def dense(self, out: Floats | None = None) -> Floats:
-        x, y, p = self.later.raised
+        x, y, p = self.later.largest_p()
         if out is None:
             dense = self.of_levels.dense()
             dense = dense.copy() if len(x) else dense
@@ -137,10 +166,12 @@ class LaterPValues(PValues):
 
     @property
     def deferred(self) -> bool:
-        return self.of_levels.deferred
+        return self.of_levels.deferred or not isinstance(self.later.raised, tuple)
 
     def settle_for_tests_made(self) -> None:
         self.of_levels.settle_for_tests_made()
+        if not isinstance(self.later.raised, tuple):
+            self.later.raised = self.later.raised.met()
 
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
         return self.of_levels.correlations(x, y)

@@ -38,7 +38,7 @@ _FLOATS = ("later_value", "later_p", "raised_p")
 def file_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dict[str, NDArray[Any]]:
     """The arrays that a `PagAlgo` adds to its skeleton's."""
     final = flat.edge_arrays(graph) | flat.sepset_arrays(sepset, by_row=False)
-    raised = later.raised
+    raised = later.largest_p()
     cells = dict(zip(("x", "y", "len", "members"), later.cells(), strict=True))
     return (
         {_OF_PAG + name: values for name, values in final.items()}
@@ -66,6 +66,42 @@ def all_pdsep_from(arrays: flat.Arrays) -> list[Ints]:
     """pcalg's allPdsep, from 0."""
     pdsep = _lists(arrays, "pdsep")
     return np.split(pdsep.members, pdsep.offsets[1:-1])
+
+
+def of_levels(
+    arrays: flat.Arrays, p: int, *, as_found: bool | None, recomputed: bool
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays of the skeleton after the levels; of `LaterTests` x, y, S, p and value of the pairs removed later.
+
+    `recomputed`: the p-values of the levels will be computed from the correlations.
+
+    `as_found`: the sets are those that the tests found, which other arrays may hold, too ("found_x", ...). Then a set
+    that is not empty and in both cells of its pair was found after the levels; the order of the pair in that test is
+    that of the larger p-value. Unless it is None, both cells of pMax get the larger p-value.
+    """
+    found = "found_" if "found_x" in arrays else "sepset_"
+    x, y, size, members = (np.asarray(arrays[f"{found}{name}"]) for name in ("x", "y", "len", "members"))
+    key, mirrored = x.astype(np.int64) * p + y, y.astype(np.int64) * p + x
+    late = (size > 0) & np.isin(mirrored, key[size > 0]) & (bool(as_found) or found == "found_")
+    once = late & (x < y)
+    S = Lists(np.append(0, np.cumsum(size[once], dtype=np.int64)), members[np.repeat(once, size)])
+    low, high = x[once], y[once]
+    ends = np.append(arrays["edge_low"], low), np.append(arrays["edge_high"], high)
+    order = np.lexsort(ends[::-1])
+    skeleton = SparseGraph.undirected(p, *(end[order] for end in ends))
+    kept = {"x": x[~late], "y": y[~late], "len": size[~late], "members": members[np.repeat(~late, size)]}
+    gaps = {f"gap_{end}": arrays[f"{flat.GAPS[found]}{end}"] for end in "xy"}
+    others = {name: values for name, values in arrays.items() if not name.startswith("found_")}
+    out = {**others, **gaps, **flat.edge_arrays(skeleton), **{f"sepset_{name}": part for name, part in kept.items()}}
+    p_max = np.asarray(arrays["pMax"], dtype=np.float64).reshape(p, p, order="F")
+    turned = p_max[high, low] > p_max[low, high]
+    x, y = np.where(turned, high, low).astype(np.int32), np.where(turned, low, high).astype(np.int32)
+    if recomputed:
+        del out["pMax"]
+        out["edge_p"] = np.full(len(skeleton), np.nan)
+    elif as_found is not None:
+        out["pMax"] = np.maximum(p_max, p_max.T).ravel()
+    return out, {"x": x, "y": y, "S": S, "p": p_max[x, y], "value": np.full(len(x), np.nan)}
 
 
 def later_meta(later: LaterTests) -> dict[str, Any]:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import Ints, SparseGraph, pair_keys, symbol
+from pycupc.graph.sparse import Ints, pair_keys, symbol
 from pycupc.results import npz, pag_arrays
 from pycupc.results.arrays import (
     Arrays,
     check_arrays,
     check_meta,
-    edge_arrays,
     graph_from_arrays,
+    sepset_from_arrays,
     trace_entries,
     trace_from,
 )
@@ -134,7 +134,7 @@ class PagAlgo(TestedGraph):
     @cached_property
     def found_sepset(self) -> SepSets:
         """The separating sets as the tests found them; in `sepset` the rules for triples have changed some."""
-        found = self.skeleton_fit.found_sepset.changed(self.later.cells())
+        found = self.skeleton_fit.found_sepset.changed(self.later.both_cells())
         gaps = found.gaps()
         return SepSets.from_flat(self.sparse_graph, found.flat(), pair_keys(gaps[:, 0], gaps[:, 1], self.p))
 
@@ -204,23 +204,46 @@ class PagAlgo(TestedGraph):
 
     @classmethod
     def from_answer(
-        cls, arrays: Arrays, *, labels: Sequence[str], max_ord: int, max_ord_pdsep: int, call: str, engine: str
+        cls,
+        arrays: Arrays,
+        *,
+        labels: Sequence[str],
+        max_ord: int,
+        max_ord_pdsep: int,
+        call: str,
+        engine: str,
+        as_found: bool | None = None,
+        **facts: Any,
     ) -> PagAlgo:
-        """A result from the arrays of `to_arrays`: which edges later tests removed is not known."""
-        graph = graph_from_arrays(arrays, len(labels))
-        skeleton = SparseGraph.undirected(graph.p, graph.low, graph.high)
-        of_levels = {**arrays, **edge_arrays(skeleton)}
-        fit = PcAlgo.from_arrays(of_levels, labels=labels, max_ord=max_ord, engine=engine)
-        method: Literal["fci", "rfci"] = "rfci" if call.partition("(")[0].endswith("rfci") else "fci"
+        """A result from the arrays of `to_arrays`, with further attributes of its skeleton.
+
+        Which edges later tests removed follows from the sets if these are `as_found` by the tests; else it is not
+        known. Unless that is None, pMax becomes symmetric.
+        """
+        recomputed, p = facts.get("C") is not None, len(labels)
+        of_levels, removed = pag_arrays.of_levels(arrays, p, as_found=as_found, recomputed=recomputed)
+        fit = PcAlgo.from_arrays(of_levels, labels=labels, max_ord=max_ord, engine=engine, **facts)
+        graph = graph_from_arrays(arrays, p)
+        has_pdsep = len(arrays["pdsep_members"]) > 0
+        is_rfci = not has_pdsep and (call.partition("(")[0].endswith("rfci") or len(removed["x"]) > 0)
+        method: Literal["fci", "rfci"] = "rfci" if is_rfci else "fci"
+        if is_rfci:  # whose own tests are not in pMax
+            removed["p"] = removed["value"]
         later = LaterTests(
-            stage="rfci" if method == "rfci" else "possible-d-sep",
-            all_pdsep=pag_arrays.all_pdsep_from(arrays) if len(arrays["pdsep_members"]) else None,
+            stage="rfci" if is_rfci else "possible-d-sep",
+            all_pdsep=pag_arrays.all_pdsep_from(arrays) if has_pdsep else None,
             n_edgetests_pdsep=[int(v) for v in arrays["n_edgetests_pdsep"]],
             max_ord_pdsep=max_ord_pdsep,
+            **removed,
         )
-        sets = fit.sepset
         return cls(
-            labels=fit.labels, sparse_graph=graph, method=method, skeleton_fit=fit, sepset=sets, later=later, call=call
+            labels=fit.labels,
+            sparse_graph=graph,
+            method=method,
+            skeleton_fit=fit,
+            sepset=sepset_from_arrays(arrays, graph),
+            later=later,
+            call=call,
         )
 
     def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
@@ -249,14 +272,14 @@ class PagAlgo(TestedGraph):
             p, about = len(meta["labels"]), meta["pag"]
             check_arrays(arrays, p)
             pag_arrays.check_pag(about, arrays, p)
-        C = None if suffStat is None else correlations_of(suffStat, meta)
+        known = None if suffStat is None else correlations_of(suffStat, meta)
         with npz.PAG.expected_at(path):
             graph, sepset = pag_arrays.graph_and_sets(arrays, p)
             return cls(
                 labels=tuple(meta["labels"]),
                 sparse_graph=graph,
                 sepset=sepset,
-                skeleton_fit=PcAlgo.from_file(meta, arrays, C),
+                skeleton_fit=PcAlgo.from_file(meta, arrays, known),
                 later=pag_arrays.later_from(about, arrays),
                 trace=trace_from(about["trace"]),
                 **{name: about[name] for name in ("method", "call", "notes")},

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.tiers import Tiers
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats, PValues
 from pycupc.independence.untested import UntestedPairs, no_untested_pairs
@@ -196,20 +197,26 @@ class PcAlgo(TestedGraph, CausalGraph):
 
     @classmethod
     def from_arrays(
-        cls, arrays: flat.Arrays, *, labels: Sequence[str], max_ord: int, C: Floats | None = None, **facts: Any
+        cls,
+        arrays: flat.Arrays,
+        *,
+        labels: Sequence[str],
+        max_ord: int,
+        known: Correlations | None = None,
+        **facts: Any,
     ) -> PcAlgo:
-        """Rebuild a result from the arrays of `to_arrays`, its further attributes, and C where the arrays lack it."""
+        """Rebuild a result from the arrays of `to_arrays`, its attributes, and correlations where these lack them."""
         graph = flat.graph_from_arrays(arrays, len(labels))
         sepset = found = flat.sepset_from_arrays(arrays, graph)
         if "found_x" in arrays:
             found = flat.sepset_from_arrays(arrays, graph, "found_")
-        removals = flat.removals_from_arrays(arrays, found, C)
+        removals = flat.removals_from_arrays(arrays, found, known)
         return cls(
             labels=tuple(labels),
             sparse_graph=graph,
             sepset=sepset,
             found_sepset=found,
-            p_values=flat.p_values_from_arrays(arrays, graph, found.gaps(), removals, facts.get("n"), C),
+            p_values=flat.p_values_from_arrays(arrays, graph, found.gaps(), removals, facts.get("n"), known),
             n_edgetests=flat.counts_from_arrays(arrays, facts.get("levels", ())),
             max_ord=int(max_ord),
             removals=removals,
@@ -269,20 +276,21 @@ class PcAlgo(TestedGraph, CausalGraph):
         with npz.reading(path) as (meta, arrays):
             check_meta(meta)
             check_arrays(arrays, len(meta["labels"]))
-        C = None if suffStat is None else correlations_of(suffStat, meta)
+        known = None if suffStat is None else correlations_of(suffStat, meta)
         with npz.RESULT.expected_at(path):
-            return cls.from_file(meta, arrays, C)
+            return cls.from_file(meta, arrays, known)
 
     @classmethod
-    def from_file(cls, meta: Mapping[str, Any], arrays: flat.Arrays, C: Floats | None = None) -> PcAlgo:
-        """Rebuild a result from `meta`, the arrays of `to_arrays`, and C where the arrays lack it."""
+    def from_file(cls, meta: Mapping[str, Any], arrays: flat.Arrays, known: Correlations | None = None) -> PcAlgo:
+        """Rebuild a result from `meta`, the arrays of `to_arrays`, and correlations where the arrays lack them."""
         facts = {key: meta[key] for key in ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")}
         levels = tuple(LevelSummary(**level) for level in meta["levels"])
         tiers = flat.tiers_from(meta)
-        return cls.from_arrays(arrays, C=C, levels=levels, trace=flat.trace_from(meta["trace"]), tiers=tiers, **facts)
+        trace = flat.trace_from(meta["trace"])
+        return cls.from_arrays(arrays, known=known, levels=levels, trace=trace, tiers=tiers, **facts)
 
 
-def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Floats:
+def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Correlations:
     """The correlations of the data from which a result was computed."""
     stat = as_suff_stat(suffStat)
     if stat.p != len(meta["labels"]) or stat.n != meta["n"]:
@@ -292,4 +300,4 @@ def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Floats:
         )
     if stat.labels is not None and list(stat.labels) != list(meta["labels"]):
         raise ValueError("suffStat must have the variables of the result in their order; the labels differ")
-    return stat.C
+    return stat.correlations

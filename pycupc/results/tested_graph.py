@@ -115,6 +115,7 @@ class TestedGraph(NamedGraph):
         around: Variables | None = None,
         radius: int = 2,
         stability: ArrayLike | None = None,
+        effects: explored.ExploredEffects | None = None,
     ) -> Path | explored.InlinePage:
         """Write the explorer of the graph and its evidence, one HTML file.
 
@@ -130,6 +131,9 @@ class TestedGraph(NamedGraph):
             How many edges away from them, of whatever direction, a variable may be.
         stability : sequence of m float, optional
             A frequency from 0 to 1 for each edge, in the order of `edges`, such as `Stability.frequencies` gives.
+        effects : Effects, optional
+            What `pycupc.effects` found with method "local": beside a chosen variable, what it moves and what moves it.
+            For pages of at most 200 variables.
 
         Returns
         -------
@@ -139,7 +143,8 @@ class TestedGraph(NamedGraph):
         Raises
         ------
         ValueError
-            If `stability` has another length, or a variable of `around` does not exist.
+            If `stability` has another length, `effects` are those of other variables, or a variable of `around` does
+            not exist.
         """
-        content = explored.content(self, around=around, radius=radius, stability=stability)
+        content = explored.content(self, around=around, radius=radius, stability=stability, effects=effects)
         return explored.show_page(content, path, show=show)

@@ -1,4 +1,4 @@
-"""How stable is each edge? The PC algorithm on many resamples of the rows, and how often each edge is found.
+"""How stable is each edge? An algorithm on many resamples of the rows, and how often each edge or mark is found.
 
     rows.py           which rows a resample has, a pure function of seed and index; the resample as `pc` takes it
     study.py          the computation on every resample, and the outcome of one
@@ -19,8 +19,8 @@ analysis with Bayesian networks: a bootstrap approach, UAI.
 
 from __future__ import annotations
 
-from pycupc.stability.consensus import Consensus
+from pycupc.stability.consensus import Consensus, PagConsensus
 from pycupc.stability.result import Stability
 from pycupc.stability.run import StabilityError, StabilityInterrupted, stability
 
-__all__ = ["Consensus", "Stability", "StabilityError", "StabilityInterrupted", "stability"]
+__all__ = ["Consensus", "PagConsensus", "Stability", "StabilityError", "StabilityInterrupted", "stability"]

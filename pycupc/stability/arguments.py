@@ -5,27 +5,34 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation
-from pycupc.algorithm.pc import pc
+from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation, is_discrete
+from pycupc.algorithm.fci import FciArguments, check_rules
+from pycupc.data.knowledge import Knowledge, as_knowledge
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
 from pycupc.stability.checkpoint import seed_in
 from pycupc.stability.rows import Resampling, Rows, Scheme, as_rows, seed_of
-from pycupc.stability.study import Study
+from pycupc.stability.saved import Method
+from pycupc.stability.study import METHODS, Study
 from pycupc.system.message import Message, Setting
 
-#: The arguments of `pc` that `stability` passes on, with their defaults.
-PC_ARGUMENTS = {
-    name: parameter.default
-    for name, parameter in inspect.signature(pc).parameters.items()
-    if name not in ("suffStat", "alpha", "progress", "random_state")
+#: The arguments of each method that `stability` passes on, with their defaults.
+ARGUMENTS = {
+    method: {
+        name: parameter.default
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in ("suffStat", "alpha", "progress", "random_state", "skeleton", "budget")
+    }
+    for method, function in METHODS.items()
 }
+#: Those that say what is known.
+_KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
 
 
 @dataclass(frozen=True)
@@ -62,11 +69,14 @@ class Plan:
         return seed_of(self.random_state) if kept is None else kept
 
 
-def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any]) -> Study:
-    """The study; its arguments of `pc` are checked as `pc` checks them."""
-    if unknown := sorted(arguments.keys() - PC_ARGUMENTS.keys()):
-        raise TypeError(f"{unknown[0]} is no argument of stability or pc; pc has {', '.join(PC_ARGUMENTS)}")
-    given = {**PC_ARGUMENTS, **arguments}
+def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any], method: Method = "pc") -> Study:
+    """The study; the arguments of the method are checked as the method checks them."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    defaults = ARGUMENTS[method]
+    if unknown := sorted(arguments.keys() - defaults.keys()):
+        raise TypeError(f"{unknown[0]} is no argument of stability or {method}; {method} has {', '.join(defaults)}")
+    given = {**defaults, **arguments}
     if isinstance(given["engine"], Engine):
         raise TypeError(
             f"engine must be the name of an engine, since each resample makes its own, got {given['engine']!r}"
@@ -74,17 +84,33 @@ def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any]) 
     if plan.executor is not None and given["numCores"] is None:
         given["numCores"] = 1
     alphas = _checked_alphas(alpha)
-    check_orientation(**{name: given[name] for name in ("u2pd", "conservative", "maj_rule", "solve_confl")})
+    known = as_knowledge(**{name: given[name] for name in _KNOWLEDGE if name in given})
+    _check_method(method, given, known)
     for level in alphas:
         _options(level, given)
     rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation"))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
-    problem = _problem(rows, alphas[0], given, away=plan.executor is not None)
+    problem = _problem(rows, method, alphas[0], given | {"knowledge": known}, away=plan.executor is not None)
     del given["p"]
-    flags = {name: bool(given[name]) for name, default in PC_ARGUMENTS.items() if isinstance(default, bool)}
+    flags = {name: bool(given[name]) for name, default in defaults.items() if isinstance(default, bool)}
     given |= {"labels": problem.labels, "fixedGaps": problem.gaps, "fixedEdges": problem.fixed}
     given |= {**flags, "m_max": float(given["m_max"])}  # in one form, as they are part of the study's identity
-    return Study(rows, resampling, alphas, given)
+    if problem.known is not None:
+        given |= {name: None for name in _KNOWLEDGE if name in given} | {"tiers": Knowledge.of_positions(problem.known)}
+    return Study(rows, resampling, alphas, given, method)
+
+
+def _check_method(method: Method, given: dict[str, Any], known: Knowledge | None) -> None:
+    """Raise as the method does for arguments that contradict each other."""
+    u2pd, solve_confl = given.get("u2pd", "relaxed"), given.get("solve_confl", False)
+    rules = {name: given[name] for name in ("conservative", "maj_rule")}
+    check_orientation(u2pd, **rules, solve_confl=solve_confl, known=known is not None)
+    if method != "pc":
+        check_rules(given["rules"])
+        given["rules"] = tuple(map(bool, given["rules"]))
+    if method == "fci":
+        own = given | {"budget": None, "tiers": known is not None}
+        FciArguments(**{field.name: own[field.name] for field in fields(FciArguments)})
 
 
 def _checked_alphas(alpha: Any) -> tuple[float, ...]:
@@ -101,16 +127,17 @@ def _options(alpha: float, given: dict[str, Any]) -> Options:
     return Options(alpha, given["m_max"], given["skel_method"], given["NAdelete"], given["numCores"])
 
 
-def _problem(rows: Rows, alpha: float, given: dict[str, Any], *, away: bool) -> Problem:
+def _problem(rows: Rows, method: str, alpha: float, given: dict[str, Any], *, away: bool) -> Problem:
     """The checked arguments. If the resamples run elsewhere (`away`), this machine need not have the engine."""
-    names = ("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "quirks")
-    variables = Variables(rows.whole(), **{name: given[name] for name in names})
+    names = ("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "knowledge")
+    quirks = given["quirks"] and (method == "pc" or is_discrete(given["indepTest"]))
+    variables = Variables(rows.whole(), **{name: given[name] for name in names}, quirks=quirks)
     options = _options(alpha, given)
     try:
-        problem = check_arguments("pc", variables, options, given["engine"], given["engine_options"])
+        problem = check_arguments(method, variables, options, given["engine"], given["engine_options"])
     except EngineError:
         if not away:
             raise
-        problem = check_arguments("pc", variables, options, "cpu")
+        problem = check_arguments(method, variables, options, "cpu")
     problem.engine.close()
     return problem

@@ -9,7 +9,6 @@ Every file names the study that it belongs to, and several runs of the same stud
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Iterator, Mapping
 from os import PathLike
@@ -20,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.results import npz
-from pycupc.results.npz import whole_file
-from pycupc.stability.consensus import BIDIRECTED, Edges
+from pycupc.results.study_file import StudyFile
+from pycupc.stability.consensus import Edges, counting
 from pycupc.stability.study import Outcome, Study
-from pycupc.system.message import Argument, Message, Value
+from pycupc.system.message import Argument, Message
 
-STUDY = npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability")
+_STUDY = StudyFile("study.json", npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability"), "study")
 KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")
-_STUDY_FILE = "study.json"
 #: Seconds after which an unfinished file is regarded as left by a run that was killed.
 _ABANDONED = 3600
 
@@ -50,21 +48,10 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | PathLike[str], study: Study) -> None:
-        self.folder, self._key, identity = Path(folder), study.key, study.identity
+        self.folder, self._key = Path(folder), study.key
         self._p, self._n_alphas = len(study.arguments["labels"]), len(study.alphas)
-        found = _read_study(self.folder)
-        if found is None:
-            text = json.dumps({"format": STUDY.format, "study": identity}, indent=1) + "\n"
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                with whole_file(self.folder / _STUDY_FILE) as file:
-                    file.write(text.encode())
-            except OSError as error:
-                raise ValueError(f"checkpoint {folder} cannot be written to: {error.strerror}") from error
-        elif found != identity:
-            differences = _differences(found, identity)
-            text = "checkpoint {folder} is of another study: {differences}; name another folder, or delete it"
-            raise ValueError(Message(text, folder=str(folder), differences=differences))
+        self._counting = counting(study.method)
+        _STUDY.open(folder, study.identity)
         for part in self.folder.glob(".resample-*.part"):
             with contextlib.suppress(OSError):
                 if time.time() - part.stat().st_mtime > _ABANDONED:
@@ -114,7 +101,7 @@ class Checkpoint:
         low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
         pairs = low.astype(np.int64) * self._p + high
         wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
-        if wrong or int(high.max(initial=0)) >= self._p or int(kind.max(initial=0)) > BIDIRECTED:
+        if wrong or int(high.max(initial=0)) >= self._p or int(kind.max(initial=0)) > self._counting.most:
             raise ValueError("its edges are out of range")
         return Edges(low, high, kind.astype(np.uint8))
 
@@ -122,49 +109,17 @@ class Checkpoint:
 def remove(folder: str | PathLike[str]) -> None:
     """Delete the files of a checkpoint, and the folder if nothing else is in it."""
     with contextlib.suppress(OSError):
-        for path in (*Path(folder).glob("resample-*.npz"), *Path(folder).glob(".*.part"), Path(folder) / _STUDY_FILE):
+        for path in (*Path(folder).glob("resample-*.npz"), *Path(folder).glob(".*.part"), Path(folder) / _STUDY.name):
             path.unlink(missing_ok=True)
         Path(folder).rmdir()
 
 
 def seed_in(folder: str | PathLike[str]) -> int | None:
     """The seed of the study in a folder, None if there is none; ValueError if it holds other files or is damaged."""
-    found = _read_study(Path(folder))
+    found = _STUDY.read(Path(folder))
     if found is None:
         return None
     if type(found.get("random_state")) is not int:
-        text, path = "{path} is damaged: it has no {seed}", Path(folder) / _STUDY_FILE
+        text, path = "{path} is damaged: it has no {seed}", Path(folder) / _STUDY.name
         raise ValueError(Message(text, path=str(path), seed=Argument("random_state")))
     return int(found["random_state"])
-
-
-def _read_study(folder: Path) -> dict[str, Any] | None:
-    """The content of study.json; None if the folder does not exist or is empty."""
-    path = folder / _STUDY_FILE
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"checkpoint {folder} is not a folder")
-    if not path.exists():
-        if folder.exists() and any(folder.iterdir()):
-            raise ValueError(
-                f"checkpoint {folder} holds other files and no {_STUDY_FILE}; name an empty folder or a new one"
-            )
-        return None
-    with STUDY.expected_at(path):  # JSON and UTF-8 errors are ValueErrors
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["format"] != STUDY.format:
-            raise ValueError(f"its format is {content['format']!r}, this version reads {STUDY.format!r}")
-        if not isinstance(content["study"], dict):
-            raise ValueError("it names no study")
-        return dict(content["study"])
-
-
-def _differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> Message:
-    """The arguments that differ, with their values where they are short."""
-    names = [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]
-    texts: dict[str, str] = {}
-    for name in names[:5]:
-        before, now = found.get(name), wanted.get(name)
-        hashes = any(isinstance(value, str) and len(value) == 64 for value in (before, now))
-        changed = Message("{name} was {before}, now {now}", name=Argument(name), before=Value(before), now=Value(now))
-        texts[name] = f"{name} differ" if hashes else changed
-    return Message("; ".join(f"{{{name}}}" for name in texts) + ("; ..." if len(names) > 5 else ""), **texts)

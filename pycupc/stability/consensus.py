@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph import drawing as plotting
-from pycupc.graph.sparse import ARROW, TAIL, SparseGraph, pair_keys
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph, pair_keys
 from pycupc.results import explored
 from pycupc.results.causal_graph import CausalGraph
 
@@ -22,12 +24,69 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: The marks of an edge between `low` and `high`, as they are counted.
+#: The columns of counts of a CPDAG: low --> high, low <-- high, undirected, bidirected.
 FORWARD, BACKWARD, UNDIRECTED, BIDIRECTED = range(4)
-#: Number of edges that are collected before they are counted.
+#: The marks at low and high of the kinds of edges of a graph, in the order of their numbers: of a CPDAG, of a PAG.
+_CPDAG_KINDS = ((TAIL, ARROW), (ARROW, TAIL), (TAIL, TAIL), (ARROW, ARROW))
+_PAG_KINDS = tuple(product((CIRCLE, ARROW, TAIL), repeat=2))
+#: Number of cells that are collected before they are counted.
 _MOST_PENDING = 100_000
-#: Columns of frequencies, in tables and as attributes of edges.
-FREQUENCIES = ("adjacent", "directed", "reversed", "undirected", "bidirected")
+
+
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """How the edges of the graphs of a method are counted.
+
+    Attributes
+    ----------
+    kinds : int (k, 2)
+        The marks at low and high of each kind of edge.
+    columns : int (k, c)
+        The c columns of counts to which an edge of each kind adds 1; the sum of all columns is c times the number of
+        graphs in which the pair is adjacent.
+    names : tuple of str
+        The columns, as shares, for an edge that is listed from low to high.
+    turned : sequence of int
+        The order of the columns for an edge that is listed from high to low.
+    """
+
+    kinds: Ints
+    columns: Ints
+    names: tuple[str, ...]
+    turned: tuple[int, ...]
+
+    @property
+    def most(self) -> int:
+        """The largest number of a kind."""
+        return len(self.kinds) - 1
+
+    @property
+    def frequencies(self) -> tuple[str, ...]:
+        """Columns of frequencies, in tables and as attributes of edges."""
+        return ("adjacent", *self.names)
+
+    def is_turned(self, counts: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Whether edges are listed from high to low: more graphs have an arrow there; bool (m,)."""
+        forward, backward = (FORWARD, BACKWARD) if self is CPDAG else (4, 1)
+        return np.asarray(counts[:, backward] > counts[:, forward])
+
+
+#: Of `pc`: kinds of edges.
+CPDAG = Counting(
+    np.array(_CPDAG_KINDS), np.arange(4)[:, None], ("directed", "reversed", "undirected", "bidirected"), (1, 0, 2, 3)
+)
+#: Of `fci` and `rfci`: the marks at each end.
+PAG = Counting(
+    np.array(_PAG_KINDS),
+    np.array(_PAG_KINDS) - 1 + [0, 3],
+    tuple(f"{end}_{mark}" for end in ("from", "to") for mark in ("circle", "arrow", "tail")),
+    (3, 4, 5, 0, 1, 2),
+)
+
+
+def counting(method: str) -> Counting:
+    """How the graphs of "pc", "fci" or "rfci" are counted."""
+    return CPDAG if method == "pc" else PAG
 
 
 @dataclass(frozen=True)
@@ -39,7 +98,7 @@ class Edges:
     low, high : int32 (m,)
         ``low < high``; sorted.
     kind : uint8 (m,)
-        `FORWARD` (low --> high), `BACKWARD` (low <-- high), `UNDIRECTED`, `BIDIRECTED`.
+        The numbers of their kinds, see `Counting.kinds`.
     """
 
     low: NDArray[np.int32]
@@ -47,11 +106,11 @@ class Edges:
     kind: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, graph: SparseGraph) -> Edges:
+    def of(cls, graph: SparseGraph, counting: Counting = CPDAG) -> Edges:
         """The edges of `graph`."""
-        low, high = graph.low_mark == ARROW, graph.high_mark == ARROW
-        kind = np.select([low & high, high, low], [BIDIRECTED, FORWARD, BACKWARD], UNDIRECTED)
-        return cls(graph.low, graph.high, kind.astype(np.uint8))
+        number = np.zeros((4, 4), dtype=np.uint8)
+        number[tuple(counting.kinds.T)] = np.arange(len(counting.kinds))
+        return cls(graph.low, graph.high, number[graph.low_mark, graph.high_mark])
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +121,8 @@ class Counts:
     ----------
     low, high : int32 (m,)
         The pairs, ``low < high``, sorted.
-    kinds : int32 (m, 4)
-        Graphs with each mark: columns `FORWARD`, `BACKWARD`, `UNDIRECTED`, `BIDIRECTED`.
+    kinds : int32 (m, number of columns)
+        Graphs with each kind of edge, or each mark: the columns of `counting`.
     """
 
     low: NDArray[np.int32]
@@ -71,10 +130,21 @@ class Counts:
     kinds: NDArray[np.int32]
 
     @property
+    def counting(self) -> Counting:
+        """What the columns are."""
+        return next(c for c in (CPDAG, PAG) if len(c.names) == self.kinds.shape[1])
+
+    @property
     def adjacent(self) -> Ints:
         """Graphs in which each pair was adjacent, int64 (m,)."""
-        out: Ints = self.kinds.sum(axis=1, dtype=np.int64)
+        out: Ints = self.kinds.sum(axis=1, dtype=np.int64) // self.counting.columns.shape[1]
         return out
+
+    def frequencies(self, at: Ints, turned: NDArray[np.bool_], n_resamples: int) -> dict[str, Floats]:
+        """The columns of frequencies of some pairs, which are listed from high to low where `turned`."""
+        listed = np.where(turned[:, None], self.kinds[at][:, self.counting.turned], self.kinds[at])
+        shares = np.column_stack([self.adjacent[at], listed]) / max(n_resamples, 1)
+        return dict(zip(self.counting.frequencies, shares.T, strict=True))
 
 
 @dataclass
@@ -82,6 +152,7 @@ class Tally:
     """Counts edges, graph after graph in any order; memory is proportional to the number of different edges."""
 
     p: int
+    counting: Counting = CPDAG
     _cells: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _pending: list[Ints] = field(default_factory=list)
@@ -89,9 +160,10 @@ class Tally:
 
     def add(self, edges: Edges) -> None:
         """Count the edges of one graph."""
-        pairs = pair_keys(edges.low, edges.high, self.p)
-        self._pending.append(pairs * 4 + edges.kind)
-        self._n_pending += len(pairs)
+        columns, n_columns = self.counting.columns[edges.kind], len(self.counting.names)
+        cells = (pair_keys(edges.low, edges.high, self.p)[:, None] * n_columns + columns).ravel()
+        self._pending.append(cells)
+        self._n_pending += len(cells)
         if self._n_pending > max(_MOST_PENDING, len(self._cells)):
             self._count()
 
@@ -106,20 +178,22 @@ class Tally:
     def counts(self) -> Counts:
         """The counts so far."""
         self._count()
-        pair, kind = self._cells >> 2, self._cells & 3
+        n_columns = len(self.counting.names)
+        pair, column = np.divmod(self._cells, n_columns)
         first = np.diff(pair, prepend=-1) > 0
-        kinds = np.zeros((np.count_nonzero(first), 4), dtype=np.int32)
-        kinds[np.cumsum(first) - 1, kind] = self._counts
+        kinds = np.zeros((np.count_nonzero(first), n_columns), dtype=np.int32)
+        kinds[np.cumsum(first) - 1, column] = self._counts
         low, high = np.divmod(pair[first], max(self.p, 1))
         return Counts(low.astype(np.int32), high.astype(np.int32), kinds)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Consensus(CausalGraph):
+class StableGraph(NamedGraph):
     """The graph of the stable edges.
 
-    It has those methods of a result of `pycupc.pc` that need only the graph: `edges`, `amat`, `matrix`, `to_networkx`,
-    `to_graphml`, `to_dot`, `to_json`, `subgraph`, `plot`, `explore`. The frequencies are attributes of its edges.
+    It has those methods of a result of the method that need only the graph: `edges`, `amat` and `matrix`, or of a PAG
+    `amat_pag`, `to_networkx`, `to_graphml`, `to_dot`, `to_json`, `subgraph`, `plot`, `explore`. The frequencies are
+    attributes of its edges.
 
     Attributes
     ----------
@@ -130,37 +204,14 @@ class Consensus(CausalGraph):
         Share of the resamples in which the two variables of an edge are at least adjacent.
     n_resamples : int
     frequencies : mapping of str to float64 (m,)
-        adjacent, directed, reversed, undirected, bidirected: share of the resamples with the edge, and with each mark,
-        in the order of ``sparse_graph.edge_list()``. "directed" is from --> to as the edge is listed, "reversed" the
-        other way.
-
-    Notes
-    -----
-    The mark of an edge is the one that more than half of the graphs have in which the two variables are adjacent; where
-    no mark has that majority the edge is undirected. The arrows are chosen edge by edge, so that together they need not
-    be a CPDAG; there may even be a cycle.
+        The columns of `Stability.edges` from "adjacent" on, in the order of ``sparse_graph.edge_list()``; they are
+        about from and to as the edge is listed there.
     """
 
     alpha: float
     threshold: float
     n_resamples: int
     frequencies: Mapping[str, Floats] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, labels: tuple[str, ...], counts: Counts, *, alpha: float, threshold: float, n_resamples: int
-    ) -> Consensus:
-        """The pairs that were adjacent in at least ``threshold * n_resamples`` of the graphs."""
-        stable = np.flatnonzero(counts.adjacent >= least_count(threshold, n_resamples))
-        kinds = counts.kinds[stable]
-        majority = 2 * kinds > kinds.sum(axis=1, keepdims=True)
-        mark = np.where(majority.any(axis=1), majority.argmax(axis=1), UNDIRECTED)
-        low_mark = np.array([TAIL, ARROW, TAIL, ARROW], dtype=np.int8)[mark]
-        high_mark = np.array([ARROW, TAIL, TAIL, ARROW], dtype=np.int8)[mark]
-        graph = SparseGraph(len(labels), counts.low[stable], counts.high[stable], low_mark, high_mark)
-        frequencies = listed_frequencies(kinds, mark == BACKWARD, n_resamples)
-        facts: dict[str, Any] = {"alpha": alpha, "threshold": threshold, "n_resamples": n_resamples}
-        return cls(labels=labels, sparse_graph=graph, frequencies=frequencies, **facts)
 
     def edge_attributes(self) -> dict[str, NDArray[Any]]:
         return dict(self.frequencies)
@@ -198,8 +249,9 @@ class Consensus(CausalGraph):
         In place of tests it shows the shares of the resamples that have each edge and each mark.
         """
         facts = f"{plotting.describe(self.sparse_graph)}; {self._facts}"
+        about = ("Consensus of PC-stable graphs" if isinstance(self, Consensus) else "Consensus of PAGs", facts)
         content = explored.consensus_content(
-            self.sparse_graph, self.labels, self.frequencies, facts, around=around, radius=radius
+            self.sparse_graph, self.labels, self.frequencies, about, around=around, radius=radius
         )
         return explored.show_page(content, path, show=show)
 
@@ -207,14 +259,56 @@ class Consensus(CausalGraph):
         return f"{super().__repr__()[:-1]}, {self._facts}>"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class Consensus(StableGraph, CausalGraph):
+    """The stable edges of `pycupc.pc`. Attributes as of `StableGraph`.
+
+    Notes
+    -----
+    The mark of an edge is the one that more than half of the graphs have in which the two variables are adjacent; where
+    no mark has that majority the edge is undirected. The arrows are chosen edge by edge, so that together they need not
+    be a CPDAG; there may even be a cycle.
+    """
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PagConsensus(StableGraph):
+    """The stable edges of `pycupc.fci` or `pycupc.rfci`. Attributes as of `StableGraph`.
+
+    Notes
+    -----
+    The mark at each end of an edge is the one that more than half of the graphs have in which the two variables are
+    adjacent; an end without such a mark has a circle. The marks are chosen end by end, so that together they need not
+    be a PAG.
+    """
+
+
+def stable_graph(
+    labels: tuple[str, ...], counts: Counts, *, alpha: float, threshold: float, n_resamples: int
+) -> Consensus | PagConsensus:
+    """The graph of the pairs that were adjacent in at least ``threshold * n_resamples`` of the graphs."""
+    stable = np.flatnonzero(counts.adjacent >= least_count(threshold, n_resamples))
+    kinds, is_pag = counts.kinds[stable], counts.counting is PAG
+    marks = 1 + _majority(kinds.reshape(-1, 2, 3), 0) if is_pag else CPDAG.kinds[_majority(kinds, UNDIRECTED)]
+    ends = marks.astype(np.int8).T
+    graph = SparseGraph(len(labels), counts.low[stable], counts.high[stable], ends[0], ends[1])
+    turned = graph.edge_list()[0] != graph.low
+    return (PagConsensus if is_pag else Consensus)(
+        labels=labels,
+        sparse_graph=graph,
+        frequencies=counts.frequencies(stable, turned, n_resamples),
+        alpha=alpha,
+        threshold=threshold,
+        n_resamples=n_resamples,
+    )
+
+
+def _majority(times: NDArray[np.int32], otherwise: int) -> Ints:
+    """The position on the last axis of the number that is more than half of their sum, `otherwise` where none is."""
+    majority = 2 * times > times.sum(axis=-1, keepdims=True)
+    return np.where(majority.any(axis=-1), majority.argmax(axis=-1), otherwise)
+
+
 def least_count(threshold: float, n_resamples: int) -> int:
     """The smallest number of resamples that is a share of at least `threshold`, and at least 1."""
     return max(1, int(np.ceil(round(threshold * n_resamples, 9))))
-
-
-def listed_frequencies(kinds: NDArray[np.int32], turned: NDArray[np.bool_], n_resamples: int) -> dict[str, Floats]:
-    """The columns of frequencies of edges that are listed from low to high, or from high to low where `turned`."""
-    listed = kinds.copy()
-    listed[turned, :2] = kinds[turned, 1::-1]
-    shares = np.column_stack([kinds.sum(axis=1), listed]) / max(n_resamples, 1)
-    return dict(zip(FREQUENCIES, shares.T, strict=True))

@@ -17,7 +17,7 @@ from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.results import npz
 from pycupc.stability import bounds, saved
-from pycupc.stability.consensus import BACKWARD, FORWARD, Consensus, Counts, least_count, listed_frequencies
+from pycupc.stability.consensus import Consensus, Counts, PagConsensus, least_count, stable_graph
 from pycupc.stability.saved import SavedStudy
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Stability(SavedStudy):
         The number of pairs that are tested (neither in fixedGaps nor in fixedEdges), and of pairs in fixedEdges.
     arguments : dict
         The arguments that determine the answer; large ones and the data are represented by their hash.
+    method : {"pc", "fci", "rfci"}
     notes : dict
         Further facts: "quirks", where pcalg's answer could differ for discrete data.
     """
@@ -88,7 +89,9 @@ class Stability(SavedStudy):
         -------
         pandas.DataFrame
             from, to, adjacent, directed, reversed, undirected, bidirected (shares of the resamples), alpha. from --> to
-            is the more frequent of the two directions: "directed" is its share, "reversed" the share of the other.
+            is the more frequent of the two directions: "directed" is its share, "reversed" the share of the other. Of
+            `fci` and `rfci` instead of the kinds of edges the marks at each end: from_circle, from_arrow, from_tail,
+            to_circle, to_arrow, to_tail; the end "to" has an arrowhead at least as often as the other.
 
         Raises
         ------
@@ -103,12 +106,12 @@ class Stability(SavedStudy):
         """The columns of `edges`."""
         counts = self._counts(alpha)
         kept = self._frequent(counts.adjacent, threshold)
-        low, high, kinds = counts.low[kept], counts.high[kept], counts.kinds[kept]
-        turned = kinds[:, BACKWARD] > kinds[:, FORWARD]
+        low, high = counts.low[kept], counts.high[kept]
+        turned = counts.counting.is_turned(counts.kinds[kept])
         names = np.array(self.labels, dtype=object)
         ends = {"from": names[np.where(turned, high, low)], "to": names[np.where(turned, low, high)]}
         level = np.full(len(kept), self._alpha(alpha))
-        return {**ends, **listed_frequencies(kinds, turned, self.n_resamples), "alpha": level}
+        return {**ends, **counts.frequencies(kept, turned, self.n_resamples), "alpha": level}
 
     def to_pandas(self, threshold: float = 0.0) -> pd.DataFrame:
         """`edges` for all alphas, one after the other."""
@@ -164,13 +167,13 @@ class Stability(SavedStudy):
 
     # -- graphs -------------------------------------------------------------------------------------------------------
 
-    def consensus(self, threshold: float = 0.5, alpha: float | None = None) -> Consensus:
+    def consensus(self, threshold: float = 0.5, alpha: float | None = None) -> Consensus | PagConsensus:
         """The graph of the pairs that are adjacent in at least a share `threshold` of the resamples.
 
-        `Consensus` describes how the mark of an edge is chosen.
+        `Consensus`, and of `fci` and `rfci` `PagConsensus`, describe how the marks of an edge are chosen.
         """
         facts: dict[str, Any] = {"alpha": self._alpha(alpha), "threshold": _checked_share(threshold)}
-        return Consensus.of(self.labels, self._counts(alpha), n_resamples=self.n_resamples, **facts)
+        return stable_graph(self.labels, self._counts(alpha), n_resamples=self.n_resamples, **facts)
 
     def to_networkx(self, threshold: float = 0.0, alpha: float | None = None) -> networkx.DiGraph:
         """`consensus` as networkx.DiGraph with the frequencies as attributes; by default of all pairs ever adjacent."""
@@ -261,8 +264,9 @@ class Stability(SavedStudy):
 
     def __repr__(self) -> str:
         alphas = ", ".join(f"{alpha:g}" for alpha in self.alphas)
+        of = "" if self.method == "pc" else f" of {self.method}"
         return (
-            f"<Stability: {self.p:,} variables, {self.n_resamples:,} resamples ({self.resampling.scheme}), "
+            f"<Stability{of}: {self.p:,} variables, {self.n_resamples:,} resamples ({self.resampling.scheme}), "
             f"alpha {alphas}>"
         )
 
@@ -273,8 +277,9 @@ class Stability(SavedStudy):
     def summary(self) -> str:
         """Size of the study and numbers of edges by frequency, as text."""
         rows, n_resamples = self.resampling, self.n_resamples
+        name = "PC-stable" if self.method == "pc" else self.method.upper()
         lines = [
-            f"PC-stable on resamples: {self.p:,} variables, {rows.n:,} observations",
+            f"{name} on resamples: {self.p:,} variables, {rows.n:,} observations",
             f"{n_resamples:,} resamples of {rows.size:,} rows, scheme {rows.scheme!r}, random_state {rows.seed}",
             "",
             f"{'alpha':>8} {'edges per graph':>16} {'ever adjacent':>14} {'in >= 50 %':>11} {'in >= 90 %':>11} "

@@ -198,10 +198,11 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")
-        return Rows(Table.of_values(np.ascontiguousarray(data.rows), data.labels), data.measure)
+        values = np.ascontiguousarray(data.rows, dtype=np.float64)
+        return Rows(Table.of_values(values, data.labels), data.measure)
     if isinstance(data, Mapping):
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
     table = Table.of(data, labels)
     table.check()
     measure = Measure(correlation or "pearson").of_data(table)  # type: ignore[arg-type]  # checked
-    return Rows(replace(table, values=np.ascontiguousarray(table.values)), measure)
+    return Rows(replace(table, values=np.ascontiguousarray(table.values, dtype=np.float64)), measure)

@@ -1,4 +1,4 @@
-"""`stability`: the PC algorithm on many resamples of the rows, and the frequencies over those that have finished."""
+"""`stability`: an algorithm on many resamples of the rows, and the frequencies over those that have finished."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.checkpoint import Checkpoint
-from pycupc.stability.consensus import Tally
+from pycupc.stability.consensus import Tally, counting
 from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_on
 from pycupc.stability.result import Stability
 from pycupc.stability.rows import Scheme
+from pycupc.stability.saved import Method
 from pycupc.stability.study import Outcome, Study
 from pycupc.system.message import Message, Words
 from pycupc.system.progress import CountHook, count_hook
@@ -28,7 +29,7 @@ class Gathered:
     def __init__(self, study: Study) -> None:
         self._study, self._labels = study, study.arguments["labels"]
         p = len(self._labels)
-        self._tallies = [Tally(p) for _ in study.alphas]
+        self._tallies = [Tally(p, counting(study.method)) for _ in study.alphas]
         self._constant = np.zeros(p, dtype=np.int64)
         self._numbers: dict[int, tuple[Any, int, int]] = {}
         self._note = ""
@@ -70,6 +71,7 @@ class Gathered:
             n_pairs=p * (p - 1) // 2 - len(gaps | fixed),
             n_fixed=len(fixed - gaps),
             arguments=study.identity,
+            method=study.method,
             notes={"quirks": self._note} if self._note else {},
         )
 
@@ -105,6 +107,7 @@ class StabilityError(_Unfinished, EngineError):
 def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; pc has more
     data: Any,
     *,
+    method: Method = "pc",
     n_resamples: int = 100,
     scheme: Scheme = "bootstrap",
     fraction: float = 0.5,
@@ -115,13 +118,15 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
     progress: Callable[[int, int], object] | bool | None = None,
     **arguments: Any,
 ) -> Stability:
-    """Run `pc` on resamples of the rows, and count how often each edge is found.
+    """Run `pc`, `fci` or `rfci` on resamples of the rows, and count how often each edge, or mark, is found.
 
     Parameters
     ----------
     data : table, array_like (n, p), path of a file, or DiscreteSuffStat
         Observations, as for `SuffStat.from_data`; with ``indepTest=disCItest`` (or `binCItest`), the data of that test,
         whose numbers of levels every resample keeps.
+    method : {"pc", "fci", "rfci"}, default "pc"
+        The function that is run. Of the PAGs of `fci` and `rfci` it is counted how often each end has which mark.
     n_resamples : int, default 100
         At least 1; for "complementary" an even number.
     scheme : {"bootstrap", "subsample", "complementary"}
@@ -144,8 +149,7 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
     progress : True, or callable ``(resamples done, resamples)``, optional
         True shows a bar on stderr with the time left.
     **arguments
-        Further arguments of `pc`: indepTest, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, u2pd, skel_method,
-        conservative, maj_rule, solve_confl, numCores, verbose, engine, engine_options, quirks.
+        Further arguments of the method, all but suffStat, alpha, progress, random_state, skeleton and budget.
 
     Returns
     -------
@@ -165,9 +169,9 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
 
     Notes
     -----
-    Resample i has exactly the graph of ``pc(data[result.indices(i)], alpha, ...)``. It depends only on the data,
-    the arguments, the seed and i, and not on the executor, the number of workers, their order or restarts. With
-    ``u2pd="rand"`` or "retry", `pc` gets ``random_state=result.resampling.random_state(i)``.
+    Resample i has exactly the graph of the method, as of ``pc(data[result.indices(i)], alpha, ...)``. It depends only
+    on the data, the arguments, the seed and i, and not on the executor, the number of workers, their order or restarts.
+    With ``u2pd="rand"`` or "retry", `pc` gets ``random_state=result.resampling.random_state(i)``.
 
     A variable that is constant in a resample has no edges there, except those of fixedEdges, as in `pc`. It counts as
     not adjacent to the others; `Stability.constant` says in how many resamples a variable was constant.
@@ -190,7 +194,7 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
     True
     """
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
-    study = checked_study(data, plan, alpha, arguments)
+    study = checked_study(data, plan, alpha, arguments, method)
     kept = None if checkpoint is None else Checkpoint(checkpoint, study)
     gathered = Gathered(study)
     try:

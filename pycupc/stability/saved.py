@@ -1,9 +1,10 @@
 """Files of `Stability` results, and the checks of such a file before anything is computed from it.
 
-meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments, notes
+meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments, notes, and unless it is pc
+          the method
 arrays    resamples, n_constant, n_copies (one number per resample), constant (one per variable),
           n_tests (float64: resample by resample, the alphas of each one after the other),
-          and for the alpha with the number k: low_k, high_k, kinds_k (pair by pair, four numbers each)
+          and for the alpha with the number k: low_k, high_k, kinds_k (pair by pair, four numbers each, of a PAG six)
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,11 @@ from numpy.typing import NDArray
 from pycupc.data.names import check_labels
 from pycupc.results import npz
 from pycupc.results.arrays import indices, require
-from pycupc.stability.consensus import Counts
+from pycupc.stability.consensus import Counts, counting
 from pycupc.stability.rows import Resampling
 
 Ints = NDArray[np.int64]
+Method = Literal["pc", "fci", "rfci"]
 
 KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
 _NUMBERS = ("resamples", "n_constant", "n_copies", "constant")
@@ -44,6 +46,7 @@ class SavedStudy:
     n_pairs: int
     n_fixed: int
     arguments: Mapping[str, Any]
+    method: Method = "pc"
     notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -68,6 +71,7 @@ def meta(result: SavedStudy) -> dict[str, Any]:
     resampling = {"n": drawn.n, "scheme": drawn.scheme, "fraction": drawn.fraction, "random_state": drawn.seed}
     others: dict[str, Any] = {name: getattr(result, name) for name in ("n_pairs", "n_fixed")}
     others |= {"arguments": dict(result.arguments), "notes": dict(result.notes)}
+    others |= {"method": result.method} if result.method != "pc" else {}
     return {"labels": list(result.labels), "alphas": list(result.alphas), **resampling, **others}
 
 
@@ -94,6 +98,8 @@ def _checked(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> di
     require(isinstance(about["arguments"], dict), "arguments", about["arguments"])
     notes = about.get("notes", {})  # older files have none
     require(isinstance(notes, dict) and all(type(text) is str for text in notes.values()), "notes", notes)
+    method = about.get("method", "pc")
+    require(method in get_args(Method), "method", method)
     alphas = about["alphas"]
     require(isinstance(alphas, list) and len(alphas) > 0, "alphas", alphas)
     require(all(type(a) in (int, float) and 0 <= a <= 1 for a in alphas), "alphas", alphas)
@@ -109,20 +115,22 @@ def _checked(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> di
         "labels": labels,
         "alphas": tuple(map(float, alphas)),
         "resampling": resampling,
-        "counts": tuple(_counts(values, k, p, B) for k in range(len(alphas))),
+        "counts": tuple(_counts(values, k, p, B, len(counting(method).names)) for k in range(len(alphas))),
         "n_tests": tests.reshape(B, len(alphas)).astype(np.float64),
         **numbers,
         **{name: about[name] for name in ("n_pairs", "n_fixed", "arguments")},
+        "method": method,
         "notes": notes,
     }
 
 
-def _counts(values: Mapping[str, NDArray[Any]], k: int, p: int, n_resamples: int) -> Counts:
+def _counts(values: Mapping[str, NDArray[Any]], k: int, p: int, n_resamples: int, n_columns: int) -> Counts:
     low, high, kinds = (indices(values, f"{name}_{k}") for name in ("low", "high", "kinds"))
-    require(len(low) == len(high) and len(kinds) == 4 * len(low), f"kinds_{k}", f"{len(kinds)} numbers")
+    require(len(low) == len(high) and len(kinds) == n_columns * len(low), f"kinds_{k}", f"{len(kinds)} numbers")
     require(bool((low < high).all()) and int(high.max(initial=0)) < p, f"high_{k}", "out of range")
     require(bool((np.diff(low * p + high) > 0).all()), f"low_{k}", "out of order")
-    table = kinds.reshape(-1, 4)
-    total = table.sum(axis=1)
-    require(not len(total) or bool(total.min() > 0 and total.max() <= n_resamples), f"kinds_{k}", "out of range")
-    return Counts(low.astype(np.int32), high.astype(np.int32), table.astype(np.int32))
+    counts = Counts(low.astype(np.int32), high.astype(np.int32), kinds.reshape(-1, n_columns).astype(np.int32))
+    ends = counts.kinds.reshape(len(low), counts.counting.columns.shape[1], -1).sum(axis=2)  # once for each mark
+    right = bool((ends > 0).all() and (ends <= n_resamples).all() and (ends == ends[:, :1]).all())
+    require(right, f"kinds_{k}", "out of range")
+    return counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,18 +12,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.algorithm.fci import fci
 from pycupc.algorithm.pc import pc
+from pycupc.algorithm.rfci import rfci
+from pycupc.data.knowledge import Knowledge
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import ProgressHook
 from pycupc.engines.select import make_engine
-from pycupc.stability.consensus import Edges
+from pycupc.results.pagalgo import PagAlgo
+from pycupc.results.pcalgo import PcAlgo
+from pycupc.stability.consensus import Edges, counting
 from pycupc.stability.rows import Resampling, Rows
+from pycupc.stability.saved import Method
 
+#: The functions that are run on resamples.
+METHODS: dict[Method, Callable[..., PcAlgo | PagAlgo]] = {"pc": pc, "fci": fci, "rfci": rfci}
 #: From this number of variables on, `Engine.side_by_side` resamples run at the same time in one process. With fewer,
 #: their threads wait longer for the interpreter than the device would wait for them.
 SIDE_BY_SIDE_FROM = 1500
 
-#: The arguments of `pc` that do not change its answer.
+#: The arguments that do not change the answer.
 _WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_method")
 
 
@@ -55,25 +63,26 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Study:
-    """Data, resamples, and the arguments of `pc`: everything that a worker needs. It can be pickled."""
+    """Data, resamples, method, and its arguments: everything that a worker needs. It can be pickled."""
 
     rows: Rows
     resampling: Resampling
     alphas: tuple[float, ...]
     arguments: Mapping[str, Any]
+    method: Method = "pc"
 
     def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
-        """Run `pc` on resample `i`: a pure function of the study and `i`. Its correlations are computed once.
+        """Run the method on resample `i`: a pure function of the study and `i`. Its correlations are computed once.
 
         `progress`: as of `pc`.
         """
         resample = self.rows.take(self.resampling.indices(i))
-        random_state = self.resampling.random_state(i)
-        edges, n_tests, note = [], [], ""
+        draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
+        edges, n_tests, note, run = [], [], "", METHODS[self.method]
         for alpha in self.alphas:
-            fit = pc(resample.suff_stat, alpha=alpha, random_state=random_state, progress=progress, **self.arguments)
-            edges.append(Edges.of(fit.sparse_graph))
-            n_tests.append(sum(fit.n_edgetests))
+            fit = run(resample.suff_stat, alpha=alpha, progress=progress, **draws, **self.arguments)
+            edges.append(Edges.of(fit.sparse_graph, counting(self.method)))
+            n_tests.append(sum(fit.n_edgetests) + sum(fit.tests_after_levels().n_tests))
             note = max(note, fit.notes.get("quirks", ""), key=len)
         return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
 
@@ -103,6 +112,7 @@ class Study:
             "fraction": resampling.fraction,
             "random_state": resampling.seed,
             "alpha": list(self.alphas),
+            **({} if self.method == "pc" else {"method": self.method}),
             "indepTest": "gaussCItest" if test is None else test.__name__,
             **{name: _plain(value) for name, value in sorted(arguments.items())},
         }
@@ -117,6 +127,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Pairs):
         value = value.dense()
         return _hash(f"{value.shape}".encode() + np.packbits(value).tobytes())
+    if isinstance(value, Knowledge):
+        return _hash(repr(value).encode())
+    if isinstance(value, (list, tuple, range, np.ndarray)):  # rules, contextVars
+        return [_plain(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
     return "inf" if value == float("inf") else value

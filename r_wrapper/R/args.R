@@ -228,3 +228,14 @@ check_discrete <- function(suffStat, p, test, name = "suffStat") {
   list(dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)),
     adaptDF = check_flag(suffStat$adaptDF, "adaptDF"), df = df)
 }
+
+# The path of a checkpoint, or NULL.
+check_folder <- function(checkpoint) {
+  if (!is.null(checkpoint) && (!is.character(checkpoint) || length(checkpoint) != 1L || is.na(checkpoint))) {
+    refuse("checkpoint", "the path of a folder", checkpoint)
+  }
+  if (!is.null(checkpoint)) path.expand(checkpoint)
+}
+
+# The same as further arguments of transport().
+kept_in <- function(checkpoint) list(options = if (!is.null(checkpoint)) list(checkpoint = check_folder(checkpoint)))

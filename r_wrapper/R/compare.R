@@ -106,25 +106,27 @@ uses_rule <- function(args) {
 # Were sets changed by a rule, of which it is not remembered how the tests found them?
 only_changed_sets <- function(fit) uses_rule(as.list(fit@call)) && is.null(remembered(fit))
 
-# The sets as the tests found them, of the last 16 results in which a rule changed some. They are kept here, because the
-# object, which is to be identical to pcalg's, has no place for them.
-remember <- function(fit, found) {
-  state$found <- utils::head(c(list(list(of = found_by(fit), found = found)), state$found), 16L)
+# The sets as the tests found them, of the last 16 results in which a rule changed some, or what was known before the
+# tests, `before`. They are kept here, because the object, which is to be identical to pcalg's, has no place for them.
+remember <- function(fit, found, before = NULL) {
+  state$found <- utils::head(c(list(list(of = found_by(fit), found = found, before = before)), state$found), 16L)
 }
 
-remembered <- function(fit) {
+remembered <- function(fit, name = "found") {
   known <- Find(function(known) identical(known$of, found_by(fit)), state$found)
-  known$found
+  known[[name]]
 }
 
 # The parts of a result by which it is recognized.
-found_by <- function(fit) list(fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@pMax))
+found_by <- function(fit) {
+  list(if (methods::is(fit, "fciAlgo")) fit@amat else fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@pMax))
+}
 
 # A pcAlgo as plain values, `options`, and flat `arrays`. `found`: its sets as the tests found them, if known to differ.
 plain_fit <- function(fit, found) {
-  if (methods::is(fit, "fciAlgo")) return(plain_pag_fit(fit))
-  plain <- as_plain(fit)
   set <- c("x", "y", "length", "members", "gap_x", "gap_y")
+  if (methods::is(fit, "fciAlgo")) return(plain_pag_fit(fit, found[set]))
+  plain <- as_plain(fit)
   list(
     options = list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell,
       found = !is.null(found), found_every_cell = is.null(found$p)),
@@ -134,12 +136,12 @@ plain_fit <- function(fit, found) {
 }
 
 # An fciAlgo likewise.
-plain_pag_fit <- function(fit) {
+plain_pag_fit <- function(fit, found) {
   plain <- as_plain_pag(fit)
   list(
     options = list(labels = as.list(plain$labels), max_ord = plain$max.ord, max_ord_pdsep = plain$max.ordPDSEP,
-      every_cell = TRUE, found = FALSE, found_every_cell = FALSE, call = deparse(fit@call)[[1]]),
-    arrays = c(edge = plain$edge, sepset = plain$sepset, pdsep = plain$pdsep,
+      every_cell = TRUE, found = length(found) > 0L, found_every_cell = FALSE, call = deparse(fit@call)[[1]]),
+    arrays = c(edge = plain$edge, sepset = plain$sepset, found = found, pdsep = plain$pdsep,
       list(n.edgetests = as.double(plain$n.edgetests), n.edgetestsPDSEP = as.double(plain$n.edgetestsPDSEP),
         pMax = plain$pMax))
   )

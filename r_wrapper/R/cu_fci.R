@@ -72,7 +72,7 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
     NAdelete = NAdelete, m.max = m.max, conservative = conservative, maj.rule = maj.rule, threads = threads,
     verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax, more = list(options = more)
   )
-  as_fcialgo(if (biCC) with_double_sets(plain, conservative || maj.rule) else plain, cl)
+  answered(if (biCC) with_double_sets(plain, conservative || maj.rule) else plain, cl)
 }
 
 #' RFCI: `pcalg::rfci()` computed by pycupc
@@ -110,7 +110,14 @@ cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stab
     verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax,
     more = list(options = list(rules = as.list(as.logical(rules))))
   )
-  as_fcialgo(plain, cl)
+  answered(plain, cl)
+}
+
+# The object; where a rule changed sets, those that the tests found are remembered.
+answered <- function(plain, call) {
+  fit <- as_fcialgo(plain, call)
+  if (!is.null(plain$found)) remember(fit, plain$found)
+  fit
 }
 
 # The types of pcalg's answer with biCC: allPdsep is double, and so is a set of Possible-D-SEP with several members,

@@ -108,6 +108,8 @@
 #' @param pMax Should the slot `pMax`, the largest p-value of each pair, be computed? On dense problems with thousands
 #'   of variables that can take longer than everything else, since most tests have been answered without being made.
 #'   With `FALSE` the slot is a 1 x 1 matrix of NA.
+#' @param checkpoint A folder in which finished levels are kept. The same call resumes after them if R, or the machine,
+#'   stopped; a folder made with other data or arguments is refused. Not for a function of R as `indepTest`.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
 #' @seealso [cu_skeleton()]; [cu_why()] and [as.data.frame.pcAlgo()] for the reasons of edges; [cu_compare()] to check
 #'   the answer against pcalg; [cu_sitrep()] if something is missing.
@@ -129,7 +131,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
                   m.max = Inf, u2pd = c("relaxed", "rand", "retry"),
                   skel.method = c("stable", "original", "stable.fast"), conservative = FALSE, maj.rule = FALSE,
                   solve.confl = FALSE, numCores = 1, verbose = FALSE, engine = "auto", progress = interactive(),
-                  sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
+                  sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL) {
   cl <- match.call() # before any argument is touched
   labels <- check_labels(labels, p, suffStat, indepTest)
   u2pd <- match.arg(u2pd)
@@ -144,7 +146,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   plain <- transport("pc", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, u2pd = u2pd, conservative = conservative, maj.rule = maj.rule,
     solve.confl = solve.confl, threads = threads, verbose = verbose, engine = engine, progress = progress,
-    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels))
+    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels)), more = kept_in(checkpoint)
   )
   if (endsWith(plain$orientation, "random")) {
     return(draw_orientation(plain, cl, u2pd, sepset))
@@ -175,7 +177,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
 cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stable", "original", "stable.fast"),
                         m.max = Inf, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, numCores = 1,
                         verbose = FALSE, engine = "auto", progress = interactive(),
-                        sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE) {
+                        sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL) {
   cl <- match.call()
   labels <- check_labels(labels, p, suffStat, indepTest)
   method <- match.arg(method)
@@ -187,7 +189,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
 
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, threads = threads, verbose = verbose, engine = engine, progress = progress,
-    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels))
+    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels)), more = kept_in(checkpoint)
   )
   as_pcalgo(plain, cl, "integer", sepset)
 }

@@ -111,7 +111,7 @@ as_plain_pag <- function(fit) {
     sepset = sepset_cells(fit@sepset),
     pdsep = list(length = lengths(fit@allPdsep), members = as.integer(unlist(fit@allPdsep))),
     n.edgetests = fit@n.edgetests, n.edgetestsPDSEP = fit@n.edgetestsPDSEP, max.ord = fit@max.ord,
-    max.ordPDSEP = fit@max.ordPDSEP, pMax = fit@pMax
+    max.ordPDSEP = fit@max.ordPDSEP, pMax = known_p_values(fit, length(labels))
   )
 }
 
@@ -178,13 +178,14 @@ as_sets <- function(before, sizes, members) {
 as_plain <- function(fit) {
   sparse <- attr(fit, "cu_sepset")
   labels <- graph::nodes(fit@graph)
-  unknown <- length(fit@pMax) == 1 && is.na(fit@pMax)
   list(
     labels = labels, graph = graph_cells(fit@graph), n.edgetests = fit@n.edgetests, max.ord = fit@max.ord,
-    pMax = if (unknown) matrix(NA_real_, length(labels), length(labels)) else fit@pMax,
+    pMax = known_p_values(fit, length(labels)),
     sepset = if (is.null(sparse)) sepset_cells(fit@sepset) else sparse, every_cell = is.null(sparse)
   )
 }
+
+known_p_values <- function(fit, p) if (length(fit@pMax) == 1L && is.na(fit@pMax)) matrix(NA_real_, p, p) else fit@pMax
 
 graph_cells <- function(graph) {
   m <- methods::as(graph, "matrix")

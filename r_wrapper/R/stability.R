@@ -1,12 +1,12 @@
 # cu_stability(): PC on resamples of the rows, computed by pycupc.stability. The methods of its result are in
 # stability_object.R.
 
-#' How stable is each edge? The PC algorithm on many resamples of the rows
+#' How stable is each edge? An algorithm on many resamples of the rows
 #'
-#' Runs [cu_pc()] on bootstrap resamples, subsamples or complementary halves of the rows, and counts how often each edge
-#' is found, and with which mark.
+#' Runs [cu_pc()], [cu_fci()] or [cu_rfci()] on bootstrap resamples, subsamples or complementary halves of the rows, and
+#' counts how often each edge is found, and with which marks.
 #'
-#' The graph of resample i is that of `cu_pc()` on the rows `cu_rows(object, i)`; it depends only on the data, the
+#' The graph of resample i is that of the method on the rows `cu_rows(object, i)`; it depends only on the data, the
 #' arguments, the seed and i. `pycupc.stability()` in Python draws the same resamples for the same seed
 #' (`random_state`).
 #'
@@ -34,23 +34,29 @@
 #'   halves of the rows in pairs that have no row in common. Bounds on false edges, [cu_bound()], hold for the last two.
 #' @param fraction Share of the rows in a resample of scheme `"subsample"`.
 #' @param labels Names of the variables; by default the column names, or else 1, 2, ...
-#' @param u2pd,conservative,maj.rule,solve.confl How the edges are oriented, as in [cu_pc()].
+#' @param u2pd,solve.confl How the edges are oriented, as in [cu_pc()]; for method `"pc"` only.
+#' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
 #' @param numCores Number of CPU threads; without it as many as [cu_pc()] takes.
 #' @param checkpoint A folder in which finished resamples are kept. A call with the same data and arguments resumes from
 #'   there, even with a different `n_resamples`; a folder made with other data or arguments is refused.
 #' @param progress Show a text progress bar over the resamples? By default only in interactive sessions.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()], or the name of one.
 #' @param seed A whole number, 0 or more, instead of one drawn from R's random number generator.
-#' @param quirks Should two faults of [pcalg::disCItest()] be reproduced? See [cu_pc()].
+#' @param quirks Should faults of pcalg be reproduced? See [cu_pc()], and for the other methods [cu_fci()].
+#' @param method The algorithm: `"pc"`, `"fci"` or `"rfci"`, the last two with the other arguments of [cu_fci()] at
+#'   their defaults.
+#' @param tiers Number of the tier of each variable, or NULL: no arrow points from a later tier to an earlier one. With
+#'   them `"pc"` is [cu_tpc()], and `"fci"` has `selectionBias = FALSE`.
 #' @return An object of class `cu_stability`, a list of plain values, which [saveRDS()] saves completely:
 #'   * `labels`, `alpha`, `scheme`, `fraction`, `seed`, `n_resamples`: as given or drawn; `n`: number of observations;
 #'   * `pairs`: a data frame of the pairs that were ever adjacent, for each `alpha`, most frequent first: `alpha`;
 #'     `from` and `to`, positions of the variables; and the numbers of resamples with each mark, `directed` (from -->
-#'     to), `reversed` (from <-- to), `undirected`, `bidirected`;
+#'     to), `reversed` (from <-- to), `undirected`, `bidirected`; of a PAG with each mark at each end, `from_circle`,
+#'     `from_arrow`, `from_tail`, `to_circle`, `to_arrow`, `to_tail`;
 #'   * `n_tests`: numbers of tests, a row for each resample and a column for each `alpha`;
 #'   * `n_constant`, `n_copies`: for each resample, numbers of variables that were constant, or equal to another one;
 #'   * `constant`: for each variable, the number of resamples in which it was constant;
-#'   * `n_pairs`, `n_fixed`: the number of pairs that are tested, and the number of pairs in `fixedEdges`.
+#'   * `n_pairs`, `n_fixed`: the number of pairs that are tested, and the number of pairs in `fixedEdges`; `method`.
 #' @seealso [summary.cu_stability()] and the other methods; [cu_consensus()] for the graph of the stable edges;
 #'   [cu_bound()] for how many of them are expected to be false.
 #' @references Meinshausen, N. and Buehlmann, P. (2010). Stability selection. Journal of the Royal Statistical Society B
@@ -72,8 +78,13 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
                          fraction = 0.5, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, m.max = Inf,
                          u2pd = c("relaxed", "rand", "retry"), conservative = FALSE, maj.rule = FALSE,
                          solve.confl = FALSE, numCores = NULL, engine = "auto", checkpoint = NULL,
-                         progress = interactive(), indepTest = "gaussCItest", seed = NULL, quirks = FALSE) {
+                         progress = interactive(), indepTest = "gaussCItest", seed = NULL, quirks = FALSE,
+                         method = c("pc", "fci", "rfci"), tiers = NULL) {
   u2pd <- match.arg(u2pd)
+  method <- match.arg(method)
+  if (method != "pc" && (u2pd != "relaxed" || solve.confl)) {
+    error("`u2pd` and `solve.confl` go with method = \"pc\" only")
+  }
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   test <- built_in_test(indepTest)
   if (is.null(test) || !test %in% tests_of_pcalg) {
@@ -88,10 +99,12 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   fixed <- checked_fixed(fixedGaps, fixedEdges, length(labels))
   say_orders(labels, x, test, fixedGaps, fixedEdges, "x")
   threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)
+  known <- if (!is.null(tiers)) check_known(tiers, NULL, NULL, NULL, labels)$options["tiers"]
+  if (!is.null(known) && method == "fci") known$selectionBias <- FALSE
   resampling <- resampling_options(alpha, n_resamples, match.arg(scheme), fraction, seed, checkpoint)
   options <- c(
     pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks,
-      resampling$arguments),
+      c(resampling$arguments, list(method = method), known)),
     resampling["drawn"], data[names(data) %in% c("nlev", "adaptDF", "df")]
   )
   arrays <- c(data[names(data) %in% c("x", "dm")], fixed)
@@ -108,7 +121,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
       pairs = data.frame(alpha = rep(alpha, unlist(reply$n_pairs_ever)), part(reply$arrays, "pair")),
       n_tests = matrix(reply$arrays$n_tests, ncol = length(alpha))
     ),
-    reply$arrays[c("n_constant", "n_copies", "constant")], reply[c("n_pairs", "n_fixed")]
+    reply$arrays[c("n_constant", "n_copies", "constant")], reply[c("n_pairs", "n_fixed", "method")]
   ), class = "cu_stability")
 }
 
@@ -117,9 +130,6 @@ resampling_options <- function(alpha, n_resamples, scheme, fraction, seed, check
   if (!is.numeric(alpha) || !length(alpha) || anyNA(alpha) || any(alpha < 0 | alpha > 1)) {
     refuse("alpha", "one or more numbers in [0, 1]", alpha)
   }
-  if (!is.null(checkpoint) && (!is.character(checkpoint) || length(checkpoint) != 1L || is.na(checkpoint))) {
-    refuse("checkpoint", "the path of a folder", checkpoint)
-  }
   whole <- function(least, most) function(x) x >= least && x <= most && x == round(x)
   n_resamples <- check_number(n_resamples, "n_resamples", "a whole number from 1 on", whole(1, .Machine$integer.max))
   arguments <- list(
@@ -127,7 +137,7 @@ resampling_options <- function(alpha, n_resamples, scheme, fraction, seed, check
     n_resamples = as.integer(n_resamples),
     scheme = scheme,
     fraction = check_number(fraction, "fraction", "a number between 0 and 1", function(x) x > 0 && x < 1),
-    checkpoint = if (!is.null(checkpoint)) path.expand(checkpoint),
+    checkpoint = check_folder(checkpoint),
     random_state = if (!is.null(seed)) check_number(seed, "seed", "a whole number from 0 on", whole(0, 2^53))
   )
   list(arguments = arguments, drawn = if (is.null(seed)) floor(stats::runif(1) * 2^31))

@@ -15,7 +15,8 @@
 #' @param ... For `plot()`: arguments of [igraph::plot.igraph()]. Otherwise not used.
 #' @return `as.data.frame()`: a data frame with the columns `from` and `to` (labels); `adjacent`, `directed` (from -->
 #'   to), `reversed` (from <-- to), `undirected`, `bidirected`: shares of the resamples; and `alpha`. Most frequent
-#'   edges first; from --> to is the more frequent of the two directions.
+#'   edges first; from --> to is the more frequent of the two directions. Of a PAG the shares are `adjacent` and those
+#'   of the marks at each end, `from_circle`, ..., `to_tail`; `to` has an arrowhead at least as often as `from`.
 #'
 #'   `summary()`: a list of class `summary.cu_stability` with `object`; `threshold`; `table`, a data frame with a row
 #'   for each level: `alpha`, `edges_per_graph` (mean), `ever_adjacent`, `stable` (pairs that are adjacent in at least a
@@ -89,7 +90,7 @@ as.data.frame.cu_stability <- function(x, row.names = NULL, optional = FALSE, ..
   check_share(threshold)
   pairs <- x$pairs[x$pairs$alpha %in% alpha_of(x, alpha), ]
   pairs <- pairs[adjacent(pairs) >= least_count(threshold, x$n_resamples), ]
-  marks <- c("directed", "reversed", "undirected", "bidirected")
+  marks <- setdiff(names(pairs), c("alpha", "from", "to"))
   shares <- cbind(adjacent = adjacent(pairs), pairs[marks]) / x$n_resamples
   data.frame(from = x$labels[pairs$from], to = x$labels[pairs$to], shares, alpha = pairs$alpha, row.names = NULL)
 }
@@ -100,11 +101,9 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
   if (!requireNamespace("igraph", quietly = TRUE)) {
     error("plot() of a result of cu_stability() needs the package igraph: install.packages(\"igraph\")")
   }
-  cells <- consensus_cells(x, threshold, alpha)
-  both <- paste(cells$to, cells$from) %in% paste(cells$from, cells$to)
-  once <- !both | cells$from < cells$to
-  mode <- ifelse(!both, 2, ifelse(cells$mark == 2, 3, 0))[once] # igraph: 2 forward, 3 both ends, 0 none
-  ends <- cbind(cells$from, cells$to)[once, , drop = FALSE]
+  edge <- consensus_part(x, threshold, alpha, "edge")
+  ends <- cbind(edge$low, edge$high)
+  mode <- (edge$low_mark == 2) + 2 * (edge$high_mark == 2) # igraph: 1 backward, 2 forward, 3 both ends, 0 none
   pairs <- x$pairs[x$pairs$alpha == alpha, ]
   key <- function(a, b) paste(pmin(a, b), pmax(a, b))
   share <- (adjacent(pairs) / x$n_resamples)[match(key(ends[, 1], ends[, 2]), key(pairs$from, pairs$to))]
@@ -112,6 +111,9 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
   graph <- igraph::make_empty_graph(length(used))
   graph <- igraph::add_edges(graph, match(t(ends), used))
   look <- list(vertex.label = x$labels[used], edge.arrow.mode = mode, edge.width = 4 * share)
+  if (method_of(x) != "pc") {
+    look$edge.label <- paste0(c("o", "<", "-")[edge$low_mark], "-", c("o", ">", "-")[edge$high_mark])
+  }
   given <- list(...)
   do.call(plot, c(list(graph), look[setdiff(names(look), names(given))], given))
   invisible(x)
@@ -125,7 +127,9 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
 #' @return An object of class [pcalg::pcAlgo-class], which pcalg's functions accept. Its graph contains the stable
 #'   edges. The mark of an edge is the one that more than half of the graphs have in which its variables are adjacent;
 #'   where no mark has that majority, the edge is undirected. The arrows are chosen edge by edge, so that together they
-#'   need not be a CPDAG; there may even be a cycle.
+#'   need not be a CPDAG; there may even be a cycle. For the methods `"fci"` and `"rfci"` an object of class
+#'   [pcalg::fciAlgo-class]; each end of an edge has the mark that more than half of these graphs have there, or a
+#'   circle.
 #'
 #'   No tests were made for this graph, and the other slots say so: `sepset` is an empty list, `n.edgetests` and
 #'   `max.ord` are 0, `n` has length 0, `pMax` and `zMin` are 1 x 1 matrices of NA.
@@ -139,8 +143,12 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
 cu_consensus <- function(object, threshold = 0.5, alpha = object$alpha[1]) {
   cl <- match.call()
   need_pcalg("cu_consensus()", "as.data.frame() lists the stable edges")
-  graph <- consensus_cells(object, threshold, alpha)
-  as_pcalgo(list(labels = object$labels, graph = graph, max.ord = 0L, n.edgetests = 0), cl, "double")
+  plain <- list(labels = object$labels, max.ord = 0L, n.edgetests = 0)
+  if (method_of(object) == "pc") {
+    return(as_pcalgo(c(plain, list(graph = consensus_part(object, threshold, alpha, "graph"))), cl, "double"))
+  }
+  untested <- list(pdsep = list(length = 0L), n.edgetestsPDSEP = 0, max.ordPDSEP = 0L, sets = list())
+  as_fcialgo(c(plain, list(edge = consensus_part(object, threshold, alpha, "edge")), untested), cl)
 }
 
 #' How many stable edges are expected to be false?
@@ -209,28 +217,37 @@ cu_rows <- function(object, i) {
   ask(object, "indices", i = as.integer(i))$arrays$indices
 }
 
-consensus_cells <- function(object, threshold, alpha) {
+# The consensus graph as `edge`, or as `graph` if it has no circles, of pcalgo.R.
+consensus_part <- function(object, threshold, alpha, name) {
   check_share(threshold)
-  part(ask(object, "consensus", threshold = threshold, alpha = alpha_of(object, alpha, one = TRUE))$arrays, "graph")
+  alpha <- alpha_of(object, alpha, one = TRUE)
+  part(ask(object, "consensus", threshold = threshold, alpha = alpha)$arrays, name)
 }
+
+# The algorithm; objects of earlier versions lack it.
+method_of <- function(object) if (is.null(object$method)) "pc" else object$method
 
 # Python's answer to a question about the result: `value`, or `arrays`.
 ask <- function(object, question, ...) {
   if (!inherits(object, "cu_stability")) refuse("object", "a result of cu_stability()", object)
   counted <- vapply(object$alpha, function(level) sum(object$pairs$alpha == level), 1)
-  values <- object[c("n", "scheme", "fraction", "seed", "n_resamples", "n_pairs", "n_fixed")]
+  values <- c(object[c("n", "scheme", "fraction", "seed", "n_resamples", "n_pairs", "n_fixed")],
+    method = method_of(object))
   lists <- lapply(list(labels = object$labels, alphas = object$alpha, n_pairs_ever = counted), as.list)
   arrays <- c(pair = as.list(object$pairs[-1]), object[c("n_constant", "n_copies", "constant", "n_tests")])
   compute("ask", c(values, lists, list(question = question, given = list(...))), arrays)
 }
 
 described_study <- function(x) {
-  sprintf("PC on %d resamples (%s) of %d observations of %d variables, seed %.0f", as.integer(x$n_resamples), x$scheme,
-    as.integer(x$n), length(x$labels), x$seed)
+  sprintf("%s on %d resamples (%s) of %d observations of %d variables, seed %.0f", toupper(method_of(x)),
+    as.integer(x$n_resamples), x$scheme, as.integer(x$n), length(x$labels), x$seed)
 }
 
 # Numbers of resamples in which the pairs were adjacent.
-adjacent <- function(pairs) pairs$directed + pairs$reversed + pairs$undirected + pairs$bidirected
+adjacent <- function(pairs) {
+  if (is.null(pairs$directed)) return(pairs$from_circle + pairs$from_arrow + pairs$from_tail)
+  pairs$directed + pairs$reversed + pairs$undirected + pairs$bidirected
+}
 
 # The least number of resamples that is a share of at least `threshold`; as in Python (consensus.py).
 least_count <- function(threshold, n_resamples) max(1, ceiling(round(threshold * n_resamples, 9)))

@@ -53,7 +53,13 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
     threads = threads, verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax,
     expand = wants_list(sepset, length(labels)), more = known
   )
-  as_pcalgo(plain, cl, "double", sepset)
+  fit <- as_pcalgo(plain, cl, "double", sepset)
+  if (!length(plain$graph$from) && plain$vanished > 0) { # tpc converts a matrix of zeros
+    p <- length(labels)
+    fit@graph <- methods::as(matrix(0, p, p, dimnames = list(labels, labels)), "graphNEL")
+  }
+  remember(fit, NULL, before = known)
+  fit
 }
 
 # What is known before the tests: `options`, arguments of pycupc.pc(), and `arrays`, both as transport() sends them.

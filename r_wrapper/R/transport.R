@@ -124,6 +124,7 @@ plain_pag <- function(reply, labels) {
     max.ord = as.integer(reply$max_ord), max.ordPDSEP = as.integer(reply$max_ord_pdsep), pMax = reply$arrays$pMax
   )
   answer$sets <- expand_sepset(answer)
+  if (!is.null(reply$arrays$found.x)) answer$found <- c(list(p = length(labels)), part(reply$arrays, "found"))
   answer
 }
 
@@ -135,7 +136,7 @@ plain_answer <- function(reply, labels, expand) {
     list(labels = labels, graph = part(reply$arrays, "graph"), n.edgetests = reply$arrays$n.edgetests,
       max.ord = as.integer(reply$max_ord), sepset = sets("sepset")),
     list(found = if (!is.null(reply$arrays$found.x)) sets("found"), pMax = reply$arrays$pMax),
-    reply[c("engine", "orientation", "tries", "seconds")]
+    reply[c("engine", "orientation", "tries", "vanished", "seconds")]
   )
   if (expand) answer$sets <- expand_sepset(answer)
   # A random graph is drawn later, from a DAG.

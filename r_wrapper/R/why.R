@@ -1,14 +1,17 @@
 #' Why two variables are, or are not, joined by an edge
 #'
-#' Names the test that removed an edge or, for a kept edge, its largest p-value and the reason of its arrow: the
-#' collider or the rule that set it.
+#' Names the test that removed an edge or, for a kept edge, its largest p-value and the reason of its arrow or of its
+#' marks: the collider or the rule that set it.
 #'
-#' The object does not hold the reasons of its arrows. They are found by orienting the skeleton again, and are missing
-#' where that does not give the graph of the object: with `u2pd = "rand"`, and after the conservative or the majority
-#' rule unless `suffStat` is given, since the tests of the rule are then made again. For the same reason, objects of
-#' [pcalg::pc()] and objects that were read from a file are explained, too.
+#' The object does not hold the reasons of its marks. They are found by orienting the skeleton again, and are missing
+#' where that does not give the graph of the object: with `u2pd = "rand"`, where tests of [cu_rfci()] removed edges
+#' while the rules set marks, and after the conservative or the majority rule, which [cu_tpc()] always uses, unless
+#' `suffStat` is given, since the tests of the rule are then made again. For the same reason, objects of pcalg and
+#' objects that were read from a file are explained, too. What [cu_tpc()] knew before its tests is not in its object and
+#' only known in the session that computed it.
 #'
-#' @param fit A result of [cu_pc()], [cu_skeleton()], [pcalg::pc()] or [pcalg::skeleton()].
+#' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_tpc()], [cu_fci()] or [cu_rfci()], or of the same function of
+#'   pcalg.
 #' @param x,y Two variables, by position or by name.
 #' @param suffStat What `fit` was computed from by [pcalg::gaussCItest()]: the list with `C` and `n`, or the
 #'   observations. With it, the answer has the partial correlation and the cutoff of the test, too.
@@ -19,7 +22,10 @@
 #'   * `level`, `side`, `S`, `r`, `z`, `p`, `cutoff`, `margin`: the test that removed the edge, or that came closest to
 #'     it; its conditioning set is `S`, and `margin` is `cutoff - abs(r)`; NULL where not known;
 #'   * `arrow`: what set the arrow, and the variables that took part, or NULL;
-#'   * `n_tests`: how many tests a kept edge survived, as pcalg counts them.
+#'   * `n_tests`: how many tests a kept edge survived, as pcalg counts them;
+#'   * `stage`: `"possible-d-sep"` or `"rfci"` if a test after those of the skeleton removed the edge;
+#'   * `symbol` and `set_by`, of a PAG: the edge with its marks, such as `"o->"`, and what set the mark at `x` and that
+#'     at `y`, nothing for a circle.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -31,15 +37,17 @@
 #' @seealso [as.data.frame.pcAlgo()] for all edges, [cu_sepset()]
 #' @export
 cu_why <- function(fit, x, y, suffStat = NULL, alpha = NULL) {
-  if (!methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc() or cu_skeleton()", fit)
+  pag <- methods::is(fit, "fciAlgo")
+  if (!pag && !methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc(), cu_fci() or another function", fit)
   refuse_consensus(fit, "fit")
-  labels <- graph::nodes(fit@graph)
+  labels <- if (pag) as_plain_pag(fit)$labels else graph::nodes(fit@graph)
   x <- position(x, labels)
   y <- position(y, labels)
   if (x == y) error("`x` and `y` must be different variables; got ", quoted(labels[x]), " twice")
   answer <- explain(fit, suffStat, alpha, question = "why", x = x, y = y)
   found <- answer$why
   for (name in c("S", "arrow")) if (!is.null(found[[name]])) found[[name]] <- as.character(unlist(found[[name]]))
+  if (pag) found$set_by <- lapply(found$set_by, function(reason) as.character(unlist(reason)))
   structure(c(found, text = answer$text), class = "cu_why")
 }
 
@@ -53,17 +61,20 @@ print.cu_why <- function(x, ...) {
 #'
 #' Lists the edges with their types, their largest p-values and the reasons of their arrows.
 #'
-#' @param x A result of [cu_pc()], [cu_skeleton()], [pcalg::pc()] or [pcalg::skeleton()], or of [cu_consensus()].
+#' @param x A result of [cu_pc()], [cu_skeleton()], [cu_tpc()], [cu_fci()] or [cu_rfci()], or of the same function of
+#'   pcalg, or of [cu_consensus()].
 #' @param row.names,optional Not used.
 #' @param suffStat,alpha As of [cu_why()]: needed only for what set the arrows after the conservative or the majority
 #'   rule.
 #' @param ... Not used.
 #' @return A data frame with a row for each edge:
 #'   * `from`, `to`: its ends, `from` --> `to` where it is directed;
-#'   * `type`: `"directed"`, `"undirected"` or `"bidirected"`;
+#'   * `type`: `"directed"`, `"undirected"` or `"bidirected"`; of a PAG also `"partially directed"` (`o->`),
+#'     `"nondirected"` (`o-o`) or `"partially undirected"` (`o--`);
 #'   * `pMax`: the largest p-value of its tests, NA if the object has none;
 #'   * `set_by`: what set the arrow: `collider`, or `R1`, `R2` or `R3` for a rule, and the variables that took part; ""
-#'     if the edge has no arrow or the reason is not known (see [cu_why()]).
+#'     if the edge has no arrow or the reason is not known (see [cu_why()]). Of a PAG this is about the mark at `to`,
+#'     and the column `from_set_by` about that at `from`; `edge` has both marks, such as `o->`.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -80,7 +91,19 @@ as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat
   )
 }
 
-# Python's answer to a question about the edges of a pcAlgo.
+#' @rdname as.data.frame.pcAlgo
+#' @export
+as.data.frame.fciAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
+  answer <- explain(x, suffStat, alpha, question = "edges")
+  labels <- as_plain_pag(x)$labels
+  text <- lapply(answer[c("edge", "type", "set_by", "from_set_by")], as.character)
+  data.frame(
+    from = labels[answer$arrays$from], edge = text$edge, to = labels[answer$arrays$to], type = text$type,
+    pMax = answer$arrays$pMax, set_by = text$set_by, from_set_by = text$from_set_by
+  )
+}
+
+# Python's answer to a question about the edges of a pcAlgo or fciAlgo.
 explain <- function(fit, suffStat, alpha, ...) {
   if (is.null(alpha) && is.numeric(fit@call$alpha)) alpha <- fit@call$alpha
   plain <- plain_fit(fit, remembered(fit))
@@ -88,7 +111,17 @@ explain <- function(fit, suffStat, alpha, ...) {
     suffStat <- list(C = stats::cor(check_observations(suffStat, "suffStat")), n = nrow(suffStat))
   }
   data <- if (!is.null(suffStat)) check_gauss(suffStat, length(plain$options$labels))
-  known <- length(fit@sepset) > 0L || !is.null(attr(fit, "cu_sepset"))
-  options <- c(a = plain$options, list(alpha = alpha, known = known, ...), data["n"])
-  compute("explain", options, c(a = plain$arrays, data["C"]))
+  before <- remembered(fit, "before")
+  if (methods::is(fit, "fciAlgo")) {
+    jci <- in_call(fit, "jci")
+    more <- list(known = !uses_rule(as.list(fit@call)), rules = as.list(in_call(fit, "rules")),
+      jci = if (!identical(jci, "0")) jci, context = as.list(as.integer(in_call(fit, "contextVars")) - 1L))
+  } else {
+    more <- list(known = length(fit@sepset) > 0L || !is.null(attr(fit, "cu_sepset")))
+  }
+  options <- c(a = plain$options, list(alpha = alpha, before = before$options, ...), more, data["n"])
+  compute("explain", options, c(a = plain$arrays, before$arrays, data["C"]))
 }
+
+# An argument of the call that made an object, if it is written there in values.
+in_call <- function(fit, name) tryCatch(keep_seed(eval(fit@call[[name]], baseenv())), error = function(e) NULL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Literal, cast
@@ -18,8 +19,10 @@ from pycupc.engines.base import (
     Counts,
     Engine,
     EngineError,
+    Finished,
     LevelResult,
     Questions,
+    Sampled,
     State,
 )
 from pycupc.engines.cpu import local_questions, matrix, threads
@@ -29,7 +32,10 @@ from pycupc.engines.cpu.enumerated import EnumeratedTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.tuning import COLUMN_BYTES, SIEVE_FROM
+from pycupc.engines.cpu.pruning.smallest import PrunedTests
+from pycupc.engines.cpu.sample import sample
+from pycupc.engines.cpu.tuning import COLUMN_BYTES, SAMPLED_FROM, SIEVE_FROM
+from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -70,6 +76,7 @@ class CpuEngine(Engine):
 
     name = "cpu"
     families = (GaussianTest, EnumeratedTest)
+    divides = True
 
     def __init__(
         self, threads: int | None = None, pruning: PruningMode = True, correlations: ReadingOption | None = None
@@ -104,6 +111,11 @@ class CpuEngine(Engine):
         test = self._test
         if isinstance(test, GaussianTest):
             data, reading = test.data, self._reading(test)
+            if self._division.executor is not None and reading == "dense":
+                raise EngineError(
+                    "executor= needs data of which level 0 does not compute all correlations: from "
+                    f"{SIEVE_FROM:,} variables on, or with engine_options={{'correlations': 'rows'}}"
+                )
             if reading == "dense":
                 data.check(matrix.inspect(data.C, self.threads), names)
             self._tests: GaussianTests | EnumeratedTests = GaussianTests(
@@ -135,6 +147,33 @@ class CpuEngine(Engine):
         edges = self._graph.edges()
         return State(*edges, self._tests.unfinished_z(self.threads, *edges))
 
+    def sample(self) -> Sampled | None:
+        test = self._test
+        if (columns := self._columns) is None or test.p < SAMPLED_FROM or math.isinf(test.cutoff(0)):
+            return None
+        make = partial(CpuEngine, self.threads, self._pruning, "rows")
+        return sample(columns, cast("GaussianTest", test), make, self.threads)
+
+    def answered(self, level: int) -> NDArray[np.bool_] | None:
+        return self._tests.answered(level) if isinstance(self._tests, GaussianTests) else None
+
+    def resume(self, levels: Sequence[Finished]) -> None:
+        fixed, p = self._fixed, self._test.p
+        pruned: list[PrunedTests] = []
+        graph: Graph | None = None
+        for at, level in enumerate(levels):
+            if level.answered is not None and graph is not None:
+                mask = np.broadcast_to(level.answered, graph.neighbours.shape)
+                pruned.append(PrunedTests(at, Cutoff.around(self._test.cutoff(at)), graph, mask))
+            followed = at + 1 == len(levels) or levels[at + 1].answered is not None
+            if followed:
+                x, y = level.x, level.y
+                never = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed.holds(x, y)
+                graph = Graph.of_edges(p, x, y, never, level.z)
+        if graph is not None:
+            self._graph = graph
+            self._tests.resume(pruned, graph)
+
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
         if (columns := self._columns) is not None:
             ask = partial(answers.first_separating, n_threads=1, pruning=self._pruning)
@@ -160,7 +199,7 @@ class CpuEngine(Engine):
         return self._level0(cutoff) if self._graph is None else self._level(self._graph, level, cutoff)
 
     def _level0(self, cutoff: float) -> LevelResult:
-        graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self.threads)
+        graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self.threads, self._division)
         row, kept = graph.rows(), ~graph.fixed
         n_pairs, n_kept = int(self._first.tested().sum()), int(np.count_nonzero(kept)) // 2
         x, y, p = self._tests.side_b_of_level0

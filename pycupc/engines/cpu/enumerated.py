@@ -13,8 +13,9 @@ from math import comb
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import CountHook, Floats, Ints, Lists, Mask, Pairs, Questions
+from pycupc.engines.base import CountHook, Division, Floats, Ints, Lists, Mask, Pairs, Questions
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Made, Separated, Targets
+from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.questions import first_separating
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.tuning import CANDIDATES_AT_ONCE, INLINE_TESTS, PAIRS_AT_ONCE, TASK_TESTS, WORK_AT_ONCE
@@ -43,8 +44,10 @@ class EnumeratedTests:
         """A test of four variables, for compiling; None if the code is compiled where it is called."""
         return None
 
-    def level0(self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:
-        """The graph that level 0 leaves."""
+    def level0(
+        self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int, division: Division
+    ) -> Graph:
+        """The graph that level 0 leaves; it is not divided."""
         p, at_once = self._test.p, self._test.at_once
         rows = max(1, (at_once or TASK_TESTS // self._work(1)) // p)
         threads = 1 if at_once or self._work(p * (p - 1) // 2) < INLINE_TESTS else n_threads
@@ -87,6 +90,9 @@ class EnumeratedTests:
         order = np.lexsort((x[gone], y[gone]))
         self.side_b_of_level0 = y[gone][order], x[gone][order], p[independent][order]
         return x[stays], y[stays], z[stays], fixed[stays]
+
+    def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
+        """All tests were made."""
 
     def load(self, graph: Graph, level: int) -> None:
         """Nothing to load beside the code of the tests themselves."""

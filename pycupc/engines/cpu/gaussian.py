@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import EngineError, Floats, Ints, Mask, Pairs
+from pycupc.engines.base import Division, EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix, sieve
 from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, walks
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
@@ -78,18 +78,35 @@ class GaussianTests:
         """A test of four variables, for compiling."""
         return GaussianTest(SuffStat(np.where(np.eye(4), 1.0, 0.5), 100), 0.9)
 
-    def level0(self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:
+    def level0(
+        self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int, division: Division
+    ) -> Graph:
         """The graph that level 0 leaves."""
         source = self._source
         if isinstance(source, MatrixSource):
             return matrix.level0(source.C, self._n, cutoff, gaps, fixed, n_threads)
         progress = self._correlations.progress
-        graph = sieve.level0(source.columns, self._n, cutoff, gaps, fixed, n_threads, progress)
+        graph = sieve.level0(source.columns, self._n, cutoff, gaps, fixed, n_threads, progress, division)
+        self._choose_source(source, graph)
+        return graph
+
+    def _choose_source(self, source: ColumnSource, graph: Graph) -> None:
+        """With the reading "sieve", go on with the matrix of all variables if that costs less for this graph."""
         entries = float(((graph.degrees() + 1.0) ** 2).sum())
         if self._reading == "sieve" and entries > ROWS_SHARE * source.p**2 and 8 * source.p**2 < free_memory():
             self._source = MatrixSource(self._correlations.dense())
             self._pruning = Pruning(self._source, self._pruning.mode)
-        return graph
+
+    def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
+        """Go on with `graph`, after levels of which some are pruned."""
+        self._pruned_levels = levels
+        if isinstance(self._source, ColumnSource):
+            self._choose_source(self._source, graph)
+
+    def answered(self, level: int) -> Mask | None:
+        """The entries of this level, the last one, that pruning answered; None if it answered none."""
+        last = self._pruned_levels[-1] if self._pruned_levels else None
+        return last.pruned if last is not None and last.level == level else None
 
     def load(self, graph: Graph, level: int) -> None:
         """Load the code that will prune a level, or compile it."""

@@ -138,6 +138,15 @@ class Graph:
         n = len(neighbours)
         return cls(offsets, neighbours, np.zeros(n, dtype=np.bool_), np.full(n, np.inf))
 
+    @classmethod
+    def of_edges(cls, p: int, x: Ints, y: Ints, never: Mask, z: Floats | Callable[[Indices], Floats]) -> Graph:
+        """The graph of edges, each given once; `never`: not tested; z: of the edges, or a function of their numbers."""
+        order = np.lexsort((np.concatenate([y, x]), np.concatenate([x, y])))
+        rows, edge = np.concatenate([x, y])[order], order % max(len(x), 1)
+        neighbours = np.concatenate([y, x])[order].astype(np.int32, copy=False)
+        own = (lambda entries: z(edge[entries])) if callable(z) else z[edge]
+        return cls(np.searchsorted(rows, np.arange(p + 1)), neighbours, never[edge], own)
+
     def degrees(self) -> Indices:
         """Number of neighbours of each variable, int64 (p,)."""
         return np.diff(self.offsets)

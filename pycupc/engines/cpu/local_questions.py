@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def first_separating(
 ) -> Answers:  # fmt: skip
     """`Engine.first_separating`, where `ask` answers the questions of a part."""
     parts, done, m = [], 0, len(questions.x)
-    for part, answers in _answered(columns, test, questions, ask, n_threads):
+    for part, answers in _answered(columns, test, questions, lambda *asked: ask(*asked).finished(), n_threads):
         parts.append(answers._replace(S=Lists(answers.S.offsets, part.members[answers.S.members].astype(np.int32))))
         done += len(part.questions.x)
         if progress is not None:
@@ -42,10 +42,10 @@ def first_separating(
     lengths = np.concatenate([np.diff(part.S.offsets) for part in parts])
     sets = Lists(np.concatenate(([0], np.cumsum(lengths))), np.concatenate([part.S.members for part in parts]))
     n_tests = [np.pad(part.n_tests, ((0, 0), (0, width - part.n_tests.shape[1]))) for part in parts]
-    others = {
+    others: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in Answers._fields
-        if name not in ("S", "n_tests")
+        if name not in ("S", "n_tests", "unfinished")
     }
     return Answers(S=sets, n_tests=np.concatenate(n_tests), **others)
 

@@ -6,6 +6,7 @@ The sets of all pairs are made and tested in rounds: a few sets of each open pai
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_r, canonical_space, careful_address, given_set
 from pycupc.system.compiled import announced, compiled, frozen
+from pycupc.system.log import logger
 from pycupc.system.machine import in_threads
 
 
@@ -77,6 +79,7 @@ class _Run:
         self._n_tests: NDArray[Any] = np.zeros((m, questions.sizes().stop), dtype=np.int64)
         self._value, self._weight = np.full(m, math.nan), np.full(m, -math.inf)
         self._found: dict[int, list[int]] = {}
+        self._searched: dict[int, tuple[PairSearch, int, int]] = {}  # not separated: search, first size, its tests
 
     def _ends(self, i: int) -> tuple[int, int]:
         return int(self._questions.x[i]), int(self._questions.y[i])
@@ -90,6 +93,8 @@ class _Run:
         m, n_tests = len(self._left), self._n_tests
         for size in self._questions.sizes():
             asked = self._left & (begin <= size) & (size < end)
+            if not asked.any():
+                continue
             rounds = _rounds(self._test, self._questions, size, asked, self._room, self._over, self._n_threads)
             for owner, _, members, made in rounds:
                 hits = np.flatnonzero(made.independent)
@@ -118,17 +123,12 @@ class _Run:
         load()
         outcomes: dict[int, Outcome] = {}
 
-        def task(i: int) -> threads.Task:
-            def decide(state: threads.State) -> int:
-                spent = TEST_SECONDS * int(self._n_tests[i].sum())
-                outcomes[i] = search(i, int(first[i]), -float(self._weight[i]), spent, state)
-                return 1
+        def decide(i: int, state: threads.State) -> None:
+            spent = TEST_SECONDS * int(self._n_tests[i].sum())
+            outcomes[i] = search(i, int(first[i]), -float(self._weight[i]), spent, state)
 
-            return decide
-
-        tasks = map(task, pairs[np.argsort(-degree[pairs], kind="stable")].tolist())
         progress = threads.Progress(lambda decided: self._report(len(pairs) - decided))
-        threads.run(tasks, self._n_threads, INLINE_TESTS, progress)
+        self._of_each(pairs, decide, progress)
         unsound[[i for i, outcome in outcomes.items() if not outcome.sound]] = True
         outcomes = {i: outcome for i, outcome in outcomes.items() if outcome.sound}
         for i in outcomes if checked else ():
@@ -138,8 +138,48 @@ class _Run:
                     "Please report this with your data".format(*self._ends(i))
                 )
         self._take(test, first, outcomes)
+        if self._questions.largest_p:
+            kept = {i: v for i, v in outcomes.items() if v.positions is None and not v.open}
+            self._searched = {i: (search, int(first[i]), sum(v.n_tests)) for i, v in kept.items()}
         self._warn_of(unsound, degree)
         return unsound
+
+    def _of_each(
+        self, pairs: Indices, work: Callable[[int, threads.State], None], progress: threads.Progress | None = None
+    ) -> None:
+        """Do this for each of the pairs, those with the most candidates first, in threads."""
+        degree = np.diff(self._questions.candidates.offsets)
+
+        def task(i: int) -> threads.Task:
+            def run(state: threads.State) -> int:
+                work(i, state)
+                return 1
+
+            return run
+
+        tasks = map(task, pairs[np.argsort(-degree[pairs], kind="stable")].tolist())
+        threads.run(tasks, self._n_threads, INLINE_TESTS, progress)
+
+    def largest_p(self, pairs: Indices) -> Floats:
+        """`Answers.unfinished`."""
+        begin, unsure = time.perf_counter(), []
+        waiting = pairs[[i in self._searched for i in pairs.tolist()]]
+
+        def find(i: int, state: threads.State) -> None:
+            search, first, n_tests = self._searched[i]
+            spent = TEST_SECONDS * int(self._n_tests[i, :first].sum())
+            z, sure = search.smallest(i, first, n_tests, -float(self._weight[i]), spent, state)
+            self._weight[i] = -z
+            if not sure:
+                unsure.append(i)
+
+        if len(waiting):
+            self._of_each(waiting, find)
+            for i in waiting.tolist():
+                del self._searched[i]
+            logger.info("smallest |z| of %d pairs, for pMax: %.3f s", len(waiting), time.perf_counter() - begin)
+            say_unsure(len(unsure))
+        return self._p()[pairs]
 
     def _warn_of(self, unsound: Mask, degree: Indices) -> None:
         """Warn of pairs that allow no search, if testing them given all sets takes long."""
@@ -166,17 +206,23 @@ class _Run:
                 S = [candidates[k] for k in outcome.positions]
                 r = self._value[i] = canonical_r(test.data.C, x, y, sorted(S))
                 self._found[i], self._weight[i] = S, -fisher_z.z_score(r, test.data.n, len(S))
-        say_unsure(sum(not outcome.sure for outcome in outcomes.values()))
 
     def answers(self) -> Answers:
-        m, weight = len(self._left), self._weight
+        m = len(self._left)
         self._report(0)
-        separated = np.zeros(m, dtype=np.bool_)
-        separated[list(self._found)] = True
-        p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if self._test.has_r else weight
-        p = p if self._questions.largest_p else np.where(separated, p, math.nan)
         sets = Lists.of(self._found.get(i, ()) for i in range(m))
-        return Answers(separated, sets, self._value, p, self._n_tests, self._over)
+        unfinished = self.largest_p if self._searched else None
+        return Answers(self._separated(), sets, self._value, self._p(), self._n_tests, self._over, unfinished)
+
+    def _separated(self) -> Mask:
+        separated = np.zeros(len(self._left), dtype=np.bool_)
+        separated[list(self._found)] = True
+        return separated
+
+    def _p(self) -> Floats:
+        weight = self._weight
+        p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if self._test.has_r else weight.copy()
+        return p if self._questions.largest_p else np.where(self._separated(), p, math.nan)
 
 
 def count_separating(test: IndependenceTest, questions: Questions, n_threads: int) -> Counts:
@@ -223,10 +269,13 @@ def _rounds(
             n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
             owner, positions = owner[:n], positions[:n]
             members = candidates[offsets[owner, None] + positions].astype(np.int64)
-            cuts = range(step, n, step)
-            parts = zip(*(np.split(values, cuts) for values in (x[owner], y[owner], members)), strict=True)
-            made = in_threads(lambda part: tests(*part), parts, n_threads if cuts and not limit else 1)
-            yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
+            asking, cuts = (x[owner], y[owner], members), range(step, n, step)
+            if cuts:
+                parts = zip(*(np.split(values, cuts) for values in asking), strict=True)
+                made = in_threads(lambda part: tests(*part), parts, 1 if limit else n_threads)
+                yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
+            else:  # most rounds are small, and so is their time
+                yield owner, positions, members, tests(*asking)
             left &= asked
             at_once *= 4
 

@@ -24,21 +24,27 @@ passes; its r is NaN, which counts as independent.
 from __future__ import annotations
 
 import math
-import threading
+import os
+import platform
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, Ints, Pairs
+from pycupc.engines.base import UNDIVIDED, Division, EngineError, Floats, Ints, Pairs
 from pycupc.engines.cpu.graph import Graph, Indices
-from pycupc.engines.cpu.tuning import SIEVE_DEPTH, SIEVE_TILE, SIEVED_BYTES, SMALLER_ALPHAS
+from pycupc.engines.cpu.tuning import PART_NUMBERS, SIEVE_DEPTH, SIEVE_TILE, SIEVED_BYTES, SMALLER_ALPHAS
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.columns import Columns
-from pycupc.system.machine import free_memory, in_threads
+from pycupc.system.machine import available_cores, free_memory, in_threads, single_products
 from pycupc.system.progress import CountHook
 
 Singles = NDArray[np.float32]
+#: Space for the products of a tile, and for those of further observations.
+Space = tuple[Singles, Singles]
 
 
 def margin(n: int) -> float:
@@ -50,7 +56,7 @@ def margin(n: int) -> float:
 
 def level0(
     columns: Columns, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int,
-    progress: CountHook | None = None,
+    progress: CountHook | None = None, division: Division = UNDIVIDED,
 ) -> Graph:  # fmt: skip
     """The edges whose correlation is beyond the cutoff, and the fixed edges; as `matrix.level0`.
 
@@ -59,10 +65,10 @@ def level0(
     Raises
     ------
     EngineError
-        There are too many to fit memory; the message says how many, and which alpha would leave fewer.
+        There are too many to fit memory; the message says how many, and which alpha would leave fewer. Or the executor
+        of `division` has failed.
     """
-    p = len(columns)
-    x, y = _Sieve(columns, n, cutoff).pairs(n_threads, progress)
+    x, y = Sieve(columns, n, cutoff, division).pairs(n_threads, progress)
     r = columns.pairs(x, y, n_threads)
     left = np.abs(r) > cutoff
     if gaps is not None:
@@ -75,53 +81,158 @@ def level0(
         always = fixed - gaps
         x, y = np.concatenate([x, always.low]), np.concatenate([y, always.high])
         r = np.concatenate([r, np.full(len(always), np.nan)])
-    order = np.lexsort((np.concatenate([y, x]), np.concatenate([x, y])))
-    rows, neighbours = np.concatenate([x, y])[order], np.concatenate([y, x])[order].astype(np.int32)
-    r, never = np.tile(r, 2)[order], np.tile(np.arange(len(x)) >= n_tested, 2)[order]
+    never = np.arange(len(x)) >= n_tested
 
-    def z(entries: Indices) -> Floats:
-        return np.where(never[entries], np.inf, fisher_z.z_score(r[entries], n, 0))
+    def z(edges: Indices) -> Floats:
+        return np.where(never[edges], np.inf, fisher_z.z_score(r[edges], n, 0))
 
-    return Graph(np.searchsorted(rows, np.arange(p + 1)), neighbours, never, z)
+    return Graph.of_edges(len(columns), x, y, never, z)
 
 
-class _Sieve:
+class Found(NamedTuple):
+    """The pairs x < y that may be beyond the cutoff, in some tiles.
+
+    x, y : int32 (m,)
+    counts : int64 (SMALLER_ALPHAS + 1,)
+        How many of them lie between two neighbouring cutoffs of `Search.cutoffs`, below the first, above the last.
+    """
+
+    x: Ints
+    y: Ints
+    counts: Indices
+
+
+class Search(NamedTuple):
+    """The question about a tile: which products exceed `least`, and how many of them which `cutoffs`, ascending."""
+
+    least: np.float32
+    cutoffs: Floats
+
+    def look(self, a: Singles, b: Singles, at: tuple[int, int], spaces: list[Space]) -> Found:
+        """Find the pairs of a tile: of columns a, float32 (w, n), from number at[0] on, and b from at[1] on."""
+        try:
+            space, more = spaces.pop()
+        except IndexError:
+            shape, several = (SIEVE_TILE, SIEVE_TILE), a.shape[1] > SIEVE_DEPTH
+            space, more = (np.empty(size, dtype=np.float32) for size in (shape, shape if several else (0, 0)))
+        c = space[: len(a), : len(b)]
+        np.matmul(a[:, :SIEVE_DEPTH], b[:, :SIEVE_DEPTH].T, out=c)
+        for k in range(SIEVE_DEPTH, a.shape[1], SIEVE_DEPTH):
+            part = more[: len(a), : len(b)]
+            np.matmul(a[:, k : k + SIEVE_DEPTH], b[:, k : k + SIEVE_DEPTH].T, out=part)
+            c += part
+        np.abs(c, out=c)
+        x, y = np.divmod(np.flatnonzero(c > self.least), len(b))
+        values = c[x, y]
+        if at[0] == at[1]:
+            upper = x < y
+            x, y, values = x[upper], y[upper], values[upper]
+        number = np.searchsorted(self.cutoffs, values.astype(np.float64))  # of cutoffs below each
+        spaces.append((space, more))
+        counts = np.bincount(number, minlength=len(self.cutoffs) + 1)
+        return Found((x + at[0]).astype(np.int32), (y + at[1]).astype(np.int32), counts)
+
+
+#: Host and process.
+Worker = tuple[str, int]
+
+
+def find_in_part(search: Search, a: Singles, b: Singles, at: tuple[int, int], room: int) -> tuple[Worker, Found]:
+    """The task of an executor: all tiles of a part; of more than `room` pairs only the number."""
+    spaces: list[Space] = []
+    tiles = ((i, j) for i in _starts(len(a)) for j in _starts(len(b)) if at[0] + i <= at[1] + j)
+    gathered = _Gathered(room, len(search.cutoffs))
+    for i, j in tiles:
+        own, other = a[i : i + SIEVE_TILE], b[j : j + SIEVE_TILE]
+        gathered.add(search.look(own, other, (at[0] + i, at[1] + j), spaces))
+    return (platform.node(), os.getpid()), gathered.found()
+
+
+class _Gathered:
+    """The pairs found so far; if there are more than `room`, only their number."""
+
+    def __init__(self, room: int, n_cutoffs: int) -> None:
+        self._room, self._pairs, self._n = room, [np.zeros((2, 0), dtype=np.int32)], 0
+        self.counts = np.zeros(n_cutoffs + 1, dtype=np.int64)
+
+    @property
+    def too_many(self) -> bool:
+        return int(self.counts.sum()) > self._room
+
+    def add(self, found: Found) -> None:
+        self.counts += found.counts
+        self._pairs.append(np.stack([found.x, found.y]))
+        if self.too_many:
+            self._pairs = self._pairs[:1]
+
+    def found(self) -> Found:
+        x, y = np.concatenate(self._pairs, axis=1)
+        return Found(x, y, self.counts)
+
+
+class Sieve:
     """The pairs that may be beyond the cutoff."""
 
-    def __init__(self, columns: Columns, n: float, cutoff: float) -> None:
-        self._columns, self._n, self._cutoff = columns, n, cutoff
-        self._found: list[tuple[Ints, Ints]] = []
-        self._n_found, self._room = 0, free_memory() // SIEVED_BYTES
+    def __init__(self, columns: Columns, n: float, cutoff: float, division: Division = UNDIVIDED) -> None:
+        self._columns, self._n, self._cutoff, self._division = columns, n, cutoff, division
+        self._room = free_memory() // SIEVED_BYTES
         #: Cutoffs of smaller significance levels, for the message if there are too many pairs.
         self._alphas = fisher_z.p_value_of(cutoff, n - 3) * 10.0 ** -np.arange(SMALLER_ALPHAS)
-        self._counts = np.zeros(SMALLER_ALPHAS + 1, dtype=np.int64)
-        self._spaces: list[tuple[Singles, Singles]] = []
-        self._lock = threading.Lock()
 
     def pairs(self, n_threads: int, progress: CountHook | None) -> tuple[Ints, Ints]:
-        """x < y of the pairs, int32 (m,) each, in no order.
-
-        The library multiplies with all cores; other threads look at their tiles meanwhile.
-        """
-        none = np.zeros(0, dtype=np.int32)
+        """x < y of the pairs, int32 (m,) each, in no order."""
+        gathered, kept = _Gathered(self._room, SMALLER_ALPHAS), self._division.kept
         if math.isinf(self._cutoff):
-            return none, none
-        unit, lows = self._unit_columns(n_threads), range(0, len(self._columns), SIEVE_TILE)
-        least = np.nextafter(np.float32(self._cutoff - margin(unit.shape[1])), np.float32(-np.inf))
-        cutoffs = np.array([fisher_z.cutoff(alpha, self._n, 0) for alpha in self._alphas.tolist()])
-        tiles = [(i, j) for i in lows for j in lows if i <= j]
+            return gathered.found()[:2]
+        unit = self._unit_columns(n_threads)
+        p, n = unit.shape
+        search = self._search(n)
+        side = max(1, PART_NUMBERS // n // SIEVE_TILE) * SIEVE_TILE
+        left = dict(enumerate((i, j) for i in _starts(p, side) for j in _starts(p, side) if i <= j))
+        sizes = {number: _n_tiles(at, side, p) for number, at in left.items()}
+        total, done = sum(sizes.values()), 0
+        for numbers, (x, y, counts) in () if kept is None else kept.read():
+            gathered.add(Found(x.astype(np.int32), y.astype(np.int32), counts))
+            done += sum(sizes[number] for number in numbers.tolist() if left.pop(number, None) is not None)
 
-        def look(tile: tuple[int, int]) -> None:
-            self._look(unit, *tile, least, cutoffs)
-
-        for done, _ in enumerate(in_threads(look, tiles, n_threads)):
+        def count(tiles: int) -> None:
             if progress is not None:
-                progress(done + 1, len(tiles))
-        if self._n_found > self._room:
-            raise self._refusal()
-        return np.concatenate([none, *(x for x, _ in self._found)]), np.concatenate(
-            [none, *(y for _, y in self._found)]
-        )
+                progress(done + tiles, total)
+
+        executor = self._division.executor
+        parts = _here(search, unit, left, side, n_threads, self._room, count)
+        if executor is not None:
+            parts = _elsewhere(executor, search, unit, left, side, self._room)
+        for number, found in parts:
+            gathered.add(found)
+            if kept is not None:
+                kept.add(number, found)
+            done += sizes[number]
+            count(0)
+        if gathered.too_many:
+            raise self._refusal(gathered.counts)
+        return gathered.found()[:2]
+
+    def _search(self, n: int) -> Search:
+        least = np.nextafter(np.float32(self._cutoff - margin(n)), np.float32(-np.inf))
+        return Search(least, np.array([fisher_z.cutoff(alpha, self._n, 0) for alpha in self._alphas.tolist()]))
+
+    def beside(self, chosen: Indices, n_threads: int) -> tuple[Indices, Ints]:
+        """The ordered pairs (x, y), x among at most a tile of variables; none if the cutoff is infinite."""
+        unit = self._unit_columns(n_threads)
+        spaces: list[Space] = []
+        search, own, gathered = self._search(unit.shape[1]), unit[chosen], _Gathered(self._room, SMALLER_ALPHAS)
+
+        def look(first: int) -> Found:
+            return search.look(own, unit[first : first + SIEVE_TILE], (-SIEVE_TILE, first), spaces)
+
+        with single_products():
+            for found in in_threads(look, _starts(len(unit)), n_threads):
+                gathered.add(found)
+        at, y, _ = gathered.found()
+        x = chosen[at + SIEVE_TILE]
+        others = x != y
+        return x[others], y[others]
 
     def _unit_columns(self, n_threads: int) -> Singles:
         """The columns, scaled to unit length, float32 (p, n); 0 for constant ones."""
@@ -139,42 +250,8 @@ class _Sieve:
             pass
         return unit
 
-    def _look(self, unit: Singles, i: int, j: int, least: np.float32, cutoffs: Floats) -> None:
-        """Find the pairs of a tile, x from i on and y from j on."""
-        a, b = unit[i : i + SIEVE_TILE], unit[j : j + SIEVE_TILE]
-        space, more = self._take_spaces()
-        c = space[: len(a), : len(b)]
-        np.matmul(a[:, :SIEVE_DEPTH], b[:, :SIEVE_DEPTH].T, out=c)
-        for k in range(SIEVE_DEPTH, unit.shape[1], SIEVE_DEPTH):
-            part = more[: len(a), : len(b)]
-            np.matmul(a[:, k : k + SIEVE_DEPTH], b[:, k : k + SIEVE_DEPTH].T, out=part)
-            c += part
-        np.abs(c, out=c)
-        x, y = np.divmod(np.flatnonzero(c > least), len(b))
-        values = c[x, y]
-        if i == j:
-            upper = x < y
-            x, y, values = x[upper], y[upper], values[upper]
-        number = np.searchsorted(cutoffs, values.astype(np.float64))  # of cutoffs below each
-        with self._lock:
-            self._spaces.append((space, more))
-            self._counts += np.bincount(number, minlength=len(self._counts))
-            self._n_found += len(x)
-            if self._n_found > self._room:
-                self._found.clear()
-            else:
-                self._found.append(((x + i).astype(np.int32), (y + j).astype(np.int32)))
-
-    def _take_spaces(self) -> tuple[Singles, Singles]:
-        try:
-            return self._spaces.pop()
-        except IndexError:
-            several = self._columns.centred.shape[1] > SIEVE_DEPTH
-            shape = (SIEVE_TILE, SIEVE_TILE)
-            return np.empty(shape, dtype=np.float32), np.empty(shape if several else (0, 0), dtype=np.float32)
-
-    def _refusal(self) -> EngineError:
-        left = np.cumsum(self._counts[::-1])[::-1][1:]  # pairs beyond each of the cutoffs
+    def _refusal(self, counts: Indices) -> EngineError:
+        left = np.cumsum(counts[::-1])[::-1][1:]  # pairs beyond each of the cutoffs
         fits = np.flatnonzero(left <= self._room)
         remedy = "use fewer variables"
         if len(fits):
@@ -185,3 +262,66 @@ class _Sieve:
             f"level 0 leaves about {int(left[0]):,} edges among {len(self._columns):,} variables, which need about "
             f"{need:.1f} GB, and {free:.1f} GB are free; {remedy}"
         )
+
+
+def _starts(stop: int, step: int = 0) -> range:
+    """Where the tiles, or stretches of `step` columns, of `stop` columns begin."""
+    return range(0, stop, step or SIEVE_TILE)
+
+
+def _tiles(at: tuple[int, int], side: int, p: int) -> Iterator[tuple[int, int]]:
+    """The first columns of the tiles of a part, of `side` columns by as many, i <= j."""
+    i, j = (_starts(p)[v // SIEVE_TILE : (v + side) // SIEVE_TILE] for v in at)
+    return ((a, b) for a in i for b in j if a <= b)
+
+
+def _n_tiles(at: tuple[int, int], side: int, p: int) -> int:
+    rows, columns = (-(-min(side, p - v) // SIEVE_TILE) for v in at)
+    return rows * (rows + 1) // 2 if at[0] == at[1] else rows * columns
+
+
+def _here(
+    search: Search, unit: Singles, parts: dict[int, tuple[int, int]], side: int, n_threads: int, room: int,
+    count: Callable[[int], None],
+) -> Iterator[tuple[int, Found]]:  # fmt: skip
+    """The parts, one after the other; `count` is called with the tiles done of the present one."""
+    spaces: list[Space] = []
+
+    def look(at: tuple[int, int]) -> Found:
+        own, other = (unit[v : v + SIEVE_TILE] for v in at)
+        return search.look(own, other, at, spaces)
+
+    for number, part in parts.items():
+        gathered = _Gathered(room, len(search.cutoffs))
+        with single_products():
+            for done, found in enumerate(in_threads(look, _tiles(part, side, len(unit)), n_threads)):
+                gathered.add(found)
+                count(done)
+        yield number, gathered.found()
+
+
+def _elsewhere(
+    executor: Executor, search: Search, unit: Singles, parts: dict[int, tuple[int, int]], side: int, room: int
+) -> Iterator[tuple[int, Found]]:
+    """The parts as an executor finishes them; each worker that has replied has two, as in `stability.processes`."""
+    running: dict[Future[tuple[Worker, Found]], int] = {}
+    workers: set[Worker] = set()
+    waiting = list(parts.items())[::-1]
+    try:
+        while waiting or running:
+            while waiting and len(running) < 2 * len(workers) + available_cores():
+                number, at = waiting.pop()
+                a, b = (unit[v : v + side] for v in at)
+                running[executor.submit(find_in_part, search, a, b, at, room)] = number
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                worker, found = future.result()
+                workers.add(worker)
+                yield running.pop(future), found
+    except Exception as error:
+        raise EngineError(
+            f"executor failed with {len(parts) - len(waiting) - len(running)} of {len(parts)} parts of level 0 done "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    finally:
+        for future in running:
+            future.cancel()

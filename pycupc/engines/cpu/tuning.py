@@ -56,6 +56,12 @@ ROWS_SHARE = 0.1
 COLUMN_BYTES = 12
 #: Variables on either side of a tile of the sieve; a tile, 4 megabytes, stays in the cache that the cores share.
 SIEVE_TILE = 1024
+#: From this number of variables on, an estimate is made from a sample: level 0 takes more than half a minute.
+SAMPLED_FROM = 50_000
+#: Variables of the sample of which the levels after level 0 are run, with their neighbours.
+SAMPLED = 64
+#: Numbers in each of the two blocks of columns of a part of level 0, 16 megabytes: about a second of work on two cores.
+PART_NUMBERS = 1 << 22
 #: Observations whose products are summed in float32 before this sum joins the others. More give a larger margin.
 SIEVE_DEPTH = 4096
 #: Bytes for each pair that the sieve finds: the pair, and its two entries in the graph while level 1 tests them.
@@ -120,6 +126,8 @@ PER_SQUARE, PER_CUBE, BOUND_TIME = 3.2, 0.018, 3100.0
 NODE_TIME, TEST_TIME = 1250.0, 7.7
 #: The sets of a node are tested if it has at most this many for each pair of candidates. Measured.
 SETS_PER_PAIR = 3.0
+#: All subsets of so many candidates of a node with sets of all sizes are tested.
+SUBSETS_OF = 9
 #: A node is divided by the candidate with the largest |score| (weight (1 - weight) + `LEAST_SHARE`), where the scores
 #: have `LEAST_SCORE` added. Measured: with the largest score instead, hard pairs took 10 to 140 times as long.
 LEAST_SCORE, LEAST_SHARE = 1e-6, 0.02

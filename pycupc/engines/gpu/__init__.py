@@ -13,6 +13,8 @@ cupc.py         the tests of a level by cuPC-E and cuPC-S
 discrete.py     the tests of discrete data, and their graph between levels
 smallest.py     the smallest |z| of all tests of each edge, after a run with pruning
 correlation.py  correlations of data; the defects of a given matrix
+devices.py      one run on several devices
+sharing.py      how they share the work of a level
 device.py       a device: streams, tables, waiting, errors
 kernels.py      compiling and launching kernels
 transfers.py    copies between host and device, scratch memory

@@ -75,6 +75,7 @@ def correlation(dev: Device, X: Floats) -> Any:
 def centred(dev: Device, X: Floats, *, by_column: bool = False) -> tuple[Any, Any]:
     """The centred columns of data, device array float64 (n, p), or (p, n) if `by_column`; sums of squares, (p,)."""
     cp, (n, p) = dev.cp, X.shape
+    X = np.asarray(X, dtype=np.float64)
     table = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
     data = cp.empty(n * p, dtype=np.float64)
     dev.transfers.upload(table if table.flags.c_contiguous else table.T, data)

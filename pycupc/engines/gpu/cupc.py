@@ -69,7 +69,7 @@ class CupcTests:
     def all_kernels(self) -> list[KernelName]:
         return [self.kernel(abs(t)) for t in TEMPLATES]
 
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
+    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         run = dev.kernels.get(*self.kernel(level.level))
         widest, geometry = outlook.widest, self._geometry
         if self._per_edge:

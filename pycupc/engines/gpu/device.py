@@ -97,7 +97,7 @@ class Device:
                     ticked = now
                     tick()
         except BaseException:
-            self._stop_kernels()
+            self.stop_kernels()
             raise
 
     def peek(self, address: int, nbytes: int) -> bytes:
@@ -107,7 +107,7 @@ class Device:
         self._signals.synchronize()
         return self._words[16:].tobytes()[:nbytes]
 
-    def _stop_kernels(self) -> None:
+    def stop_kernels(self) -> None:
         """Set the stop flag, which kernels poll, and clear it once they have returned.
 
         A copy does it, since a kernel would wait for the running ones.

@@ -137,23 +137,25 @@ class ContingencyTests:
         args = (graph, level, self._codes.on_device, space, self._new_list(dev, 0), largest, ptr(gaps), ptr(fixed))
         dev.launch(*PAIRS[0], (grid,), (THREADS,), args, shared_bytes(0))
 
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, *, again: bool = False) -> None:
+    def launch(
+        self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None, *, again: bool = False
+    ) -> None:
         """Launch the tests of a level >= 1, side A before side B.
 
         `again`: once more, because the list of doubtful tests was too short.
         """
         l, p, most = level.level, graph.p, comb(outlook.widest, level.level)
         grid, space = self._space(dev, SETS[2], l)
-        doubtful, rows = self._new_list(dev, l), max(1, sum(outlook.rows))
+        doubtful, n_rows = self._new_list(dev, l), max(1, sum(outlook.rows))
         queue = Queue(dev.scratch.take(8 * (p + 1)), None, 1, p, TICKETS)
         opened = dev.scratch.take(4 * p)
         for side in (0, 1):
             args: tuple[Any, ...] = (graph, level, SetRange(opened, 0, 0, 1, side), i32(again))
             dev.launch(*SETS[0], (p,), (32,), args)
-            first, end = 0, max(tuning.FIRST_SETS, 2 * grid // rows)
+            first, end = 0, max(tuning.FIRST_SETS, 2 * grid // n_rows)
             while first < most:
                 end = min(end, most)
-                chunk = max(1, min(tuning.DISCRETE_SETS_PER_ITEM, rows * (end - first) // (8 * grid)))
+                chunk = max(1, min(tuning.DISCRETE_SETS_PER_ITEM, n_rows * (end - first) // (8 * grid)))
                 sets = SetRange(opened, first, end, chunk, side)
                 dev.launch(*SETS[1], (1,), (1024,), (graph, level, queue, sets))
                 args = (graph, level, self._codes.on_device, space, doubtful, queue, sets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from pycupc.engines.gpu.graph import DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.records import Running
+from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -52,7 +54,7 @@ class GpuEngine(Engine):
     correlations : "dense", "rows" or None
         schur: whether all correlations of data are stored, 8 p^2 bytes, or, after level 0, only those among each
         variable and its neighbours; see `pycupc.engines.gpu.sieve`. By default the latter if the former do not fit the
-        device. The answer is the same.
+        device, or cost more. The answer is the same.
 
     Raises
     ------
@@ -92,9 +94,12 @@ class GpuEngine(Engine):
         self.families = (GaussianTest, DiscreteTest) if schur_walk else (GaussianTest,)
         self.device = open_device(device)
         self._correlations = correlations
+        self.member: Member | None = None  # the part in a run of several devices, see `devices.DevicesEngine`
         check = self._check if pruning == "checked" else None
+        of_device = self.device.processors, self.device.shared_block
+        self._of_rows = sieve.RowTests(*of_device, prune=bool(pruning), check=check)
         self._gaussian: schur.SchurTests | CupcTests = (
-            schur.SchurTests(self.device.processors, self.device.shared_block, prune=bool(pruning), check=check)
+            schur.SchurTests(*of_device, prune=bool(pruning), check=check)
             if schur_walk
             else CupcTests(algorithm, geometry)
         )
@@ -143,7 +148,11 @@ class GpuEngine(Engine):
             if not possible:
                 raise ValueError("correlations='rows' needs data, from which they are computed, got a matrix of them")
             return True
-        return possible and (need := _dense_bytes(test.p)) > self.device.free_memory(need)
+        return possible and (test.p >= tuning.SIEVE_FROM or not self._fits(test.p))
+
+    def _fits(self, p: int) -> bool:
+        """Whether the correlations of all pairs fit the device."""
+        return (need := _dense_bytes(p)) <= self.device.free_memory(need)
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), computed on the device; see `pycupc.engines.gpu.correlation`."""
@@ -181,7 +190,8 @@ class GpuEngine(Engine):
         if self._level0 is not None or self._running is not None:
             return []
         graph = self._started()
-        return graph.kernels(level) + (graph.tests.kernels(level, graph.outlook) if level else [])
+        tests = graph.tests.kernels(level, graph.outlook) if level else []
+        return graph.kernels(level) + tests + (self.member.kernels(graph.present) if level and self.member else [])
 
     # ---------------------------------------------------------------- the run
 
@@ -193,7 +203,8 @@ class GpuEngine(Engine):
                 self._graph = discrete.start(self.device, test.prepared, self._gaps, self._fixed)
             elif isinstance(test, GaussianTest):
                 facts = self._start(test)
-        if isinstance(test, GaussianTest) and facts is not None:
+        first = self.member is None or self.member.number == 0  # of several devices
+        if first and isinstance(test, GaussianTest) and facts is not None:
             test.data.check(facts, names)
 
     def _start(self, test: GaussianTest) -> MatrixFacts | None:
@@ -203,9 +214,15 @@ class GpuEngine(Engine):
         the findings. Correlations of data are computed on the device.
         """
         dev, data, found = self.device, test.data, None
-        if self._by_rows(test):  # the sieve waits for the device, so that level 0 is launched when it is asked for
+        by_rows = self._by_rows(test)
+        fits = by_rows and self._correlations is None and self._fits(test.p)
+        if self.member:
+            by_rows, fits = any(self.member.exchange(by_rows)), all(self.member.exchange(fits))
+        if by_rows:  # the sieve waits for the device, so that level 0 is launched when it is asked for
             assert data.rows is not None
-            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed)
+            most = tuning.ROWS_SHARE * test.p**2 if fits else math.inf
+            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._of_rows, most)
+            self._graph.member = self.member
             return None
         if data.has_C:
             host = np.ascontiguousarray(data.C, dtype=np.float64)
@@ -214,9 +231,7 @@ class GpuEngine(Engine):
                 graph = self._graph = self._dense_graph(C)
             found = of_data.launch_inspection(dev, C)
         else:
-            assert data.rows is not None
-            C = of_data.correlation(dev, data.rows)
-            graph = self._graph = self._dense_graph(C)
+            graph = self._graph = self._dense_graph()
         if self._m_max >= 0 and not dev.kernels.missing(self._kernels(0)):
             self._running = graph.launch_level0(test.cutoff(0))
         if found is None:
@@ -227,10 +242,16 @@ class GpuEngine(Engine):
             self._level0 = self._collect_level0(_nothing)
         return facts
 
-    def _dense_graph(self, C: Any) -> DeviceGraph:
+    def _dense_graph(self, C: Any = None) -> DeviceGraph:
+        """The graph with all correlations; they are computed if they are not given."""
         test = self._test
         assert isinstance(test, GaussianTest)
-        return DeviceGraph(self.device, test.p, test.data.n, self._gaps, self._fixed, self._gaussian, C)
+        if C is None:
+            assert test.data.rows is not None
+            C = of_data.correlation(self.device, test.data.rows)
+        out = DeviceGraph(self.device, test.p, test.data.n, self._gaps, self._fixed, self._gaussian, C)
+        out.member = self.member
+        return out
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -266,7 +287,9 @@ class GpuEngine(Engine):
         if level == 0:
             return graph.launch_level0(cutoff)
         of_graph, of_level = graph.begin(level, cutoff)
-        if any(graph.outlook.rows):
+        if self.member:
+            self.member.run(self.device, graph.tests, (of_graph, of_level, graph.outlook), tick)
+        elif any(graph.outlook.rows):
             graph.tests.launch(self.device, of_graph, of_level, graph.outlook)
         return graph.settle(of_graph, of_level, tick)
 
@@ -274,14 +297,26 @@ class GpuEngine(Engine):
         """Launch a level >= 1 if it will be asked for, is short, and needs neither the host nor compiling."""
         graph = self._started()
         outlook = graph.outlook
-        if level > self._m_max or graph.needs_host or not outlook.pairs or outlook.tests_at_most > tuning.AHEAD:
+        if level > self._m_max or not outlook.pairs or outlook.tests_at_most > tuning.AHEAD:
+            return
+        if graph.needs_host or self.member:  # several devices wait for each other
             return
         if not self.device.kernels.missing(self._kernels(level)):
             self._running = self._launch(level, _nothing)
 
     def _collect_level0(self, tick: Tick) -> LevelResult:
-        """Wait for level 0, which has been launched, and launch level 1."""
-        self._running, result = None, self._started().collect_level0(tick)
+        """Wait for level 0, which has been launched, and launch level 1.
+
+        If it leaves too many edges for matrices of rows, all correlations are computed, and level 0 starts again.
+        """
+        self._running = None
+        try:
+            result = self._started().collect_level0(tick)
+        except sieve.TooManyEntries:
+            self._graph = None
+            graph = self._graph = self._dense_graph()
+            graph.launch_level0(self._test.cutoff(0))
+            result = graph.collect_level0(tick)
         if result.more:
             self._launch_ahead(1)
         return result
@@ -294,7 +329,12 @@ class GpuEngine(Engine):
             edges, pending = graph.edges(first=self._level0 is not None), graph.pending
         if not (pending and isinstance(self._test, GaussianTest)):
             return State(*edges)
-        return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges))
+        by_rows, data = isinstance(graph, sieve.RowGraph), self._test.data
+        return State(*edges, smallest.SmallestZ(self.device.index, data, pending, *edges, by_rows))
+
+    def answered(self, level: int) -> NDArray[np.bool_] | None:
+        """All entries, if pruning decided pairs of this level; see `Engine.answered`."""
+        return np.ones(1, dtype=np.bool_) if level in self._started().pruned_levels else None
 
     # ---------------------------------------------------------------- questions
 

@@ -17,6 +17,7 @@ from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.records import PendingLevel, Running, no_records, record_bytes
+from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Setting, Variable
 
@@ -68,6 +69,8 @@ class DeviceGraph:
         The neighbour lists, arrays of `Graph`, and their bytes per entry.
     ends : tuple of two
         The kernels that end a level.
+    member : Member or None
+        The device's part in the work, if several devices share it.
     """
 
     needs_host = False
@@ -80,6 +83,7 @@ class DeviceGraph:
         cp = dev.cp
         self._dev, self._C, self._n, self.p, self.tests, self.mirrored = dev, C, n, p, tests, True
         self._gaps, self._fixed, self._first = gaps, fixed, FirstGraph(p, gaps, fixed)
+        self.member: Member | None = None
         self._masks: list[Any] = [None, None]
         self._G: Any = None
         if C is not None:
@@ -114,7 +118,8 @@ class DeviceGraph:
     # ---------------------------------------------------------------- structures of the kernels
 
     @property
-    def _present(self) -> Graph:
+    def present(self) -> Graph:
+        """The graph that the next level tests."""
         return self._graphs[self._current]
 
     def _root_df(self, level: int) -> ctypes.c_double:
@@ -160,11 +165,11 @@ class DeviceGraph:
         dev, pairs = self._dev, self.outlook.pairs
         entry = sum(self.lists.values())
         need = 2 * entry * pairs
-        free = dev.free_memory() if need > 1 << 30 else need
+        free = dev.free_memory() if need > tuning.UNCHECKED_BYTES else need
         if need > free:
             raise EngineError(
                 f"{pairs // 2} edges are left after level 0 and need {need / 2**30:.2f} GiB on {dev.name}, where "
-                f"{free / 2**30:.2f} GiB are free; use a smaller alpha or fewer variables"
+                f"{free / 2**30:.2f} GiB are free; {self._remedy()}"
             )
         pitch = -(-max(1, pairs) // 64) * 64
         self._room = dev.cp.empty(2 * entry * pitch, dtype=np.uint8)
@@ -173,6 +178,10 @@ class DeviceGraph:
             for name, nbytes in self.lists.items():
                 setattr(graph, name, address)
                 address += nbytes * pitch
+
+    def _remedy(self) -> str:
+        """Advice if too many edges are left after level 0."""
+        return "use a smaller alpha or fewer variables"
 
     def _more_after_level0(self, tests: int) -> bool:
         """Whether a tested pair (x, y) had a candidate, another neighbour of x in the graph before level 0."""
@@ -205,7 +214,7 @@ class DeviceGraph:
             )
         self._dev.scratch.reset()
         self._share = 0.0
-        return self._present, level_of(self._dev, self.p, self._counters, level, cutoff)
+        return self.present, level_of(self._dev, self.p, self._counters, level, cutoff)
 
     def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
         """Launch the next graph and the records of separating sets. Subclasses that wait for the tests call `tick`."""
@@ -240,7 +249,7 @@ class DeviceGraph:
         c = self._read_counters(tick)
         if c.decided:
             column = self._dev.cp.empty(running.pairs, dtype=np.int32)
-            self._dev.transfers.duplicate(self._present.column, column)
+            self._dev.transfers.duplicate(self.present.column, column)
             self._pending.append((running.level, running.cutoff, self._start[self._current].copy(), column))
         self._current, self._edges, self._coming = 1 - self._current, None, None
         if not c.more:
@@ -265,6 +274,8 @@ class DeviceGraph:
         """Wait for the counters that the last kernel reports; sets `outlook`."""
         self._dev.wait(tick)
         counters = Counters.from_buffer_copy(Counters.from_address(self._dev.answer))
+        if self.member:
+            self.member.total(counters)
         self.outlook = Outlook.after(counters)
         return counters
 
@@ -275,6 +286,11 @@ class DeviceGraph:
         share = done / items if (items := sum(c.items)) else 0.0
         self._share = max(share, self._share)  # at the end of a level its counters are cleared
         return int(self.outlook.tests_at_most * self._share)
+
+    @property
+    def pruned_levels(self) -> list[int]:
+        """The numbers of the levels of `pending`."""
+        return [level for level, *_ in self._pending]
 
     @property
     def pending(self) -> list[PendingLevel]:
@@ -302,7 +318,7 @@ class DeviceGraph:
 
     def _fetch_edges(self) -> list[NDArray[Any]]:
         """Start copying the pairs x, y to the host, and of those with x < y the smallest |z| of both sides."""
-        dev, graph, pairs = self._dev, self._present, self.outlook.pairs
+        dev, graph, pairs = self._dev, self.present, self.outlook.pairs
         z, shape = dev.scratch.take(8 * pairs), (pairs,)
         dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (graph, ptr(z), i64(pairs)))
         ends = (graph.source, np.int32, shape), (graph.column, np.int32, shape)

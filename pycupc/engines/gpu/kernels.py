@@ -25,6 +25,12 @@ KernelName = tuple[str, str]
 logger = logging.getLogger("pycupc")
 
 
+def with_row_matrices(kernel: KernelName) -> KernelName:
+    """The same kernel, compiled for a matrix of correlations for each row; planning reads no correlations."""
+    file, name = kernel
+    return kernel if file == "schur/plan" else (f"rows/{file.split('/')[1]}", name)
+
+
 @functools.cache
 def source_options() -> tuple[str, ...]:
     """NVRTC options common to all kernels. CuPy's cache key ignores included files, so their hash is one of them.

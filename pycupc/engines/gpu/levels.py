@@ -78,5 +78,8 @@ class LevelTests(Protocol):
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         """Kernels that the level needs."""
 
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
-        """Launch the tests, which write best, least (or z) and side A's removals in G of `graph`, and the counters."""
+    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
+        """Launch the tests, which write best, least (or z) and side A's removals in G of `graph`, and the counters.
+
+        `rows`: address of ints [p], 0 where a row has no targets; None: not known.
+        """

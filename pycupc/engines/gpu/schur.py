@@ -155,14 +155,18 @@ class SchurTests:
         if level == 1:
             return [LEVEL1]
         chosen, choices = self._decide(level, outlook)
-        first = chosen.kernels(level) if chosen else []
+        first = self._of_pruning(chosen.kernels(level)) if chosen else []
         return first + PLAN + [c.kernel for c in choices]
+
+    def _of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
+        """These kernels as the tests need them."""
+        return kernels
 
     def all_kernels(self) -> list[KernelName]:
         first = [*(k for l in walk.LEVELS for k in walk.kernels(l)), *search.kernels(0)] if self._prune else []
         return [LEVEL1, *PLAN, *first, *SETS.values(), *TILES.values()]
 
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
+    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         if level.level == 1:
             mirrored = outlook.mirrored and level.cutoff >= LEAST_CUTOFF
             of_level1 = ptr(outlook.adjacent), ptr(outlook.rough), i64(outlook.pairs), i32(mirrored)
@@ -172,8 +176,8 @@ class SchurTests:
             kernel(grid, (256,), (graph, level, *of_level1), stream=dev.stream.ptr)
             return
         chosen, _ = self._decide(level.level, outlook)
-        found = chosen.launch(dev, graph, level, outlook) if chosen else None
-        self.launch_walk(dev, graph, level, outlook, found.left if found else None)
+        found = chosen.launch(dev, graph, level, outlook, rows) if chosen else None
+        self.launch_walk(dev, graph, level, outlook, found.left if found else rows)
         if found:
             if self._check:
                 self._check(graph, level, outlook.pairs, found)

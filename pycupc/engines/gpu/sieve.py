@@ -8,6 +8,7 @@ level 0, the matrix of its row. So r has the same bits as ever, and so have all 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +19,12 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LISTS, DeviceGraph
-from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.schur import PLAN, SETS, TILES, Choice, SchurTests
+from pycupc.engines.gpu.schur import Choice, SchurTests
 from pycupc.engines.gpu.structures import Graph, Level, RowCounts, f32, f64, i32, i64, ptr, u64
+from pycupc.independence.gaussian import fisher_z
 
 #: As in kernels/sieve/pick.cu and halves.cuh.
 SIDE, STRETCH = 128, 1024
@@ -36,6 +38,10 @@ LEVEL1: KernelName = ("rows/level1", "level1_rows")
 MOST_BLOCKS = 2**31 - 1
 
 
+class TooManyEntries(Exception):
+    """The matrices of the rows have more entries than the caller wants."""
+
+
 def margin_of(n: int) -> float:
     """Most by which a sum of the sieve may differ from r; kernels/sieve/halves.cuh proves it."""
     of_column = 2.0**-11 * (1 + 2.0**-12) + 2.0**-25 * math.sqrt(n)
@@ -43,31 +49,25 @@ def margin_of(n: int) -> float:
     return 2 * of_column + of_column**2 + 1.01 * of_sums + (n + 8) * 2.0**-52
 
 
-def _with_row_matrices(kernel: KernelName) -> KernelName:
-    """The same kernel, compiled for a matrix for each row."""
-    file, name = kernel
-    return f"rows/{file.split('/')[1]}", name
-
-
 class RowTests(SchurTests):
-    """Tests of a level by the Schur walk, with a matrix for each row; see `LevelTests`. There is no pruning."""
-
-    def __init__(self, processors: int, shared_block: int) -> None:
-        super().__init__(processors, shared_block, prune=False)
+    """Tests of a level by the Schur walk, with a matrix for each row; see `SchurTests`."""
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
         """See `SchurTests.choices`."""
-        return [replace(c, kernel=_with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
+        return [replace(c, kernel=with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         return [LEVEL1] if level == 1 else super().kernels(level, outlook)
 
-    def all_kernels(self) -> list[KernelName]:
-        return [LEVEL1, *PLAN, *(_with_row_matrices(k) for k in (*SETS.values(), *TILES.values()))]
+    def _of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
+        return [with_row_matrices(k) for k in kernels]
 
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
+    def all_kernels(self) -> list[KernelName]:
+        return [LEVEL1, *(with_row_matrices(k) for k in super().all_kernels()[1:])]
+
+    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         if level.level > 1:
-            super().launch(dev, graph, level, outlook)
+            super().launch(dev, graph, level, outlook, rows)
             return
         dev.launch(*LEVEL1, (dev.blocks(32 * outlook.pairs),), (256,), (graph, level, i64(outlook.pairs)))
 
@@ -82,14 +82,21 @@ class RowGraph(DeviceGraph):
         The observations, finite; see `correlation.correlation`.
     gaps, fixed : Pairs or None
         Pairs without an edge; edges that are never tested.
+    tests : RowTests
+        The tests of levels >= 1.
+    most_entries : float
+        Entries of the matrices of all rows; if there are more, level 0 ends with `TooManyEntries`.
     """
 
     lists = LISTS | {"place": 4, "G": 1}
     ends = ("rows/removals", "settle"), ("rows/removals", "finish")
 
-    def __init__(self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None) -> None:
+    def __init__(
+        self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None, tests: RowTests,
+        most_entries: float = math.inf,
+    ) -> None:  # fmt: skip
         n, p = X.shape
-        super().__init__(dev, p, n, gaps, fixed, RowTests(dev.processors, dev.shared_block), None)
+        super().__init__(dev, p, n, gaps, fixed, tests, None)
         self._columns: Any = centred(dev, X, by_column=True)  # Z and the sums of squares, until the lists are made
         self._matrix, self._width = dev.cp.empty(p + 1, dtype=np.int64), dev.cp.empty(p, dtype=np.int32)
         for graph in self._graphs:
@@ -98,6 +105,7 @@ class RowGraph(DeviceGraph):
         self._keys: list[Any] = [None if keys is None else dev.transfers.copied(keys) for keys in lists]
         self._n_keys = [0 if keys is None else len(keys) for keys in lists]
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
+        self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
@@ -113,6 +121,7 @@ class RowGraph(DeviceGraph):
         """Sieve, which takes a wait, and launch level 0 of the pairs that are left."""
         dev, p, n = self._dev, self.p, int(self._n)
         dev.scratch.reset()
+        self._cutoff = cutoff
         level, kept = level_of(dev, p, self._counters, 0, cutoff), dev.scratch.take(8 * p)
         pairs, picked = self._pick(level)
         n_gaps, n_fixed = self._n_keys
@@ -137,39 +146,68 @@ class RowGraph(DeviceGraph):
         total = padded * words
         args: tuple[Any, ...] = (*map(ptr, (*self._columns, halves)), i32(words), i32(n), i32(p), i64(total))
         dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
-        threshold = np.nextafter(np.float32(level.cutoff - margin_of(n)), np.float32(-np.inf))
         group = min(tuning.TILES_ON_SIDE, padded // SIDE)
         on_side = -(-padded // (SIDE * group))
         squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, _first_room(p)
-        while True:
-            pairs = self._room_for(room)
+        number, count_of_devices = (self.member.number, self.member.count) if self.member else (0, 1)
+        begin, end = (squares * i // count_of_devices for i in (number, number + 1))
+
+        def sieve(cutoff: float, room: int, pairs: Any) -> int:
+            """Put the pairs that may be beyond the cutoff into `pairs`, up to `room`; returns how many there are."""
+            threshold = np.nextafter(np.float32(cutoff - margin_of(n)), np.float32(-np.inf))
             dev.cp.cuda.runtime.memsetAsync(count.data.ptr, 0, 8, dev.stream.ptr)
-            for first in range(0, squares, at_a_time):
-                grid = (group**2 * min(at_a_time, squares - first),)
+            for first in range(begin, end, at_a_time):
+                grid = (group**2 * min(at_a_time, end - first),)
                 args = (ptr(halves), i32(words), i32(p), f32(float(threshold)), i64(first), i32(group), u64(room))
                 dev.launch(*PICK[n > STRETCH], grid, (256,), (*args, ptr(count), ptr(pairs), ptr(level.stop)))
             (found,) = dev.transfers.download((count.data.ptr, np.uint64, (1,)))
             dev.wait()
-            if (picked := int(found[0])) <= room:
-                break
-            room = picked  # the same pairs once more
+            return int(found[0])
+
+        def left(cutoff: float) -> int:
+            return sieve(cutoff, 0, None) * count_of_devices
+
+        pairs = self._room_for(room, left)
+        while (picked := sieve(level.cutoff, room, pairs)) > room:
+            room, pairs = picked, self._room_for(picked, left)  # the same pairs once more
+        if self.member:
+            pairs, picked = self.member.gather(dev, pairs, picked, self._room_for)
         if self._n_keys[1]:
             dev.transfers.duplicate(self._keys[1].data.ptr, pairs[picked : picked + self._n_keys[1]])
         return pairs, picked
 
-    def _room_for(self, picked: int) -> Any:
+    def _room_for(self, picked: int, left: Callable[[float], int] | None = None) -> Any:
         """Memory for so many pairs and the fixed edges; there must be as much again for their correlations."""
         count = picked + self._n_keys[1]
-        self._check_memory(16 * count, f"{picked:,} pairs may be dependent at level 0")
+        self._check_memory(16 * count, f"{picked:,} pairs may be dependent at level 0", left)
         return self._dev.cp.empty(max(1, count), dtype=np.uint64)
 
-    def _check_memory(self, need: int, what: str) -> None:
-        free = self._dev.free_memory() if need > 1 << 30 else need
+    def _check_memory(self, need: int, what: str, left: Callable[[float], int] | None = None) -> None:
+        free = self._dev.free_memory() if need > tuning.UNCHECKED_BYTES else need
         if need > free:
             raise EngineError(
                 f"{what} and need {need / 2**30:.2f} GiB on {self._dev.name}, where {free / 2**30:.2f} GiB are free; "
-                "use a smaller alpha or fewer variables"
+                + self._remedy(left)
             )
+
+    def _remedy(self, left: Callable[[float], int] | None = None) -> str:
+        """As `DeviceGraph._remedy`, with a significance level; `left` counts the pairs that a larger cutoff leaves."""
+        dev, n = self._dev, self._n
+        if left is None:
+            _, of_device, picked = self._picked
+            (r,) = dev.transfers.download((of_device.data.ptr, np.float64, (picked,)))
+            dev.wait()
+
+            def left(cutoff: float) -> int:
+                return int(np.count_nonzero(np.abs(r) > cutoff))
+
+        room = dev.free_memory() // tuning.BYTES_PER_PICKED
+        alpha = fisher_z.p_value_of(self._cutoff, n - 3)
+        for k in range(1, tuning.SMALLER_ALPHAS):
+            smaller = alpha * 10.0**-k
+            if (count := left(fisher_z.cutoff(smaller, n, 0))) <= room:
+                return f"alpha = {smaller:.1g} would leave about {count:,}"
+        return "use fewer variables"
 
     def _list_pairs(self) -> None:
         """Launch the kernels that make the neighbour lists of the first graph, and the matrices of its rows."""
@@ -183,15 +221,22 @@ class RowGraph(DeviceGraph):
         dev.launch(*SORT, (-(-p // 4),), (128,), (graph, *unsorted, self._root_df(1)))
         # With degrees d, sum (d + 1)^2 = sum d (d - 1) + 3 sum d + p, and the first sum is exact in a double.
         cells = int(self.outlook.tests_at_most) + 3 * self.outlook.pairs + p
-        self._picked = pairs = r = None
+        if cells > self._most_entries:
+            raise TooManyEntries
         self._check_memory(
             8 * cells, f"the {self.outlook.pairs // 2:,} edges left after level 0 have {cells:,} correlations"
         )
+        self._picked = pairs = r = None
         self._C = dev.cp.empty(cells)
         graph.C = other.C = self._C.data.ptr
-        args = (graph, *map(ptr, (*self._columns, self._C)), i32(n))
-        dev.launch(*MATRICES, (min(p, 32 * dev.processors),), (64,), args)
+        launch_matrices(dev, graph, self._columns, self._C, n)
         self._columns = None
+
+
+def launch_matrices(dev: Device, graph: Graph, columns: tuple[Any, Any], C: Any, n: int) -> None:
+    """Launch the kernel that fills C with the matrices of the rows; `columns`: of `correlation.centred`."""
+    args = (graph, *map(ptr, (*columns, C)), i32(n))
+    dev.launch(*MATRICES, (min(graph.p, 32 * dev.processors),), (64,), args)
 
 
 def all_kernels() -> list[KernelName]:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from pycupc.engines.base import EngineError, Floats, Ints
-from pycupc.engines.gpu import correlation, schur, tuning
+from pycupc.engines.gpu import correlation, schur, sieve, tuning
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
-from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.pruning import search
 from pycupc.engines.gpu.records import PendingLevel
@@ -51,6 +51,8 @@ class SmallestZ:
         The edges, x < y.
     z : float64 (m,)
         The smallest |z| of the tests that were made, inf for an edge that is never tested.
+    by_rows : bool
+        Whether each row gets a matrix of its own from the data, instead of one matrix of all correlations.
     """
 
     index: int
@@ -59,12 +61,18 @@ class SmallestZ:
     x: Ints
     y: Ints
     z: Floats
+    by_rows: bool = False
+
+    @property
+    def _has_rows(self) -> bool:
+        return self.by_rows and not self.data.has_C
 
     def __call__(self) -> Floats:
         begin, z, left = time.perf_counter(), self.z, self.pending
         try:
             with borrowed_device(self.index) as dev, Session(dev, dev.scratch.release):
-                z, left = Search(dev, self.data, self.x, self.y).levels(left, z)
+                kind = RowSearch if self._has_rows else Search
+                z, left = kind(dev, self.data, self.x, self.y).levels(left, z)
             logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         except EngineError as error:
             text = Message("the largest p-values are searched for on the CPU: {error}", error=error)
@@ -72,27 +80,43 @@ class SmallestZ:
         return self._on_cpu(left, z) if left else z
 
     def _on_cpu(self, left: list[PendingLevel], z: Floats) -> Floats:
+        from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource
         from pycupc.engines.cpu.pruning import smallest  # here: it loads Numba, which most runs on the GPU do without
-        from pycupc.system.compiled import frozen
 
-        C = frozen(self.data.C)
+        source = ColumnSource(self.data.correlations.columns()) if self._has_rows else MatrixSource(self.data.C)
         levels = [smallest.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in left]
-        return smallest.SmallestZ.on_all_cores(C, self.data.n, levels, self.x, self.y, z)()
+        return smallest.SmallestZ.on_all_cores(source, self.data.n, levels, self.x, self.y, z)()
 
 
 class Search:
     """The search on one device; use it inside a `Session`. Arguments as of `SmallestZ`."""
 
     def __init__(self, dev: Device, data: SuffStat, x: Ints, y: Ints) -> None:
-        self._dev, self._n, self._x, self._y = dev, data.n, x, y
+        self._dev, self._n, self._x, self._y, self._p = dev, data.n, x, y, data.p
+        self._counters = dev.cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
+        self._tests = self._read(data)
+
+    def _read(self, data: SuffStat) -> schur.SchurTests:
+        """Take the correlations; returns the tests that read them."""
+        dev = self._dev
         if data.has_C:
             self._C = self._upload(np.ascontiguousarray(data.C, dtype=np.float64))
         else:
             assert data.rows is not None
             self._C = correlation.correlation(dev, data.rows)
         self._G = dev.cp.empty(self._C.shape, dtype=np.uint8)
-        self._counters = dev.cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
-        self._tests = schur.SchurTests(dev.processors, dev.shared_block, prune=False)
+        return schur.SchurTests(dev.processors, dev.shared_block, prune=False)
+
+    def _put_states(self, tested: NDArray[np.bool_]) -> None:
+        """The states of the pairs, before the first level."""
+        G = np.zeros((self._p, self._p), dtype=np.uint8)
+        G[self._x[tested], self._y[tested]] = G[self._y[tested], self._x[tested]] = _LIVE
+        self._dev.transfers.upload(G, self._G)
+
+    def _matrices(self, graph: Graph, degrees: NDArray[np.int64], entries: NDArray[np.int64]) -> list[Any]:
+        """Complete the graph of a level, in which `entries` are tested; returns what must be kept as long."""
+        graph.C, graph.G = self._C.data.ptr, self._G.data.ptr
+        return []
 
     def _upload(self, array: NDArray[Any]) -> Any:
         out = self._dev.cp.empty(array.shape, dtype=array.dtype)
@@ -102,10 +126,7 @@ class Search:
     def levels(self, pending: list[PendingLevel], z: Floats) -> tuple[Floats, list[PendingLevel]]:
         """The smallest |z| after these levels, and the remaining levels, with `unknown` pairs."""
         z, tested, left = z.copy(), np.isfinite(z), []
-        p = len(self._C)
-        G = np.zeros((p, p), dtype=np.uint8)
-        G[self._x[tested], self._y[tested]] = G[self._y[tested], self._x[tested]] = _LIVE
-        self._dev.transfers.upload(G, self._G)
+        self._put_states(tested)
         for done, level in enumerate(reversed(pending)):
             logger.info(LARGEST_P, level.level, done, len(pending))
             unknown = self._level(level, z, tested)
@@ -115,7 +136,7 @@ class Search:
 
     def _level(self, at: PendingLevel, z: Floats, tested: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Lower z where tests of this level are smaller; returns the ordered pairs of which that is not known."""
-        dev, p = self._dev, len(self._C)
+        dev, p = self._dev, self._p
         degrees = np.diff(at.offsets)
         source = np.repeat(np.arange(p, dtype=np.int32), degrees)
         keys = source.astype(np.int64) * p + at.neighbours
@@ -136,11 +157,13 @@ class Search:
         dev.cp.cuda.runtime.memsetAsync(best.data.ptr, 0xFF, best.nbytes, dev.stream.ptr)
         dev.cp.cuda.runtime.memsetAsync(self._counters.data.ptr, 0, self._counters.nbytes, dev.stream.ptr)
         start, column, rows, smallest = (int(a.data.ptr) for a in arrays)
-        graph = Graph(self._C.data.ptr, self._G.data.ptr, start, column, rows, best.data.ptr, smallest, None, p)
+        graph = Graph(None, None, start, column, rows, best.data.ptr, smallest, None, p)
+        kept = self._matrices(graph, degrees, entries)
         level = level_of(dev, p, self._counters, at.level, at.cutoff)
         unknown = self._launch(graph, level, outlook, degrees)
         (lowest,) = dev.transfers.download((smallest, np.float64, (len(keys),)))
         dev.wait()
+        kept.clear()
 
         lower = lowest[entries] < least[entries]
         new = np.where(lower, z_score(np.sqrt(lowest[entries]), self._n, at.level), np.inf).reshape(2, -1).min(axis=0)
@@ -165,9 +188,42 @@ class Search:
         self._tests.launch_walk(dev, graph, level, outlook, found.left if found else None)
         return np.zeros(pairs, dtype=np.bool_)
 
+    def _of_search(self, level: int) -> list[KernelName]:
+        """Kernels of the search."""
+        return search.kernels(level)
+
     def _load(self, level: int, outlook: Outlook) -> None:
-        wanted: list[KernelName] = [*search.kernels(level), *self._tests.kernels(level, outlook)]
+        wanted = [*self._of_search(level), *self._tests.kernels(level, outlook)]
         self._dev.kernels.load(wanted, "compiling the search for the largest p-values, once per machine")
+
+
+class RowSearch(Search):
+    """The search with a matrix for each row, which is computed anew for each level."""
+
+    def _read(self, data: SuffStat) -> schur.SchurTests:
+        assert data.rows is not None
+        self._columns = correlation.centred(self._dev, data.rows, by_column=True)
+        return sieve.RowTests(self._dev.processors, self._dev.shared_block, prune=False)
+
+    def _put_states(self, tested: NDArray[np.bool_]) -> None:
+        """They lie in a list of the pairs of each level."""
+
+    def _matrices(self, graph: Graph, degrees: NDArray[np.int64], entries: NDArray[np.int64]) -> list[Any]:
+        width = (degrees + 1).astype(np.int32)
+        ends = np.cumsum(width.astype(np.int64) ** 2)
+        before = np.repeat(np.cumsum(degrees) - degrees, degrees)
+        state = np.zeros(len(before), dtype=np.uint8)
+        state[entries] = _LIVE
+        place = (np.arange(len(before)) - before).astype(np.int32)
+        kept = [self._upload(a) for a in (state, ends - width.astype(np.int64) ** 2, width, place)]
+        graph.G, graph.matrix, graph.width, graph.place = (int(a.data.ptr) for a in kept)
+        C = self._dev.cp.empty(int(ends[-1]))
+        graph.C = C.data.ptr
+        sieve.launch_matrices(self._dev, graph, self._columns, C, int(self._n))
+        return [*kept, C]
+
+    def _of_search(self, level: int) -> list[KernelName]:
+        return [sieve.MATRICES, correlation.KERNELS[0], *map(with_row_matrices, search.kernels(level))]
 
 
 def _outlook(level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:

@@ -76,7 +76,7 @@ class Pruning(ctypes.Structure):
         ("most_questions", c_int),
         ("most_left", c_double),
         *((name, c_int) for name in ("minimum", "few_nodes")),
-        ("exchange", c_void_p),
+        *_pointers("exchange", "rows"),
     ]
 
 

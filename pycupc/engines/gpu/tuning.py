@@ -15,6 +15,8 @@ import os
 KEPT_SCRATCH = 1 << 30
 #: Bytes of device memory whatever the number of variables: counters, tables, scratch. Judged.
 FIXED_BYTES = 32 << 20
+#: Bytes up to which nobody asks whether they are free, since the driver takes a while to answer. Judged.
+UNCHECKED_BYTES = 1 << 30
 #: Tests of a level, at most, that is launched before it is asked for, so that Python works while the device does: such
 #: a level takes a fraction of a second. Log, "The whole call": taken instead of 1e9, not measured by itself.
 AHEAD = 1e10
@@ -35,11 +37,27 @@ FINISH_BYTES = 64 << 20
 
 # -- the sieve ------------------------------------------------------------------------------------------------------
 
+#: Number of variables from which level 0 goes by the sieve where data are given. Judged.
+SIEVE_FROM = 10_000
+#: Entries of the matrices of all rows, as a share of p^2: with more, all correlations are computed if they fit. Judged.
+ROWS_SHARE = 0.1
+#: Device memory per pair that the sieve picks, at least: the pair, its r, and its two entries in two sets of lists.
+BYTES_PER_PICKED = 108
+#: Powers of ten, at most, by which the significance level is smaller that an error recommends. Judged.
+SMALLER_ALPHAS = 40
 #: Pairs per variable for which the sieve has room at first, 16 bytes each. Judged: sparse data have 10 or so.
 PICKED_PER_VARIABLE = 32
 #: Tiles on a side of the squares in which the sieve goes through the matrix. Judged: 32 columns of tiles of 200
 #: observations are 1.7 MB, which the L2 cache of any device holds.
 TILES_ON_SIDE = 16
+
+# -- several devices ------------------------------------------------------------------------------------------------
+
+#: Tests of a level, at most, from which on its rows are dealt out a second time, to the devices that are done. Judged:
+#: 0.2 s or more on one device.
+LONG_LEVEL = 5e10
+#: Parts of the rows that each device gets at once at such a level, and that any device takes later. Judged.
+PARTS = (8, 2)
 
 # -- the Schur walk -------------------------------------------------------------------------------------------------
 

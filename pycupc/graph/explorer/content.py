@@ -19,6 +19,8 @@ MAX_NODES, MAX_EDGES = 5_000, 20_000
 MAX_REMOVED = 100_000
 #: Most tests that are repeated for a page, to find the weakest test of each edge; they take a few tenths of a second.
 MAX_TESTS = 40_000
+#: Most variables for which a page holds the effects of all pairs.
+MAX_EFFECTS = 200
 #: Most variables for which a page holds the correlations of all pairs.
 MAX_CORRELATIONS = 800
 
@@ -102,6 +104,9 @@ class Content:
         Number of edges among the variables of the page that are left out.
     start : int or None
         The variable whose neighbourhood is shown first.
+    effects : mapping of str to float (p, p)
+        Of rows on columns: `value`, the possible effect of smallest size, its interval `low` to `high`, and the
+        `agreement` of the signs of all possible effects.
     shares : mapping of str to float (m,)
         Of a consensus, the share of the resamples that have each edge with a mark, see `pycupc.stability.Consensus`.
     """
@@ -130,3 +135,4 @@ class Content:
     start: int | None = None
     shares: Mapping[str, Floats] = field(default_factory=dict)
     pag: bool = False
+    effects: Mapping[str, Floats] = field(default_factory=dict)

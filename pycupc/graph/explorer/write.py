@@ -136,6 +136,7 @@ def _data(content: Content) -> dict[str, Any]:
         "untested": content.untested.tolist(),
         "gaps": _packed(content.gaps.ravel()),
         "correlations": _single(content.correlations),
+        "effects": {name: _single(values.ravel()) for name, values in content.effects.items()},
         "cutoffs": list(content.cutoffs),
         "n": content.n,
         "alpha": content.alpha,

@@ -33,7 +33,7 @@ class Correlations:
     Parameters
     ----------
     matrix : float64 (p, p), optional
-    data : float64 (n, p), optional
+    data : float64 or float32 (n, p), optional
         Finite observations, scaled (`correlation.scaled`), instead of the matrix. They must not be changed.
     engine : CorrelationEngine, optional
         Computes the matrix on its device; by default the CPU does, to the same bits.

@@ -93,7 +93,7 @@ class SuffStat:
         The matrix n, if there is one.
     p : int
     labels : tuple of str, or None
-    rows : float64 (n, p), or None
+    rows : float64 or float32 (n, p), or None
         The observations after `from_data`, else None.
 
     Raises
@@ -113,8 +113,9 @@ class SuffStat:
         self.labels = None if labels is None else check_labels(labels, len(values))
         self.pair_n = PairN.of(n, len(values), n_rule) if np.ndim(n) else None
         self.n = check_n(n) if self.pair_n is None else self.pair_n.typical
-        self.correlations, self.measure = Correlations(np.ascontiguousarray(values)), Measure()
-        self._rows: Floats | None = None
+        self.correlations = Correlations(np.ascontiguousarray(values, dtype=np.float64))
+        self.measure = Measure()
+        self._rows: NDArray[Any] | None = None
         self._checked = self._constant_named = False
 
     @property
@@ -187,7 +188,7 @@ class SuffStat:
         Returns
         -------
         SuffStat
-            Holds a copy of the table as float64, 8 n p bytes.
+            Holds a copy of the table, float64 or float32, unless it is a memory map to read only.
 
         Raises
         ------

@@ -64,8 +64,9 @@ def orient_pag(
     jci: JointCausalInference | None = None,
     arrowheads: Iterable[tuple[int, int]] = (),
     quirks: bool = False,
+    of_rfci: bool = False,
 ) -> PagOrientation:
-    """Orient the edges of a skeleton as ``pcalg::fci`` does.
+    """Orient the edges of a skeleton as ``pcalg::fci`` does, or as rfci where its tests remove no edge.
 
     Parameters
     ----------
@@ -81,12 +82,14 @@ def orient_pag(
         Edges a *-> b whose arrowhead at b is known beforehand.
     quirks : bool
         Check the triples of paths as pcalg does, see docs/LATENT.md.
+    of_rfci : bool
+        Repeat all rules in one loop.
     """
     from pycupc.orientation.pag.orienting import Orienting, in_sets  # loads Numba
 
-    work = Orienting(skeleton, sepset, ambiguous, quirks)
+    work = Orienting(skeleton, sepset, ambiguous, quirks, of_rfci=of_rfci)
     with work.compiling():
         work.assume(jci, arrowheads)
         work.orient_colliders(jci)
-        work.apply_rules(rules, FCI_LOOPS, in_sets(sepset), jci is not None)
+        work.apply_rules(rules, RFCI_LOOPS if of_rfci else FCI_LOOPS, in_sets(sepset), jci is not None)
         return work.oriented()

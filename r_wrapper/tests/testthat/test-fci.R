@@ -112,3 +112,50 @@ test_that("cu_compare() compares two fciAlgo objects", {
   other@amat[which(other@amat != 0)[1]] <- 4 - other@amat[which(other@amat != 0)[1]]
   expect_error(cu_compare(strict, "pycupc", S, alpha = 0.1, p = 7), "with another one only")
 })
+
+test_that("cu_why() and as.data.frame() tell which tests removed edges, and what set the marks", {
+  skip_if_no_pcalg()
+  mark <- c("o", ">", "-")
+  removed <- c(fci = 0, rfci = 0)
+  for (seed in c(9, 4)) {
+    S <- hidden_data(seed, 13, 200)
+    args <- list(S, pcalg::gaussCItest, 0.2, labels = letters[1:11])
+    skeleton <- methods::as(do.call(pcalg::skeleton, c(args, method = "stable"))@graph, "matrix")
+    for (method in c("fci", "rfci")) {
+      fit <- do.call(quietly, c(list(list(fci = cu_fci, rfci = cu_rfci)[[method]]), args))
+      edges <- as.data.frame(fit)
+      theirs <- do.call(getExportedValue("pcalg", method), args)
+      expect_equal(as.data.frame(theirs), edges, tolerance = 1e-8)
+      at <- cbind(match(edges$from, letters), match(edges$to, letters))
+      expect_identical(nrow(edges), sum(fit@amat != 0) %/% 2L)
+      expect_identical(substring(edges$edge, 3), mark[fit@amat[at]])
+      expect_identical(edges$pMax, pmax(fit@pMax[at], fit@pMax[at[, 2:1]]))
+      known <- nzchar(edges$set_by)
+      expect_identical(known, known & fit@amat[at] != 1)
+      if (method == "fci") expect_identical(known, fit@amat[at] != 1)
+      gone <- which(skeleton != 0 & fit@amat == 0 & upper.tri(skeleton), arr.ind = TRUE)
+      removed[method] <- removed[method] + nrow(gone)
+      for (k in seq_len(nrow(gone))) {
+        why <- cu_why(fit, gone[k, 1], gone[k, 2], S, alpha = 0.2)
+        expect_identical(why$stage, if (method == "fci") "possible-d-sep" else "rfci")
+        test <- match(c(why$x, why$y, why$S), letters)
+        expect_identical(sort(test[-(1:2)]), sort(fit@sepset[[gone[k, 1]]][[gone[k, 2]]]))
+        expect_equal(why$p, pcalg::gaussCItest(test[1], test[2], test[-(1:2)], S), tolerance = 1e-6)
+      }
+      there <- which(upper.tri(skeleton) & skeleton == 0 & fit@pMax > -Inf, arr.ind = TRUE)
+      expect_null(cu_why(fit, there[1, 1], there[1, 2])$stage)
+    }
+    majority <- do.call(quietly, c(list(cu_fci), args, maj.rule = TRUE)) # which changes sets
+    removed_pairs <- which(skeleton != 0 & majority@amat == 0 & upper.tri(skeleton), arr.ind = TRUE)
+    for (k in seq_len(nrow(removed_pairs))) {
+      expect_identical(cu_why(majority, removed_pairs[k, 1], removed_pairs[k, 2])$stage, "possible-d-sep")
+    }
+    kept <- as.data.frame(majority, suffStat = S, alpha = 0.2)
+    expect_identical(nzchar(kept$set_by), substring(kept$edge, 3) != "o")
+  }
+  expect_true(all(removed > 0))
+  why <- cu_why(fit, edges$from[1], edges$to[1])
+  expect_identical(why$symbol, edges$edge[1])
+  expect_match(why$text, paste(edges$from[1], edges$edge[1], edges$to[1]), fixed = TRUE)
+  expect_error(cu_why(fit, 1, 1), "must be different")
+})

@@ -131,3 +131,22 @@ test_that("a graph that is no CPDAG gives a message", {
   expect_silent(cu_plain("skeleton", NULL, own(square), alpha = 0.5, p = 4))
   expect_silent(cu_plain("pc", NULL, own(list("13" = 2L)), alpha = 0.5, p = 3))
 })
+
+test_that("a checkpoint is gone on from, and refused for other arguments", {
+  skip_if_no_python()
+  set.seed(3)
+  X <- pcalg::rmvDAG(200, pcalg::randomDAG(12, 0.4))
+  folder <- tempfile()
+  on.exit(unlink(folder, recursive = TRUE))
+  whole <- cu_skeleton(X, alpha = 0.05)
+  cu_skeleton(X, alpha = 0.05, checkpoint = folder)
+  kept <- list.files(folder, "^level")
+  expect_gt(length(kept), 2)
+  file.remove(file.path(folder, kept[length(kept)]))
+  resumed <- cu_skeleton(X, alpha = 0.05, checkpoint = folder)
+  for (slot in setdiff(methods::slotNames(whole), "call")) {
+    expect_identical(methods::slot(resumed, slot), methods::slot(whole, slot))
+  }
+  expect_error(cu_pc(X, alpha = 0.01, checkpoint = folder), "another run: alpha was 0.05, now 0.01;")
+  expect_error(cu_pc(X, alpha = 0.01, checkpoint = 3), "`checkpoint` must be the path of a folder; got 3")
+})

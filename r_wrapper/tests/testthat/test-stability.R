@@ -214,7 +214,7 @@ test_that("the consensus is a pcAlgo, by the rule of the majority", {
     expected[row$from, row$to] <- ends[1]
     expected[row$to, row$from] <- ends[2]
   }
-  cells <- consensus_cells(found, 0.4, 0.1)
+  cells <- consensus_part(found, 0.4, 0.1, "graph")
   expect_equal(graph_cells(list(labels = found$labels, graph = cells)), unname(expected))
   expect_gt(sum(expected != t(expected)), 0)
   skip_if_no_pcalg()
@@ -320,4 +320,42 @@ test_that("bad arguments are refused in R's terms", {
   expect_error(cu_rows(found, 0), "`i` must be the number of a resample, from 1 on; got 0")
   expect_error(cu_threshold(found, 0), "`n_false` must be a number of edges above 0")
   expect_error(cu_rows(list(), 1), "`object` must be a result of cu_stability\\(\\); got a list")
+})
+
+test_that("for fci and rfci the marks at each end are counted as in a loop", {
+  skip_if_no_pcalg()
+  X <- observations(p = 6)
+  marks <- c("circle", "arrow", "tail")
+  methods <- list(fci = list(cu_fci, list(quirks = FALSE)), rfci = list(cu_rfci, list(quirks = FALSE)))
+  for (method in names(methods)) {
+    found <- cu_stability(X, alpha = 0.1, n_resamples = 4, scheme = "subsample", seed = 4, method = method)
+    counts <- array(0L, c(6, 6, 3))
+    for (i in 1:4) {
+      rows <- cu_rows(found, i)
+      args <- c(list(X[rows, ], alpha = 0.1, progress = FALSE), methods[[method]][[2]])
+      amat <- suppressMessages(do.call(methods[[method]][[1]], args))@amat
+      for (k in 1:3) counts[, , k] <- counts[, , k] + (amat == k)
+    }
+    at <- cbind(found$pairs$from, found$pairs$to)
+    for (k in 1:3) {
+      expect_identical(found$pairs[[paste0("to_", marks[k])]], counts[, , k][at])
+      expect_identical(found$pairs[[paste0("from_", marks[k])]], counts[, , k][at[, 2:1]])
+    }
+    table <- as.data.frame(found)
+    expect_identical(table$adjacent, rowSums(table[paste0("to_", marks)]))
+    fit <- cu_consensus(found, threshold = 0.5)
+    expect_s4_class(fit, "fciAlgo")
+    k <- which(table$adjacent >= 0.5 & table$to_arrow > table$adjacent / 2)[1]
+    expect_identical(fit@amat[table$from[k], table$to[k]], 2)
+    expect_output(print(found), toupper(method))
+    if (requireNamespace("igraph", quietly = TRUE)) {
+      grDevices::pdf(NULL)
+      expect_identical(plot(found), found)
+      grDevices::dev.off()
+    }
+  }
+  tiers <- cu_stability(X, alpha = 0.1, n_resamples = 2, seed = 4, method = "fci", tiers = c(1, 1, 1, 2, 2, 2))
+  back <- tiers$pairs[tiers$pairs$from > 3 & tiers$pairs$to <= 3, ]
+  expect_true(all(back$to_arrow == back$from_arrow | back$from_arrow > 0))
+  expect_error(cu_stability(X, method = "fci", u2pd = "rand"), "go with method")
 })

@@ -54,3 +54,21 @@ test_that("arguments of cu_tpc() are checked", {
   refused("`forbEdges` must be a matrix of 4 x 4", forbEdges = diag(3))
   refused("choose one of `conservative` and `maj.rule`", conservative = TRUE)
 })
+
+test_that("cu_why() and as.data.frame() know what was known, and a graph that lost all edges is tpc's", {
+  skip_if_no_pcalg()
+  data <- list(C = matrix(c(1, 0.5, 0.3, 0.5, 1, 0.5, 0.3, 0.5, 1), 3), n = 500)
+  fit <- cu_tpc(data, pcalg::gaussCItest, 0.05, labels = c("a", "b", "c"), tiers = c(1, 1, 2))
+  edges <- as.data.frame(fit, suffStat = data)
+  expect_identical(edges$set_by[edges$to == "c"], "tier b c")
+  expect_match(cu_why(fit, "b", "c", data)$text, "its arrow follows from the tiers")
+  expect_match(cu_why(fit, "a", "b", data)$text, "its 2 tests") # c is in a later tier
+  forbidden <- matrix(FALSE, 3, 3)
+  forbidden[2, 3] <- forbidden[1, 2] <- TRUE
+  lost <- cu_tpc(data, pcalg::gaussCItest, 0.05, labels = c("a", "b", "c"), tiers = c(1, 1, 2), forbEdges = forbidden)
+  expect_match(cu_why(lost, "b", "c")$text, "excludes both of its directions")
+  skip_if_not_installed("tpc", "1.0")
+  pair <- list(list(C = data$C[1:2, 1:2], n = 500), pcalg::gaussCItest, 0.05, p = 2, tiers = 1:2)
+  never <- matrix(c(FALSE, FALSE, TRUE, FALSE), 2)
+  same_object(do.call(cu_tpc, c(pair, list(forbEdges = never))), do.call(tpc::tpc, c(pair, list(forbEdges = never))))
+})

@@ -15,11 +15,16 @@ from pycupc.system.compiled import fused_part, part
 
 #: Terms of `margin`. `PER_DELTA` and `PER_SUM` hold for sets of `MEMBERS` members and grow with their number.
 LEAST_MARGIN, PER_DELTA, PER_SUM, MEMBERS = 1e-9, 1e-12, 3e-14, 40
+#: No least value of a score, since every set of a node has m candidates.
+ANY = -1e300
 
 
 @part
-def largest_sum(values, n, m, top):
-    """Write the m + 1 largest of n values to `top`, descending; returns the sum of the first m."""
+def largest_sum(values, n, m, top, floor):
+    """Write the m + 1 largest of n values to `top`, descending; returns the sum of the first m, each at least `floor`.
+
+    With `floor` 0 this is the most that any number of values up to m can sum to.
+    """
     for u in range(m + 1):
         top[u] = -1e300
     for k in range(n):
@@ -32,7 +37,7 @@ def largest_sum(values, n, m, top):
             top[u] = v
     total = 0.0
     for u in range(m):
-        total += top[u]
+        total += top[u] if top[u] > floor else floor
     return total
 
 
@@ -45,7 +50,7 @@ def _linear_part(nodes, slot, w, q, m, w2):
             v = g * 0.85 * w.b[r] * nodes.C[slot, k, r]
             w.row[r] = v if v > 0.0 else 0.0
         w.row[k] = 0.0
-        w.h[k] = w2 * (g * g - 2.0 * g * w.b[k] + largest_sum(w.row, q, m - 1, w.top))
+        w.h[k] = w2 * (g * g - 2.0 * g * w.b[k] + largest_sum(w.row, q, m - 1, w.top, ANY))
 
 
 @fused_part
@@ -97,8 +102,10 @@ def _scores(nodes, slot, w, q, w1):
 
 
 @part
-def excess(nodes, slot, w, q, m, c):
+def excess(nodes, slot, w, q, m, c, rise, floor):
     """How far the best bound found is above its budget: below -w.margin[0], |r| > c given every set of the node.
+
+    Its sets have m of q candidates or, if `floor` is 0 instead of `ANY`, any number n up to m; then |r| > c + rise n.
 
     Writes the scores that belong to it to w.best; inf where rho itself is not above c.
     """
@@ -116,6 +123,7 @@ def excess(nodes, slot, w, q, m, c):
     if rho <= 0.5 * c * (t + 1.0 / t):
         t = 1.0
     budget, w1, w2 = rho - 0.5 * c * (t + 1.0 / t), 0.25 * (1.0 - c), 0.25 * (1.0 + c)
+    per_member = 0.5 * rise * (t + 1.0 / t)
     t = math.sqrt(t)
     sign = 1.0 if nodes.rho[slot] > 0.0 else -1.0
     for k in range(q):
@@ -123,13 +131,15 @@ def excess(nodes, slot, w, q, m, c):
         w.a[k], w.b[k] = x + y, x - y
     w.margin[0] = margin(least, q, m, nodes.taken[slot])
     _linear_part(nodes, slot, w, q, m, w2)
+    for k in range(q):
+        w.h[k] += per_member
     w.spent[0] += BOUND_TIME
     best = math.inf
     for step in range(STEPS):
         _factorise(nodes, slot, w, q)
         _solve(w, q)
         zEz, relaxed = _scores(nodes, slot, w, q, w1)
-        over = zEz + largest_sum(w.s, q, m, w.top) - budget
+        over = zEz + largest_sum(w.s, q, m, w.top, floor) - budget
         w.counts[BOUNDS] += 1
         w.spent[0] += (PER_SQUARE + PER_CUBE * q) * q * q
         if over < best:
@@ -139,7 +149,7 @@ def excess(nodes, slot, w, q, m, c):
         if best < -w.margin[0] or relaxed > budget:
             break
         for k in range(q):
-            step_to = 1.0 if w.s[k] >= w.top[m - 1] else 0.0
+            step_to = 1.0 if w.s[k] >= w.top[m - 1] and w.s[k] >= floor else 0.0
             nodes.weight[slot, k] += 2.0 / (step + 3.0) * (step_to - nodes.weight[slot, k])
     return best
 

@@ -10,7 +10,7 @@ import math
 
 from numba import uint64
 
-from pycupc.engines.cpu.pruning.bound import excess, largest_sum
+from pycupc.engines.cpu.pruning.bound import ANY, excess, largest_sum
 from pycupc.engines.cpu.pruning.node import child
 from pycupc.engines.cpu.pruning.walk_state import TESTS
 from pycupc.engines.cpu.threads import DOUBTFUL
@@ -37,7 +37,7 @@ def _few_sets(q, m, sets_per_pair):
 
 
 @fused_part
-def _last_members(sets, t, first, q, bound):
+def last_members(sets, t, first, q, bound):
     """How many last members k >= first are not certainly above the bound."""
     count = 0
     xx, yy, xy = sets.xx[t], sets.yy[t], sets.xy[t]
@@ -49,7 +49,7 @@ def _last_members(sets, t, first, q, bound):
 
 
 @fused_part
-def _give(sets, t, k, q):
+def give(sets, t, k, q):
     """Write the covariances of depth t + 1: as at depth t, given candidate k as well."""
     u, inverse = t + 1, 1.0 / sets.kk[t, k]
     xk, yk = sets.x[t, k] * inverse, sets.y[t, k] * inverse
@@ -68,7 +68,7 @@ def _give(sets, t, k, q):
 
 
 @part
-def _start(nodes, slot, sets, q):
+def start(nodes, slot, sets, q):
     """The node as depth 0."""
     for a in range(q):
         sets.x[0, a], sets.y[0, a], sets.kk[0, a] = nodes.x[slot, a], nodes.y[slot, a], 1.0
@@ -105,7 +105,7 @@ def _canonical(side, nodes, slot, sets, w, state):
 
 
 @part
-def _counts(nodes, slot, chosen, n, w):
+def counts(nodes, slot, chosen, n, w):
     """Whether the members taken and the first n of the candidates in `chosen` include one that a set must have."""
     for t in range(nodes.taken[slot]):
         if w.asked[nodes.members[slot, t]]:
@@ -125,7 +125,7 @@ def _look(side, nodes, slot, sets, t, first, w, state):
         num = sets.xy[t] * kk - xk * yk
         r2 = num * num / ((sets.xx[t] * kk - xk * xk) * (sets.yy[t] * kk - yk * yk))
         sets.chosen[t] = k
-        if (r2 >= w.smallest[0] and r2 > cutoff.high) or not _counts(nodes, slot, sets.chosen, t + 1, w):
+        if (r2 >= w.smallest[0] and r2 > cutoff.high) or not counts(nodes, slot, sets.chosen, t + 1, w):
             continue
         if r2 < w.smallest[0]:
             w.smallest[0] = r2
@@ -142,7 +142,7 @@ def _look(side, nodes, slot, sets, t, first, w, state):
 def _test_all(side, nodes, slot, sets, w, state):
     """Test all sets of a node in lexicographic order until one separates the pair, which is left in sets.found."""
     q, m, t, found = nodes.q[slot], nodes.m[slot], 0, NONE
-    _start(nodes, slot, sets, q)
+    start(nodes, slot, sets, q)
     w.spent[0] += NODE_TIME
     sets.following[0] = 0
     while t >= 0 and found == NONE:
@@ -150,7 +150,7 @@ def _test_all(side, nodes, slot, sets, w, state):
         if t == m - 1:
             w.counts[TESTS] += q - k
             w.spent[0] += TEST_TIME * (q - k)
-            if _last_members(sets, t, k, q, w.bound[0]):
+            if last_members(sets, t, k, q, w.bound[0]):
                 found = _look(side, nodes, slot, sets, t, k, w, state)
             t -= 1
         elif k > q - m + t:
@@ -158,7 +158,7 @@ def _test_all(side, nodes, slot, sets, w, state):
         else:
             sets.following[t] = k + 1
             sets.chosen[t] = k
-            _give(sets, t, k, q)
+            give(sets, t, k, q)
             t += 1
             sets.following[t] = k + 1
     if found == SEPARATED:
@@ -167,7 +167,7 @@ def _test_all(side, nodes, slot, sets, w, state):
 
 
 @part
-def _divide(nodes, slot, w, q, m, over):
+def divide(nodes, slot, w, q, m, over, floor):
     """Replace a node that is not dismissed by smaller ones, in slot `slot` and in the next, which is examined first.
 
     A set with candidate k, which is not among the m largest scores, has a bound of at most `over` with the score of k
@@ -178,8 +178,9 @@ def _divide(nodes, slot, w, q, m, over):
     if over == math.inf:
         for k in range(q):
             w.best[k] = abs(nodes.x[slot, k] * nodes.y[slot, k])
-    largest_sum(w.best, q, m, w.top)
-    n, forced, best, least, last, following = 0, -1, 0, -w.margin[0], w.top[m - 1], w.top[m]
+    largest_sum(w.best, q, m, w.top, floor)
+    n, forced, best, least = 0, -1, 0, -w.margin[0]
+    last, following = max(w.top[m - 1], floor), max(w.top[m], floor)
     most = 0.0
     for k in range(q):
         s = w.best[k]
@@ -192,9 +193,13 @@ def _divide(nodes, slot, w, q, m, over):
                 best, most = k, undecided
         if forced < 0 and s >= last and over - s + following < least:
             forced = k
-    if n < m:
+    exact = floor == ANY
+    if exact and n < m:
         return NONE
-    if forced >= 0 or n == m:
+    if n == 0:
+        child(nodes, slot, slot, w, 0, -1, False)
+        return DIVIDED
+    if forced >= 0 or (exact and n == m):
         child(nodes, slot, slot, w, n, forced if forced >= 0 else best, True)
         return DIVIDED
     child(nodes, slot, slot + 1, w, n, best, True)
@@ -204,13 +209,13 @@ def _divide(nodes, slot, w, q, m, over):
 
 @part
 def examine(side, nodes, slot, sets, w, state):
-    """The outcome of a node: NONE, SEPARATED with the set in sets.found, or as `_divide`."""
+    """The outcome of a node: NONE, SEPARATED with the set in sets.found, or as `divide`."""
     q, m = nodes.q[slot], nodes.m[slot]
     for k in range(q):
         w.keep[k] = k
-    if q < m or not _counts(nodes, slot, w.keep, q, w):
+    if q < m or not counts(nodes, slot, w.keep, q, w):
         return NONE
     if m <= 1 or q == m or _few_sets(q, m, w.sets_per_pair[0]):
         return _test_all(side, nodes, slot, sets, w, state)
-    over = excess(nodes, slot, w, q, m, math.sqrt(w.bound[0]))
-    return NONE if over < -w.margin[0] else _divide(nodes, slot, w, q, m, over)
+    over = excess(nodes, slot, w, q, m, math.sqrt(w.bound[0]), 0.0, ANY)
+    return NONE if over < -w.margin[0] else divide(nodes, slot, w, q, m, over, ANY)

@@ -159,6 +159,7 @@ def child(nodes, slot, to, w, n, apart, take):
     if take:
         nodes.members[to, taken] = position
         taken, m = taken + 1, m - 1
+    most = m if m < size else size
     for u in range(size):
-        nodes.weight[to, u] = 0.7 * nodes.weight[to, u] * m / total + 0.3 * m / size
+        nodes.weight[to, u] = 0.7 * nodes.weight[to, u] * most / total + 0.3 * most / size
     nodes.rho[to], nodes.q[to], nodes.m[to], nodes.taken[to] = rho, size, m, taken

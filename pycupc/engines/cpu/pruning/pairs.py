@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Lists, Mask, Questions
+from pycupc.engines.base import Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.pruning.all_sizes import Descent, search_smallest
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import PruningMode
@@ -69,9 +70,7 @@ class Outcome(NamedTuple):
     open : bool
         The sizes after those counted are not decided.
     z : float
-        Smallest |z| of the pair, as far as it is wanted and no set separates the pair.
-    sure : bool
-        Whether no test of the pair has a smaller one.
+        Smallest |z| of the tests made, if no set separates the pair.
     """
 
     sound: bool
@@ -79,7 +78,6 @@ class Outcome(NamedTuple):
     positions: list[int] | None = None
     open: bool = False
     z: float = math.inf
-    sure: bool = True
 
 
 @functools.cache
@@ -90,6 +88,7 @@ def load() -> None:
     with announced("compiling for searches about single pairs, once per machine"):
         search = PairSearch(GaussianTest(SuffStat(C, 100), 0.01), question, np.ones(4, dtype=np.bool_))
         search(0, SMALLEST, math.inf, 0.0, np.zeros(4, dtype=np.int64))
+        search.smallest(0, SMALLEST, 0, math.inf, 0.0, np.zeros(4, dtype=np.int64))
 
 
 class PairSearch:
@@ -110,38 +109,60 @@ class PairSearch:
 
         z is the smallest |z| of its smaller sets, whose tests took `spent` seconds of the budget.
         """
-        question = self._questions
-        x, y = int(question.x[i]), int(question.y[i])
-        candidates, asked = question.candidates.of_question(i), self._asked_of(i)
-        matrix = self._C[np.ix_(variables := [*candidates, y, x], variables)]
-        np.fill_diagonal(matrix, 1.0)
+        variables, matrix = self._matrix(i)
+        x, candidates, asked = variables[-1], variables[:-2], self._asked_of(i)
         delta = find_delta(matrix)
         if not delta.min() >= LEAST_DELTA:
             return Outcome(sound=False)
-        last = min(question.largest, len(candidates))
-        part = slice(first - SMALLEST, last + 1 - SMALLEST)
-        sizes = Sizes(*(values[part] for values in self._sizes))  # type: ignore[arg-type]
+        sizes = self._sizes_of(i, first)
+        last = int(sizes.level[-1])
         nodes, sets, work = search_space(last, len(candidates) + 1)
         work.asked[: len(candidates)] = asked
         side = Side(
             self._C, self._offsets, np.array(variables[:-1], dtype=np.int32), np.zeros(0, dtype=np.bool_), np.zeros(0),
             self._offsets, np.zeros((0, 0), dtype=np.int64), Cutoff(0.0, 0.0, 0.0), 0, minimum=False,
         )  # fmt: skip
-        budget = math.inf if question.budget is None else question.budget - spent
-        met, allowance = np.array([z, 0.0]), 1e9 * budget
+        met, allowance = np.array([z, 0.0]), self._allowance(spent)
         done = search_pair(side, x, sizes, met, allowance, matrix, delta, nodes, sets, work, state)
         n_tests = [number_of_sets(asked, size) for size in range(first, first + done)]
         if met[1]:
             positions = work.first[: first + done].tolist()
             return Outcome(True, [*n_tests, rank(asked, positions) + 1], positions)
-        if first + done <= last:
-            return Outcome(True, n_tests, None, True, float(met[0]))
-        if question.largest_p:
-            if tuning.TEST_SECONDS * sum(n_tests) >= tuning.ENDLESS:
-                allowance = min(allowance, 1e9 * tuning.PATIENCE_FOR_MINIMUM)
-            side = side._replace(minimum=True)
-            done = search_pair(side, x, sizes, met, allowance, matrix, delta, nodes, sets, work, state)
-        return Outcome(True, n_tests, None, False, float(met[0]), first + done > last)
+        return Outcome(True, n_tests, None, first + done <= last, float(met[0]))
+
+    def smallest(self, i: int, first: int, n_tests: int, z: float, spent: float, state: State) -> tuple[float, bool]:
+        """The smallest |z| of pair i, which no set of `first` members or more separates, and whether that is sure.
+
+        z is the smallest known; `n_tests` of the tests were answered by the search, and `spent` as above.
+        """
+        variables, matrix = self._matrix(i)
+        sizes, d, allowance = self._sizes_of(i, first), len(variables) - 2, self._allowance(spent)
+        if tuning.TEST_SECONDS * n_tests >= tuning.ENDLESS:
+            allowance = min(allowance, 1e9 * tuning.PATIENCE_FOR_MINIMUM)
+        nodes, sets, work = search_space(int(sizes.level[-1]), d + 1)
+        work.asked[:d] = self._asked_of(i)
+        met, space = np.array([z]), Descent(matrix.copy(), np.zeros(d, dtype=np.int64), np.zeros(len(sizes.level)))
+        sure = search_smallest(sizes, met, space, allowance, matrix, find_delta(matrix), nodes, sets, work, state)
+        return float(met[0]), bool(sure)
+
+    def _allowance(self, spent: float) -> float:
+        budget = self._questions.budget
+        return math.inf if budget is None else 1e9 * (budget - spent)
+
+    def _matrix(self, i: int) -> tuple[list[int], Floats]:
+        """The candidates, y and x of pair i, and their correlations."""
+        question = self._questions
+        variables = [*question.candidates.of_question(i), int(question.y[i]), int(question.x[i])]
+        matrix = self._C[np.ix_(variables, variables)]
+        np.fill_diagonal(matrix, 1.0)
+        return variables, matrix
+
+    def _sizes_of(self, i: int, first: int) -> Sizes:
+        """The sizes from `first` on that pair i has candidates for."""
+        offsets = self._questions.candidates.offsets
+        last = min(self._questions.largest, int(offsets[i + 1] - offsets[i]))
+        part = slice(first - SMALLEST, last + 1 - SMALLEST)
+        return Sizes(*(values[part] for values in self._sizes))  # type: ignore[arg-type]
 
     def contradicted(self, i: int, first: int, outcome: Outcome) -> bool:
         """Whether a test of a random sample contradicts the outcome of the search about pair i."""

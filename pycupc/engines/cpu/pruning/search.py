@@ -119,13 +119,11 @@ def search_pair(side, x, sizes, z, allowance, R, delta, nodes, sets, w, state): 
 
     The candidates are the `side.neighbours` before the last one, which is y; R holds the correlations of all these and,
     last, x. `side.level` and `side.cutoff` are not read. The size after those counted was not decided, or z[1] is 1 and
-    the first set that separates the pair is in w.first. z[0] is lowered to the smallest |z| met. With
-    `side.minimum`, bounds are to prove that no |z| is below z[0], from the largest size on: its |z| are mostly small.
+    the first set that separates the pair is in w.first. z[0] is lowered to the smallest |z| met.
     """
     d = len(side.neighbours)
     w.spent[0] = 0.0
-    for done in range(len(sizes.level)):
-        k = len(sizes.level) - 1 - done if side.minimum else done
+    for k in range(len(sizes.level)):
         level = sizes.level[k]
         cutoff = Cutoff(sizes.value[k], sizes.low[k], sizes.high[k])
         here = Side(
@@ -133,9 +131,6 @@ def search_pair(side, x, sizes, z, allowance, R, delta, nodes, sets, w, state): 
             side.minimum,
         )  # fmt: skip
         w.bound[0], w.smallest[0] = cutoff.high, math.inf
-        if side.minimum:
-            r = math.tanh(z[0] / sizes.root[k])
-            w.bound[0] = r * r if r * r > cutoff.high else cutoff.high
         w.variables[level], w.variables[level + 1] = x, side.neighbours[d - 1]
         root(R, delta, d - 1, level, nodes)
         found = _decide(here, nodes, sets, w, allowance, state)
@@ -144,5 +139,5 @@ def search_pair(side, x, sizes, z, allowance, R, delta, nodes, sets, w, state): 
             z[0] = met if met < z[0] else z[0]
         if found != NONE:
             z[1] = found == SEPARATED
-            return done
+            return k
     return len(sizes.level)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
-from pycupc.engines.cpu.extracts import MatrixSource, Source
+from pycupc.engines.cpu.extracts import Source
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
 from pycupc.engines.cpu.pruning.tasks import PrunedSide
@@ -86,9 +86,10 @@ class SmallestZ:
     z: Floats
 
     @classmethod
-    def on_all_cores(cls, C: Floats, n: float, levels: list[PrunedTests], x: Ints, y: Ints, z: Floats) -> SmallestZ:
+    def on_all_cores(
+        cls, source: Source, n: float, levels: list[PrunedTests], x: Ints, y: Ints, z: Floats
+    ) -> SmallestZ:
         """For an engine whose own tests do not run here."""
-        source = MatrixSource(C)
         return cls(source, Pruning(source, True), n, available_cores(), levels, x, y, z)
 
     def __call__(self) -> Floats:

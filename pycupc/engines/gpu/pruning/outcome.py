@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, i32, i64
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.machine import available_cores
@@ -18,17 +18,24 @@ ROW_BLOCK, STATIC_SHARED = 256, 8192
 NOT_SEPARATED = 2**64 - 1
 
 
-def no_outcome(dev: Device, p: int, pairs: int) -> Pruning:
-    """Allocate the arrays of an outcome in which nothing is decided."""
+def of(graph: Graph, kernel: KernelName) -> KernelName:
+    """The kernel as the graph needs it: with a matrix of all correlations, or one for each row."""
+    return with_row_matrices(kernel) if graph.matrix else kernel
+
+
+def no_outcome(dev: Device, p: int, pairs: int, rows: int | None) -> Pruning:
+    """Allocate the arrays of an outcome in which nothing is decided; `rows`: see Pruning.rows."""
     take = dev.scratch.take
     decided = take(pairs)
     dev.cp.cuda.runtime.memsetAsync(decided, 0, pairs, dev.stream.ptr)
-    return Pruning(take(8 * pairs), take(8 * p), take(4 * p), decided, take(8 * pairs), take(8 * pairs))
+    found = Pruning(take(8 * pairs), take(8 * p), take(4 * p), decided, take(8 * pairs), take(8 * pairs))
+    found.rows = rows
+    return found
 
 
 def launch_on_pairs(dev: Device, name: KernelName, graph: Graph, level: Level, found: Pruning, pairs: int) -> None:
     """Launch a kernel that gives each ordered pair a thread."""
-    dev.launch(*name, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
+    dev.launch(*of(graph, name), (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
 
 
 def launch_on_rows(
@@ -38,7 +45,7 @@ def launch_on_rows(
 
     The matrix lies in shared memory where that has room, else in global memory. `widest`: largest degree of a row.
     """
-    kernel = dev.kernels.get(*name)
+    kernel = dev.kernels.get(*of(graph, name))
     room = min(cells, (dev.shared_block - STATIC_SHARED) // 8)
     grid = min(graph.p, dev.processors * kernel.blocks_per_processor(ROW_BLOCK, 8 * room))
     own = with_space(dev, found, grid, 0 if room == cells else cells)
@@ -55,7 +62,7 @@ def with_space(dev: Device, found: Pruning, grid: int, doubles: int) -> Pruning:
 
 def count_left(dev: Device, graph: Graph, found: Pruning) -> None:
     """Launch the kernel that counts the pairs of each row that are left to the tests."""
-    dev.launch(*COUNT, (graph.p,), (32,), (graph, found))
+    dev.launch(*of(graph, COUNT), (graph.p,), (32,), (graph, found))
 
 
 def enter_ranks(dev: Device, graph: Graph, level: Level, found: Pruning, pairs: int) -> None:

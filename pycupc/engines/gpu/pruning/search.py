@@ -72,13 +72,15 @@ def worthwhile(level: int, outlook: Outlook) -> bool:
     return level >= TUNING.first_level and outlook.pairs > 0 and enough and not outlook.ill_conditioned
 
 
-def launch(dev: Device, graph: Graph, level: Level, outlook: Outlook, *, minimum: bool = False) -> Pruning:
+def launch(
+    dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None, *, minimum: bool = False
+) -> Pruning:
     """Launch the search; the pairs that it decides are no targets of the tests until `outcome.enter_ranks`.
 
     With `minimum` it looks for the smallest r^2 of each pair, see search_pairs in kernels/pruning/search.cu, and does
-    not end early.
+    not end early. `rows`: see `LevelTests.launch`.
     """
-    found = outcome.no_outcome(dev, graph.p, outlook.pairs)
+    found = outcome.no_outcome(dev, graph.p, outlook.pairs, rows)
     tests, slower = outlook.tests_at_most, _falling(level.level)
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node * slower
     found.trial = max(TUNING.trial[0], TUNING.trial[1] * tests / found.sets_per_node)
@@ -111,7 +113,7 @@ def _clamped(value: float, limits: tuple[int, int]) -> int:
 def _search_pairs(dev: Device, graph: Graph, level: Level, found: Pruning, launch: tuple[int, int, int]) -> None:
     i, low, high = launch
     block = CLASSES[i][2]
-    kernel, warps = dev.kernels.get(*PAIRS[i]), block // 32
+    kernel, warps = dev.kernels.get(*outcome.of(graph, PAIRS[i])), block // 32
     room = dev.shared_block - outcome.STATIC_SHARED
     words = next((n for n in (2, 1) if pairs_shared(high, warps, n) <= room), 0)
     shared = pairs_shared(high, warps, words)

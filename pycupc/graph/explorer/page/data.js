@@ -41,6 +41,7 @@ const graph = (() => {
     gaps: new Set(),
     correlations: unpack(data.correlations), // of all pairs i < j by rows, if the graph is small
   };
+  g.effects = Object.fromEntries(Object.entries(data.effects).map(([what, packed]) => [what, unpack(packed)])); // [cause * nodes + effect]
   g.m = g.tail.length;
   g.kinds = KINDS.map((_, i) => i < 3 || g.kind.includes(i)); // which are shown: those with circles only where there are some
   // how thick the line of an edge is: a value, its limits between thin, medium and thick, and its name
@@ -213,6 +214,7 @@ function whyKept(k) {
   const facts = [["type", KINDS[graph.kind[k]]]];
   if (!graph.p) {
     const marks = { directed: `${name(a)} → ${name(b)}`, reversed: `${name(b)} → ${name(a)}` };
+    for (const [end, v] of [["from", a], ["to", b]]) for (const mark of ["circle", "arrow", "tail"]) marks[`${end}_${mark}`] = `${mark} at ${name(v)}`;
     for (const [mark, share] of graph.shares) facts.push([`share of the resamples: ${marks[mark] || mark}`, number(share[k])]);
     return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text: "The two variables are adjacent in enough of the resamples.", facts, nodes: [] };
   }

@@ -98,7 +98,48 @@ function nodeDetails(v) {
     neighbours.append(el("li", {}, button(text, () => { selectPair(v, u); update(); }, `why ${name(u)}?`), el("small", {}, known)));
   }
   const total = graph.degree[v] > edges.length ? `${graph.degree[v]} edges, of which this page holds ${edges.length}` : edgesText(edges.length);
-  return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), ...(hiding(edges) ? [el("p", { id: "hiding" }, `Filters: ${hiding(edges)}`)] : []), actions, neighbours];
+  return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), ...(hiding(edges) ? [el("p", { id: "hiding" }, `Filters: ${hiding(edges)}`)] : []), actions, ...effectLists(v), ...(graph.effects.value ? [el("h3", {}, "Its edges")] : []), neighbours];
+}
+
+const MOST_EFFECTS = 12; // that a list of effects shows
+
+/** Lists of the largest effects of a variable, and of the largest on it. */
+function effectLists(v) {
+  const { value, low, high, agreement } = graph.effects;
+  if (!value) return [];
+  const list = (title, at) => {
+    const there = Array.from({ length: graph.nodes }, (_, u) => u).filter((u) => u !== v && Math.abs(value[at(u)]) > 0);
+    there.sort((a, b) => Math.abs(value[at(b)]) - Math.abs(value[at(a)]) || a - b);
+    const shown = there.slice(0, MOST_EFFECTS);
+    const size = (k) => Math.max(...[value[k], low[k], high[k]].filter((end) => !Number.isNaN(end)).map(Math.abs));
+    const most = Math.max(...shown.map((u) => size(at(u))));
+    const rows = shown.map((u) => {
+      const k = at(u), sure = agreement[k] === 1 && low[k] * high[k] > 0;
+      const interval = Number.isNaN(low[k]) ? "" : ` [${number(low[k])}, ${number(high[k])}]`;
+      const text = `${number(value[k])}${interval}${agreement[k] === 1 ? "" : ", signs differ"}`;
+      return el("li", { className: "effect" }, button(shortLabel(name(u)), () => { startAt(u); update({ fit: true }); }, name(u)), effectPicture(value[k], low[k], high[k], most, sure), el("small", {}, text));
+    });
+    const rest = there.length - shown.length;
+    return [el("h3", {}, title), el("ul", { className: "effects" }, ...(rows.length ? rows : [el("li", {}, "nothing for sure")])), ...(rest ? [el("p", { className: "hint" }, `and ${rest} with smaller effects`)] : [])];
+  };
+  const p = graph.nodes;
+  return [...list("What it moves", (u) => v * p + u), ...list("What moves it", (u) => u * p + v),
+    el("p", { className: "hint" }, "The smallest of the possible effects and its interval, given the graph. Filled: the signs of all agree, and the interval excludes 0.")];
+}
+
+/** An effect on a line around 0: a dot, filled if it is sure, and its interval. */
+function effectPicture(value, low, high, most, sure) {
+  const x = (effect) => 36 + 32 * effect / most;
+  const make = (tag, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, text] of Object.entries(attributes)) made.setAttribute(key, text);
+    return made;
+  };
+  const picture = make("svg", { width: 72, height: 14, "aria-hidden": "true" });
+  picture.append(make("path", { class: "zero", d: "M36 0V14" }));
+  if (!Number.isNaN(low)) picture.append(make("path", { class: "interval", d: `M${x(low)} 7H${x(high)}` }));
+  picture.append(make("circle", { class: sure ? "sure" : "unsure", cx: x(value), cy: 7, r: 3 }));
+  return picture;
 }
 
 /** The identity of the filter of a kind of edge, and the class of its line in the legend. */

@@ -1,0 +1,201 @@
+"""Finished levels of a run in a folder, from which a run that was killed resumes.
+
+    run.json                  the format, and everything that determines the skeleton
+    level-0003.npz            level 3: its removals and counts, and the edges left; it appears only when it is complete
+    level-0-parts-000007.npz  parts of level 0, the first of them number 7, until the level has finished
+
+Every file names the run that it belongs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.engines.base import Finished, LevelResult, State
+from pycupc.independence.custom import CustomTest
+from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.results import npz
+from pycupc.results.study_file import StudyFile
+from pycupc.system.message import Message, Setting
+from pycupc.system.version import __version__
+
+if TYPE_CHECKING:
+    from pycupc.algorithm.arguments import Problem
+
+_RUN = StudyFile("run.json", npz.Kind("pycupc-run-1", "a checkpoint of pycupc.pc"), "run")
+_LEVEL = npz.Kind("pycupc-level-1", "a level that pycupc.pc kept")
+_PARTS = npz.Kind("pycupc-parts-1", "parts of level 0 that pycupc.pc kept")
+#: Seconds after which a finished part of level 0 is written.
+_PATIENCE = 50.0
+#: The facts of a `LevelResult` but its arrays.
+_FACTS = ("n_tests", "n_removed", "n_careful", "more", "n_made", "n_bounds", "seconds")
+#: Bytes of data that are hashed at a time.
+_HASHED = 1 << 25
+
+
+class Levels(Protocol):
+    """The methods of an engine, or of `TieredLevels`, that are needed here."""
+
+    def state(self) -> State:
+        """See `Engine.state`."""
+
+    def answered(self, level: int) -> NDArray[np.bool_] | None:
+        """See `Engine.answered`."""
+
+    def resume(self, levels: Sequence[Finished]) -> None:
+        """See `Engine.resume`."""
+
+
+class Checkpoint:
+    """The folder of one run.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Created if it does not exist.
+    problem : Problem
+
+    Raises
+    ------
+    ValueError
+        The folder holds other files, or the run of another version or of other arguments or data, which the message
+        names; or the run cannot be kept.
+    """
+
+    def __init__(self, folder: str | PathLike[str], problem: Problem) -> None:
+        if isinstance(problem.test, CustomTest) or problem.engine.name == "reference":
+            cpu, gpu = Setting("engine", "cpu"), Setting("engine", "gpu")
+            text = "a checkpoint needs {cpu} or {gpu} and one of the tests that these make"
+            raise ValueError(Message(text, cpu=cpu, gpu=gpu))
+        identity = _identity(problem)
+        _RUN.open(folder, identity)
+        self._folder, self._p = Path(folder), len(problem.labels)
+        self._key = _hash(json.dumps(identity, sort_keys=True).encode())
+        self._parts: list[tuple[int, Sequence[NDArray[Any]]]] = []  # that are not written yet
+        self._since = 0.0
+
+    # -- levels ------------------------------------------------------------------------------------------------------
+
+    def resume(self, levels: Levels) -> list[LevelResult]:
+        """Let an engine go on after the levels that are kept; returns their results."""
+        finished: list[Finished] = []
+        while (path := self._level(len(finished))).exists():
+            finished.append(self._read(path, len(finished)))
+        if finished:
+            levels.resume(finished)
+        return [level.result for level in finished]
+
+    def keep(self, result: LevelResult, levels: Levels) -> None:
+        """Write a level that has just finished."""
+        state, answered = levels.state(), levels.answered(result.level)
+        arrays: dict[str, NDArray[Any]] = {"x": result.x, "y": result.y, "S": result.S.reshape(-1), "r": result.r}
+        arrays |= {"left_x": state.x, "left_y": state.y, "z": state.z}
+        if answered is not None:
+            arrays["answered"] = np.packbits(answered)
+        meta = {"run": self._key, "level": result.level, "entries": 0 if answered is None else len(answered)}
+        facts = {name: getattr(result, name) for name in _FACTS}
+        npz.write(self._level(result.level), meta | facts, arrays, _LEVEL)
+        self._parts.clear()
+        for path in self._folder.glob("level-0-parts-*.npz"):
+            path.unlink(missing_ok=True)
+
+    def _level(self, level: int) -> Path:
+        return self._folder / f"level-{level:04}.npz"
+
+    def _read(self, path: Path, level: int) -> Finished:
+        with npz.reading(path, _LEVEL) as (meta, arrays):
+            self._check(meta)
+            x, y, S, r, left_x, left_y, z = (arrays[name] for name in ("x", "y", "S", "r", "left_x", "left_y", "z"))
+            same = len(x) == len(y) == len(r) and len(left_x) == len(left_y) == len(z) and len(S) == level * len(x)
+            if not same or (left_x >= left_y).any() or max(v.max(initial=0) for v in (x, y, S, left_y)) >= self._p:
+                raise ValueError("its numbers are out of range")
+            facts = {name: meta[name] for name in _FACTS}
+            result = LevelResult(level=level, x=x, y=y, S=S.reshape(len(x), level), r=r, **facts)
+            answered = None
+            if "answered" in arrays:
+                answered = np.unpackbits(arrays["answered"].astype(np.uint8), count=meta["entries"]).astype(np.bool_)
+        return Finished(replace(result, more=bool(result.more)), left_x, left_y, z, answered)
+
+    def _check(self, meta: Mapping[str, Any]) -> None:
+        if meta["run"] != self._key:
+            raise ValueError("it belongs to another run")
+
+    # -- parts of level 0, see `PartsKept` ---------------------------------------------------------------------------
+
+    def read(self) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
+        """See `PartsKept`."""
+        for path in sorted(self._folder.glob("level-0-parts-*.npz")):
+            with npz.reading(path, _PARTS) as (meta, arrays):
+                self._check(meta)
+                numbers, *found = (arrays[name].astype(np.int64) for name in ("numbers", "x", "y", "counts"))
+            yield numbers, found
+
+    def add(self, number: int, found: Sequence[NDArray[np.integer]]) -> None:
+        """See `PartsKept`."""
+        self._since = self._since if self._parts else time.monotonic()
+        self._parts.append((number, found))
+        if time.monotonic() - self._since < _PATIENCE:
+            return
+        x, y = (np.concatenate([part[k] for _, part in self._parts]) for k in range(2))
+        counts = np.stack([part[2] for _, part in self._parts]).sum(axis=0).astype(np.float64)
+        arrays: dict[str, NDArray[Any]] = {
+            "numbers": np.array([n for n, _ in self._parts]),
+            "x": x,
+            "y": y,
+            "counts": counts,
+        }
+        first = min(n for n, _ in self._parts)
+        npz.write(self._folder / f"level-0-parts-{first:06}.npz", {"run": self._key}, arrays, _PARTS)
+        self._parts.clear()
+
+
+def _identity(problem: Problem) -> dict[str, Any]:
+    """Everything that determines the skeleton, ready for JSON; large values by their hash."""
+    test, options, tiers = problem.test, problem.options, problem.tiers
+    facts: dict[str, Any] = {"indepTest": "gaussCItest"}
+    data: tuple[NDArray[Any], ...] = ()
+    if isinstance(test, GaussianTest):
+        data = (test.data.C if test.data.rows is None else test.data.rows,)
+    elif isinstance(test, DiscreteTest):
+        data = (test.data.codes, test.data.nlev)
+        facts["indepTest"] = "binCItest" if test.binary else "disCItest"
+        facts |= {"quirks": test.quirks, "adaptDF": test.data.adaptDF, "df": test.data.df}
+    pairs = {"fixedGaps": problem.gaps, "fixedEdges": problem.fixed}
+    return {
+        "version": __version__,
+        "data": _digest(*data),
+        "labels": _hash(json.dumps(problem.labels).encode()),
+        "variables": len(problem.labels),
+        "n": test.n,
+        "alpha": float(options.alpha),
+        "m_max": "inf" if options.m_max == float("inf") else int(options.m_max),
+        **facts,
+        **{name: None if value is None else _digest(value.keys) for name, value in pairs.items()},
+        "tiers": None if tiers is None else _digest(tiers.tier),
+    }
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    """A hash of tables, which are copied in parts where they are not in row order."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(f"{array.dtype}{array.shape}".encode())
+        rows = max(1, _HASHED * len(array) // max(array.nbytes, 1))
+        for k in range(0, len(array), rows):
+            found.update(np.ascontiguousarray(array[k : k + rows]).data.cast("B"))
+    return found.hexdigest()
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,106 @@
+"""Adjustment sets of a graph as lists of variables, and whether a set is one (docs/EFFECTS.md, "Adjustment sets")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pycupc.data.names import position
+from pycupc.effects.ida import Graph, Variable, labels_of
+from pycupc.effects.optimal import is_amenable, is_valid, may_cause, on_causal_paths, optimal_set, possible_ancestors
+from pycupc.effects.orientations import Nodes, Orientations, sparse_graph_of
+from pycupc.results.causal_graph import CausalGraph
+
+Variables = Variable | Sequence[Variable]
+KINDS = ("optimal", "canonical", "parents")
+
+
+class _Question:
+    """Causes, effects and a maximally oriented graph; `dag` is one of the DAGs that extend it."""
+
+    def __init__(self, graph: Graph, x: Variables, y: Variables) -> None:
+        sparse = sparse_graph_of(graph)
+        self.labels = labels_of(graph, sparse.p)
+        self.graph = Orientations.of(sparse)
+        Orientations.check_maximal(sparse, self.labels)
+        self.dag = Orientations.of(CausalGraph(labels=self.labels, sparse_graph=sparse).to_dag().sparse_graph)
+        self.xs, self.ys = self.positions(x), self.positions(y)
+        if not self.xs or not self.ys or {*self.xs} & {*self.ys}:
+            raise ValueError(f"x and y must be different variables, at least one each, got {x!r} and {y!r}")
+
+    def positions(self, variables: Any) -> list[int]:
+        """Positions of one variable or several, each once."""
+        several = [variables] if isinstance(variables, str) or not hasattr(variables, "__iter__") else variables
+        return list(dict.fromkeys(position(v, self.labels) for v in several))
+
+    def is_valid(self, given: Nodes, ys: Sequence[int]) -> bool:
+        """The generalised criterion: of the graphs of a class, blocked paths need to be sought in one only."""
+        return is_amenable(self.xs, ys, self.graph) and all(
+            not on_causal_paths(self.xs, [y], self.graph)[1] & given and is_valid(self.xs, y, given, self.dag)
+            for y in ys
+        )
+
+
+def adjustment_set(
+    graph: Graph, x: Variables, y: Variables, kind: Literal["optimal", "canonical", "parents"] = "optimal"
+) -> list[str]:
+    """The labels of a set whose adjustment gives the total effects of x on y, in every DAG that extends the graph.
+
+    Parameters
+    ----------
+    graph : NamedGraph or array_like (p, p)
+        A DAG or CPDAG, also with background knowledge, such as the result of `pc`, or a graph matrix (row to column).
+    x, y : int or str, or a sequence of them
+        Causes and effects.
+    kind : {"optimal", "canonical", "parents"}
+        "optimal": the valid set with the smallest asymptotic variance in linear models (Henckel, Perkovic and Maathuis
+        2022), as pcalg's ``optAdjSet``; variables of y that are no descendants of x are left out of the question, and
+        may be in the set. "canonical": all possible ancestors of x and y that are allowed, which is valid
+        if any set is. "parents": those of x.
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        If there is no such variable; x and y have one in common; the graph is none of these; no y is a descendant of
+        x ("optimal"); no set of this kind is valid, as where the direction of an edge at x is not known.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}")
+    asked = _Question(graph, x, y)
+    xs, ys, among = asked.xs, asked.ys, asked.graph
+    causes, forbidden = frozenset(xs), on_causal_paths(xs, ys, among)[1]
+    if kind == "optimal":
+        ys = [v for v in ys if may_cause(xs, v, among)]
+        if not ys:
+            raise ValueError("no variable of y is a descendant of x: the effect is 0, without adjustment")
+        found = optimal_set(xs, ys, among)
+    elif kind == "canonical":
+        found = possible_ancestors([*xs, *ys], among) - forbidden - causes - frozenset(ys)
+    else:
+        found = frozenset().union(*(among.parents[v] for v in xs)) - causes
+    if frozenset(ys) & found or not asked.is_valid(found, ys):
+        raise ValueError(f"no adjustment set of kind {kind!r} is valid for the effect of {x!r} on {y!r} in this graph")
+    return [asked.labels[v] for v in sorted(found)]
+
+
+def is_adjustment_set(graph: Graph, x: Variables, y: Variables, given: Variables = ()) -> bool:
+    """Whether adjusting for `given` gives the total effects of x on y in every DAG that extends the graph.
+
+    The generalised adjustment criterion (Perkovic, Textor, Kalisch and Maathuis 2018), as pcalg's ``gac``.
+
+    Parameters
+    ----------
+    graph, x, y
+        As of `adjustment_set`.
+    given : int or str, or a sequence of them
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        As `adjustment_set`; or if `given` has a variable of x or y.
+    """
+    asked = _Question(graph, x, y)
+    members = frozenset(asked.positions(given))
+    if members & {*asked.xs, *asked.ys}:
+        raise ValueError("given must have no variable of x or y")
+    return asked.is_valid(members, asked.ys)

@@ -1,0 +1,208 @@
+"""A run that is cut off resumes from its checkpoint and gives the result of an uninterrupted one; level 0 in parts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stability_data import dask_cluster, discrete
+from test_rows import table
+
+import pycupc
+from pycupc.algorithm import checkpoint as kept
+from pycupc.algorithm.checkpoint import Checkpoint
+from pycupc.discrete import disCItest
+from pycupc.engines.base import EngineError
+from pycupc.engines.cpu import sieve
+from pycupc.independence.gaussian.correlation import correlation
+
+HERE = Path(__file__).resolve().parent
+ROWS = {"engine_options": {"correlations": "rows"}}
+X = table(200, 40, 1, 3)
+
+
+class CutOff(Exception):
+    """The run ends here, as if it were killed."""
+
+
+def run(folder=None, data=X, **options):
+    data = data if isinstance(data, pycupc.discrete.DiscreteSuffStat | dict) else pycupc.SuffStat.from_data(data)
+    return pycupc.pc(data, **{"alpha": 0.05, "engine": "cpu", "checkpoint": folder, **options})
+
+
+def cut_off(monkeypatch, method, after, folder, **options):
+    """Run until `method` of the checkpoint has been called `after` times."""
+    calls, whole = [], getattr(Checkpoint, method)
+
+    def counted(*args):
+        whole(*args)
+        calls.append(args)
+        if len(calls) == after:
+            raise CutOff
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, method, counted)
+        with pytest.raises(CutOff):
+            run(folder, **options)
+
+
+def assert_same(one, other):
+    assert one == other
+    assert one.trace == other.trace
+    np.testing.assert_array_equal(one.removals.r, other.removals.r)
+    np.testing.assert_array_equal(one.p_values.of_edges(one.sparse_graph), other.p_values.of_edges(other.sparse_graph))
+
+
+CASES = {
+    "dense": {},
+    "rows": ROWS,
+    "pruned": {"engine_options": {"correlations": "rows", "pruning": "always"}},
+    "conservative, fixed": {"conservative": True, "fixedEdges": [("1", "2"), ("3", "30")], "fixedGaps": [("4", "5")]},
+    "tiers": {"tiers": [k // 10 for k in range(40)]},
+    "discrete": {"data": discrete(n=300, p=8), "indepTest": disCItest},
+}
+
+
+@pytest.mark.parametrize("options", CASES.values(), ids=CASES)
+def test_resumes_after_every_level(options, tmp_path, monkeypatch):
+    want = run(**options)
+    assert want.max_ord >= 2
+    for after in range(1, want.max_ord + 2):
+        cut_off(monkeypatch, "keep", after, tmp_path / str(after), **options)
+        assert_same(run(tmp_path / str(after), **options), want)
+    assert_same(run(tmp_path / "1", **options), want)  # nothing is left to run
+
+
+def test_another_engine_option_resumes(tmp_path, monkeypatch):
+    cut_off(monkeypatch, "keep", 3, tmp_path, **ROWS)
+    assert_same(run(tmp_path, numCores=1, engine_options={"pruning": False}), run(engine_options={"pruning": False}))
+
+
+def in_parts(monkeypatch):
+    """Level 0 of `X` in 28 parts, each of which is written at once."""
+    monkeypatch.setattr(sieve, "SIEVE_TILE", 6)
+    monkeypatch.setattr(sieve, "PART_NUMBERS", 6 * len(X))
+    monkeypatch.setattr(kept, "_PATIENCE", 0.0)
+
+
+def test_parts_of_level_0_are_not_computed_again(tmp_path, monkeypatch):
+    in_parts(monkeypatch)
+    cut_off(monkeypatch, "add", 11, tmp_path, **ROWS)
+    assert len(list(tmp_path.glob("level-0-parts-*"))) == 11
+    looked, look = [], sieve.Search.look
+    monkeypatch.setattr(
+        sieve.Search, "look", lambda self, a, b, at, spaces: looked.append(at) or look(self, a, b, at, spaces)
+    )
+    fit = run(tmp_path, **ROWS)
+    assert len(looked) == 28 - 11
+    assert not list(tmp_path.glob("level-0-parts-*"))
+    assert_same(fit, run())
+
+
+def test_parts_that_find_too_much_are_refused_when_resumed(tmp_path, monkeypatch):
+    in_parts(monkeypatch)
+    cut_off(monkeypatch, "add", 11, tmp_path, **ROWS)
+    monkeypatch.setattr(sieve, "free_memory", lambda: 20 * sieve.SIEVED_BYTES)
+    with pytest.raises(EngineError, match=r"level 0 leaves about \d\d\d edges among 40 variables"):
+        run(tmp_path, **ROWS)
+
+
+def test_refuses_another_run_by_name(tmp_path, monkeypatch):
+    cut_off(monkeypatch, "keep", 1, tmp_path)
+    other = X + np.eye(200, 40)
+    for name, options in {
+        "data differ": {"data": other},
+        "alpha was 0.05, now 0.01": {"alpha": 0.01},
+        "m_max was 'inf', now 2": {"m_max": 2},
+        "fixedGaps differ": {"fixedGaps": [("1", "2")]},
+        "labels differ": {"labels": [f"v{k}" for k in range(40)]},
+    }.items():
+        with pytest.raises(ValueError, match=f"is of another run: {name}"):
+            run(tmp_path, **options)
+    monkeypatch.setattr(kept, "__version__", "9.9")
+    with pytest.raises(ValueError, match="version was .*, now '9.9'"):
+        run(tmp_path)
+
+
+def test_refuses_what_it_cannot_keep(tmp_path):
+    data = {"C": correlation(X), "n": 200}
+    for options in ({"engine": "reference"}, {"engine": "auto", "indepTest": lambda x, y, S, data: 1.0, "p": 40}):
+        with pytest.raises(ValueError, match="a checkpoint needs engine='cpu' or engine='gpu'"):
+            run(tmp_path / "a", data, **options)
+    (tmp_path / "note.txt").write_text("")
+    with pytest.raises(ValueError, match="holds other files and no run.json"):
+        run(tmp_path)
+    with pytest.raises(TypeError, match="checkpoint must be the path of a folder, got 3"):
+        run(3)
+
+
+def test_a_damaged_level_is_named(tmp_path):
+    run(tmp_path)
+    (tmp_path / "level-0001.npz").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"level-0001.npz is not a level that pycupc.pc kept"):
+        run(tmp_path)
+
+
+_RUN = """
+import sys
+sys.path[:0] = {path!r}
+import numpy as np
+from test_checkpoint import in_parts, run, X, ROWS
+import pytest
+in_parts(pytest.MonkeyPatch())
+fit = run(sys.argv[1], **ROWS)
+np.save(sys.argv[1] + ".npy", fit.matrix().to_numpy())
+"""
+
+
+def test_survives_kill_9(tmp_path):
+    command = [sys.executable, "-c", _RUN.format(path=[str(HERE), str(HERE.parent)]), str(tmp_path / "kept")]
+    process = subprocess.Popen(command)
+    while not (tmp_path / "kept" / "level-0-parts-000004.npz").exists() and process.poll() is None:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    subprocess.run(command, check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "kept.npy"), run().matrix().to_numpy())
+
+
+def test_threads_compute_level_0(tmp_path, monkeypatch):
+    in_parts(monkeypatch)
+    with ThreadPoolExecutor(3) as executor:
+        assert_same(run(executor=executor, **ROWS), run())
+        with pytest.raises(EngineError, match="executor= computes level 0 of Gaussian tests for engine 'cpu', got"):
+            run(executor=executor, engine="reference")
+        with pytest.raises(EngineError, match="executor= needs data of which level 0 does not compute all"):
+            run(executor=executor)
+        monkeypatch.setattr(sieve, "find_in_part", lambda *args: 1 / 0)
+        with pytest.raises(EngineError, match=r"executor failed with 0 of 28 parts .*ZeroDivisionError"):
+            run(executor=executor, **ROWS)
+    with pytest.raises(TypeError, match="executor must be a concurrent.futures.Executor, got 2"):
+        run(executor=2)
+
+
+def test_a_dask_cluster_computes_level_0_and_loses_a_worker(tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    in_parts(monkeypatch)
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    done, add = [], Checkpoint.add
+    with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
+        victim = next(iter(client.run(os.getpid).values()))
+
+        def kill(self, number, found):
+            add(self, number, found)
+            done.append(number)
+            if len(done) == 5:
+                os.kill(victim, signal.SIGKILL)
+
+        monkeypatch.setattr(Checkpoint, "add", kill)
+        fit = run(tmp_path, executor=client.get_executor(), **ROWS)
+    assert sorted(done) == list(range(28))
+    assert_same(fit, run())

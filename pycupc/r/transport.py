@@ -96,7 +96,8 @@ class Job:
             `arguments` of `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest",
             "binCItest", the name of a test of missing data, or "" where R makes the tests, with `batch` many at a
             time; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`: whether p-values are wanted; `progress`:
-            whether to send progress events; for the last two `drawn`, the seed if the user and the checkpoint give none.
+            whether to send progress events; for the last two `drawn`, the seed if the user and the checkpoint give
+            none.
         names : sequence of str
             The arrays that R has put into its environment.
         """

@@ -166,7 +166,7 @@ def _identity(problem: Problem) -> dict[str, Any]:
     data: tuple[NDArray[Any], ...] = ()
     if isinstance(test, GaussianTest):
         data = (test.data.C if test.data.rows is None else test.data.rows,)
-        facts["correlation"] = test.data.measure.name
+        facts |= {"correlation": test.data.measure.name, "nearest": bool(test.data.measure.nearest)}
     elif isinstance(test, DiscreteTest):
         data = (test.data.codes, test.data.nlev)
         facts["indepTest"] = "binCItest" if test.binary else "disCItest"

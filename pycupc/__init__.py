@@ -12,6 +12,7 @@ The public names:
     effects, Effects           possible causal effects of all variables on all others
     adjustment_set, is_adjustment_set   what to adjust for
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
+    cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -48,16 +49,19 @@ if TYPE_CHECKING:
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
+    from pycupc.stability.cstar import cstar
+    from pycupc.stability.ranking import CStaR
     from pycupc.stability.result import Stability
     from pycupc.stability.run import stability
 
 __all__ = [
-    "Effects", "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "adjustment_set", "compare", "effects", "fci", "gaussCItest", "ida", "ida_fast",
-    "is_adjustment_set", "joint_ida", "pc", "rfci", "skeleton", "stability",
+    "CStaR", "Effects", "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat",
+    "__version__", "add_background_knowledge", "adjustment_set", "compare", "cstar", "effects", "fci", "gaussCItest",
+    "ida", "ida_fast", "is_adjustment_set", "joint_ida", "pc", "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
+    "CStaR": "pycupc.stability.ranking",
     "Effects": "pycupc.effects.result",
     "EngineError": "pycupc.engines.base",
     "Interrupted": "pycupc.algorithm.skeleton",
@@ -69,6 +73,7 @@ _HOME = {
     "add_background_knowledge": "pycupc.algorithm.background",
     "adjustment_set": "pycupc.effects.adjustment",
     "compare": "pycupc.results.comparison",
+    "cstar": "pycupc.stability.cstar",
     "effects": "pycupc.effects.effects",
     "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",

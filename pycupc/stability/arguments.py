@@ -69,13 +69,15 @@ class Plan:
         return seed_of(self.random_state) if kept is None else kept
 
 
-def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any], method: Method = "pc") -> Study:
-    """The study; the arguments of the method are checked as the method checks them."""
+def checked_study(
+    data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any], method: Method = "pc", name: str = "stability"
+) -> Study:
+    """The study of the function with this name; the arguments of the method are checked as the method checks them."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
     defaults = ARGUMENTS[method]
     if unknown := sorted(arguments.keys() - defaults.keys()):
-        raise TypeError(f"{unknown[0]} is no argument of stability or {method}; {method} has {', '.join(defaults)}")
+        raise TypeError(f"{unknown[0]} is no argument of {name} or {method}; {method} has {', '.join(defaults)}")
     given = {**defaults, **arguments}
     if isinstance(given["engine"], Engine):
         raise TypeError(

@@ -12,6 +12,10 @@ The public names:
     effects, Effects           possible causal effects of all variables on all others
     adjustment_set, is_adjustment_set   what to adjust for
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
+    MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
+    IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
+    MixedTable, mixCItest      a table of numbers and categories, and its test
+    RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.knowledge import Knowledge
+    from pycupc.data.mixed import MixedTable
     from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
     from pycupc.effects.effects import effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
@@ -46,6 +51,10 @@ if TYPE_CHECKING:
     from pycupc.engines.base import EngineError
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
+    from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+    from pycupc.independence.missing.literal import disCItwd, disMItest, gaussCItwd, gaussMItest
+    from pycupc.independence.mixed.mix_ci_test import mixCItest
+    from pycupc.independence.rcot import RCoT
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
@@ -55,32 +64,43 @@ if TYPE_CHECKING:
     from pycupc.stability.run import stability
 
 __all__ = [
-    "CStaR", "Effects", "EngineError", "Interrupted", "Knowledge", "PagAlgo", "PcAlgo", "Stability", "SuffStat",
-    "__version__", "add_background_knowledge", "adjustment_set", "compare", "cstar", "effects", "fci", "gaussCItest",
-    "ida", "ida_fast", "is_adjustment_set", "joint_ida", "pc", "rfci", "skeleton", "stability",
+    "CStaR", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable",
+    "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
+    "add_background_knowledge", "adjustment_set", "compare", "cstar", "disCItwd", "disMItest", "effects", "fci",
+    "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc",
+    "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
     "CStaR": "pycupc.stability.ranking",
     "Effects": "pycupc.effects.result",
     "EngineError": "pycupc.engines.base",
+    "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
     "Knowledge": "pycupc.data.knowledge",
+    "MixedTable": "pycupc.data.mixed",
+    "MultipleImputation": "pycupc.independence.missing.data",
     "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
+    "RCoT": "pycupc.independence.rcot",
     "Stability": "pycupc.stability.result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
     "adjustment_set": "pycupc.effects.adjustment",
     "compare": "pycupc.results.comparison",
     "cstar": "pycupc.stability.cstar",
+    "disCItwd": "pycupc.independence.missing.literal",
+    "disMItest": "pycupc.independence.missing.literal",
     "effects": "pycupc.effects.effects",
     "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
+    "gaussCItwd": "pycupc.independence.missing.literal",
+    "gaussMItest": "pycupc.independence.missing.literal",
     "ida": "pycupc.effects.ida",
     "ida_fast": "pycupc.effects.ida",
     "is_adjustment_set": "pycupc.effects.adjustment",
     "joint_ida": "pycupc.effects.ida",
+    "mixCItest": "pycupc.independence.mixed.mix_ci_test",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",
     "skeleton": "pycupc.algorithm.skeleton",

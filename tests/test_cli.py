@@ -204,7 +204,6 @@ WRONG_DATA = {
     "empty": ("", "d.csv: the file is empty"),
     "word": ("a,b\n1,2\n3,x\n", "d.csv, line 3 (row 2 of the data), column 2 ('b'): 'x' is not a number"),
     "short row": ("a,b,c\n1,2,3\n1,2\n", "line 3 (row 2 of the data): expected 3 cells, got 2"),
-    "missing": ("a,b\n1,2\n3,\n4,5\n", "columns with any: 1 (b); the first in row 2, column 'b'"),
     "twice": ("a,a\n1,2\n3,4\n", "columns 1 and 2 are both named 'a'"),
     "one column": ("a\n1\n2\n", "needs at least 2 columns"),
     "one row": ("a,b\n1,2\n", "at least 2 rows"),
@@ -221,7 +220,8 @@ WRONG_MATRIX = {
 @pytest.mark.parametrize(
     ("command", "content", "message"),
     [([name, "d.csv"], *case) for name in ("run", "estimate") for case in WRONG_DATA.values()]
-    + [(["run", "d.csv", "--correlation", 100], *case) for case in WRONG_MATRIX.values()],
+    + [(["run", "d.csv", "--correlation", 100], *case) for case in WRONG_MATRIX.values()]
+    + [(["run", "d.csv", "--missing", "error"], "a,b\n1,2\n3,\n4,5\n", "columns with any: 1 (b); the first in row 2")],
 )
 def test_wrong_data_are_named_and_nothing_is_written(here, capsys, command, content, message):
     if content is not None:

@@ -95,3 +95,11 @@ def test_wrong_usage(here, capsys, options, code, words):
     assert run(*options) == code
     assert words in capsys.readouterr().err
     assert {path.name for path in here.iterdir()} == {"data.csv", "codes.csv"}
+
+
+def test_tiers(here):
+    Path("known.txt").write_text("addtemporal\n1 v0 v1 v2 v3 v4\n2 v5\n")
+    options = ("--effect", "v5", "--resamples", 4, "--seed", 1, "--alpha", 0.1, "--plot", "none", "--quiet")
+    assert run("data.csv", *options, "--tiers", "known.txt", "--out", "out") == cli.OK
+    call = {"effects": "v5", "n_resamples": 4, "random_state": 1, "alpha": 0.1}
+    assert pycupc.CStaR.load("out/cstar.npz") == pycupc.cstar("data.csv", tiers="known.txt", **call)

@@ -172,10 +172,11 @@ def test_measurements_are_no_categories(here, capsys, column, categories):
     values = list(map(str, range(40))) if column == "range" else column.split()
     rows = [["mf"[k % 2], "xyz"[k % 3], values[k % len(values)]] for k in range(60)]
     pd.DataFrame(rows, columns=["sex", "site", "weight"]).to_csv("d.csv", index=False)
-    assert run("run", "d.csv", "--plot", "none") == (cli.OK if categories else cli.DATA)
+    damaged = "," in column
+    assert run("run", "d.csv", "--plot", "none", "--force") == (cli.DATA if damaged else cli.OK)
     said = capsys.readouterr().err
     assert ("holds categories" in said) == categories
-    assert categories or "columns hold other cells than numbers: sex, site" in said
+    assert categories or damaged or "2 of 3 columns hold words (sex, site), so that the test of numbers and" in said
     assert run("run", "d.csv", "--test", "discrete", "--plot", "none", "--force") == cli.OK
     asked = f"each number counts as a category, .*; numbers of categories: weight \\({len(values)}\\)"
     assert (re.search(asked, capsys.readouterr().err) is None) == categories

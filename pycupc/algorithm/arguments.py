@@ -17,6 +17,7 @@ import numpy as np
 from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import Knowledge
+from pycupc.data.mixed import MixedTable
 from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole, listed
 from pycupc.data.observations import column_names, row_names
 from pycupc.data.pairs import Pairs
@@ -25,20 +26,27 @@ from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
+from pycupc.independence.batch import Batch, BatchTest
 from pycupc.independence.custom import CustomTest, IndepTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
+from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.local import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import as_suff_stat
+from pycupc.independence.missing.family import missing_test
+from pycupc.independence.missing.literal import disCItwd
+from pycupc.independence.mixed.family import MixedTest
+from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
 from pycupc.orientation import U2pd
 from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar
 
 Method = Literal["stable", "stable.fast"]
 #: The options of reading.
-READING = [field.name for field in fields(ReadOptions)]
+READING = [*(field.name for field in fields(ReadOptions)), "correlation", "nearest", "n_rule"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -90,6 +98,7 @@ class Variables:
     fixedEdges: Any = None
     quirks: bool = False
     knowledge: Knowledge | None = None
+    correlation: str | None = None
 
 
 @dataclass(frozen=True)
@@ -189,9 +198,10 @@ def check_arguments(
         gaps, fixed = _with_known(gaps, fixed, known, labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)
     custom = isinstance(test, CustomTest)
-    wanted: str | Engine = "reference" if custom else engine
+    on_cpu = engine == "auto" and isinstance(test, EnumeratedTest) and not isinstance(test, DiscreteTest)
+    wanted: str | Engine = "reference" if custom else "cpu" if on_cpu else engine
     chosen, note = make_engine(wanted, len(labels), numCores=options.numCores, options=engine_options)
-    note = "reference (custom indepTest)" if custom else note
+    note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
     return Problem(function, labels, test, options, gaps, fixed, chosen, note, name, progress, known)
 
 
@@ -209,36 +219,54 @@ def _with_known(
 def _test(function: str, variables: Variables, options: Options, progress: ProgressHook | None) -> IndependenceTest:
     """The test that `indepTest` names, with its data."""
     test, quirks, given = variables.indepTest, variables.quirks, variables.suffStat
-    if test is not None and not callable(test):
+    if test is not None and not callable(test) and not isinstance(test, Batch):
         raise TypeError(
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
             + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
         )
     if not isinstance(quirks, (bool, np.bool_)):
         raise TypeError(f"quirks must be True or False, got {quirks!r}")
+    if variables.correlation is not None and not (test is None or test is gaussCItest):
+        text = "{setting} goes with the Gaussian test only"
+        raise ValueError(Message(text, setting=Setting("correlation", variables.correlation)))
     if is_discrete(test):
-        data = as_discrete_suff_stat(given)
-        if test is binCItest:
-            data.check_binary()
-        if quirks and data.df == "observed":
-            raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
-        return DiscreteTest(data, options.alpha, binary=test is binCItest, quirks=bool(quirks))
-    if quirks:
+        return _discrete_test(given, options.alpha, binary=test is binCItest, quirks=bool(quirks))
+    mixed = test is mixCItest or (test is None and isinstance(given, MixedTable))
+    if quirks and not (mixed or test is disCItwd):
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
         raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
+    how = {"NAdelete": bool(options.NAdelete)}
+    if mixed:
+        return MixedTest(as_mixed(given), options.alpha, quirks=bool(quirks))
+    if (of_missing := missing_test(test, given, options.alpha, quirks=bool(quirks), **how)) is not None:
+        return of_missing
+    if isinstance(test, Batch):
+        test = test.of(given) if hasattr(test, "of") else test
+        return BatchTest(test, options.alpha, variables.p or 0, **how)
     if test is not None and test is not gaussCItest:
-        return CustomTest(test, given, options.alpha, variables.p or 0, NAdelete=bool(options.NAdelete))
+        return CustomTest(test, given, options.alpha, variables.p or 0, **how)
     if isinstance(given, DiscreteSuffStat):
         raise TypeError(
             "a suffStat of type DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test"
         )
     correlations = progress.correlations if isinstance(progress, LevelBar) else None
-    return GaussianTest(as_suff_stat(given, correlations), options.alpha)
+    gaussian = as_suff_stat(given, correlations, variables.correlation)
+    return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, options.alpha)
+
+
+def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> DiscreteTest:
+    """`disCItest` or `binCItest` with its data."""
+    data = as_discrete_suff_stat(given)
+    if binary:
+        data.check_binary()
+    if quirks and data.df == "observed":
+        raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
+    return DiscreteTest(data, alpha, binary=binary, quirks=quirks)
 
 
 def _checked_labels(variables: Variables, test: IndependenceTest) -> tuple[str, ...]:
     """The names of the variables, from whichever arguments provide them; these must agree."""
-    labels, p, custom = variables.labels, variables.p, isinstance(test, CustomTest)
+    labels, p, custom = variables.labels, variables.p, isinstance(test, CustomTest | BatchTest) and not test.p
     if labels is None and not custom:
         labels = test.labels
     elif labels is None:  # a custom test, whose data may have column names

@@ -55,6 +55,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     context_all: Sequence[str | int] | None = None,
     context_tier: Sequence[str | int] | None = None,
     forbidden: Any = None,
+    correlation: str | None = None,
     checkpoint: str | PathLike[str] | None = None,
     executor: Executor | None = None,
 ) -> PcAlgo:
@@ -63,7 +64,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress, quirks, checkpoint, executor
+    engine_options, progress, quirks, correlation, checkpoint, executor
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is, which need not be
@@ -123,7 +124,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "pc",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge),
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge, correlation),
             Options(alpha, m_max, skel_method, NAdelete, numCores, checkpoint, executor),
             engine,
             engine_options,

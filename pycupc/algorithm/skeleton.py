@@ -79,6 +79,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     engine_options: dict[str, Any] | None = None,
     progress: ProgressHook | bool | None = None,
     quirks: bool = False,
+    correlation: str | None = None,
     checkpoint: str | PathLike[str] | None = None,
     executor: Executor | None = None,
     tiers: Any = None,
@@ -133,6 +134,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     quirks : bool, default False
         For `disCItest` only: reproduce two faults of `disCItest` in pcalg 2.7-12 (docs/CONTRACT.md, section 12). If
         they could affect the answer, the result has a note.
+    correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, optional
+        Of data: what C is computed from, see `SuffStat.from_data`.
     checkpoint : str or Path, optional
         Folder in which the finished levels are kept, and of level 0 without the correlation matrix also the finished
         parts, at most a minute old. The same call resumes after them, with another number of threads, too, and on the
@@ -180,7 +183,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     with progress_hook(progress) as hook, level_log(verbose):
         problem = check_arguments(
             "skeleton",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge),
+            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge, correlation),
             Options(alpha, m_max, method, NAdelete, numCores, checkpoint, executor),
             engine,
             engine_options,

@@ -7,6 +7,7 @@ import json
 import math
 
 from pycupc.cli import inputs
+from pycupc.cli.choice import labels_of
 from pycupc.cli.interrupts import shown_warnings
 from pycupc.cli.output import OK, add_command
 from pycupc.system.progress import level_bar
@@ -46,7 +47,7 @@ def main(args: argparse.Namespace) -> int:
     with shown_warnings():
         with level_bar() as bar:
             suff_stat, _ = inputs.read(args, bar)
-        fixed = inputs.fixed_pairs(args, inputs.labels_of(suff_stat))
+        fixed = inputs.fixed_pairs(args, labels_of(suff_stat))
         known = as_knowledge(**inputs.known(args, suff_stat)) if args.tiers else None
         given = Variables(suff_stat, **inputs.test_of(args, suff_stat), **fixed, knowledge=known)
         options = Options(args.alpha, math.inf, "stable", NAdelete=True, numCores=args.threads)

@@ -11,19 +11,23 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
+from pycupc.cli.choice import Data, choose, labels_of
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.knowledge import Knowledge
-from pycupc.data.names import default_labels, listed
+from pycupc.data.mixed import MixedTable
+from pycupc.data.names import listed
 from pycupc.data.pairs import read_pairs
-from pycupc.data.readers import FileTable, ReadOptions, read_correlation
+from pycupc.data.readers import ReadOptions
 from pycupc.data.source import STDIN
-from pycupc.data.table import Table
 from pycupc.data.text_layout import is_formula
-from pycupc.engines.select import NAMES, make_engine
+from pycupc.engines.select import NAMES
 from pycupc.graph.drawing import positions
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
-from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.measures import MEASURES
+from pycupc.independence.missing.data import IncompleteTable
+from pycupc.independence.missing.literal import disCItwd
+from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.orientation import U2pd
 from pycupc.system.machine import begin_context
 from pycupc.system.message import on_the_command_line
@@ -32,8 +36,6 @@ from pycupc.system.progress import LevelBar
 #: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
 #: variables. A wrong guess costs only an unused context.
 GPU_PAYS_FROM_BYTES = 500_000
-#: Variables from which correlations are left to the engine, as in pycupc/engines/cpu/tuning.py.
-SIEVE_FROM = 10_000
 
 
 def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -> None:
@@ -46,8 +48,13 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add("data", nargs="?", type=Path, metavar="DATA", help=table)
     example = "use the example data of the package: continuous measurements, or categories with --example discrete"
     add("--example", nargs="?", choices=tuple(EXAMPLES), const="continuous", help=example)
-    correlation = argparse.SUPPRESS if rows else "DATA is the correlation matrix of N observations"
-    add("--correlation", type=positive, metavar="N", help=correlation)
+    correlation = (
+        "numbers: pearson (default); spearman, kendall, normal-scores: of ranks; latent: columns with two values, or "
+        "up to 10 whole ones, are classes of Gaussian variables"
+    ) + ("" if rows else "; or N: DATA is the correlation matrix of N observations")
+    add("--correlation", type=correlation_argument, metavar="NAME" if rows else "NAME|N", help=correlation)
+    nearest = "take the nearest correlation matrix where the correlations are not positive semidefinite"
+    add("--nearest", action="store_true", help=nearest)
     names = "line 1 holds the names, which are V1, V2, ... if not (auto: decided from the table, or an error)"
     numbers = "the first column holds names or numbers of the rows and is left out (auto: as for --header)"
     for name, what in (("--header", names), ("--index", numbers)):
@@ -61,8 +68,12 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     for name, what in (("--only", "read these columns and no others"), ("--drop", "leave out these columns")):
         add(name, action="extend", nargs="+", default=[], metavar="NAME", help=f"{what}; give DATA before")
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
-    missing_rows = "treatment of rows with missing values (default: error)"
-    add("--missing", choices=("error", "drop-rows"), default="error", help=missing_rows)
+    missing_rows = (
+        "missing values: testwise leaves incomplete rows out of each test; pairwise takes for each correlation the "
+        "rows with both values; impute=M tests M imputations by chained equations; drop-rows leaves incomplete rows "
+        "out; error; auto: testwise (default)"
+    )
+    add("--missing", type=missing_values, default="auto", metavar="HOW", help=missing_rows)
 
 
 def add_test_arguments(
@@ -89,8 +100,11 @@ def add_test_arguments(
         "engines give the same answer"
     )
     add("--engine", choices=(*NAMES, "schur"), default="auto", help=engine)
-    test = "gaussian: partial correlations of numbers; discrete: the G^2 test of categories (auto: decided from the "
-    add("--test", choices=("auto", "gaussian", "discrete"), default="auto", help=test + "table, and reported)")
+    test = (
+        "gaussian: partial correlations of numbers; discrete: the G^2 test of categories; mixed: both together (auto: "
+    )
+    choices = ("auto", "gaussian", "discrete", "mixed")
+    add("--test", choices=choices, default="auto", help=test + "(auto: decided from the table, and reported)")
     freedom = (
         "discrete: degrees of freedom: pcalg: of all configurations of the conditioning set; observed: of those that "
         "occur, which finds more edges where tables are sparse (default: pcalg)"
@@ -156,7 +170,7 @@ def check_method(args: argparse.Namespace) -> None:
         args.parser.error("--pdsep-max goes with --method fci only")
 
 
-def method_arguments(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+def method_arguments(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
     """The arguments of the algorithm that `run` and `stability` share: all but data, alpha, progress, random_state."""
     options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
     options |= {"numCores": args.threads, "engine": args.engine} | known(args, suff_stat)
@@ -182,25 +196,26 @@ def check(args: argparse.Namespace) -> None:
     """Exit with a usage error if the arguments contradict each other."""
     if (args.data is None) == (not args.example):
         args.parser.error("give either DATA or --example; DATA stands before --drop and --only")
-    if args.correlation is not None and args.test == "discrete":
+    if args.correlation is not None and args.test in ("discrete", "mixed"):
         args.parser.error("--correlation goes with the Gaussian test only")
     if args.df == "observed" and (args.adapt_df or args.quirks):
         args.parser.error("--df observed does not go with --adapt-df or --quirks")
-    chosen = args.only or args.drop or args.drop_non_numeric or args.missing != "error" or args.example
-    if args.correlation is not None and chosen:
+    chosen = args.only or args.drop or args.drop_non_numeric or args.missing not in ("error", "auto") or args.example
+    if isinstance(args.correlation, int) and chosen:
         args.parser.error("--correlation does not go with --example, --only, --drop, --drop-non-numeric or --missing")
 
 
-def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffStat | DiscreteSuffStat, dict[str, Any]]:
+def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, dict[str, Any]]:
     """Read the data that `args` name; also returns what the manifest records about them.
 
     `bar` shows the progress of their correlations. DataError or ValueError if the file or its values are wrong.
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
     options = {f.name: getattr(args, f.name) for f in fields(ReadOptions)}
+    options["missing"] = args.missing if args.missing in ("error", "drop-rows") else "keep"
     with on_the_command_line():
         try:
-            kind, suff_stat, table = _read(args, path, options, bar)
+            kind, suff_stat, table, choice = choose(args, path, options, bar)
         except DataError:
             raise
         except (TypeError, ValueError) as error:
@@ -210,61 +225,25 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[SuffSta
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
         warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
     of_table = {"layout": table.layout, "variables": suff_stat.p, "observations": suff_stat.n}
-    return suff_stat, {"kind": kind, **table.facts, **of_table}
+    return suff_stat, {"kind": kind, "choice": choice, **table.facts, **of_table}
 
 
-def _read(
-    args: argparse.Namespace, path: Path, options: dict[str, Any], bar: LevelBar | None
-) -> tuple[str, SuffStat | DiscreteSuffStat, FileTable | Table]:
-    """The kind of input, and the input."""
-    if args.correlation is not None:
-        matrix = read_correlation(path, ReadOptions(**options))
-        return "correlation matrix", SuffStat(matrix.values, args.correlation, matrix.labels), matrix
-    discrete = args.test == "discrete" or (args.test == "auto" and args.example == "discrete")
-    only_numbers = args.test == "gaussian" or args.drop_non_numeric or str(path) == STDIN  # which is read only once
-    try:
-        table = Table.of(path, categories=discrete, **options)
-    except DataError:
-        if discrete or only_numbers or (words := _table_of_words(path, options)) is None:
-            raise
-        table = words
-        text = "holds categories, so that the G^2 test of discrete data runs (--test discrete); with --test gaussian "
-        warnings.warn(f"{path}: {text}only numbers are accepted", stacklevel=3)
-    if table.categories is not None:
-        return "categories", DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df), table
-    engine, _ = make_engine(args.engine, len(table.names), numCores=args.threads)
-    try:
-        device = engine if engine.correlates_on_device else None
-        few = len(table.names) < SIEVE_FROM  # of more, the engine may need few of the correlations
-        progress = bar.correlations if bar is not None and few else None
-        return "data", SuffStat.from_data(table, engine=device, progress=progress), table
-    finally:
-        engine.close()
-
-
-def _table_of_words(path: Path, options: dict[str, Any]) -> Table | None:
-    """The table if it can be read as a table of categories and looks like one."""
-    with contextlib.suppress(DataError):
-        table = Table.of(path, categories=True, **options)
-        return table if table.looks_categorical() else None
-    return None
-
-
-def test_of(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+def test_of(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
     """The arguments of `pycupc.pc` that select the test; DataError if options of the other test were given."""
     if isinstance(suff_stat, DiscreteSuffStat):
         return {"indepTest": disCItest, "quirks": args.quirks}
+    if isinstance(suff_stat, MixedTable):
+        if args.adapt_df or args.df != "pcalg":
+            raise DataError("--df and --adapt-df go with --test discrete; the data are numbers and categories")
+        return {"indepTest": mixCItest, "quirks": args.quirks}
+    if isinstance(suff_stat, IncompleteTable) and suff_stat.categories:
+        return {"indepTest": disCItwd, "quirks": args.quirks}
     if args.adapt_df or args.quirks or args.df != "pcalg":
         raise DataError("--df, --adapt-df and --quirks go with --test discrete; the data are numbers")
     return {}
 
 
-def labels_of(suff_stat: SuffStat | DiscreteSuffStat) -> Sequence[str]:
-    """Names of the variables; without names "1", "2", ..., as in `pc`."""
-    return suff_stat.labels if suff_stat.labels is not None else default_labels(suff_stat.p)
-
-
-def check_around(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> None:
+def check_around(args: argparse.Namespace, suff_stat: Data) -> None:
     """DataError if --around names no variable of the data."""
     try:
         if args.around:
@@ -279,7 +258,7 @@ def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, An
     return {name: read_pairs(path, labels) for name, path in files.items() if path is not None}
 
 
-def known(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> dict[str, Any]:
+def known(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
     """What the file of --tiers holds, as `pycupc.pc` takes it; DataError if it does not fit the variables."""
     if args.tiers is None:
         return {}
@@ -313,6 +292,26 @@ def _whole_or_infinite(text: str) -> float:
 positive = _number(int, 1, math.inf, "a whole number from 1")
 level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
 probability = _number(float, 0, 1, "a number from 0 to 1")
+
+
+def missing_values(text: str) -> str:
+    """The argument of --missing: a word, or impute=M with a whole number from 2."""
+    name, _, number = text.partition("=")
+    words = ("auto", "testwise", "pairwise", "drop-rows", "error")
+    if text in words or (name == "impute" and number.isdecimal() and int(number) > 1):
+        return text
+    raise argparse.ArgumentTypeError(f"expected {', '.join(words)}, or impute=M with M from 2, got {text!r}")
+
+
+def correlation_argument(text: str) -> float | str:
+    """A measure of association by its name, or a number of observations."""
+    if text in MEASURES:
+        return text
+    try:
+        return positive(text)
+    except argparse.ArgumentTypeError:
+        expected = f"{', '.join(MEASURES)}, or the number of observations of a correlation matrix"
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}") from None
 
 
 def delimiter(text: str) -> str:

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import pycupc
 from pycupc.cli import inputs, manifest, output, writing
+from pycupc.cli.choice import Data
 from pycupc.cli.files import FILES, sizes
 from pycupc.cli.folder import MANIFEST, OutputFolder
 from pycupc.cli.interrupts import only_once, shown_warnings
 from pycupc.cli.output import INTERRUPTED, FolderError, add_command
 from pycupc.cli.writing import Request, write_files
-from pycupc.independence.discrete import DiscreteSuffStat
-from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.progress import level_bar
@@ -126,7 +125,7 @@ def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
         warnings.warn(text, stacklevel=2)
 
 
-def _fit(args: argparse.Namespace, suff_stat: SuffStat | DiscreteSuffStat) -> tuple[PcAlgo | PagAlgo, str | None]:
+def _fit(args: argparse.Namespace, suff_stat: Data) -> tuple[PcAlgo | PagAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
     options = inputs.method_arguments(args, suff_stat) | ({"random_state": args.seed} if args.method == "pc" else {})
     options |= {} if args.checkpoint is None else {"checkpoint": args.checkpoint}

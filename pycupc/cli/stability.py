@@ -105,7 +105,7 @@ def checked_target(args: argparse.Namespace, command: str) -> tuple[Path, bool]:
     inputs.check(args)
     inputs.check_orientation(args)
     inputs.check_method(args)
-    if args.correlation is not None:
+    if isinstance(args.correlation, int):
         args.parser.error(f"--correlation gives no rows to draw; {command} needs observations")
     return output.target(args, command)
 

@@ -1,6 +1,7 @@
 """Data: tables of many kinds, in memory and in files, as one `Table`, and the example data of the package.
 
     table.py, findings.py             the one door, and the findings of one pass over a table
+    mixed.py                          tables of numbers and categories together
     observations.py, coding.py        tables in memory: pandas, polars, Arrow, xarray, ...; categories as codes
     readers.py, categories.py         tables of numbers, and of categories, from files
     source.py, binary.py              the bytes of a file and its kind; Parquet, Feather and Excel

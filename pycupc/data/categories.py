@@ -19,8 +19,8 @@ MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
 def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
     """Read a table of categories, as texts: rows are observations, columns are variables.
 
-    Path and options are as for `read_data`; without ``header="no"`` the first line holds the names. `DataError` if the
-    file cannot be read as such a table.
+    Path and options are as for `read_data`; without ``header="no"`` the first line holds the names. With
+    ``missing="keep"`` a missing value is None. `DataError` if the file cannot be read as such a table.
     """
     options = options or ReadOptions()
     source = read_source(path)
@@ -33,6 +33,8 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
     no_value = MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
+    if options.missing == "keep":
+        cells[holes] = None
     return complete_rows(source.name, FileTable(cells, labels, layout, source.facts), holes, options.missing)
 
 

@@ -76,7 +76,7 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> File
         table = _without_counter(name, _read(source, options)[0], options)
     check_size(name, *table.values.shape)
     assert table.ends is not None
-    if options.missing == "keep" or not len(table.ends.incomplete()):
+    if not len(table.ends.incomplete()):
         return table
     return complete_rows(name, table, missing_in(table.values, table.ends), options.missing)
 
@@ -245,9 +245,10 @@ def check_size(name: str, n: int, p: int) -> None:
 def complete_rows(name: str, table: FileTable, holes: NDArray[np.bool_], missing: str) -> FileTable:
     """The rows without missing values, which are where `holes`, bool (n, p), is True, and a fact about the others.
 
-    `DataError` if a value is missing and `missing` is not "drop-rows", or if no row is complete.
+    With `missing` "keep", the table as it is. `DataError` if a value is missing and `missing` is "error", or if no row
+    is complete.
     """
-    if not holes.any():
+    if missing == "keep" or not holes.any():
         return table
     incomplete, by_column, labels = holes.any(axis=1), holes.sum(axis=0), table.labels
     if missing == "drop-rows":

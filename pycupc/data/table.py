@@ -24,6 +24,7 @@ from pycupc.data.findings import (
     counts_rows,
     ends_of,
     groups_of_copies,
+    has_infinite,
     kind_of_matrix,
     missing_in,
     sentinels,
@@ -149,9 +150,14 @@ class Table:
         constant = set(self.constant.tolist())
         return [group for group in groups_of_copies(self.values) if group[0] not in constant]
 
-    def check(self) -> None:
-        """Check that a table of numbers is complete and finite, and no matrix; see `pycupc.SuffStat.from_data`."""
+    def check(self, *, complete: bool = True) -> None:
+        """Check that a table of numbers is complete and finite, and no matrix; see `pycupc.SuffStat.from_data`.
+
+        Unless it must be `complete`, values may be missing.
+        """
         _refuse_matrix(self.values)
+        if not complete and not has_infinite(self.values, self.ends):
+            return
         if len(incomplete := self.ends.incomplete()):
             text = "{data} must be complete and finite; missing or infinite values in {columns}"
             columns = listed([self.names[j] for j in incomplete.tolist()])

@@ -20,6 +20,7 @@ from pycupc.graph.questions import Lists as Lists
 from pycupc.graph.questions import Questions as Questions
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.base import State as State
+from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.system.progress import CountHook as CountHook
 from pycupc.system.progress import ProgressHook as ProgressHook
@@ -220,7 +221,8 @@ class Engine(ABC):
             Of data that lead to pairs without a test.
         """
         if not isinstance(test, self.families):
-            others = "'cpu', 'gpu' or 'reference'" if test.name == "discrete" else "'reference'"
+            enumerated = "'cpu' or 'reference'" if isinstance(test, EnumeratedTest) else "'reference'"
+            others = "'cpu', 'gpu' or 'reference'" if test.name == "discrete" else enumerated
             raise EngineError(f"engine {self.name!r} has no tests of {test.name} data; take {others}")
         if division is not None and division.executor is not None and not (self.divides and test.has_r):
             raise EngineError(

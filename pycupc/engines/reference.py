@@ -17,14 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, Floats, LevelResult, Lists, Mask, Questions, State
-from pycupc.independence.base import IndependenceTest
+from pycupc.independence.base import IndependenceTest, no_p_value
 from pycupc.independence.custom import CustomTest, PairTest, Search
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
 from pycupc.independence.gaussian.gauss_ci_test import partial_correlations
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.system.machine import free_memory
-from pycupc.system.message import Message, Variable, Variables, Words
 
 Set = tuple[int, ...]
 #: Seconds that a `PairTest` should take at a time, so that progress is seen.
@@ -67,7 +66,7 @@ class ReferenceEngine(Engine):
     def _begin(self, names: Sequence[str]) -> None:
         test, p = self._test, self._test.p
         if isinstance(test, GaussianTest):
-            test.data.check(inspect(test.data.C), names)
+            test.data.check(MatrixFacts.of(test.data.C), names)
         self._graph = ~np.eye(p, dtype=bool)
         if self._gaps is not None:
             self._graph &= ~self._gaps.dense()
@@ -211,7 +210,7 @@ class ReferenceEngine(Engine):
             for sets in self._sets_to_count(questions, i):
                 for made in self._tests(x, y, sets, math.nan):
                     if math.isnan(made.value):
-                        raise _no_p_value(x, y, made.S)
+                        raise no_p_value(x, y, made.S)
                     if made.independent:
                         found[i] += 1
                         containing[[place[v] for v in made.S]] += 1
@@ -243,27 +242,3 @@ def _sets(questions: Questions, i: int, size: int) -> Iterator[Set]:
 
 def _skipped(questions: Questions, i: int, S: Set) -> bool:
     return questions.skip is not None and set(S) <= set(questions.skip.of_question(i))
-
-
-def _no_p_value(x: int, y: int, S: Set) -> ValueError:
-    text = "{test} must return a p-value, got NaN for x={x}, y={y}, S={S}"
-    test = Words("indep_test", "indepTest")
-    return ValueError(Message(text, test=test, x=Variable(x), y=Variable(y), S=Variables(S)))
-
-
-def inspect(C: Floats) -> MatrixFacts:
-    """Inspect C for `SuffStat.check`."""
-
-    def first(bad: Mask) -> tuple[int, int] | None:
-        return (int(np.argwhere(bad)[0, 0]), int(np.argwhere(bad)[0, 1])) if bad.any() else None
-
-    off = ~np.eye(len(C), dtype=bool)
-    with np.errstate(invalid="ignore"):
-        unlike = ~(np.abs(C - C.T) <= 1e-8) & ~(np.isnan(C) & np.isnan(C.T))
-        diagonal = np.flatnonzero(np.abs(np.diagonal(C) - 1) > 1e-10)
-        return MatrixFacts(
-            nan_count=np.isnan(C).sum(axis=1),
-            asymmetric=first(unlike),
-            out_of_range=first(off & (np.abs(C) > 1 + 1e-8)),
-            bad_diagonal=int(diagonal[0]) if len(diagonal) else None,
-        )

@@ -1,7 +1,8 @@
 """A conditional-independence test together with its data.
 
 Each family of tests has one class: `gaussian.family.GaussianTest`, `discrete.family.DiscreteTest`,
-`custom.CustomTest`. An engine knows the families that it can run; all else about a test is here.
+`missing.family.ImputedTest` and `TestwiseTest`, `batch.BatchTest`, `custom.CustomTest`. An engine knows the
+families that it can run; all else about a test is here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.untested import UntestedPairs, no_untested_pairs
+from pycupc.system.message import Message, Variable, Variables, Words
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
@@ -115,3 +117,10 @@ class IndependenceTest(ABC):
     def note(self, n_edgetests: Sequence[int]) -> str:
         """After a run: how pcalg's answer may differ; empty if it cannot."""
         return ""
+
+
+def no_p_value(x: int, y: int, S: tuple[int, ...]) -> ValueError:
+    """The error about a test without p-value where all sets are counted."""
+    text = "{test} must return a p-value, got NaN for x={x}, y={y}, S={S}"
+    test = Words("indep_test", "indepTest")
+    return ValueError(Message(text, test=test, x=Variable(x), y=Variable(y), S=Variables(S)))

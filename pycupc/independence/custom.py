@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from pycupc.independence.base import IndependenceTest, State
+from pycupc.independence.batch import Batch
 from pycupc.independence.p_values import PValues, RecordedPValues
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
     from pycupc.graph.sparse import SparseGraph
 
-#: indepTest(x, y, S, suffStat) -> p-value
-IndepTest = Callable[[int, int, Sequence[int], Any], float]
+#: indepTest(x, y, S, suffStat) -> p-value, or a test that answers many at a time
+IndepTest = Callable[[int, int, Sequence[int], Any], float] | Batch
 #: Ordered pair (x, y), and the neighbours of x but y, from which conditioning sets are taken.
 Search = tuple[int, int, list[int]]
 

@@ -33,15 +33,17 @@ from numpy.typing import NDArray
 
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.missing.literal import TESTS
 from pycupc.independence.p_values import Filling, PValues
 from pycupc.r.background import Background
 from pycupc.r.conversions import to_plain
 from pycupc.r.effects import effects
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
+from pycupc.r.missing import missing_data
 from pycupc.r.r_memory import RVectors, square
 from pycupc.r.resampled import answer, ranking_values, to_values
-from pycupc.r.users_test import UsersTest
+from pycupc.r.users_test import UsersBatch, UsersTest
 from pycupc.results.arrays import sepset_arrays
 from pycupc.results.later_tests import LaterPValues
 from pycupc.results.pagalgo import PagAlgo
@@ -92,9 +94,10 @@ class Job:
             For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`, for
             "effects" `pycupc.r.effects.effects`. Otherwise
             `arguments` of `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest",
-            "binCItest", or "" where R makes the tests; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`:
-            whether p-values are wanted; `progress`: whether to send progress events; for the last two `drawn`, the seed
-            if the user and the checkpoint give none.
+            "binCItest", the name of a test of missing data, or "" where R makes the tests, with `batch` many at a
+            time; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`: whether p-values are wanted; `progress`:
+            whether to send progress events; for the last two `drawn`, the seed if the user and the checkpoint give
+            none.
         names : sequence of str
             The arrays that R has put into its environment.
         """
@@ -212,13 +215,16 @@ class Job:
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """The data and their test."""
+        if options["test"] in TESTS:
+            return {**missing_data(options, self._in, labels), "indepTest": TESTS[options["test"]]}
         if "x" in self._in:  # the observations
             x = self._in["x"].reshape(len(labels), -1).T
             return {"suffStat": SuffStat.from_data(x, labels)}  # its warnings name the variables
         if options["test"] == "gaussCItest":
             return {"suffStat": {"C": square(self._in["C"]), "n": options["n"]}}
         if options["test"] == "":
-            return {"suffStat": None, "indepTest": UsersTest(self._background)}
+            users = UsersBatch if options.get("batch") else UsersTest
+            return {"suffStat": None, "indepTest": users(self._background)}
         dm = self._in["dm"].reshape(len(labels), -1).T
         nlev = options.get("nlev")
         suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], df=options["df"], labels=labels)

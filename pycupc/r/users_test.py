@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from pycupc.independence.base import Floats, Indices
 from pycupc.independence.custom import Search
 from pycupc.r.background import Background
 
@@ -42,3 +45,18 @@ class UsersTest:
         answer, n = self._background.request(event), len(wanted)
         made = zip(answer[:n], answer[n : 2 * n], answer[2 * n :], strict=True)
         return [(int(tests), bool(separated), float(p)) for tests, separated, p in made]
+
+
+class UsersBatch:
+    """A user's `indepTest` in R that answers many tests per call: a `pycupc.independence.batch.Batch`.
+
+    It sends events "batch" with x, y and S, row by row, from 0; R answers with the p-values, NaN where R has NA.
+    """
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+
+    def batch(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        """See `Batch.batch`."""
+        event = {"kind": "batch", "x": x.tolist(), "y": y.tolist(), "S": S.ravel().tolist()}
+        return np.array(self._background.request(event), dtype=np.float64)

@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.mixed import MixedTable
 from pycupc.data.names import check_real, is_whole
 from pycupc.data.table import Table
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.discrete.suffstat import as_discrete_suff_stat
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.measures import Measure
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+from pycupc.independence.missing.family import missing_test
 from pycupc.system.message import Argument, Message, Setting, Value
 
 Scheme = Literal["bootstrap", "subsample", "complementary"]
 Ints = NDArray[np.int64]
+#: Data that select their own rows.
+OwnRows = DiscreteSuffStat | MultipleImputation | IncompleteTable
 
 
 @dataclass(frozen=True)
@@ -117,15 +123,16 @@ class Resample:
 
     Attributes
     ----------
-    suff_stat : SuffStat or DiscreteSuffStat
+    suff_stat : SuffStat, DiscreteSuffStat, MultipleImputation or IncompleteTable
         The data of these rows, as `pycupc.pc` takes them.
     constant : int64
-        Variables that have one value in all rows, and therefore no edges except those of fixedEdges.
+        Variables that have one value in all rows, and therefore no edges except those of fixedEdges; none are found
+        in incomplete data.
     n_copies : int
-        Number of variables that equal another one in all rows, without constant ones; 0 for discrete data.
+        Number of variables that equal another one in all rows, without constant ones; 0 but for complete numbers.
     """
 
-    suff_stat: SuffStat | DiscreteSuffStat
+    suff_stat: SuffStat | OwnRows
     constant: Ints
     n_copies: int
 
@@ -134,54 +141,68 @@ class Resample:
 class Rows:
     """Observations from which rows can be selected: numbers, or codes that keep the numbers of levels of all rows."""
 
-    data: Table | DiscreteSuffStat
+    data: Table | OwnRows
+    measure: Measure = field(default_factory=Measure)
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return self.data.n if isinstance(self.data, DiscreteSuffStat) else len(self.data.values)
+        return len(self.data.values) if isinstance(self.data, Table) else int(self.data.n)
 
-    def whole(self) -> SuffStat | DiscreteSuffStat:
+    def whole(self) -> SuffStat | OwnRows:
         """All rows, as `pycupc.pc` takes them."""
-        return self.data if isinstance(self.data, DiscreteSuffStat) else SuffStat.from_table(self.data)
+        return SuffStat.from_table(self.data, self.measure) if isinstance(self.data, Table) else self.data
 
     def take(self, rows: Ints) -> Resample:
         """Some of the rows, without the warnings of `SuffStat.from_data`."""
         if isinstance(self.data, DiscreteSuffStat):
             taken = self.data.take(rows)
             return Resample(taken, np.flatnonzero((taken.codes == taken.codes[:, :1]).all(axis=1)), 0)
+        if not isinstance(self.data, Table):
+            return Resample(self.data.take(rows), np.zeros(0, dtype=np.int64), 0)
         table = Table.of_values(self.data.values[rows], self.data.labels)
-        return Resample(SuffStat.from_table(table), table.constant, sum(map(len, table.copies)))
+        return Resample(SuffStat.from_table(table, self.measure), table.constant, sum(map(len, table.copies)))
 
     def digest(self) -> str:
         """Hash of the values that determine the answer, without the labels."""
         data, found = self.data, hashlib.sha256()
-        for array in (data.codes, data.nlev) if isinstance(data, DiscreteSuffStat) else (data.values,):
+        for array in (data.values,) if isinstance(data, Table) else data.arrays():
             found.update(f"{array.dtype}{array.shape}".encode())
             found.update(np.ascontiguousarray(array).data.cast("B"))
+        if self.measure != Measure():
+            found.update(repr((self.measure.name, self.measure.nearest)).encode())
         return found.hexdigest()
 
 
-def as_rows(data: Any, indepTest: Any, labels: Any) -> Rows:
+def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = None) -> Rows:
     """The observations that `pycupc.stability` was given.
 
     TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
     """
+    if correlation is not None and (indepTest in (disCItest, binCItest) or isinstance(data, (SuffStat, Mapping))):
+        text = "{correlation} goes with a table of numbers and the Gaussian test"
+        raise ValueError(Message(text, correlation=Setting("correlation", correlation)))
     if indepTest is disCItest or indepTest is binCItest:
         return Rows(as_discrete_suff_stat(data, "data"))
+    if (test := missing_test(indepTest, data, 0.01, NAdelete=True, quirks=False)) is not None:
+        return Rows(test.data)
     if indepTest is not None and indepTest is not gaussCItest:
         raise ValueError(
-            "indepTest must be gaussCItest (or None), disCItest or binCItest, since rows cannot be drawn from the data "
-            f"of any other test, got {indepTest!r}"
+            "indepTest must be gaussCItest (or None), disCItest, binCItest or a test of missing data, since rows "
+            f"cannot be drawn from the data of any other test, got {indepTest!r}"
         )
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")
+    if isinstance(data, MixedTable):
+        raise ValueError("data must be numbers, or categories, got a MixedTable: its rows are not resampled")
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")
-        return Rows(Table.of_values(np.ascontiguousarray(data.rows, dtype=np.float64), data.labels))
+        values = np.ascontiguousarray(data.rows, dtype=np.float64)
+        return Rows(Table.of_values(values, data.labels), data.measure)
     if isinstance(data, Mapping):
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
     table = Table.of(data, labels)
     table.check()
-    return Rows(replace(table, values=np.ascontiguousarray(table.values, dtype=np.float64)))
+    measure = Measure(correlation or "pearson").of_data(table)  # type: ignore[arg-type]  # checked
+    return Rows(replace(table, values=np.ascontiguousarray(table.values, dtype=np.float64)), measure)

@@ -58,6 +58,8 @@ SOURCES = (
     "system/compiled.py",
     "independence/gaussian/*.py",
     "independence/discrete/*.py",
+    "independence/missing/*.py",
+    "independence/mixed/*.py",
     "engines/cpu/*.py",
     "engines/cpu/pruning/*.py",
     "orientation/*.py",

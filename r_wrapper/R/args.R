@@ -133,6 +133,7 @@ check_flag <- function(x, name) {
 
 # The table of observations of cu_pc(), as cu_stability() takes it.
 check_table <- function(suffStat, p, test) {
+  if (test %in% tests_of_missing) return(check_missing(suffStat, p, test))
   if (ncol(suffStat) != p) refuse("suffStat", paste("a table of", p, "columns to match `labels` or `p`"), suffStat)
   if (test != "gaussCItest") return(check_discrete(coded(suffStat, "suffStat"), p, test))
   if (is.matrix(suffStat) && isSymmetric(unname(suffStat))) check_gauss(suffStat, p) # an error: correlations without n
@@ -184,15 +185,19 @@ need_pcalg <- function(caller, instead = "cu_plain() returns the same answer as 
 }
 
 # The tests that the engines compute themselves.
-built_in_tests <- c("gaussCItest", "disCItest", "binCItest")
+tests_of_pcalg <- c("gaussCItest", "disCItest", "binCItest")
+tests_of_missing <- c("gaussMItest", "disMItest", "gaussCItwd", "disCItwd") # micd's
+built_in_tests <- c(tests_of_pcalg, tests_of_missing)
 
-# The name of such a test, given by name or as pcalg's function; NULL for a user's own function.
+# The name of such a test, given by name or as the function of pcalg or micd; NULL for a user's own function.
 built_in_test <- function(indepTest) {
   if (is.character(indepTest) && length(indepTest) == 1L && indepTest %in% built_in_tests) return(indepTest)
   if (!is.function(indepTest)) {
     refuse("indepTest", paste("a function(x, y, S, suffStat), or one of", quoted(built_in_tests)), indepTest)
   }
-  if (has_pcalg()) Find(function(name) identical(indepTest, getExportedValue("pcalg", name)), built_in_tests)
+  of_micd <- Find(function(name) is_of_micd(indepTest, name), built_in_tests)
+  if (!is.null(of_micd)) return(of_micd)
+  if (has_pcalg()) Find(function(name) identical(indepTest, getExportedValue("pcalg", name)), tests_of_pcalg)
 }
 
 # The codes of discrete data, n x p integers, the numbers of levels (NULL: as many as there are different codes),
@@ -205,11 +210,11 @@ check_discrete <- function(suffStat, p, test, name = "suffStat") {
   if (!is.numeric(dm) && !is.logical(dm) || ncol(dm) != p) {
     refuse(paste0(name, "$dm"), sprintf("a numeric matrix of %d columns to match `labels` or `p`", p), suffStat$dm)
   }
-  if (anyNA(dm)) error("NAs are not allowed in the data matrix `", name, "$dm`")
-  if (any(dm != round(dm)) || any(abs(dm) > .Machine$integer.max)) {
+  if (anyNA(dm) && test != "disCItwd") error("NAs are not allowed in the data matrix `", name, "$dm`")
+  if (any(dm != round(dm), na.rm = TRUE) || any(abs(dm) > .Machine$integer.max, na.rm = TRUE)) {
     error("`", name, "$dm` must hold whole numbers 0, 1, 2, ...; for continuous data use gaussCItest")
   }
-  nlev <- if (test == "disCItest") suffStat$nlev else rep(2, p)
+  nlev <- if (test == "binCItest") rep(2, p) else suffStat$nlev
   if (!is.null(nlev) && (!is.numeric(nlev) || length(nlev) != p || anyNA(nlev))) {
     refuse(paste0(name, "$nlev"), paste(p, "numbers of levels"), nlev)
   }

@@ -9,6 +9,7 @@
 #   tpc.R        cu_tpc()
 #   stability.R  cu_stability(): PC on resamples           stability_object.R  its result
 #   cu_fci.R     cu_fci(), cu_rfci(): with hidden variables
+#   missing.R    the data of tests for missing values
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'
@@ -45,6 +46,14 @@
 #' called `cu_pc()` before. A process that has used a GPU cannot share that with forked ones: use `engine = "cpu"` or a
 #' cluster there. For resamples, [cu_stability()] in one process takes less time and memory than workers.
 #'
+#' @section Missing values:
+#' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"gaussMItest"` and `"disMItest"`, or given as
+#' its functions; micd need not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd: for
+#' `"gaussCItwd"` a table with NA; for `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for
+#' `"gaussMItest"` a list of the correlation matrices of the imputations and, last, the number of observations; for
+#' `"disMItest"` a list of data frames of factors. For the last two it may be a `mids` object of package mice. With
+#' `quirks = TRUE`, `"disCItwd"` has the faults of micd as well.
+#'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each
 #' for 10,000 variables, and the separating sets come on top. The computation takes about as much as one of them.
@@ -59,9 +68,11 @@
 #'   correlations the engine computes, or which holds categories. For another `indepTest`, whatever that function
 #'   expects.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
-#'   string), which the engines compute themselves. Any other function `indepTest(x, y, S, suffStat)` is called once per
-#'   test: the answer is the same, at the speed of R. It may be left out, and is then `gaussCItest`, if `suffStat` holds
-#'   observations.
+#'   string), which the engines compute themselves, or a test of missing values, see the section on them. Any other
+#'   function `indepTest(x, y, S, suffStat)` is called once per test: the answer is the same, at the speed of R. If it
+#'   has an attribute `"batch"`, that is called instead: a function of the same arguments for many tests at a time, with
+#'   vectors `x` and `y` and a matrix `S` of a row for each test, which returns their p-values. `indepTest` may be left
+#'   out, and is then `gaussCItest`, if `suffStat` holds observations.
 #' @param alpha Significance level of each test. It may be left out, and is then 0.01, if `suffStat` holds observations.
 #' @param labels Names of the variables (character). Give either `labels` or `p`, or neither if `suffStat` holds
 #'   observations, whose column names are then used. A message says so if `labels` are the column names of `C` or of

@@ -87,8 +87,8 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   }
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   test <- built_in_test(indepTest)
-  if (is.null(test)) {
-    error("`indepTest` must be one of ", quoted(built_in_tests), ", since rows cannot be drawn from the ",
+  if (is.null(test) || !test %in% tests_of_pcalg) {
+    error("`indepTest` must be one of ", quoted(tests_of_pcalg), ", since rows cannot be drawn from the ",
       "data of any other test")
   }
   names <- column_names(x)

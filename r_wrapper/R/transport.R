@@ -54,6 +54,10 @@ drive <- function(job, options, names, reporter, test) {
     Sys.sleep(0) # notices Ctrl-C
     event <- switch(if (is.null(event)) "" else event$kind,
       reply = return(checked(event)),
+      batch = {
+        made <- made_together(event, test)
+        suspendInterrupts(answer(made))
+      },
       tests = {
         made <- search_pairs(event, test)
         suspendInterrupts(answer(made))
@@ -94,14 +98,17 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
     check_table(suffStat, p, test)
   } else {
     switch(options$test, gaussCItest = check_gauss(suffStat, p), disCItest = , binCItest =
-      check_discrete(suffStat, p, test))
+      check_discrete(suffStat, p, test), if (!is.null(test)) check_missing(suffStat, p, test))
   }
   say_orders(labels, suffStat, test, fixedGaps, fixedEdges)
   options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF", "df")])
 
   arrays <- c(data[names(data) %in% c("C", "x", "dm")], fixed, more$arrays)
   receive <- if (what %in% c("fci", "rfci")) plain_pag else function(reply, labels) plain_answer(reply, labels, expand)
-  compute(what, options, arrays, make_reporter(verbose, progress), checked_test(indepTest, suffStat),
+  batch <- attr(indepTest, "batch")
+  options$batch <- is.function(batch)
+  users <- if (options$batch) function(x, y, S) batch(x, y, S, suffStat) else checked_test(indepTest, suffStat)
+  compute(what, options, arrays, make_reporter(verbose, progress), users,
     function(reply) receive(reply, labels))
 }
 

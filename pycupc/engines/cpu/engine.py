@@ -28,6 +28,7 @@ from pycupc.engines.base import (
 from pycupc.engines.cpu import local_questions, matrix, threads
 from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.discrete import DiscreteTests
+from pycupc.engines.cpu.enumerated import EnumeratedTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
@@ -38,6 +39,7 @@ from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.compiled import announced
@@ -52,7 +54,7 @@ _loaded: set[tuple[type, int]] = set()
 
 
 class CpuEngine(Engine):
-    """Gaussian tests, by Schur complements, and G^2 tests on the CPU.
+    """Gaussian tests, by Schur complements, G^2 tests, and tests that are made set by set, on the CPU.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ class CpuEngine(Engine):
     """
 
     name = "cpu"
-    families = (GaussianTest, DiscreteTest)
+    families = (GaussianTest, EnumeratedTest)
     divides = True
 
     def __init__(
@@ -88,7 +90,9 @@ class CpuEngine(Engine):
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         free = free_memory()
-        if not isinstance(test, GaussianTest) or test.data.has_C:
+        if not isinstance(test, GaussianTest):
+            return test.nbytes, free
+        if test.data.has_C:
             return 0, free
         if self._reading(test) == "dense":
             return 8 * test.p**2, free
@@ -114,11 +118,11 @@ class CpuEngine(Engine):
                 )
             if reading == "dense":
                 data.check(matrix.inspect(data.C, self.threads), names)
-            self._tests: GaussianTests | DiscreteTests = GaussianTests(
+            self._tests: GaussianTests | EnumeratedTests = GaussianTests(
                 data.correlations, data.n, self._pruning, reading
             )
-        elif isinstance(test, DiscreteTest):
-            self._tests = DiscreteTests(test.prepared)
+        elif isinstance(test, EnumeratedTest):
+            self._tests = DiscreteTests(test) if isinstance(test, DiscreteTest) else EnumeratedTests(test)
         self._first = FirstGraph(test.p, self._gaps, self._fixed)
         self._graph: Graph | None = None  # exists from level 0 on
 
@@ -128,10 +132,11 @@ class CpuEngine(Engine):
             if self._graph is not None:
                 self._tests.load(self._graph, level)
             distinct = min(level, self._tests.LEVELS_COMPILED)
-            if (type(self._tests), distinct) in _loaded:
+            practice = None if (type(self._tests), distinct) in _loaded else self._tests.rehearsal()
+            if practice is None:
                 return
             rehearsal = CpuEngine(threads=1, pruning=False)
-            rehearsal.take(self._tests.rehearsal(), "abcd")
+            rehearsal.take(practice, "abcd")
             for earlier in range(distinct + 1):
                 rehearsal._run(earlier)
                 _loaded.add((type(self._tests), earlier))
@@ -197,9 +202,10 @@ class CpuEngine(Engine):
         graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self.threads, self._division)
         row, kept = graph.rows(), ~graph.fixed
         n_pairs, n_kept = int(self._first.tested().sum()), int(np.count_nonzero(kept)) // 2
-        more = self._first.has_candidates(row[(row > graph.neighbours) & kept])
-        none = np.zeros(0, dtype=np.int32)
-        return LevelResult(0, none, none, none.reshape(0, 0), np.zeros(0), n_pairs + n_kept, n_pairs - n_kept, 0, more)
+        x, y, p = self._tests.side_b_of_level0
+        more = self._first.has_candidates(np.concatenate([row[(row > graph.neighbours) & kept], x]))
+        n_tests, none = n_pairs + n_kept + len(x), np.zeros((len(x), 0), dtype=np.int32)
+        return LevelResult(0, x, y, none, p, n_tests, n_pairs - n_kept, 0, more)
 
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
         degrees, free = graph.degrees(), free_memory()

@@ -54,6 +54,8 @@ class GaussianTests:
 
     #: Levels from here on share their compiled code.
     LEVELS_COMPILED = 2
+    #: The tests are symmetric, see `enumerated.EnumeratedTests`.
+    side_b_of_level0 = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 
     def __init__(self, correlations: Correlations, n: float, pruning: PruningMode, reading: Reading = "dense") -> None:
         self._correlations, self._n, self._reading = correlations, n, reading

@@ -25,9 +25,8 @@ from pycupc.engines.cpu.pruning.smallest import say_unsure
 from pycupc.engines.cpu.tuning import FIRST_ROUND, INLINE_TESTS, PART_SETS, ROUND_SETS, WORTH_A_WARNING
 from pycupc.engines.subsets import about
 from pycupc.graph.questions import TEST_SECONDS
-from pycupc.independence.base import IndependenceTest
-from pycupc.independence.discrete import contingency
-from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.base import IndependenceTest, no_p_value
+from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_r, canonical_space, careful_address, given_set
@@ -106,7 +105,8 @@ class _Run:
                 counted = np.arange(len(owner)) <= last[owner]
                 n_tests[:, size] += np.bincount(owner[counted], minlength=m)
                 np.maximum.at(self._weight, owner[counted], made.weight[counted])
-                asked[separated], self._over[separated], self._value[separated] = False, False, made.value[first]
+                value = made.value if self._test.has_r else made.weight
+                asked[separated], self._over[separated], self._value[separated] = False, False, value[first]
                 self._found.update(zip(separated.tolist(), members[first].tolist(), strict=True))
                 self._left[separated] = False
                 self._left &= ~self._over
@@ -235,7 +235,10 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
     asked, over = np.ones(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
     room = np.full(m, 2**62)
     for size in sizes:
-        for owner, positions, _, made in _rounds(test, questions, size, asked, room, over, n_threads):
+        for owner, positions, sets, made in _rounds(test, questions, size, asked, room, over, n_threads):
+            if not test.has_r and (undefined := np.flatnonzero(np.isnan(made.value))).size:
+                i = undefined[0]
+                raise no_p_value(int(questions.x[owner[i]]), int(questions.y[owner[i]]), tuple(sets[i].tolist()))
             found += np.bincount(owner[made.independent], minlength=m)
             at = (offsets[owner, None] + positions)[made.independent]
             containing += np.bincount(at.ravel(), minlength=len(candidates))
@@ -255,7 +258,9 @@ def _rounds(
     chosen = np.tile(np.arange(size), (len(degree), 1))
     left = asked & ~over & (degree >= size)
     at_once, x, y = FIRST_ROUND, questions.x.astype(np.int64), questions.y.astype(np.int64)
-    tests = _gaussian_tests(test) if isinstance(test, GaussianTest) else _discrete_tests(test)
+    tests = _gaussian_tests(test) if isinstance(test, GaussianTest) else _enumerated_tests(test)
+    limit = test.at_once if isinstance(test, EnumeratedTest) else 0
+    step = limit or PART_SETS
     with announced("compiling for tests of single pairs, once per machine"):
         while (pairs := np.flatnonzero(left)).size:
             at_once = min(at_once, max(1, ROUND_SETS // len(pairs)))
@@ -264,10 +269,10 @@ def _rounds(
             n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
             owner, positions = owner[:n], positions[:n]
             members = candidates[offsets[owner, None] + positions].astype(np.int64)
-            asking, cuts = (x[owner], y[owner], members), range(PART_SETS, n, PART_SETS)
+            asking, cuts = (x[owner], y[owner], members), range(step, n, step)
             if cuts:
                 parts = zip(*(np.split(values, cuts) for values in asking), strict=True)
-                made = in_threads(lambda part: tests(*part), parts, n_threads)
+                made = in_threads(lambda part: tests(*part), parts, 1 if limit else n_threads)
                 yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
             else:  # most rounds are small, and so is their time
                 yield owner, positions, members, tests(*asking)
@@ -333,12 +338,11 @@ def _correlations(C, nodes, space, careful, r):
         r[i] = given_set(C, nodes[i], nodes.shape[1] - 2, space, careful)
 
 
-def _discrete_tests(test: IndependenceTest) -> Tests:
-    assert isinstance(test, DiscreteTest)
-    data = test.prepared
+def _enumerated_tests(test: IndependenceTest) -> Tests:
+    assert isinstance(test, EnumeratedTest)
 
     def run(x: Indices, y: Indices, sets: Indices) -> Made:
-        independent, p = contingency.single_tests(data, x, y, sets)
-        return Made(independent, p, p)
+        independent, p = test.single_tests(x, y, sets)
+        return Made(independent, p, np.nan_to_num(p, nan=test.na_p))
 
     return run

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, Floats, LevelResult, State
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, schur, sieve, smallest, tuning
+from pycupc.engines.gpu.concordances import concordances
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Tick
@@ -161,6 +162,11 @@ class GpuEngine(AnsweringOnCpu):
             (host,) = self.device.transfers.download((C.data.ptr, np.float64, C.shape))
             self.device.wait()
         return host
+
+    def concordances(self, X: Floats) -> NDArray[np.int64]:
+        """Concordant minus discordant pairs of observations, for Kendall's tau; see `engines.gpu.concordances`."""
+        with self._session():
+            return concordances(self.device.cp, X)
 
     # ---------------------------------------------------------------- compiling
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pycupc.independence.base import IndependenceTest, State
+from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.discrete.g_square import LARGEST_SET_OF_DISCITEST, OBSERVATIONS_PER_DF, binCItest, disCItest
-from pycupc.independence.discrete.p_values import DiscretePValues
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.discrete.untested import untested_pairs
-from pycupc.independence.p_values import PValues, RecordedPValues
+from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.independence.p_values import PValues
 from pycupc.independence.untested import UntestedPairs
 from pycupc.system.message import Message, Setting
 
 if TYPE_CHECKING:
-    from pycupc.graph.removals import Removals
     from pycupc.graph.sepset import SepSets
-    from pycupc.graph.sparse import SparseGraph
     from pycupc.independence.discrete.contingency import Data
 
 
-class DiscreteTest(IndependenceTest):
+class DiscreteTest(EnumeratedTest):
     """G^2 tests.
 
     Parameters
@@ -54,12 +52,10 @@ class DiscreteTest(IndependenceTest):
             return binCItest(x, y, S, self.data)
         return disCItest(x, y, S, self.data, quirks=self.quirks)
 
-    def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
-        if state.p_max is not None:
-            return RecordedPValues(state.p_max)
-        from pycupc.independence.discrete.contingency import unconditional  # loads Numba
+    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+        from pycupc.independence.discrete.contingency import single_tests  # loads Numba
 
-        return DiscretePValues(graph, removals, sepset.gaps(), -state.z, partial(unconditional, self.prepared))
+        return single_tests(self.prepared, x, y, S)
 
     def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
         return untested_pairs(self.data, sepset, p_values)

@@ -148,6 +148,10 @@ class DiscreteSuffStat(Mapping[str, Any]):
         out.codes = np.ascontiguousarray(self.codes[:, rows])
         return out
 
+    def arrays(self) -> Iterator[NDArray[Any]]:
+        """The arrays that determine the answer."""
+        yield from (self.codes, self.nlev)
+
     @property
     def n(self) -> int:
         """Number of observations."""

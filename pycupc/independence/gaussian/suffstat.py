@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,15 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_labels, check_real, listed
+from pycupc.data.mixed import MixedTable
+from pycupc.data.names import DataError, check_labels, check_real, listed
 from pycupc.data.observations import converted
 from pycupc.data.table import Table
-from pycupc.independence.gaussian.correlation import Floats, scaled
+from pycupc.independence.gaussian.correlation import Floats
 from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
-from pycupc.system.message import Cell, Message, Value
+from pycupc.independence.gaussian.measures import Measure, definite, pairwise_complete
+from pycupc.independence.gaussian.pair_n import PairN
+from pycupc.system.message import Cell, Message, Setting, Value
 from pycupc.system.progress import CountHook
 
 
@@ -39,6 +43,24 @@ class MatrixFacts:
     out_of_range: tuple[int, int] | None
     bad_diagonal: int | None
 
+    @classmethod
+    def of(cls, C: Floats) -> MatrixFacts:
+        """The findings, without threads."""
+
+        def first(bad: NDArray[np.bool_]) -> tuple[int, int] | None:
+            return (int(np.argwhere(bad)[0, 0]), int(np.argwhere(bad)[0, 1])) if bad.any() else None
+
+        off = ~np.eye(len(C), dtype=bool)
+        with np.errstate(invalid="ignore"):
+            unlike = ~(np.abs(C - C.T) <= 1e-8) & ~(np.isnan(C) & np.isnan(C.T))
+            diagonal = np.flatnonzero(np.abs(np.diagonal(C) - 1) > 1e-10)
+            return cls(
+                nan_count=np.isnan(C).sum(axis=1),
+                asymmetric=first(unlike),
+                out_of_range=first(off & (np.abs(C) > 1 + 1e-8)),
+                bad_diagonal=int(diagonal[0]) if len(diagonal) else None,
+            )
+
 
 class SuffStat:
     """Correlation matrix and number of observations, pcalg's ``suffStat`` for ``gaussCItest``.
@@ -48,19 +70,27 @@ class SuffStat:
     C : array_like of shape (p, p)
         Correlation matrix; float64 in C order is taken without a copy. NaN is allowed off the diagonal and in the
         rows of constant variables: a pair with a NaN counts as independent, and a warning names the variables.
-    n : float
-        Number of observations, at least 1. An effective sample size need not be a whole number.
+    n : float, or array_like of shape (p, p)
+        Number of observations, at least 1. An effective sample size need not be a whole number. A symmetric matrix has
+        the number of each pair, 0 where there is none; its diagonal is not read.
     labels : sequence of str, optional
         Names of the variables.
+    n_rule : {"mean", "min", "harmonic"}, default "mean"
+        Of a matrix n: which mean of the numbers of all pairs among x, y and S a test takes.
 
     Attributes
     ----------
     C : float64 (p, p)
         The correlations. After `from_data` they are computed on first access; from then on every engine uses this
         array. Before that, an engine computes the same numbers itself, on its own device.
+    measure : Measure
+        What the correlations are: of the observations, of their ranks, ...
     correlations : Correlations
         The same, also in parts, which are computed without the matrix.
     n : float
+        Of a matrix n, the mean over its pairs.
+    pair_n : PairN or None
+        The matrix n, if there is one.
     p : int
     labels : tuple of str, or None
     rows : float64 or float32 (n, p), or None
@@ -73,7 +103,7 @@ class SuffStat:
         Symmetry, range and diagonal are checked when a run starts, by its engine.
     """
 
-    def __init__(self, C: Any, n: float, labels: Sequence[str] | None = None) -> None:
+    def __init__(self, C: Any, n: Any, labels: Sequence[str] | None = None, *, n_rule: str = "mean") -> None:
         values, names, _ = converted(C, "C")
         if values.ndim != 2 or values.shape[0] != values.shape[1]:
             raise ValueError(f"C must be square, got shape {values.shape}")
@@ -81,8 +111,11 @@ class SuffStat:
             raise ValueError(f"C must describe at least 2 variables, got {len(values)}")
         labels = names if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, len(values))
-        self.n = check_n(n)
+        self.pair_n = PairN.of(n, len(values), n_rule) if np.ndim(n) else None
+        self.n = check_n(n) if self.pair_n is None else self.pair_n.typical
         self.correlations = Correlations(np.ascontiguousarray(values, dtype=np.float64))
+        self.measure = Measure()
+        self._rows: NDArray[Any] | None = None
         self._checked = self._constant_named = False
 
     @property
@@ -93,7 +126,7 @@ class SuffStat:
     @property
     def rows(self) -> Floats | None:
         """The observations, if they are known."""
-        return self.correlations.data
+        return self.correlations.data if self._rows is None else self._rows
 
     @property
     def has_C(self) -> bool:
@@ -114,6 +147,9 @@ class SuffStat:
         data: Any,
         labels: Sequence[str] | None = None,
         *,
+        correlation: str = "pearson",
+        nearest: bool = False,
+        n_rule: str = "mean",
         engine: CorrelationEngine | None = None,
         progress: CountHook | None = None,
         **options: Any,
@@ -131,6 +167,14 @@ class SuffStat:
             that `pycupc.data.read_data` reads.
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
+        correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, default "pearson"
+            Of the observations; of Gaussian variables of which the columns are increasing functions, estimated from
+            Spearman's rho, Kendall's tau-b or normal scores; or of Gaussian variables of which columns with two values,
+            or up to 10 whole ones, are classes (docs/DATA.md). n stays the number of rows.
+        nearest : bool, default False
+            Replace C by the nearest correlation matrix if it is not positive semidefinite.
+        n_rule : {"mean", "min", "harmonic"}, default "mean"
+            With ``missing="pairwise"``, see `SuffStat`.
         engine : Engine, optional
             Computes `C` on its device on first access; by default the CPU does. The numbers are the same, bit for bit:
             `pycupc.independence.gaussian.correlation` defines them.
@@ -138,7 +182,8 @@ class SuffStat:
             Called while `C` is computed. If it is given, the CPU computes `C` at once.
         **options
             How to read a file, as for `pycupc.data.read_data`. Of these, `only`, `drop` (sequences of names) and
-            `drop_non_numeric` (bool) choose the columns of a DataFrame, too.
+            `drop_non_numeric` (bool) choose the columns of a DataFrame, too. ``missing="pairwise"``, of any data: each
+            correlation is that of the rows with both values, and n a matrix of their numbers.
 
         Returns
         -------
@@ -158,24 +203,41 @@ class SuffStat:
             Constant columns, whose correlations are NaN, so that they have no edges; groups of identical columns, whose
             correlations are identical as well; a first column that counts the rows; a value such as -999 that repeats
             far from all others; whole numbers beyond 2^53, which are rounded; and columns that `drop_non_numeric`
-            leaves out.
+            leaves out. With another `correlation`, or pairwise rows: that C is not positive semidefinite.
         """
-        table = data if isinstance(data, Table) else Table.of(data, labels, **options)
-        table.check()
-        out = cls.from_table(table, engine=engine, progress=progress)
+        measure = Measure(correlation, nearest)  # type: ignore[arg-type]  # checked
+        pairwise = options.get("missing") == "pairwise"
+        if pairwise:
+            if measure.name != "pearson":
+                raise ValueError(f'missing="pairwise" goes with correlation="pearson" only, got {correlation!r}')
+            of_file = {"missing": "keep"} if isinstance(data, (str, os.PathLike)) else {}
+            options = {name: value for name, value in options.items() if name != "missing"} | of_file
+        if measure.name == "latent":
+            table = _table_of_classes(data, labels, options)
+        else:
+            table = data if isinstance(data, Table) else Table.of(data, labels, **options)
+        table.check(complete=not pairwise)
+        if pairwise and len(table.ends.incomplete()):
+            C, n = pairwise_complete(table.values, table.names)
+            out = cls(definite(C, nearest=nearest), n, table.labels, n_rule=n_rule)
+            out._constant_named = True
+            return out
+        out = cls.from_table(table, measure.of_data(table), quiet=False, engine=engine, progress=progress)
         if progress is not None and engine is None:
             out.correlations.dense()
         return out
 
     @classmethod
-    def from_table(cls, table: Table, **how: Any) -> SuffStat:
-        """As `from_data`, but without checks and warnings; `how`: further arguments of `Correlations`.
+    def from_table(cls, table: Table, measure: Measure | None = None, **how: Any) -> SuffStat:
+        """As `from_data`, but without checks and warnings; `how`: further arguments of `Measure.correlations`.
 
         The values must not be changed.
         """
         out = cls.__new__(cls)
-        out.correlations = Correlations(data=scaled(table.values, table.ends), **how)
-        out.n, out.labels = len(table.values), table.labels
+        out.measure = measure or Measure()
+        out.correlations = out.measure.correlations(table, **how)
+        out._rows = table.values if out.correlations.data is None else None
+        out.n, out.labels, out.pair_n = len(table.values), table.labels, None
         out._checked, out._constant_named = False, True
         return out
 
@@ -203,6 +265,20 @@ class SuffStat:
         self._checked = True
 
 
+def _table_of_classes(data: Any, labels: Sequence[str] | None, options: dict[str, Any]) -> Table:
+    """A table of numbers, or of numbers and of categories that have an order, as codes."""
+    if isinstance(data, Table):
+        return data
+    try:
+        return Table.of(data, labels, **options)
+    except (TypeError, DataError):
+        mixed = MixedTable.of(data, labels, **options)
+        if not mixed.categorical.any():
+            raise
+        mixed.check()
+        return mixed.as_numbers()
+
+
 def check_n(n: Any) -> float:
     """A finite number of observations from 1 on, an int if it is whole; TypeError or ValueError for anything else."""
     expected = "the number of observations, a finite number of at least 1"
@@ -210,12 +286,16 @@ def check_n(n: Any) -> float:
     return int(n) if n == int(n) else float(n)
 
 
-def as_suff_stat(suffStat: Any, progress: CountHook | None = None) -> SuffStat:
+def as_suff_stat(suffStat: Any, progress: CountHook | None = None, correlation: str | None = None) -> SuffStat:
     """Accept what `pc` and `skeleton` accept for Gaussian data: SuffStat, mapping with C and n, or data.
 
     TypeError or ValueError for anything else. `progress` is called while the CPU computes the correlations, if it does,
     when the engine accesses them.
     """
+    if correlation is not None and isinstance(suffStat, (SuffStat, Mapping)):
+        text = "{correlation} goes with data, from which correlations are computed, got {given}"
+        given, setting = type(suffStat).__name__, Setting("correlation", correlation)
+        raise ValueError(Message(text, correlation=setting, given=given))
     if isinstance(suffStat, SuffStat):
         return suffStat
     if isinstance(suffStat, Mapping):
@@ -225,8 +305,9 @@ def as_suff_stat(suffStat: Any, progress: CountHook | None = None) -> SuffStat:
                 f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}. For data, convert columns "
                 "by pandas.DataFrame(columns), and an xarray Dataset by dataset.to_dataframe()"
             )
-        return SuffStat(suffStat["C"], suffStat["n"])
-    table = Table.of(suffStat)
+        return SuffStat(suffStat["C"], suffStat["n"], n_rule=suffStat.get("n_rule") or "mean")
+    table = Table.of(suffStat) if correlation != "latent" else _table_of_classes(suffStat, None, {})
     table.check()
     # nobody else sees this object, so its rows may go with the need for them
-    return SuffStat.from_table(table, progress=progress, keep=False)
+    measure = Measure(correlation or "pearson").of_data(table)  # type: ignore[arg-type]  # checked
+    return SuffStat.from_table(table, measure, quiet=False, progress=progress, keep=False)

@@ -1,4 +1,4 @@
-"""P-values of discrete data: recorded for conditional tests, computed again for the tests of level 0."""
+"""P-values of tests made set by set: recorded for conditional tests, computed again for the tests of level 0."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Unconditional = Callable[[Ints, Ints], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class DiscretePValues(ComputedPValues):
-    """P-values of G^2 tests.
+class TestedPValues(ComputedPValues):
+    """P-values of tests that have no r.
 
     Attributes
     ----------

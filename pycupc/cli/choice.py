@@ -1,0 +1,206 @@
+"""The choice of the test for a table: numbers, categories, or both; complete, or with gaps."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pycupc.data import DataError
+from pycupc.data.coding import MOST_CODES
+from pycupc.data.mixed import MixedTable
+from pycupc.data.names import default_labels, listed
+from pycupc.data.readers import FileTable, ReadOptions, read_correlation
+from pycupc.data.source import STDIN
+from pycupc.data.table import Table
+from pycupc.data.text_layout import like_a_number
+from pycupc.engines.select import make_engine
+from pycupc.independence.discrete import DiscreteSuffStat
+from pycupc.independence.gaussian.latent import Levels
+from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+from pycupc.independence.missing.impute import imputed
+from pycupc.system.progress import LevelBar
+
+#: Variables from which correlations are left to the engine, as in pycupc/engines/cpu/tuning.py.
+SIEVE_FROM = 10_000
+
+Data = SuffStat | DiscreteSuffStat | MixedTable | IncompleteTable | MultipleImputation
+
+
+class Chosen(NamedTuple):
+    """The data of a test.
+
+    kind : str
+        Of the input, in a word or two.
+    data : Data
+        As `pycupc.pc` takes them.
+    table : FileTable, Table or MixedTable
+        The table as it was read: its `layout` and `facts`.
+    why : str
+        Which test was chosen, why, and how to choose another.
+    """
+
+    kind: str
+    data: Data
+    table: FileTable | Table | MixedTable
+    why: str
+
+
+def choose(args: argparse.Namespace, path: Path, options: dict[str, Any], bar: LevelBar | None) -> Chosen:
+    """Read the input, and choose the test unless `args` do; a warning tells of a choice that is not Gaussian."""
+    if isinstance(args.correlation, int):
+        matrix = read_correlation(path, ReadOptions(**options | {"missing": "error"}))
+        data = SuffStat(matrix.values, args.correlation, matrix.labels)
+        return Chosen("correlation matrix", data, matrix, "a correlation matrix (--correlation): the Gaussian test")
+    if args.test == "mixed":
+        return _of_both(MixedTable.of(path, **options), "--test mixed")
+    if args.test == "discrete" or (args.test == "auto" and args.example == "discrete"):
+        return _of_categories(args, path, options, "--test discrete")
+    try:
+        table = Table.of(path, **options)
+    except DataError:
+        only_numbers = args.test == "gaussian" or args.drop_non_numeric or str(path) == STDIN  # which is read only once
+        chosen = None if only_numbers else _of_words(args, path, options)
+        if chosen is None:
+            raise
+        warnings.warn(f"{path}: {chosen.why}", stacklevel=4)
+        return chosen
+    chosen = _of_numbers(args, table, bar)
+    if not isinstance(chosen.data, SuffStat) and args.missing == "auto":
+        warnings.warn(f"{path}: {chosen.why}", stacklevel=4)
+    return chosen
+
+
+def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) -> Chosen:
+    measure, gaps = args.correlation or "pearson", table.ends.incomplete()
+    if not len(gaps):
+        few = Levels.found(table.values).of if measure == "pearson" else {}
+        why = f"numbers in all columns: the Gaussian test, {measure} correlations"
+        if few:
+            why += f"; {len(few)} of {len(table.names)} columns have up to 10 values: --correlation latent for classes"
+        return Chosen("data", _with_correlations(args, table, bar), table, why)
+    if measure != "pearson":
+        raise ValueError(
+            f"--correlation {measure} needs complete rows, and values are missing in "
+            f"{listed([table.names[j] for j in gaps.tolist()])}: --missing drop-rows"
+        )
+    where = f"values are missing in {len(gaps)} of {len(table.names)} columns, so that "
+    if args.missing == "pairwise":
+        data = SuffStat.from_data(table, missing="pairwise", nearest=args.nearest)
+        why = f"{where}correlations and n are those of the rows complete in each pair (--missing pairwise)"
+        return Chosen("data with gaps", data, table, why)
+    if args.missing.startswith("impute="):
+        M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
+        why = f"{where}{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
+        return Chosen("data with gaps", imputed(table, M, seed), table, why)
+    why = f"{where}each test takes the rows that are complete in its variables (--missing testwise); "
+    why += "others: --missing impute=20, pairwise, drop-rows"
+    return Chosen("data with gaps", IncompleteTable(table), table, why)
+
+
+def _with_correlations(args: argparse.Namespace, table: Table, bar: LevelBar | None) -> SuffStat:
+    engine, _ = make_engine(args.engine, len(table.names), numCores=args.threads)
+    try:
+        device = engine if engine.correlates_on_device else None
+        few = len(table.names) < SIEVE_FROM  # of more, the engine may need few of the correlations
+        progress = bar.correlations if bar is not None and few else None
+        how = {"correlation": args.correlation or "pearson", "nearest": args.nearest}
+        return SuffStat.from_data(table, engine=device, progress=progress, **how)
+    finally:
+        engine.close()
+
+
+def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any], why: str) -> Chosen:
+    """Every value for a category."""
+    if options["missing"] == "keep" and str(path) != STDIN:
+        mixed = MixedTable.of(path, **options)
+        if np.isnan(mixed.values).any():
+            return _of_categories_with_gaps(args, mixed, why)
+    table = Table.of(
+        path, categories=True, **options | {"missing": "error"} if options["missing"] == "keep" else options
+    )
+    return Chosen("categories", DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df), table, why)
+
+
+def _of_categories_with_gaps(args: argparse.Namespace, mixed: MixedTable, why: str) -> Chosen:
+    if args.df != "pcalg":
+        raise ValueError("--df observed needs complete rows, and values are missing: --missing drop-rows")
+    if args.missing == "pairwise" or args.missing.startswith("impute="):
+        raise ValueError(f"--missing {args.missing} takes numbers, and the table has categories: --missing testwise")
+    import pandas as pd
+
+    codes = pd.DataFrame(mixed.values, columns=list(mixed.names))
+    why += "; values are missing, so that each test takes the rows that are complete in its variables (--missing "
+    why += "testwise); --missing drop-rows takes complete rows only"
+    data = IncompleteTable(codes, categories=True, adaptDF=args.adapt_df)
+    return Chosen("categories with gaps", data, mixed, why)
+
+
+def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Chosen | None:
+    """The choice for a table that holds words; None if they are damaged numbers or names of rows."""
+    why = "holds categories, so that the G^2 test of discrete data runs (--test discrete); with --test gaussian only "
+    why += "numbers are accepted"
+    complete = options | {"missing": "error"} if options["missing"] == "keep" else options
+    with contextlib.suppress(DataError):
+        table = Table.of(path, categories=True, **complete)
+        if table.looks_categorical() and args.correlation is None:
+            data = DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df)
+            return Chosen("categories", data, table, why)
+    try:
+        mixed = MixedTable.of(path, **options)
+    except DataError:
+        return None
+    words = [c for c in mixed.categories if c is not None]
+    names_rows = mixed.categories[0] is not None and len(mixed.categories[0]) == mixed.n
+    if not words or names_rows or any(like_a_number(str(text)) for categories in words for text in categories):
+        return None
+    mixed.check_levels()
+    if args.correlation is not None:
+        return _latent(args, mixed)
+    if 2 * len(words) >= mixed.p and _holds_codes(mixed):
+        return _of_categories_with_gaps(args, mixed, why)
+    names = [name for name, categories in zip(mixed.names, mixed.categories, strict=True) if categories is not None]
+    text = f"{len(names)} of {mixed.p} columns hold words ({listed(names, most=3)}), so that the test of numbers and "
+    text += (
+        "categories together runs (--test mixed); --drop-non-numeric leaves the words out, --test discrete takes every "
+    )
+    return _of_both(mixed, text + "value for a category")
+
+
+def _latent(args: argparse.Namespace, mixed: MixedTable) -> Chosen:
+    if args.correlation != "latent":
+        raise ValueError(f"--correlation {args.correlation} takes numbers, and the table holds words; latent may do")
+    mixed.check()
+    table = mixed.as_numbers()
+    data = SuffStat.from_data(table, correlation="latent", nearest=args.nearest)
+    return Chosen("data", data, table, "--correlation latent, with words as the two classes of a variable")
+
+
+def _holds_codes(mixed: MixedTable) -> bool:
+    """Whether the columns of numbers may be codes of categories."""
+    for column in mixed.numbers().T:
+        different = np.unique(column[~np.isnan(column)])
+        if len(different) > MOST_CODES or (different != np.floor(different)).any():
+            return False
+    return True
+
+
+def _of_both(mixed: MixedTable, why: str) -> Chosen:
+    gaps = np.isnan(mixed.values).any(axis=0)
+    if gaps.any():
+        raise ValueError(
+            f"values are missing in {listed([mixed.names[j] for j in np.flatnonzero(gaps).tolist()])}, and the test of "
+            "numbers and categories together needs complete rows: --missing drop-rows, or --drop these columns"
+        )
+    mixed.check()
+    return Chosen("numbers and categories", mixed, mixed, why)
+
+
+def labels_of(data: Data) -> Any:
+    """Names of the variables; without names "1", "2", ..., as in `pc`."""
+    return data.labels if data.labels is not None else default_labels(data.p)

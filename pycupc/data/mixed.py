@@ -1,0 +1,205 @@
+"""Tables whose columns are numbers or categories: what a column is, and the categories as codes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.categories import read_categories
+from pycupc.data.coding import MOST_CODES, MOST_LEVELS
+from pycupc.data.names import check_labels, listed, names_for
+from pycupc.data.observations import chosen_columns, column_names, is_frame
+from pycupc.data.table import Table
+from pycupc.data.text_layout import ReadOptions, is_number, option
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MixedTable:
+    """A table of numbers and categories: rows are observations, columns are variables.
+
+    Attributes
+    ----------
+    values : float64 (n, p)
+        Numbers, or the codes 0, 1, ... of categories; NaN where one is missing.
+    categories : tuple of p tuples, or None for a column of numbers
+        What each code stands for.
+    ordered : tuple of p bool
+        Whether the codes are in the order of an ordered type.
+    labels : tuple of p str, or None
+    layout, facts
+        As of `Table`.
+    """
+
+    values: Floats
+    categories: tuple[tuple[Any, ...] | None, ...]
+    ordered: tuple[bool, ...]
+    labels: tuple[str, ...] | None = None
+    layout: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Any, labels: Sequence[str] | None = None, **options: Any) -> MixedTable:
+        """Make a table of a DataFrame, an array (n, p), or a file.
+
+        A column of numbers is one of numbers; one of strings, booleans or categories is one of categories, those of an
+        ordered type in their order, others sorted. In a file, a column with other cells than numbers is of categories.
+
+        Parameters
+        ----------
+        data : DataFrame, array_like, or path of a file
+        labels : sequence of str, optional
+        **options
+            As of `Table.of`, and ``missing="keep"`` of a file, which leaves gaps.
+
+        Raises
+        ------
+        TypeError, ValueError
+            `data` is of another kind, or `labels` do not fit.
+        """
+        if isinstance(data, (str, os.PathLike)):
+            chosen = ReadOptions(**options)
+            file = read_categories(os.fsdecode(data), replace(chosen, drop_non_numeric=False))
+            columns = [_of_texts(file.values[:, j].tolist(), chosen.decimal) for j in range(len(file.labels))]
+            names: list[str] | None = file.labels
+            layout, facts = file.layout, file.facts
+        else:
+            data = chosen_columns(data, **options) if options else data
+            columns, names = _columns_in_memory(data), column_names(data)
+            layout, facts = "", {}
+        labels = names if labels is None else labels
+        checked = None if labels is None else check_labels(labels, len(columns))
+        values, categories, ordered = zip(*map(_codes_of, columns), strict=True)
+        return cls(np.column_stack(values), categories, ordered, checked, layout, facts)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The labels, or names for messages."""
+        return names_for(self.labels, self.values.shape[1])
+
+    @property
+    def categorical(self) -> NDArray[np.bool_]:
+        """Which columns are of categories, bool (p,)."""
+        return np.array([categories is not None for categories in self.categories])
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return len(self.values)
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return int(self.values.shape[1])
+
+    def check_levels(self) -> None:
+        """Raise `ValueError` if a column of categories has more than 255, or a different one in nearly every row."""
+        levels = [0 if categories is None else len(categories) for categories in self.categories]
+        names = [
+            f"{self.names[j]} ({k:,} different texts in {self.n:,} rows)"
+            for j, k in enumerate(levels)
+            if k > MOST_LEVELS or k == self.n or (k > MOST_CODES and 2 * k > self.n)
+        ]
+        if names:
+            raise ValueError(
+                f"a column of categories may have at most {MOST_LEVELS}, each in several rows; names and free text are "
+                f"no variables: leave them out ({option('drop', ['NAME'])}): {listed(names)}"
+            )
+
+    def as_numbers(self) -> Table:
+        """The table with codes for numbers, as latent correlations take it.
+
+        Raises
+        ------
+        ValueError
+            A column has three or more categories of a type without order; the message names it.
+        """
+        without = [
+            f"{name} ({listed(categories, most=4)})"
+            for name, categories, ordered in zip(self.names, self.categories, self.ordered, strict=True)
+            if categories is not None and len(categories) > 2 and not ordered
+        ]
+        if without:
+            raise ValueError(
+                "latent correlations need an order of the categories, and these columns have none: "
+                f"{listed(without, '; ')}; write numbers in place of the words, use an ordered type "
+                "(pandas.Categorical), or mixCItest (--test mixed), which needs no order"
+            )
+        return replace(Table.of_values(self.values, self.labels), layout=self.layout, facts=self.facts)
+
+    def check(self) -> None:
+        """Check that nothing is missing or infinite; a warning names columns with one value.
+
+        Raises
+        ------
+        ValueError
+            Values are missing or infinite, or a column of categories has too many; the message names the columns.
+        """
+        self.check_levels()
+        wrong = np.flatnonzero(~np.isfinite(self.values).all(axis=0))
+        if len(wrong):
+            columns = listed([self.names[j] for j in wrong.tolist()])
+            raise ValueError(f"data must be complete and finite; missing or infinite values in {columns}")
+        constant = np.flatnonzero((self.values == self.values[:1]).all(axis=0))
+        if len(constant):
+            columns = listed([self.names[j] for j in constant.tolist()])
+            text = "columns with one value are independent of all others, hence no edges"
+            warnings.warn(f"{text}: {columns}", stacklevel=3)
+
+    def numbers(self) -> Floats:
+        """The columns of numbers, float64 (n, q)."""
+        return self.values[:, ~self.categorical]
+
+    def codes(self) -> NDArray[np.int64]:
+        """The codes of the columns of categories, int64 (n, q)."""
+        return self.values[:, self.categorical].astype(np.int64)
+
+
+def _of_texts(cells: list[str | None], decimal: str) -> list[Any]:
+    """The cells of a column as numbers if all are, else as texts; None where one is missing."""
+    plain = [None if cell is None else cell.replace(decimal, ".") for cell in cells]
+    if not all(cell is None or is_number(cell) for cell in plain):
+        return list(cells)
+    return [None if cell is None else float(cell) for cell in plain]
+
+
+def _columns_in_memory(data: Any) -> list[Any]:
+    """The columns of a table: lists with None where a value is missing, or for pandas categories the column itself."""
+    if is_frame(data):
+        return [data[name] for name in data.columns]
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.ma.filled(data.astype(object), None)
+    values = np.asarray(data)
+    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
+        raise ValueError(f"data must be a table with at least 2 rows and 2 columns, got shape {values.shape}")
+    return [values[:, j].tolist() for j in range(values.shape[1])]
+
+
+def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None, bool]:
+    """The numbers of a column and None; or its codes, its categories, and whether they are ordered."""
+    kind: Any = getattr(column, "dtype", None)
+    if hasattr(kind, "categories") and hasattr(column, "cat"):  # of pandas, maybe ordered
+        codes = np.asarray(column.cat.codes, dtype=np.float64)
+        used, values = np.unique(codes[codes >= 0]), np.full(len(codes), np.nan)
+        values[codes >= 0] = np.searchsorted(used, codes[codes >= 0])
+        return values, tuple(kind.categories[int(code)] for code in used), bool(kind.ordered)
+    cells = column if isinstance(column, list) else column.to_numpy().tolist()
+    gap = [cell is None or type(cell).__name__ == "NAType" or bool(cell != cell) for cell in cells]
+    present = [cell for cell, missing in zip(cells, gap, strict=True) if not missing]
+    numeric = all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in present)
+    if numeric:
+        return np.array([np.nan if missing else float(c) for c, missing in zip(cells, gap, strict=True)]), None, False
+    different = sorted(set(present), key=lambda cell: (str(type(cell)), cell))
+    code = {category: float(k) for k, category in enumerate(different)}
+    return (
+        np.array([np.nan if missing else code[c] for c, missing in zip(cells, gap, strict=True)]),
+        tuple(different),
+        False,
+    )

@@ -1,0 +1,160 @@
+"""Tests without bounds over the graph between levels: each pair is tested given one set after the other.
+
+The tests of many pairs are made together, as answers to questions about them (`questions`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+
+from pycupc.engines import subsets
+from pycupc.engines.base import CountHook, Division, Floats, Ints, Lists, Mask, Pairs, Questions
+from pycupc.engines.cpu.graph import Findings, Graph, Indices, Made, Separated, Targets
+from pycupc.engines.cpu.pruning.smallest import PrunedTests
+from pycupc.engines.cpu.questions import first_separating
+from pycupc.engines.cpu.threads import STOP, State, Task
+from pycupc.engines.cpu.tuning import CANDIDATES_AT_ONCE, INLINE_TESTS, PAIRS_AT_ONCE, TASK_TESTS, WORK_AT_ONCE
+from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.system.machine import in_threads
+
+
+class EnumeratedTests:
+    """Tests of which only p-values are known; `gaussian.GaussianTests` has the same methods.
+
+    Attributes
+    ----------
+    side_b_of_level0 : tuple of int32 (m,), int32 (m,), float64 (m,)
+        The pairs x > y that level 0 has removed on side B, because the test is not symmetric, and their p-values.
+    """
+
+    #: Levels from here on share their compiled code.
+    LEVELS_COMPILED = 1
+
+    def __init__(self, test: EnumeratedTest) -> None:
+        self._test = test
+        none = np.zeros(0, dtype=np.int32)
+        self.side_b_of_level0 = none, none, np.zeros(0)
+
+    def rehearsal(self) -> EnumeratedTest | None:
+        """A test of four variables, for compiling; None if the code is compiled where it is called."""
+        return None
+
+    def level0(
+        self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int, division: Division
+    ) -> Graph:
+        """The graph that level 0 leaves; it is not divided."""
+        p, at_once = self._test.p, self._test.at_once
+        rows = max(1, (at_once or TASK_TESTS // self._work(1)) // p)
+        threads = 1 if at_once or self._work(p * (p - 1) // 2) < INLINE_TESTS else n_threads
+        blocks = pairwise([*range(0, p, rows), p])
+        found = in_threads(lambda block: self._pairs(*block, gaps, fixed), blocks, threads)
+        x, y, z, is_fixed = map(np.concatenate, zip(*found, strict=True))
+        if not self._test.symmetric:
+            x, y, z, is_fixed = self._tested_back(x, y, z, is_fixed)
+        order = np.lexsort((np.concatenate([y, x]), np.concatenate([x, y])))
+        rows_of, neighbours = np.concatenate([x, y])[order], np.concatenate([y, x])[order]
+        offsets = np.searchsorted(rows_of, np.arange(p + 1))
+        return Graph(offsets, neighbours, np.tile(is_fixed, 2)[order], np.tile(z, 2)[order])
+
+    def _pairs(self, low: int, high: int, gaps: Pairs | None, fixed: Pairs | None) -> tuple[Ints, Ints, Floats, Mask]:
+        """Edges x < y of rows low .. high - 1: x, y, minus their p-value (inf if fixed), and whether they are fixed."""
+        pairs = np.arange(self._test.p)[None, :] > np.arange(low, high)[:, None]
+        if gaps is not None:
+            pairs &= ~gaps.block(low, high)
+        x, y = np.nonzero(pairs)
+        x += low
+        is_fixed = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed.holds(x, y)
+        kept, p_value = is_fixed.copy(), np.full(len(x), -np.inf)
+        tested = np.flatnonzero(~is_fixed)
+        independent, p_value[tested] = self._unconditional(x[tested], y[tested])
+        kept[tested] = ~independent
+        return x[kept].astype(np.int32), y[kept].astype(np.int32), -p_value[kept], is_fixed[kept]
+
+    def _unconditional(self, x: Indices, y: Indices) -> tuple[Mask, Floats]:
+        """Whether pairs are independent given nothing, and the p-values, `na_p` in place of NaN."""
+        independent, p = self._test.single_tests(x, y, np.empty((len(x), 0), np.int64))
+        return independent, np.nan_to_num(p, nan=self._test.na_p)
+
+    def _tested_back(self, x: Ints, y: Ints, z: Floats, fixed: Mask) -> tuple[Ints, Ints, Floats, Mask]:
+        """The edges of side A that side B leaves as well."""
+        stays, again = np.ones(len(x), dtype=np.bool_), np.flatnonzero(~fixed)
+        independent, p = self._unconditional(y[again].astype(np.int64), x[again].astype(np.int64))
+        z[again] = np.minimum(z[again], -p)
+        gone = again[independent]
+        stays[gone] = False
+        order = np.lexsort((x[gone], y[gone]))
+        self.side_b_of_level0 = y[gone][order], x[gone][order], p[independent][order]
+        return x[stays], y[stays], z[stays], fixed[stays]
+
+    def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
+        """All tests were made."""
+
+    def load(self, graph: Graph, level: int) -> None:
+        """Nothing to load beside the code of the tests themselves."""
+
+    def rounds(
+        self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
+    ) -> Iterator[tuple[Iterator[Task], int]]:
+        """The tests of one side of a level >= 1: one round of tasks, and the work in it."""
+        degrees = graph.degrees()
+        too_many = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
+        subsets.refuse(too_many, degrees, level, f"tests of {self._test.name} data have no bounds")
+        entries = np.flatnonzero(targets.chosen)
+        rows = np.repeat(np.arange(len(degrees)), degrees)[entries]
+        wide, lock = degrees[rows] - 1, threading.Lock()
+        part = np.cumsum(wide) // CANDIDATES_AT_ONCE
+        if not self._test.at_once:
+            number, sets = np.unique(wide, return_inverse=True)
+            work = np.array([min(self._work(comb(d, level)), 1 << 40) for d in number.tolist()], dtype=np.int64)[sets]
+            part += np.cumsum(work) // WORK_AT_ONCE + np.arange(len(entries)) // PAIRS_AT_ONCE
+        cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(entries)]
+
+        def task(some: slice) -> Task:
+            def ask(state: State) -> int:
+                def go_on(decided: int, pairs: int) -> None:
+                    if state[STOP]:
+                        raise KeyboardInterrupt
+
+                found = self._ask(graph, entries[some], rows[some], level, go_on)
+                with lock:
+                    findings.add(entries[some], *found)
+                return int(subsets.level_tests(wide[some] + 1, np.ones(len(wide[some]), dtype=np.int64), level))
+
+            return ask
+
+        total = 0 if self._test.at_once else self._work(int(subsets.level_tests(degrees, targets.per_row, level)))
+        yield (task(slice(*ends)) for ends in pairwise(cuts)), total
+
+    def _ask(
+        self, graph: Graph, entries: Indices, x: Indices, level: int, progress: CountHook
+    ) -> tuple[Indices, Floats, Floats]:
+        """Rank, p and minus the largest p of these entries, as `Findings`."""
+        first, wide = graph.offsets[x], np.diff(graph.offsets)[x] - 1
+        offsets = np.concatenate([[0], np.cumsum(wide)])
+        at = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, wide)
+        at += at >= np.repeat(entries, wide)  # the candidates are the neighbours without y
+        lists = Lists(offsets, graph.neighbours[at])
+        questions = Questions(x, graph.neighbours[entries].astype(np.int64), lists, level, level)
+        answers = first_separating(self._test, questions, 1, progress)
+        n_tests = answers.n_tests[:, level] if answers.n_tests.shape[1] > level else np.zeros(len(x), dtype=np.int64)
+        return np.where(answers.found, n_tests - 1, -1), np.nan_to_num(answers.value), -answers.p
+
+    def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:
+        """All tests were made."""
+        return Made(separated.n_tests, 0)
+
+    def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> None:
+        """All tests were made."""
+        return
+
+    def z(self, smallest: Floats, level: int) -> Floats:
+        """Minus the largest p-value of the tests of a level; inf stays inf."""
+        return smallest
+
+    def _work(self, tests: int) -> int:
+        return int(tests * max(self._test.cost, 1.0))

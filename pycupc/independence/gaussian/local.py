@@ -1,0 +1,47 @@
+"""The Gaussian test with a number of observations for each pair of variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pycupc.data.names import names_for
+from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.independence.gaussian.fisher_z import p_value_of
+from pycupc.independence.gaussian.gauss_ci_test import partial_correlations
+from pycupc.independence.gaussian.pair_n import RULES
+from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
+
+
+class LocalGaussianTest(EnumeratedTest):
+    """Tests of partial correlations in which n - l - 3 has the n of the pairs among x, y and S (`PairN`).
+
+    Parameters
+    ----------
+    data : SuffStat
+        With `SuffStat.pair_n`.
+    alpha : float
+    """
+
+    name = "pairwise"
+    cost = 10.0
+
+    def __init__(self, data: SuffStat, alpha: float) -> None:
+        self.data, self.alpha = data, float(alpha)
+        self.p, self.n, self.labels = data.p, data.n, data.labels
+        data.check(MatrixFacts.of(data.C), names_for(data.labels, data.p))
+
+    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+        from pycupc.independence.gaussian.compiled_local import p_values  # loads Numba
+
+        assert self.data.pair_n is not None
+        matrix, rule = self.data.pair_n
+        p = p_values(self.data.C, matrix, RULES.index(rule), x, y, S)
+        return self.decided(p), p
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        assert self.data.pair_n is not None
+        r = float(partial_correlations(self.data.C, x, y, [sorted(S)])[0])
+        n = self.data.pair_n.of_test(x, y, S)
+        return 1.0 if math.isnan(r) else p_value_of(r, n - len(S) - 3)

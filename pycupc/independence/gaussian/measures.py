@@ -1,0 +1,135 @@
+"""The measures of association from which C may be made: Pearson's correlation, of ranks, of latent variables."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.names import listed
+from pycupc.data.table import Table
+from pycupc.independence.gaussian import ranks
+from pycupc.independence.gaussian.correlation import correlation, scaled
+from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
+from pycupc.independence.gaussian.latent import Levels, latent_correlation
+from pycupc.system.log import logger
+from pycupc.system.message import Argument, Message, Value
+
+Floats = NDArray[np.float64]
+MeasureName = Literal["pearson", "spearman", "kendall", "normal-scores", "latent"]
+MEASURES = get_args(MeasureName)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of association.
+
+    Attributes
+    ----------
+    name : str
+    nearest : bool
+        Whether C is replaced by the nearest correlation matrix if it is indefinite.
+    levels : Levels or None
+        Of "latent": the values of the columns that are binary or ordinal; None before `of_data`.
+    """
+
+    name: MeasureName = "pearson"
+    nearest: bool = False
+    levels: Levels | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in MEASURES:
+            text = "{argument} must be one of {names}, got {given}"
+            names = {"argument": Argument("correlation"), "names": Value(*MEASURES), "given": Value(self.name)}
+            raise ValueError(Message(text, **names))
+        if not isinstance(self.nearest, (bool, np.bool_)):
+            raise TypeError(f"nearest must be True or False, got {self.nearest!r}")
+
+    def of_data(self, table: Table) -> Measure:
+        """The measure with the kinds of the columns of a table, which a line of the log says."""
+        if self.name != "latent":
+            return self
+        levels = Levels.found(table.values)
+        logger.info("latent correlations of %s columns", levels.words(table.values.shape[1]))
+        if not levels.of:
+            text = "no column has two values or few whole ones, so that the correlations are Pearson's"
+            warnings.warn(f'correlation="latent": {text}', stacklevel=4)
+        return replace(self, levels=levels)
+
+    def correlations(
+        self, table: Table, engine: CorrelationEngine | None = None, *, quiet: bool = True, **how: Any
+    ) -> Correlations:
+        """The correlations of a complete table; without `quiet`, a warning tells of an indefinite matrix.
+
+        `how`: further arguments of `Correlations`.
+        """
+        X = scaled(table.values, table.ends)
+        if self.name == "pearson" and not self.nearest:
+            return Correlations(data=X, engine=engine, **how)
+        progress, compute = how.get("progress"), correlation if engine is None else engine.correlation
+        if self.name == "kendall":
+            C = np.sin(ranks.kendall(X, progress, engine) * (math.pi / 2))
+        elif self.name == "spearman":
+            C = 2.0 * np.sin(compute(ranks.ranks(X)) * (math.pi / 6))
+        elif self.name == "latent":
+            C = latent_correlation(X, self.levels or Levels.found(X), progress)
+        else:
+            C = compute(ranks.normal_scores(X) if self.name == "normal-scores" else X)
+        np.fill_diagonal(C, np.where(np.isnan(C.diagonal()), math.nan, 1.0))
+        if quiet:
+            return Correlations(ranks.nearest_correlation(C)[0] if self.nearest else C)
+        return Correlations(definite(C, nearest=self.nearest))
+
+
+def definite(C: Floats, *, nearest: bool) -> Floats:
+    """C, or if `nearest` and C is indefinite the nearest correlation matrix; a warning says so in either case."""
+    known = ~np.isnan(C.diagonal())
+    some = C[np.ix_(known, known)]
+    if np.isnan(some).any():
+        return ranks.nearest_correlation(C)[0] if nearest else C  # an error
+    with contextlib.suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(some + 1e-10 * np.eye(len(some)))
+        return C
+    text = f"C is not positive semidefinite, its smallest eigenvalue is {np.linalg.eigvalsh(some)[0]:.3g}"
+    if not nearest:
+        rules = "tests follow pcalg's rules for such matrices (docs/CONTRACT.md, section 11)"
+        warnings.warn(f"{text}: {rules}; nearest=True takes the nearest correlation matrix instead", stacklevel=4)
+        return C
+    near, distance = ranks.nearest_correlation(C)
+    warnings.warn(f"{text}: the nearest correlation matrix, {distance:.3g} away, takes its place", stacklevel=4)
+    return near
+
+
+def pairwise_complete(X: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
+    """Pearson's correlations of the rows that are complete in each pair, and their numbers; float64 (p, p) each.
+
+    A pair that has one value of a variable in its complete rows, or fewer than two such rows, has NaN. A warning names
+    variables without any correlation.
+    """
+    there = ~np.isnan(X)
+    M = there.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(there, X, 0.0).sum(axis=0) / M.sum(axis=0)
+        Z = np.where(there, X - mean, 0.0)
+        Z /= np.sqrt((Z * Z).sum(axis=0) / M.sum(axis=0))
+        Z[~there] = 0.0
+        n, total, squares = M.T @ M, Z.T @ M, (Z * Z).T @ M
+        within = squares - total * total / n  # of i in the rows with j, about n
+        within[within <= 1e-12 * n] = math.nan
+        C = (Z.T @ Z - total * total.T / n) / np.sqrt(within * within.T)
+    C = np.clip(C, -1.0, 1.0)
+    C = (C + C.T) / 2
+    np.fill_diagonal(C, np.where(np.isnan(within.diagonal()), math.nan, 1.0))
+    known = ~np.isnan(C.diagonal())
+    apart = np.argwhere(np.triu(np.isnan(C) & known[:, None] & known, 1))
+    if len(apart):
+        pairs = listed([f"{names[i]} and {names[j]}" for i, j in apart.tolist()], "; ", most=3)
+        text = "these pairs have too few rows with both values, or one value, and count as independent"
+        warnings.warn(f"{text}: {pairs} ({len(apart):,} in all)", stacklevel=4)
+    return C, n

@@ -1,0 +1,8 @@
+"""Tests of data with missing values, as micd makes them (docs/MISSING.md).
+
+data.py                               several imputations of a table; a table with gaps
+literal.py                            the tests written out literally
+imputed_tests.py, testwise_tests.py   the same, compiled
+tails.py, grouping.py                 the upper tail of F; observations that agree in several variables
+family.py                             the tests with their data
+"""

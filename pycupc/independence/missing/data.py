@@ -1,0 +1,305 @@
+"""The data of tests for missing values: several imputations of a table, or a table with gaps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.coding import MOST_LEVELS, values_of
+from pycupc.data.names import check_labels, listed, names_for
+from pycupc.data.table import Table
+from pycupc.independence.base import Floats, Indices
+from pycupc.independence.gaussian.correlation import correlation, scaled
+from pycupc.independence.gaussian.suffstat import SuffStat, check_n
+
+Codes = NDArray[np.uint8]
+
+
+class MultipleImputation:
+    """M completed copies of one incomplete table, the data of `gaussMItest` and `disMItest`.
+
+    Parameters
+    ----------
+    tables : sequence of M tables (n, p), at least two
+        Complete tables of the same shape; any kind that `SuffStat.from_data` takes. Their columns are in one order.
+    labels : sequence of str, optional
+        Names of the variables, instead of the names of the columns.
+    categories : bool, default False
+        Whether the values are categories: then `disMItest` is the test, else `gaussMItest`.
+
+    Attributes
+    ----------
+    matrices : float64 (M, p, p)
+        The correlations of each imputation; of numbers only.
+    codes : uint8 (M, p, n)
+        The codes of each imputation, and `levels`, int64 (p,), how many there are; of categories only.
+    rows : sequence of float64 (n, p), or None
+        The numbers of each imputation, where they are known.
+    n, p : float, int
+    labels : tuple of str, or None
+
+    Raises
+    ------
+    TypeError, ValueError
+        There are fewer than two tables, their shapes or names differ, or one of them is not complete.
+    """
+
+    def __init__(self, tables: Sequence[Any], labels: Sequence[str] | None = None, *, categories: bool = False) -> None:
+        made = [Table.of(table, labels, categories=categories) for table in _several(tables, "tables")]
+        _check_alike([table.values.shape for table in made], "shape")
+        names = [table.labels for table in made]
+        _check_alike(names, "names")
+        self._set(len(made[0].values), made[0].values.shape[1], names[0])
+        self.rows: tuple[Floats, ...] | None = None
+        if categories:
+            self.codes, self.levels = _in_one_coding(made)
+            return
+        for table in made:
+            if len(incomplete := table.ends.incomplete()):
+                columns = listed([table.names[j] for j in incomplete.tolist()])
+                raise ValueError(
+                    f"each imputation must be complete and finite; missing or infinite values in {columns}"
+                )
+        self.rows = tuple(scaled(table.values, table.ends) for table in made)
+        self.matrices = np.array([correlation(values) for values in self.rows])
+        if len(constant := made[0].constant):
+            columns = listed([made[0].names[j] for j in constant.tolist()])
+            warnings.warn(f"constant columns have no correlations, hence no edges: {columns}", stacklevel=2)
+
+    @classmethod
+    def from_correlations(
+        cls, matrices: Sequence[Any], n: float, labels: Sequence[str] | None = None
+    ) -> MultipleImputation:
+        """The correlation matrices of M imputations, as micd's ``getSuff`` makes them, and the number of observations.
+
+        TypeError or ValueError if they are not correlation matrices of one shape.
+        """
+        out = cls.__new__(cls)
+        made = [SuffStat(C, n, labels) for C in _several(matrices, "matrices")]
+        _check_alike([stat.C.shape for stat in made], "shape")
+        out.matrices, out.rows = np.array([stat.C for stat in made]), None
+        for stat in made:
+            _check_matrix(stat.C)
+        out._set(check_n(n), made[0].p, made[0].labels)
+        return out
+
+    @classmethod
+    def from_codes(cls, codes: Any, levels: Sequence[int], labels: Sequence[str] | None = None) -> MultipleImputation:
+        """The codes of M imputations, (M, p, n), from 0 on, and the number of levels of each variable."""
+        out = cls.__new__(cls)
+        out.codes, out.levels, out.rows = np.array(codes, dtype=np.uint8), np.array(levels, dtype=np.int64), None
+        out._set(out.codes.shape[2], out.codes.shape[1], labels)
+        return out
+
+    def _set(self, n: float, p: int, labels: Sequence[str] | None) -> None:
+        self.n, self.p, self.labels = n, p, None if labels is None else check_labels(labels, p)
+
+    @property
+    def categories(self) -> bool:
+        """Whether the values are categories."""
+        return hasattr(self, "codes")
+
+    @property
+    def M(self) -> int:
+        """Number of imputations."""
+        return len(self.codes if self.categories else self.matrices)
+
+    def take(self, rows: Indices) -> MultipleImputation:
+        """The observations in `rows`, int64 (k,), of all imputations."""
+        out = type(self).__new__(type(self))
+        out.__dict__ |= self.__dict__
+        out.n = len(rows)
+        if self.categories:
+            out.codes = np.ascontiguousarray(self.codes[:, :, rows])
+            return out
+        if self.rows is None:
+            raise ValueError("resampling draws rows, which correlation matrices do not have")
+        out.rows = tuple(values[rows] for values in self.rows)
+        out.matrices = np.array([correlation(values) for values in out.rows])
+        return out
+
+    def arrays(self) -> Iterator[NDArray[Any]]:
+        """The arrays that determine the answer."""
+        yield from (self.codes, self.levels) if self.categories else self.rows or (self.matrices,)
+
+    def __repr__(self) -> str:
+        kind = "categories" if self.categories else "numbers"
+        return f"MultipleImputation(M={self.M}, p={self.p}, n={self.n}, {kind})"
+
+
+class IncompleteTable:
+    """A table with missing values, the data of `gaussCItwd` and `disCItwd`: each test leaves out incomplete rows.
+
+    Parameters
+    ----------
+    data : table (n, p)
+        Numbers, missing ones NaN (or None, or masked); or, with `categories`, whole numbers or any categories.
+    labels : sequence of str, optional
+    categories : bool, default False
+    adaptDF : bool, default False
+        Of categories: lower the degrees of freedom by the number of empty cells, but not below 1.
+    **options
+        How to read a file, as for `pycupc.data.read_data`.
+
+    Attributes
+    ----------
+    values : float64 (n, p), NaN where missing; or int16 (n, p), -1 where missing
+    labels : tuple of str, or None
+    adaptDF, categories : bool
+
+    Raises
+    ------
+    TypeError, ValueError
+        `data` is of another kind or has infinite values, or a variable has no values at all.
+    """
+
+    def __init__(
+        self, data: Any, labels: Sequence[str] | None = None, *, categories: bool = False, adaptDF: bool = False,
+        **options: Any,
+    ) -> None:  # fmt: skip
+        self.categories, self.adaptDF = categories, bool(adaptDF)
+        names: Sequence[str] | None
+        if categories:
+            values, names, _ = values_of(data, "dm")
+            self.values: NDArray[Any] = _codes(values, names_for(names, values.shape[1]))
+        else:
+            table = data if isinstance(data, Table) else Table.of(data, labels, **options)
+            self.values, names = table.values, table.labels
+            if np.isinf(self.values).any():
+                columns = np.flatnonzero(np.isinf(self.values).any(axis=0)).tolist()
+                raise ValueError(f"data must be finite; infinite values in {listed([table.names[j] for j in columns])}")
+            self.values = scaled(np.nan_to_num(self.values)) + np.where(np.isnan(self.values), np.nan, 0.0)
+        labels = names if labels is None else labels
+        self.n, self.p = self.values.shape
+        self.labels = None if labels is None else check_labels(labels, self.p)
+        if (empty := self.missing.all(axis=0)).any():
+            names_of = names_for(self.labels, self.p)
+            raise ValueError(
+                f"all values are missing in {listed([names_of[j] for j in np.flatnonzero(empty).tolist()])}"
+            )
+        self._warn_of_pairs()
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Where values are missing, bool (n, p)."""
+        return self.values < 0 if self.categories else np.isnan(self.values)
+
+    def _warn_of_pairs(self) -> None:
+        there = (~self.missing).astype(np.float32)
+        if (few := np.argwhere(there.T @ there < 2)).size:
+            names = names_for(self.labels, self.p)
+            pairs = listed([f"{names[i]} and {names[j]}" for i, j in few.tolist() if i < j] or [names[few[0][0]]])
+            warnings.warn(f"fewer than 2 observations are complete in {pairs}: their p-value is NaN", stacklevel=3)
+
+    def take(self, rows: Indices) -> IncompleteTable:
+        """The observations in `rows`, int64 (k,)."""
+        out = type(self).__new__(type(self))
+        out.__dict__ |= self.__dict__
+        out.values, out.n = self.values[rows], len(rows)
+        return out
+
+    def arrays(self) -> Iterator[NDArray[Any]]:
+        """The arrays that determine the answer."""
+        yield self.values
+
+    def __repr__(self) -> str:
+        return f"IncompleteTable(p={self.p}, n={self.n}, {self.missing.mean():.1%} missing)"
+
+
+def as_imputation(suffStat: Any, *, categories: bool = False) -> MultipleImputation:
+    """Accept a `MultipleImputation`, or micd's suffStat: M correlation matrices and n, or M tables of categories."""
+    test = "disMItest" if categories else "gaussMItest"
+    if isinstance(suffStat, MultipleImputation):
+        if suffStat.categories != categories:
+            other = "MultipleImputation(tables, categories=True)" if categories else "numbers, and not categories"
+            raise TypeError(f"{test} needs {other}, got {suffStat!r}")
+        return suffStat
+    if not isinstance(suffStat, list | tuple):
+        what = "a list of M tables" if categories else "a list of M correlation matrices and n"
+        raise TypeError(f"suffStat must be a MultipleImputation or {what} for {test}, got {type(suffStat).__name__}")
+    if categories:
+        return MultipleImputation(suffStat, categories=True)
+    if not suffStat or np.ndim(suffStat[-1]) != 0:
+        raise TypeError("suffStat must be a list of M correlation matrices and, last, the number of observations")
+    return MultipleImputation.from_correlations(suffStat[:-1], suffStat[-1])
+
+
+def as_incomplete(suffStat: Any, *, categories: bool = False) -> IncompleteTable:
+    """Accept an `IncompleteTable`, a table, or for categories a mapping with "dm" and "adaptDF"."""
+    if isinstance(suffStat, IncompleteTable):
+        if suffStat.categories != categories:
+            kind, test = ("categories", "disCItwd") if categories else ("numbers", "gaussCItwd")
+            raise TypeError(f"{test} needs an IncompleteTable of {kind}, got one of the other kind")
+        return suffStat
+    if categories and isinstance(suffStat, Mapping):
+        if suffStat.get("dm") is None:
+            raise ValueError("suffStat lacks 'dm' (codes, n rows and p columns)")
+        return IncompleteTable(suffStat["dm"], categories=True, adaptDF=suffStat.get("adaptDF", False))
+    return IncompleteTable(suffStat, categories=categories)
+
+
+def _several(values: Any, name: str) -> list[Any]:
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
+        raise TypeError(f"{name} must be a list of imputations, got {type(values).__name__}")
+    if len(values) < 2:
+        raise ValueError(
+            f"{name} must hold at least 2 imputations, as the variance between them counts, got {len(values)}"
+        )
+    return list(values)
+
+
+def _check_alike(facts: Sequence[Any], what: str) -> None:
+    if (other := next((k for k, fact in enumerate(facts) if fact != facts[0]), None)) is not None:
+        text = f"{facts[0]} in the first, {facts[other]} in number {other + 1}"
+        raise ValueError(f"all imputations must have the same {what}: {text}")
+
+
+def _check_matrix(C: Floats) -> None:
+    with np.errstate(invalid="ignore"):
+        wrong = (np.abs(C - C.T) > 1e-8) | (np.abs(C) > 1 + 1e-8)
+        diagonal = np.abs(np.diagonal(C) - 1) > 1e-10
+    if wrong.any() or diagonal.any():
+        i, j = np.argwhere(wrong | np.diag(diagonal))[0].tolist()
+        text = "each matrix must hold correlations, symmetric and with a diagonal of 1, got"
+        raise ValueError(f"{text} {C[i, j]} at ({i}, {j})")
+
+
+def _in_one_coding(tables: Sequence[Table]) -> tuple[Codes, Indices]:
+    """The codes of several tables, uint8 (M, p, n): equal categories have equal codes; and how many there are."""
+    p = tables[0].values.shape[1]
+    codes = np.empty((len(tables), p, len(tables[0].values)), dtype=np.uint8)
+    levels = np.empty(p, dtype=np.int64)
+    for j in range(p):
+        of_each = [table.categories[j] for table in tables if table.categories is not None]
+        known = sorted({c for categories in of_each for c in categories}, key=lambda c: (str(type(c)), c))
+        place = {category: k for k, category in enumerate(known)}
+        if len(known) > MOST_LEVELS:
+            raise ValueError(f"a variable may have at most {MOST_LEVELS} levels; {tables[0].names[j]} has {len(known)}")
+        levels[j] = max(len(known), 2)
+        for m, (table, own) in enumerate(zip(tables, of_each, strict=True)):
+            codes[m, j] = np.array([place[c] for c in own])[table.values[:, j]]
+    return codes, levels
+
+
+def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
+    """The codes of a table of categories, int16, -1 where one is missing; numbers stay as they are."""
+    out = np.empty(values.shape, dtype=np.int16)
+    for j, column in enumerate(values.T):
+        cells = column.tolist()
+        missing = np.array([c is None or c != c or type(c).__name__ == "NAType" for c in cells])
+        if values.dtype.kind in "iubf":
+            own = np.where(missing, -1, np.nan_to_num(column.astype(np.float64)))
+            if (own != np.floor(own)).any() or (own[~missing] < 0).any() or own.max(initial=0) >= MOST_LEVELS:
+                raise ValueError(f"codes must be whole numbers from 0 to {MOST_LEVELS - 1}; {names[j]} has others")
+        else:
+            there = sorted({c for c, gone in zip(cells, missing, strict=True) if not gone}, key=str)
+            if len(there) > MOST_LEVELS:
+                raise ValueError(f"a variable may have at most {MOST_LEVELS} levels; {names[j]} has {len(there)}")
+            place = {c: k for k, c in enumerate(there)}
+            own = np.array([-1 if gone else place[c] for c, gone in zip(cells, missing, strict=True)])
+        out[:, j] = own
+    return out

@@ -1,0 +1,132 @@
+"""The tests of multiply imputed data and test-wise deletion, with their data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.independence.missing import literal
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
+from pycupc.system.message import Message, Setting
+
+
+class ImputedTest(EnumeratedTest):
+    """`gaussMItest`, or `disMItest` of categories.
+
+    Parameters
+    ----------
+    data : MultipleImputation
+    alpha : float
+    NAdelete : bool
+        A NaN p-value counts as 1 if True, else as 0.
+    """
+
+    name = "imputed"
+
+    def __init__(self, data: MultipleImputation, alpha: float, *, NAdelete: bool = True) -> None:
+        self.data, self.alpha, self.na_p = data, float(alpha), float(NAdelete)
+        self.p, self.n, self.labels = data.p, data.n, data.labels
+        self.nbytes = data.codes.nbytes if data.categories else 2 * data.matrices.nbytes
+        self.cost = data.M * float(data.n if data.categories else 1)
+
+    @cached_property
+    def _prepared(self) -> Any:
+        from pycupc.independence.missing.imputed_tests import Codes, Stack  # loads Numba
+
+        data = self.data
+        if data.categories:
+            in_a_row = np.ascontiguousarray(data.codes.transpose(1, 0, 2).reshape(data.p, -1))
+            return Codes(in_a_row, data.M, data.levels)
+        return Stack(data.matrices, np.ascontiguousarray(data.matrices.transpose(1, 2, 0)))
+
+    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+        from pycupc.independence.missing.imputed_tests import discrete_p, gaussian_p  # loads Numba
+
+        if self.data.categories:
+            p = discrete_p(self._prepared, x, y, S)
+        else:
+            p = gaussian_p(self._prepared, self.data.n, x, y, S)
+        return self.decided(p), p
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        return (literal.disMItest if self.data.categories else literal.gaussMItest)(x, y, S, self.data)
+
+
+class TestwiseTest(EnumeratedTest):
+    """`gaussCItwd`, or `disCItwd` of categories.
+
+    Parameters
+    ----------
+    data : IncompleteTable
+    alpha : float
+    NAdelete : bool
+        A NaN p-value counts as 1 if True, else as 0.
+    quirks : bool
+        Whether `disCItwd` answers as micd, with its faults.
+    """
+
+    __test__ = False  # not a test of pytest
+    name = "incomplete"
+
+    def __init__(self, data: IncompleteTable, alpha: float, *, NAdelete: bool = True, quirks: bool = False) -> None:
+        self.data, self.alpha, self.na_p, self.quirks = data, float(alpha), float(NAdelete), quirks
+        self.p, self.n, self.labels = data.p, data.n, data.labels
+        self.nbytes = data.values.nbytes * (1 if data.categories else 2)
+        self.cost = max(data.n / 20.0, 1.0)
+
+    @cached_property
+    def _prepared(self) -> Any:
+        from pycupc.independence.missing.testwise_tests import Codes, Numbers  # loads Numba
+
+        values = np.ascontiguousarray(self.data.values.T)
+        if not self.data.categories:
+            return Numbers(np.nan_to_num(values), (~np.isnan(values)).astype(np.float64))
+        return Codes(values, values.max(axis=1).astype(np.int64) + 1, self.data.adaptDF, self.quirks)
+
+    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+        from pycupc.independence.missing.testwise_tests import discrete_p, gaussian_p  # loads Numba
+
+        p = (discrete_p if self.data.categories else gaussian_p)(self._prepared, x, y, S)
+        return self.decided(p), p
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        if self.data.categories:
+            return literal.disCItwd(x, y, S, self.data, quirks=self.quirks)
+        return literal.gaussCItwd(x, y, S, self.data)
+
+    def note(self, n_edgetests: Sequence[int]) -> str:
+        """How the answer of `disCItwd` may differ from micd's; empty if it cannot but where levels do not occur."""
+        adapted = self.data.categories and self.data.adaptDF and bool((self.data.values.max(axis=0) > 1).any())
+        if not self.data.categories or not (any(n_edgetests[6:]) or (adapted and any(n_edgetests[1:]))):
+            return ""
+        if self.quirks:
+            text = "as micd's disCItwd, with the faults of pcalg's disCItest; {other} gives the right answer"
+        else:
+            text = (
+                "may differ from micd's disCItwd, which has the faults of pcalg's disCItest; {other} gives its answer"
+            )
+        return Message(text, other=Setting("quirks", not self.quirks))
+
+
+def missing_test(
+    indepTest: Any, suffStat: Any, alpha: float, *, NAdelete: bool, quirks: bool
+) -> ImputedTest | TestwiseTest | None:
+    """The test of missing data that a function or the class of the data names; None if they name none.
+
+    TypeError or ValueError if the data do not fit the function.
+    """
+    if indepTest is None and isinstance(suffStat, MultipleImputation):
+        indepTest = literal.disMItest if suffStat.categories else literal.gaussMItest
+    if indepTest is None and isinstance(suffStat, IncompleteTable):
+        indepTest = literal.disCItwd if suffStat.categories else literal.gaussCItwd
+    if indepTest not in (tests := list(literal.TESTS.values())):
+        return None
+    categories = tests.index(indepTest) % 2 == 1
+    if indepTest in (literal.gaussMItest, literal.disMItest):
+        return ImputedTest(as_imputation(suffStat, categories=categories), alpha, NAdelete=NAdelete)
+    return TestwiseTest(as_incomplete(suffStat, categories=categories), alpha, NAdelete=NAdelete, quirks=quirks)

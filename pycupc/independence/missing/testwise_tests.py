@@ -1,0 +1,279 @@
+"""Test-wise deletion, compiled: each test has the rows in which its variables are complete (docs/MISSING.md)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.independence.base import Floats, Indices
+from pycupc.independence.discrete.chi_square import upper_tail
+from pycupc.independence.discrete.g_square import LARGEST_SET_OF_DISCITEST
+from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
+from pycupc.independence.missing.grouping import divided
+from pycupc.system.compiled import compiled, part
+
+
+class Numbers(NamedTuple):
+    """values : float64 (p, n), 0 where missing; there : float64 (p, n), 1 where there is a value, else 0."""
+
+    values: Floats
+    there: Floats
+
+
+@part
+def dot(a, b, n):
+    """The sum of a[s] b[s], in eight partial sums: the same on every machine, and quick."""
+    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for s in range(0, n - n % 8, 8):
+        s0 += a[s] * b[s]
+        s1 += a[s + 1] * b[s + 1]
+        s2 += a[s + 2] * b[s + 2]
+        s3 += a[s + 3] * b[s + 3]
+        s4 += a[s + 4] * b[s + 4]
+        s5 += a[s + 5] * b[s + 5]
+        s6 += a[s + 6] * b[s + 6]
+        s7 += a[s + 7] * b[s + 7]
+    for s in range(n - n % 8, n):
+        s0 += a[s] * b[s]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@part
+def is_constant(values, there, n):
+    """Whether the values that are there are all the same."""
+    first = math.nan
+    for s in range(n):
+        if there[s] > 0.0:
+            if first == first and values[s] != first:
+                return False
+            first = values[s]
+    return True
+
+
+class GaussianWork(NamedTuple):
+    """Work space of a thread.
+
+    centred : float64 (l + 2, n)
+        Deviations from the means of the set, x and y, 0 in rows that are left out.
+    there : float64 (n,)
+        1 in rows that are complete, else 0.
+    C : float64 (l + 2, l + 2)
+    place : int64 (l + 2,)
+        0, 1, 2, ...
+    space : float64
+        `canonical_space`.
+    """
+
+    centred: Floats
+    there: Floats
+    C: Floats
+    place: Indices
+    space: Floats
+
+
+@part
+def _member(x, y, S, i):
+    """Variable i of the set, x and y."""
+    return S[i] if i < len(S) else x if i == len(S) else y
+
+
+@part
+def _correlate(data, x, y, S, work):
+    """Write the correlations of the set, x and y; returns the number of complete rows, -1 where they are undefined."""
+    n, size, there, centred, C = data.values.shape[1], len(S), work.there, work.centred, work.C
+    for s in range(n):
+        there[s] = data.there[x, s] * data.there[y, s]
+    for i in range(size):
+        for s in range(n):
+            there[s] *= data.there[S[i], s]
+    complete = dot(there, there, n)
+    if complete < 2.0:
+        return -1.0
+    for i in range(size + 2):
+        values = data.values[_member(x, y, S, i)]
+        mean = dot(values, there, n) / complete
+        for s in range(n):
+            centred[i, s] = (values[s] - mean) * there[s]
+        C[i, i] = dot(centred[i], centred[i], n)
+        if C[i, i] <= 1e-20 * complete * mean * mean and is_constant(values, there, n):
+            return -1.0
+    for i in range(size + 2):
+        for j in range(i):
+            r = dot(centred[i], centred[j], n) / math.sqrt(C[i, i] * C[j, j])
+            C[i, j] = 1.0 if r > 1.0 else -1.0 if r < -1.0 else r
+            C[j, i] = C[i, j]
+    for i in range(size + 2):
+        C[i, i] = 1.0
+    return complete
+
+
+@compiled
+def gaussian_tests(data, x, y, sets, work, careful, p):
+    """Write the p-values of x[t] and y[t] given sets[t]; returns how many need `careful_address`, which is 0 then."""
+    size, wanted = sets.shape[1], 0
+    for t in range(len(x)):
+        complete = _correlate(data, x[t], y[t], sets[t], work)
+        p[t] = math.nan
+        if complete < 0.0:
+            continue
+        r = given_set(work.C, work.place, size, work.space, careful)
+        wanted += r != r
+        df = complete - size - 3.0
+        p[t] = math.erfc(math.sqrt(df) * abs(math.atanh(r)) * math.sqrt(0.5)) if df > 0.0 else 1.0
+    return wanted
+
+
+def gaussian_p(data: Numbers, x: Indices, y: Indices, sets: Indices) -> Floats:
+    """The p-values of `gaussCItwd` of x[i] and y[i] given sets[i], float64 (k,), NaN where undefined."""
+    n, size, p = data.values.shape[1], sets.shape[1], np.empty(len(x))
+    arrays = np.empty((size + 2, n)), np.empty(n), np.empty((size + 2, size + 2))
+    work = GaussianWork(*arrays, np.arange(size + 2), canonical_space(size))
+    if gaussian_tests(data, x, y, sets, work, 0, p):
+        gaussian_tests(data, x, y, sets, work, careful_address(), p)
+    return p
+
+
+class Codes(NamedTuple):
+    """codes : int16 (p, n), -1 where missing; levels : int64 (p,); adapt, quirks : bool, as of `contingency.Data`."""
+
+    codes: NDArray[np.int16]
+    levels: Indices
+    adapt: bool
+    quirks: bool
+
+
+@part
+def _statistic(groups, counts, n, of_all):
+    """G^2 of n observations; groups and counts, (4, n), of the set, with y, with x, and with both.
+
+    of_all : the number that stands for the observations of a stratum; 0: the number that are there.
+    """
+    for g in range(4):
+        for s in range(n):
+            counts[g, s] = 0
+        for s in range(n):
+            counts[g, groups[g, s]] += 1
+    g2 = 0.0
+    for s in range(n):
+        cell = counts[3, groups[3, s]]
+        if cell > 0:  # the first observation of the cell
+            stratum = of_all if of_all > 0 else counts[0, groups[0, s]]
+            margins = float(counts[1, groups[1, s]]) * float(counts[2, groups[2, s]])
+            g2 += 2.0 * cell * math.log(float(cell) * float(stratum) / margins)
+            counts[3, groups[3, s]] = 0
+    return g2
+
+
+class DiscreteWork(NamedTuple):
+    """Work space of a thread.
+
+    kept : int16 (l + 2, n)
+        The codes of the set, x and y in complete rows.
+    groups, counts : int64 (4, n)
+        See `_statistic`.
+    place : int64
+        For `divided`.
+    distinct : int64 (l + 2,)
+        Numbers of levels that occur.
+    """
+
+    kept: NDArray[np.int16]
+    groups: Indices
+    counts: Indices
+    place: Indices
+    distinct: Indices
+
+
+@part
+def _keep_complete(data, x, y, S, work):
+    """Write `kept`, and return the number of complete rows."""
+    m, size = 0, len(S)
+    for s in range(data.codes.shape[1]):
+        whole = True
+        for i in range(size + 2):
+            code = data.codes[_member(x, y, S, i), s]
+            work.kept[i, m] = code
+            whole = whole and code >= 0
+        m += whole
+    return m
+
+
+@part
+def _count_levels(data, x, y, S, m, work):
+    """Write `distinct`, and return the degrees of freedom, 0 if x or y is constant."""
+    df = 1
+    for i in range(len(S) + 2):
+        for s in range(m):
+            work.groups[0, s] = 0
+        work.distinct[i] = divided(work.groups[0], work.kept[i], m, 1, data.levels[_member(x, y, S, i)], work.place)
+        df *= work.distinct[i] if i < len(S) else work.distinct[i] - 1
+    return df
+
+
+@part
+def _leave_out_codes(m, size, work):
+    """Leave out the rows with a code that is not below the number of levels that occur; returns how many are left."""
+    left = 0
+    for s in range(m):
+        counted = True
+        for i in range(size + 2):
+            counted = counted and work.kept[i, s] < work.distinct[i]
+        for i in range(size + 2):
+            work.kept[i, left] = work.kept[i, s]
+        left += counted
+    return left
+
+
+@part
+def _group(data, x, y, S, m, work):
+    """Write `groups`, and return the number of cells with observations."""
+    groups, kept, size, made = work.groups, work.kept, len(S), 1
+    for s in range(m):
+        groups[0, s] = 0
+    for i in range(size):
+        made = divided(groups[0], kept[i], m, made, data.levels[S[i]], work.place)
+    for s in range(m):
+        groups[1, s], groups[2, s] = groups[0, s], groups[0, s]
+    divided(groups[1], kept[size + 1], m, made, data.levels[y], work.place)
+    made = divided(groups[2], kept[size], m, made, data.levels[x], work.place)
+    for s in range(m):
+        groups[3, s] = groups[2, s]
+    return divided(groups[3], kept[size + 1], m, made, data.levels[y], work.place)
+
+
+@compiled
+def discrete_tests(data, x, y, sets, work, p):
+    """Write the p-values of x[t] and y[t] given sets[t]."""
+    size = sets.shape[1]
+    for t in range(len(x)):
+        m = _keep_complete(data, x[t], y[t], sets[t], work)
+        p[t] = math.nan if m < 2 else 1.0
+        if m < 2 or (data.quirks and size > LARGEST_SET_OF_DISCITEST):
+            continue
+        df = _count_levels(data, x[t], y[t], sets[t], m, work)
+        if df == 0:
+            continue
+        of_all = m if data.quirks and size == 0 else 0
+        if data.quirks:
+            m = _leave_out_codes(m, size, work)
+        both = _group(data, x[t], y[t], sets[t], m, work)
+        if data.adapt and size > 0:
+            strata = 1
+            for i in range(size):
+                strata *= work.distinct[i]
+            df -= strata * work.distinct[size] * work.distinct[size + 1] - both
+            df -= 4 * (2**size - strata) if data.quirks else 0
+            df = max(df, 1)
+        p[t] = upper_tail(_statistic(work.groups, work.counts, m, of_all), df)
+
+
+def discrete_p(data: Codes, x: Indices, y: Indices, sets: Indices) -> Floats:
+    """The p-values of `disCItwd` of x[i] and y[i] given sets[i], float64 (k,), NaN where undefined."""
+    n, size, p = data.codes.shape[1], sets.shape[1], np.empty(len(x))
+    kept, groups = np.empty((size + 2, n + 1), np.int16), np.empty((2, 4, n), np.int64)
+    place, distinct = np.empty((n + 1) * int(data.levels.max()), np.int64), np.empty(size + 2, np.int64)
+    discrete_tests(data, x, y, sets, DiscreteWork(kept, groups[0], groups[1], place, distinct), p)
+    return p

@@ -1,0 +1,110 @@
+"""The test of numbers and categories, with its data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycupc.data.mixed import MixedTable
+from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.discrete.suffstat import DiscreteSuffStat
+from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.independence.gaussian.correlation import correlation
+from pycupc.independence.mixed.mix_ci_test import mixCItest
+
+if TYPE_CHECKING:
+    from pycupc.independence.mixed.likelihood import Numbers
+
+
+class MixedTest(EnumeratedTest):
+    """`mixCItest`.
+
+    Parameters
+    ----------
+    data : MixedTable
+        Complete.
+    alpha : float
+    quirks : bool
+        Whether tests of categories only reproduce pcalg's faults, as those of micd do.
+    """
+
+    name = "mixed"
+
+    def __init__(self, data: MixedTable, alpha: float, *, quirks: bool = False) -> None:
+        self.data, self.alpha, self.quirks = data, float(alpha), quirks
+        self.n, self.p, self.labels = data.n, data.p, data.labels
+        self.nbytes = 2 * data.values.nbytes
+        self.cost = max(data.n / 2, 1.0)
+
+    @cached_property
+    def _prepared(self) -> Numbers:
+        from pycupc.independence.mixed.likelihood import Numbers  # loads Numba
+
+        values, kinds = self.data.values, self.data.categorical
+        levels = np.array([0 if categories is None else len(categories) for categories in self.data.categories])
+        codes = np.ascontiguousarray(np.where(kinds, values, 0.0).T.astype(np.int64))
+        return Numbers(np.ascontiguousarray((values - values.mean(axis=0)).T), codes, levels.astype(np.int64))
+
+    @cached_property
+    def _discrete(self) -> DiscreteTest:
+        levels = [max(len(categories), 2) for categories in self.data.categories if categories is not None]
+        data = DiscreteSuffStat(self.data.codes(), levels, adaptDF=True)
+        return DiscreteTest(data, self.alpha, quirks=self.quirks)
+
+    @cached_property
+    def _correlations(self) -> Floats:
+        return correlation(self.data.numbers())
+
+    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+        V = np.column_stack([x, y, S]).astype(np.int64)
+        kinds, p = self.data.categorical, np.empty(len(V))
+        of_kind = np.cumsum(kinds) - 1, np.cumsum(~kinds) - 1  # the position of a variable among those of its kind
+        share = kinds[V].sum(axis=1)
+        if len(at := np.flatnonzero(share == V.shape[1])):
+            some = of_kind[0][V[at]]
+            p[at] = self._discrete.single_tests(some[:, 0], some[:, 1], some[:, 2:])[1]
+        if len(at := np.flatnonzero(share == 0)):
+            some = of_kind[1][V[at]]
+            p[at] = self._gaussian(some[:, 0], some[:, 1], some[:, 2:])
+        if len(at := np.flatnonzero((share > 0) & (share < V.shape[1]))):
+            p[at] = self._mixed(V[at])
+        return self.decided(p), p
+
+    def _gaussian(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        from pycupc.independence.gaussian.compiled_local import p_values  # loads Numba
+
+        C = self._correlations
+        return p_values(C, np.full(C.shape, float(len(self.data.values))), 1, x, y, S)
+
+    def _mixed(self, V: Indices) -> Floats:
+        """The p-values of tests of variables of both kinds: x, y and S in a row."""
+        from scipy.special import chdtrc  # takes a quarter of a second to import
+
+        from pycupc.independence.mixed.likelihood import statistics
+
+        statistic = statistics(self._prepared, V[:, 0], V[:, 1], V[:, 2:])
+        df = self._parameters(V) - self._parameters(np.delete(V, 1, axis=1))
+        df += self._parameters(V[:, 2:]) - self._parameters(V[:, 1:])
+        p = chdtrc(df, np.maximum(statistic, 0.0))
+        p[np.isnan(statistic)] = 1.0
+        constant = (self.data.values == self.data.values[:1]).all(axis=0)
+        p[constant[V[:, :2]].any(axis=1)] = 1.0
+        return np.asarray(p)
+
+    def _parameters(self, V: Indices) -> Floats:
+        """The number of parameters of the model of each row of variables."""
+        kinds = self.data.categorical[V]
+        cells = np.where(kinds, self._prepared.levels[V], 1).prod(axis=1).astype(np.float64)
+        d = (~kinds).sum(axis=1)
+        return np.asarray(cells - 1 + cells * (d + d * (d + 1) // 2))
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        return mixCItest(x, y, S, self.data, quirks=self.quirks)
+
+    def note(self, n_edgetests: Sequence[int]) -> str:
+        """How the answer of tests of categories only may differ from micd's, as of `DiscreteTest`."""
+        return self._discrete.note(n_edgetests) if np.count_nonzero(self.data.categorical) > 1 else ""

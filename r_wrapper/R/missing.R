@@ -1,0 +1,86 @@
+# The data of micd's tests of missing values, as arrays and options for Python; see check_table().
+
+check_missing <- function(suffStat, p, test) {
+  switch(test,
+    gaussMItest = check_imputed_gauss(suffStat, p),
+    disMItest = check_imputed_discrete(suffStat, p),
+    gaussCItwd = list(x = check_incomplete(suffStat, p)),
+    disCItwd = check_discrete(suffStat, p, test)
+  )
+}
+
+# The M data sets of a mids object of package mice; any other object as it is.
+imputations <- function(suffStat) {
+  if (!inherits(suffStat, "mids")) return(suffStat)
+  if (!requireNamespace("mice", quietly = TRUE)) error("a `mids` object needs the package mice, which is not installed")
+  unclass(mice::complete(suffStat, action = "all"))
+}
+
+refuse_one <- function(M) {
+  if (M < 2L) error("`suffStat` must hold at least 2 imputations, as the variance between them counts; got ", M)
+}
+
+# M correlation matrices, one after the other, and the number of observations.
+check_imputed_gauss <- function(suffStat, p) {
+  suffStat <- imputations(suffStat)
+  if (is.list(suffStat) && length(suffStat) && all(vapply(suffStat, is.data.frame, NA))) {
+    n <- nrow(suffStat[[1]])
+    suffStat <- c(lapply(suffStat, function(x) stats::cor(check_incomplete(x, p))), n)
+  }
+  M <- length(suffStat) - 1L
+  if (!is.list(suffStat) || M < 1L || length(suffStat[[M + 1L]]) != 1L) {
+    refuse("suffStat", "a list of M correlation matrices and, last, the number of observations", suffStat)
+  }
+  refuse_one(M)
+  each <- lapply(suffStat[seq_len(M)], function(C) check_gauss(list(C = C, n = suffStat[[M + 1L]]), p))
+  list(C = unlist(lapply(each, `[[`, "C"), use.names = FALSE), n = each[[1]]$n)
+}
+
+# The codes of M tables of factors, one after the other, and the numbers of levels, of which some need not occur.
+check_imputed_discrete <- function(suffStat, p) {
+  suffStat <- imputations(suffStat)
+  if (!is.list(suffStat) || is.data.frame(suffStat) || !all(vapply(suffStat, is.data.frame, NA))) {
+    refuse("suffStat", "a list of M data frames of factors", suffStat)
+  }
+  refuse_one(length(suffStat))
+  nlev <- vapply(suffStat[[1]], nlevels, 1L)
+  for (x in suffStat) {
+    if (length(x) != p || !all(vapply(x, is.factor, NA)) || anyNA(x)) {
+      refuse("suffStat", sprintf("complete data frames of %d factors, to match `labels` or `p`", p), x)
+    }
+    if (nrow(x) != nrow(suffStat[[1]]) || !identical(levels_of(x), levels_of(suffStat[[1]]))) {
+      error("all imputations in `suffStat` must have the same rows and the same levels")
+    }
+  }
+  dm <- unlist(lapply(suffStat, function(x) lapply(x, as.integer)), use.names = FALSE) - 1L
+  list(dm = dm, nlev = as.list(as.double(nlev)), n = as.double(nrow(suffStat[[1]])))
+}
+
+levels_of <- function(x) unname(lapply(x, levels))
+
+# A table of numbers as a matrix of doubles; NA stays.
+check_incomplete <- function(x, p) {
+  if (length(dim(x)) != 2L || ncol(x) != p || !all(apply(x, 2L, function(v) is.numeric(v) || all(is.na(v))))) {
+    refuse("suffStat", sprintf("a table of %d columns of numbers, to match `labels` or `p`", p), x)
+  }
+  x <- as.matrix(x)
+  storage.mode(x) <- "double"
+  unname(x)
+}
+
+# Is this function a test of micd, of that name?
+is_of_micd <- function(indepTest, name) {
+  home <- environment(indepTest)
+  identical(environmentName(home), "micd") && identical(indepTest, get0(name, home, inherits = FALSE))
+}
+
+# The user's test of many pairs at a time: the attribute "batch" of `indepTest`, a function (x, y, S, suffStat) of the
+# variables of m tests, S a matrix of m rows, which returns m p-values. Answers an event "batch".
+made_together <- function(event, batch) {
+  x <- as.integer(unlist(event$x)) + 1L
+  p <- batch(x, as.integer(unlist(event$y)) + 1L, matrix(as.integer(unlist(event$S)) + 1L, length(x), byrow = TRUE))
+  if (!is.numeric(p) || length(p) != length(x)) {
+    error("the attribute \"batch\" of `indepTest` must return ", length(x), " p-values; got ", describe(p))
+  }
+  as.list(as.double(p))
+}

@@ -1,0 +1,62 @@
+# The tests of missing values by name, and a user's test that answers many at a time.
+
+x <- as.matrix(datasets::mtcars[, c("mpg", "disp", "hp", "drat", "wt")])
+complete <- list(C = stats::cor(x), n = nrow(x))
+gaps <- x
+gaps[cbind(1:8, c(1:4, 1:4))] <- NA
+codes <- (x > rep(apply(x, 2, stats::median), each = nrow(x))) + 0L
+factors <- as.data.frame(lapply(as.data.frame(codes), factor, levels = 0:1))
+
+# Graph, counts and sets.
+core <- function(fit) list(methods::as(fit@graph, "matrix"), fit@n.edgetests, fit@sepset)
+
+test_that("without gaps, and with equal imputations, the tests are pcalg's", {
+  skip_if_no_pcalg()
+  same <- core(cu_pc(complete, "gaussCItest", 0.1, p = 5))
+  expect_identical(core(cu_pc(x, "gaussCItwd", 0.1, p = 5)), same)
+  expect_identical(core(cu_pc(c(rep(list(complete$C), 3), complete$n), "gaussMItest", 0.1, p = 5)), same)
+  of_codes <- cu_pc(list(dm = codes, nlev = rep(2, 5), adaptDF = FALSE), "disCItwd", 0.1, p = 5, m.max = 0)
+  expect_identical(core(of_codes), core(cu_pc(list(dm = codes, adaptDF = FALSE), "disCItest", 0.1, p = 5, m.max = 0)))
+})
+
+test_that("gaps and imputations change the answer, and micd's functions are recognised", {
+  skip_if_no_pcalg()
+  few <- cu_pc(gaps, "gaussCItwd", 0.1, p = 5)
+  by_hand <- function(x, y, S, data) {
+    rows <- stats::complete.cases(data[, c(x, y, S)])
+    pcalg::gaussCItest(x, y, S, list(C = stats::cor(data[rows, ]), n = sum(rows)))
+  }
+  one_by_one <- cu_pc(gaps, by_hand, 0.1, p = 5)
+  expect_identical(core(few)[1:2], core(one_by_one)[1:2])
+  expect_equal(few@pMax, one_by_one@pMax)
+  home <- structure(new.env(), name = "micd")
+  home$disMItest <- function(x, y, S, suffStat) stop("not called")
+  environment(home$disMItest) <- home
+  other <- factors
+  other$wt[1:6] <- rev(other$wt[1:6])
+  expect_s4_class(cu_pc(list(factors, other), home$disMItest, 0.1, p = 5), "pcAlgo")
+})
+
+test_that("an attribute \"batch\" is called for many tests at a time", {
+  skip_if_no_pcalg()
+  calls <- 0
+  test <- function(x, y, S, suffStat) stop("not called")
+  attr(test, "batch") <- function(x, y, S, suffStat) {
+    calls <<- calls + 1
+    vapply(seq_along(x), function(i) pcalg::gaussCItest(x[i], y[i], S[i, ], suffStat), 0)
+  }
+  together <- cu_pc(complete, test, 0.1, p = 5)
+  expect_identical(core(together), core(cu_pc(complete, "gaussCItest", 0.1, p = 5)))
+  expect_lt(calls, sum(together@n.edgetests) / 3)
+  attr(test, "batch") <- function(x, y, S, suffStat) 0.5
+  expect_error(cu_pc(complete, test, 0.1, p = 5), "must return 10 p-values")
+})
+
+test_that("wrong data have their own sentence", {
+  skip_if_no_pcalg()
+  expect_error(cu_pc(list(complete$C, 32), "gaussMItest", 0.1, p = 5), "at least 2 imputations")
+  expect_error(cu_pc(x, "gaussMItest", 0.1, p = 5), "a list of M correlation matrices")
+  expect_error(cu_pc(list(factors, factors[-1, ]), "disMItest", 0.1, p = 5), "the same rows and the same levels")
+  expect_error(cu_pc(gaps[, -1], "gaussCItwd", 0.1, p = 5), "a table of 5 columns")
+  expect_error(cu_pc(gaps, "disCItwd", 0.1, p = 5), "`dm`")
+})

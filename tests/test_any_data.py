@@ -1,0 +1,347 @@
+"""Correlations of ranks and latent variables, n by pair, numbers and categories together, and `run` on any table.
+
+tests/files/any_data.npz has recorded answers: latent correlations of polycor (hetcor, ML = FALSE, pd = FALSE), and
+p-values of micd (mixCItest), with the tables that they are of.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+import pycupc
+from pycupc import MixedTable, SuffStat, cli, mixCItest, pc
+from pycupc.engines.gpu.concordances import concordances as on_device
+from pycupc.independence.gaussian import ranks
+from pycupc.independence.gaussian.latent import Levels, latent_correlation
+from pycupc.independence.mixed.family import MixedTest
+
+RECORDED = np.load(Path(__file__).with_name("files") / "any_data.npz")
+MEASURES = ["spearman", "kendall", "normal-scores"]
+
+
+def chain(n=300, p=6, seed=0):
+    """Observations of 0 - 1 - 2 - ..., float64 (n, p)."""
+    X = np.random.default_rng(seed).standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] += X[:, j - 1]
+    return X
+
+
+def with_ties(n, seed=1):
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.standard_normal((n, 2)), rng.integers(0, 3, (n, 2)), rng.integers(0, 2, n)])
+
+
+def run(*args):
+    return cli.main([*map(str, args), "--plot", "none", "--force", "--out", "out"])
+
+
+# ---------------------------------------------------------------- ranks
+
+
+@pytest.mark.parametrize("n", [2, 5, 64, 65, 200])
+def test_kendall_and_ranks_are_those_of_scipy(n):
+    X = with_ties(n)
+    np.testing.assert_array_equal(ranks.ranks(X), scipy.stats.rankdata(X, axis=0))
+    tau = ranks.kendall(X)
+    for i, j in combinations(range(X.shape[1]), 2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = scipy.stats.kendalltau(X[:, i], X[:, j])[0]
+        assert tau[i, j] == tau[j, i] or np.isnan(expected)
+        np.testing.assert_allclose(tau[i, j], expected, rtol=0, atol=1e-14)
+
+
+def test_kendall_of_a_constant_column_is_nan():
+    X = with_ties(20)
+    X[:, 1] = 3.0
+    tau = ranks.kendall(X)
+    assert np.isnan(tau[1]).all()
+    assert not np.isnan(np.delete(np.delete(tau, 1, 0), 1, 1)).any()
+
+
+def test_signs_on_a_device_count_the_same_pairs():
+    class Device:
+        asarray, asnumpy, zeros, sign = staticmethod(np.asarray), staticmethod(np.asarray), np.zeros, np.sign
+        float32, float64 = np.float32, np.float64
+
+    X = with_ties(90)
+    np.testing.assert_array_equal(on_device(Device, X), ranks.concordances(X))
+
+
+def test_correlations_of_ranks_follow_their_formulas():
+    X = chain()
+    rho = scipy.stats.spearmanr(X)[0]
+    np.testing.assert_allclose(SuffStat.from_data(X, correlation="spearman").C, 2 * np.sin(np.pi / 6 * rho), atol=1e-14)
+    n, least = len(X), 1 / (4 * len(X) ** 0.25 * np.sqrt(np.pi * np.log(len(X))))
+    scores = scipy.stats.norm.ppf(np.clip(scipy.stats.rankdata(X, axis=0) / n, least, 1 - least))
+    expected = np.corrcoef(scores, rowvar=False)
+    np.testing.assert_allclose(SuffStat.from_data(X, correlation="normal-scores").C, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_ranks_do_not_see_increasing_transformations(measure):
+    X = chain()
+    fit = pc(X, correlation=measure)
+    assert fit == pc(np.exp(X), correlation=measure)
+    assert len(fit.sparse_graph) == 5
+
+
+def test_nearest_correlation_matrix_of_higham():
+    C = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]])  # Higham (2002), section 4
+    near, distance = ranks.nearest_correlation(C)
+    np.testing.assert_allclose(near[[0, 0, 1], [1, 2, 2]], [0.7607, 0.1573, 0.7607], atol=1e-4)
+    assert distance == pytest.approx(0.5278, abs=1e-4)
+    assert np.linalg.eigvalsh(near)[0] > 0
+
+
+def test_an_indefinite_matrix_is_said_and_may_be_replaced():
+    X = chain(n=8, p=6)
+    with pytest.warns(UserWarning, match="C is not positive semidefinite, .* pcalg's rules .*nearest=True"):
+        kept = SuffStat.from_data(X, correlation="kendall")
+    assert np.linalg.eigvalsh(kept.C)[0] < 0
+    with pytest.warns(UserWarning, match="the nearest correlation matrix, .* away, takes its place"):
+        assert np.linalg.eigvalsh(SuffStat.from_data(X, correlation="kendall", nearest=True).C)[0] > 0
+
+
+def test_a_resample_has_its_own_ranks():
+    X = np.exp(chain(n=100))
+    result = pycupc.stability(X, n_resamples=2, random_state=1, correlation="kendall")
+    graphs = [pc(X[result.indices(i)], correlation="kendall") for i in range(2)]
+    assert result.n_tests[:, 0].tolist() == [sum(fit.n_edgetests) for fit in graphs]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: pc(chain(), correlation="rank"), "correlation must be one of 'pearson', .*, got 'rank'"),
+        (lambda: pc({"C": np.eye(3), "n": 9}, correlation="kendall"), "correlation='kendall' goes with data"),
+        (lambda: pc(chain(), mixCItest, correlation="kendall"), "correlation='kendall' goes with the Gaussian test"),
+        (lambda: SuffStat.from_data(chain(), correlation="kendall", missing="pairwise"), "goes with correlation="),
+        (lambda: SuffStat(np.eye(3), np.ones((2, 2))), "n must be a number or a matrix of shape"),
+        (lambda: SuffStat(np.eye(3), np.full((3, 3), -1.0)), r"n must have finite numbers of at least 0 .* n\[0, 1\]"),
+        (
+            lambda: SuffStat(np.eye(3), np.full((3, 3), 9.0), n_rule="max"),
+            "n_rule must be one of 'mean', .*, got 'max'",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_function_without_the_argument_tells_where_it_goes():
+    with pytest.raises(TypeError, match=r"fci has no argument correlation, .*SuffStat.from_data\(data, correlation="):
+        pycupc.fci(chain(), correlation="kendall")
+
+
+# ---------------------------------------------------------------- latent variables
+
+
+def log_likelihood(table, r):
+    """Of a table of two ordinal variables with latent correlation r, by SciPy."""
+    cuts = [np.r_[-9.0, scipy.stats.norm.ppf(np.cumsum(m)[:-1] / m.sum()), 9.0] for m in (table.sum(1), table.sum(0))]
+    below = scipy.stats.multivariate_normal([0, 0], [[1, r], [r, 1]], allow_singular=True)
+    corner = np.array([[below.cdf([a, b]) for b in cuts[1]] for a in cuts[0]])
+    return (table * np.log(np.maximum(np.diff(np.diff(corner, axis=0), axis=1), 1e-300)))[table > 0].sum()
+
+
+@pytest.mark.parametrize("k", range(5))
+def test_latent_correlations_are_those_of_polycor(k):
+    X, expected = RECORDED[f"latent_X{k}"], RECORDED[f"latent_C{k}"]
+    C = latent_correlation(X, Levels.found(X))
+    np.testing.assert_array_equal(C, C.T)
+    for i, j in combinations(range(X.shape[1]), 2):
+        if abs(C[i, j]) < 0.95:
+            assert C[i, j] == pytest.approx(expected[i, j], abs=1e-4)
+        else:  # empty cells in a corner: the likelihood is constant from some r on
+            table = pd.crosstab(X[:, i], X[:, j]).to_numpy()
+            assert (table == 0).any()
+            assert log_likelihood(table, C[i, j]) == pytest.approx(log_likelihood(table, expected[i, j]), abs=1e-4)
+
+
+def test_kinds_of_columns_are_found():
+    X = np.column_stack([np.arange(40) % 2, np.arange(40) % 7, np.arange(40) / 7, np.arange(40) % 3 / 2, np.ones(40)])
+    assert Levels.found(X).words(5) == "1 binary, 1 ordinal, 3 continuous"
+
+
+def test_latent_correlations_of_classes_estimate_those_before():
+    X = chain(n=4000, p=4, seed=3)
+    cut = X.copy()
+    cut[:, 0], cut[:, 1] = X[:, 0] > 0.5, np.digitize(X[:, 1], [-1, 0, 2])
+    np.testing.assert_allclose(SuffStat.from_data(cut, correlation="latent").C, np.corrcoef(X, rowvar=False), atol=0.05)
+
+
+def test_categories_with_an_order_have_latent_correlations():
+    X = chain(n=200, p=3)
+    codes = np.digitize(X[:, 0], [-1, 0, 1])
+    D = pd.DataFrame(X, columns=list("abc"))
+    D["a"] = pd.Categorical.from_codes(codes, ["z", "y", "x", "w"], ordered=True)
+    D["b"] = np.where(X[:, 1] > 0, "yes", "no")
+    numbers = np.column_stack([codes, X[:, 1] > 0, X[:, 2]])
+    np.testing.assert_array_equal(
+        SuffStat.from_data(D, correlation="latent").C, SuffStat.from_data(numbers, correlation="latent").C
+    )
+    D["a"] = D["a"].astype(str)
+    with pytest.raises(ValueError, match=r"need an order of the categories, .*: a \(w, x, y, z\)"):
+        pc(D, correlation="latent")
+
+
+# ---------------------------------------------------------------- n by pair
+
+
+@pytest.mark.parametrize("options", [{}, {"conservative": True}])
+def test_one_n_in_all_cells_is_that_n(options):
+    C = np.corrcoef(chain(seed=4), rowvar=False)
+    one, many = pc({"C": C, "n": 300}, **options), pc({"C": C, "n": np.full(C.shape, 300)}, **options)
+    assert (one.amat() == many.amat()).all(axis=None)
+    assert one.n_edgetests == many.n_edgetests
+    np.testing.assert_allclose(one.p_values.dense(), many.p_values.dense(), atol=1e-13)
+
+
+@pytest.mark.parametrize("rule", ["mean", "min", "harmonic"])
+def test_n_of_a_test_is_that_of_its_pairs(rule):
+    C, rng = np.corrcoef(chain(seed=5), rowvar=False), np.random.default_rng(0)
+    N = np.triu(rng.integers(5, 300, C.shape), 1)
+    data = SuffStat(C, N + N.T, n_rule=rule)
+    numbers = [N[0, 1], N[0, 4], N[1, 4]]
+    expected = {"mean": np.mean(numbers), "min": min(numbers), "harmonic": scipy.stats.hmean(numbers)}[rule]
+    assert data.pair_n.of_test(4, 0, [1]) == pytest.approx(expected)
+    fits = [pc(data, alpha=0.05, engine=engine) for engine in ("cpu", "reference")]
+    assert fits[0].n_edgetests == fits[1].n_edgetests
+    np.testing.assert_allclose(*(fit.p_values.dense() for fit in fits), atol=1e-12)
+
+
+def test_pairwise_complete_correlations():
+    X = chain(n=120)
+    X[np.random.default_rng(2).random(X.shape) < 0.1] = np.nan
+    data, D = SuffStat.from_data(X, missing="pairwise"), pd.DataFrame(X)
+    np.testing.assert_allclose(data.C, D.corr(), atol=1e-12)
+    assert data.pair_n.matrix[0, 1] == (D[0].notna() & D[1].notna()).sum()
+    X[:60, 0], X[60:, 1] = np.nan, np.nan
+    with pytest.warns(UserWarning, match="count as independent: column 0 and column 1"):
+        apart = SuffStat.from_data(X, missing="pairwise")
+    assert np.isnan(apart.C[0, 1])
+    assert not pc(apart).sparse_graph.adjacent([0], [1])[0]
+
+
+# ---------------------------------------------------------------- numbers and categories
+
+
+@pytest.mark.parametrize("k", range(14))
+def test_mixed_tests_are_those_of_micd(k):
+    X = RECORDED[f"mixed_X{k}"]
+    D = pd.DataFrame(X, columns=list("abcxyz")).astype(dict.fromkeys("abc", str))
+    table = MixedTable.of(D)
+    test = MixedTest(table, 0.05, quirks=True)
+    for (x, y, *S), p in zip(RECORDED[f"mixed_tests{k}"].tolist(), RECORDED[f"mixed_p{k}"], strict=True):
+        S = [v for v in S if v >= 0]
+        made = test.single_tests(np.array([x]), np.array([y]), np.array([S], dtype=np.int64).reshape(1, -1))[1][0]
+        assert made == pytest.approx(p, abs=1e-9)
+        assert mixCItest(x, y, S, table, quirks=True) == pytest.approx(p, abs=1e-9)
+
+
+def test_singular_and_constant_columns():
+    x = np.random.default_rng(0).standard_normal(60)
+    table = MixedTable.of(pd.DataFrame({"a": list("ab") * 30, "x": x, "x2": x, "k": 1.0, "f": "q"}))
+    for x, y, S, p in ((1, 2, [0], 0.0), (0, 3, [], 1.0), (1, 4, [], 1.0), (0, 1, [2], 1.0)):
+        assert mixCItest(x, y, S, table) == p
+    with pytest.warns(UserWarning, match="columns with one value are independent of all others, hence no edges: k, f"):
+        table.check()
+
+
+def mixed_frame(n=300):
+    X = chain(n=n, p=5)
+    D = pd.DataFrame(X.round(6), columns=list("vwxyz"))
+    D["v"], D["x"] = np.where(X[:, 0] > 0, "yes", "no"), np.array(["low", "mid", "high"])[np.digitize(X[:, 2], [-1, 1])]
+    return D
+
+
+def test_engines_agree_on_a_mixed_table():
+    fits = [pc(mixed_frame(), mixCItest, engine=engine) for engine in ("cpu", "reference")]
+    assert fits[0].n_edgetests == fits[1].n_edgetests
+    np.testing.assert_allclose(*(fit.p_values.dense() for fit in fits), atol=1e-10)
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def gaps(D):
+    return D.mask(np.random.default_rng(3).random(D.shape) < 0.05)
+
+
+TABLES = {
+    "numbers": (lambda: pd.DataFrame(chain()), [], "data", ""),
+    "gaps": (lambda: gaps(pd.DataFrame(chain())), [], "data with gaps", "missing in 6 of 6 columns"),
+    "pairwise": (lambda: gaps(pd.DataFrame(chain())), ["--missing", "pairwise"], "data with gaps", ""),
+    "both": (mixed_frame, [], "numbers and categories", r"2 of 5 columns hold words \(v, x\)"),
+    "asked": (mixed_frame, ["--test", "mixed"], "numbers and categories", ""),
+    "ranks": (lambda: pd.DataFrame(chain()), ["--correlation", "kendall"], "data", ""),
+    "words": (
+        lambda: gaps(pd.DataFrame(np.where(chain() > 0, "up", "down"))),
+        [],
+        "categories with gaps",
+        "holds categories.*values are missing",
+    ),
+    "latent": (
+        lambda: mixed_frame().drop(columns="x"),
+        ["--correlation", "latent"],
+        "data",
+        "words as the two classes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_run_chooses_a_test_for_any_table(tmp_path, monkeypatch, capsys, name):
+    make, options, kind, said = TABLES[name]
+    monkeypatch.chdir(tmp_path)
+    make().rename(columns=lambda c: f"c{c}" if isinstance(c, int) else c).to_csv("d.csv", index=False)
+    assert run("run", "d.csv", *options) == cli.OK
+    facts = json.loads(Path("out/manifest.json").read_text())["input"]
+    assert facts["kind"] == kind
+    assert facts["choice"]
+    error = capsys.readouterr().err
+    assert re.search(said, error)
+    assert (facts["choice"] in error) == bool(said)
+
+
+BAD = {
+    "text": (
+        lambda: mixed_frame().assign(z=[f"patient {k}" for k in range(300)]),
+        [],
+        "at most 255, each in several rows; names.*: z (300 different texts in 300 rows)",
+    ),
+    "mixed gaps": (lambda: gaps(mixed_frame()), [], "the test of numbers and categories together needs complete rows"),
+    "no order": (mixed_frame, ["--correlation", "latent"], "need an order of the categories, .*: x (high, low, mid)"),
+    "ranks of words": (mixed_frame, ["--correlation", "kendall"], "kendall takes numbers, and the table holds words"),
+    "ranks with gaps": (
+        lambda: gaps(pd.DataFrame(chain())),
+        ["--correlation", "kendall"],
+        "kendall needs complete rows",
+    ),
+    "damaged": (lambda: mixed_frame().assign(w=["1,5x", *range(299)]), [], "3 of 5 columns hold other cells"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_table_without_a_sensible_test_is_refused_with_the_reason(tmp_path, monkeypatch, capsys, name):
+    make, options, message = BAD[name]
+    monkeypatch.chdir(tmp_path)
+    make().to_csv("d.csv", index=False)
+    assert run("run", "d.csv", *options) == cli.DATA
+    error = capsys.readouterr().err
+    first, _, rest = message.partition(".*")
+    assert first.strip() in error
+    assert rest.strip() in error
+    assert "d.csv" in error

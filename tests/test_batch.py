@@ -1,0 +1,124 @@
+"""Tests that answer many at a time: the answer and the counts of single calls, and RCoT."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc import RCoT, pc
+from pycupc.independence.gaussian.fisher_z import p_value
+
+rng = np.random.default_rng(2)
+X = rng.normal(size=(120, 9)) @ (np.eye(9) + 0.4 * np.triu(rng.normal(size=(9, 9)), 1))
+C = np.corrcoef(X, rowvar=False)
+
+
+class FisherZ:
+    """pcalg's Gaussian test, by NumPy."""
+
+    symmetric, at_once = True, 50
+
+    def __init__(self):
+        self.calls = []
+
+    def batch(self, x, y, S):
+        self.calls.append(len(x))
+        nodes = np.column_stack([x, y, S])
+        P = np.linalg.inv(C[nodes[:, :, None], nodes[:, None, :]])
+        return p_value(-P[:, 0, 1] / np.sqrt(P[:, 0, 0] * P[:, 1, 1]), 120, S.shape[1])
+
+
+class Asymmetric:
+    """Separates by the numbers of the variables, in one direction only; some tests are undefined."""
+
+    def batch(self, x, y, S):
+        p = np.where((x > y) & ((x + y + S.sum(axis=1)) % 4 == 0), 0.5, 0.001 / (1 + x))
+        return np.where((x * y + S.sum(axis=1)) % 11 == 7, math.nan, p)
+
+
+def one_by_one(test):
+    return lambda x, y, S, _: float(
+        test.batch(np.array([x]), np.array([y]), np.array([S], dtype=np.int64).reshape(1, -1))[0]
+    )
+
+
+@pytest.mark.parametrize("how", [{}, {"conservative": True}, {"m_max": 1}])
+def test_answer_and_counts_of_the_gaussian_test(how):
+    test = FisherZ()
+    a, b = pc(None, test, p=9, alpha=0.1, **how), pc({"C": C, "n": 120}, alpha=0.1, **how)
+    assert (a.graph == b.graph).all()
+    assert a.n_edgetests == b.n_edgetests
+    assert a.sepset.cells() == b.sepset.cells()
+    np.testing.assert_allclose(a.pMax, b.pMax, rtol=1e-9)
+    assert max(test.calls) <= 50
+    assert len(test.calls) < sum(a.n_edgetests) / 5
+
+
+@pytest.mark.parametrize("NAdelete", [True, False])
+@pytest.mark.parametrize("how", [{}, {"fixedGaps": [("1", "2")], "fixedEdges": [("3", "4")]}])
+def test_a_test_that_is_not_symmetric_is_answered_as_by_single_calls(NAdelete, how):
+    test, how = Asymmetric(), {"p": 9, "alpha": 0.05, "NAdelete": NAdelete, **how}
+    a, b, c = pc(None, test, **how), pc(None, one_by_one(test), **how), pc(None, test, engine="reference", **how)
+    for other in (b, c):
+        assert (a.graph == other.graph).all()
+        assert a.n_edgetests == other.n_edgetests
+        assert a.sepset.cells() == other.sepset.cells()
+        np.testing.assert_array_equal(a.pMax, other.pMax)
+
+
+class _OnDevice:
+    """An array as PyTorch or CuPy has it."""
+
+    def __init__(self, values):
+        self._values = values
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self._values
+
+
+def test_arrays_of_other_packages_and_wrong_answers():
+    class Answering:
+        def __init__(self, answer):
+            self.answer = answer
+
+        def batch(self, x, y, S):
+            return self.answer(len(x))
+
+    assert not pc(None, Answering(lambda m: _OnDevice(np.ones(m))), p=4).graph.any()
+    with pytest.raises(ValueError, match="one p-value for each of 6 tests, got shape"):
+        pc(None, Answering(lambda m: 0.5), p=4)
+    with pytest.raises(ValueError, match=r"p-values in \[0, 1\], got 2.0"):
+        pc(None, Answering(lambda m: np.full(m, 2.0)), p=4)
+
+
+def test_rcot_sees_dependence_that_fisher_z_does_not_and_keeps_its_level():
+    wrong = found = dependent = linear = 0
+    for seed in range(60):
+        draw = np.random.default_rng(seed)
+        z = draw.normal(size=200)
+        x, y = np.sin(2 * z) + 0.5 * draw.normal(size=200), z**2 + 0.5 * draw.normal(size=200)
+        data = np.column_stack([x, y, z, x**2 + 0.3 * draw.normal(size=200)])
+        test = RCoT(data, seed=seed, features=25)
+        wrong += test.batch(np.array([0]), np.array([1]), np.array([[2]]))[0] < 0.05
+        found += test.batch(np.array([0]), np.array([3]), np.array([[2]]))[0] < 0.05
+        dependent += test.batch(np.array([1]), np.array([2]), np.empty((1, 0), dtype=np.int64))[0] < 0.05
+        linear += pycupc.gaussCItest(1, 2, (), {"C": np.corrcoef(data, rowvar=False), "n": 200}) < 0.05
+    assert wrong <= 10
+    assert min(found, dependent) >= 55
+    assert linear < 45
+
+
+def test_rcot_does_not_depend_on_the_other_tests_of_a_call():
+    test = RCoT(X, seed=3)
+    x, y, S = np.array([0, 1, 2, 0]), np.array([5, 6, 7, 6]), np.array([[3, 4], [4, 3], [3, 8], [3, 4]])
+    together = test.batch(x, y, S)
+    alone = [test.batch(x[i : i + 1], y[i : i + 1], S[i : i + 1])[0] for i in range(4)]
+    np.testing.assert_allclose(together, alone, rtol=1e-9)
+    assert not np.allclose(together, RCoT(X, seed=4).batch(x, y, S))
+    assert pc(X, RCoT(), alpha=0.001).labels == pc(X, alpha=0.001).labels

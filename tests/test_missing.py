@@ -1,0 +1,238 @@
+"""Multiple imputation and test-wise deletion: micd's recorded answers, the engines, single tests, bad input."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pycupc
+from pycupc import IncompleteTable, MultipleImputation, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
+from pycupc.engines.base import EngineError
+from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.reference import ReferenceEngine
+from pycupc.independence.missing.family import missing_test
+from pycupc.independence.missing.impute import imputed
+
+RECORDED = dict(np.load(Path(__file__).parent / "golden" / "missing" / "micd.npz"))
+TESTS = (gaussMItest, disMItest, gaussCItwd, disCItwd)
+rng = np.random.default_rng(5)
+COMPLETE = rng.normal(size=(80, 6)) @ (np.eye(6) + 0.4 * rng.normal(size=(6, 6)))
+HOLES = rng.random(COMPLETE.shape) < 0.15
+GAPPED = np.where(HOLES, np.nan, COMPLETE)
+IMPUTED = [np.where(HOLES, rng.normal(size=HOLES.shape), COMPLETE) for _ in range(4)]
+CODED = [np.digitize(X, [-0.6, 0.8]) for X in IMPUTED]
+CODES = np.where(HOLES, np.nan, CODED[0])
+DATA = {
+    gaussMItest: MultipleImputation(IMPUTED),
+    disMItest: MultipleImputation(CODED, categories=True),
+    gaussCItwd: IncompleteTable(GAPPED),
+    disCItwd: IncompleteTable(CODES, categories=True, adaptDF=True),
+}
+
+
+def recorded_data(k, test):
+    of = {name: RECORDED[f"{k}_{name}"] for name in ("C", "n", "T", "Ds", "G", "L", "adaptDF")}
+    if test is gaussMItest:
+        return [*of["C"], float(of["n"])]
+    if test is disMItest:
+        return MultipleImputation.from_codes(of["Ds"].transpose(0, 2, 1), of["L"])
+    if test is gaussCItwd:
+        return of["T"]
+    return {"dm": np.where(of["G"] < 0, np.nan, of["G"]), "adaptDF": bool(of["adaptDF"])}
+
+
+def sets_of(fit):
+    p = len(fit.labels)
+    cells = (fit.sepset.get(i, j) for i in range(p) for j in range(p))
+    return ["N" if S is None else ",".join(["S", *(str(v + 1) for v in S)]) for S in cells]
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_recorded_answers_of_micd(test, engine):
+    for k in range(10):
+        quirks = {"quirks": True} if test is disCItwd else {}
+        how = {"alpha": float(RECORDED[f"{k}_alpha"]), "conservative": bool(RECORDED[f"{k}_conservative"])}
+        fit = pc(recorded_data(k, test), test, engine=engine, **how, **quirks)
+        answer = {name: RECORDED[f"{k}_{test.__name__}_{name}"] for name in ("graph", "tests", "sets", "pMax")}
+        assert np.array_equal(fit.graph, answer["graph"])
+        assert fit.n_edgetests == answer["tests"].tolist()
+        assert sets_of(fit) == answer["sets"].tolist()
+        np.testing.assert_allclose(fit.pMax, answer["pMax"], rtol=1e-6)
+
+
+def test_faults_of_disCItwd_are_micd_s():
+    dm = np.where(RECORDED["faults_dm"] < 0, np.nan, RECORDED["faults_dm"])
+    for v, adaptDF, p in zip(*(RECORDED[f"faults_{name}"] for name in ("v", "adaptDF", "p")), strict=True):
+        if p == -9:  # micd stops where a variable has one value
+            continue
+        x, y, *S = (int(number) - 1 for number in v.split())
+        data = IncompleteTable(dm, categories=True, adaptDF=bool(adaptDF))
+        of_engine = missing_test(disCItwd, data, 0.05, NAdelete=True, quirks=True)
+        p_of_engine = of_engine.single_tests(
+            np.array([x]), np.array([y]), np.array([S], dtype=np.int64).reshape(1, -1)
+        )[1]
+        for found in (disCItwd(x, y, S, data, quirks=True), float(p_of_engine[0])):
+            assert found == pytest.approx(p, rel=1e-6, nan_ok=True)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_compiled_tests_have_the_literal_p_values(test):
+    for NAdelete in (True, False):
+        of = missing_test(test, DATA[test], 0.05, NAdelete=NAdelete, quirks=False)
+        for level in range(5):
+            v = np.array([rng.permutation(6)[: level + 2] for _ in range(12)])
+            independent, p = of.single_tests(v[:, 0].copy(), v[:, 1].copy(), v[:, 2:].copy())
+            literal = [of.p_value(x, y, S) for x, y, *S in v.tolist()]
+            np.testing.assert_allclose(p, literal, rtol=1e-9)
+            assert np.array_equal(independent, np.where(np.isnan(p), float(NAdelete), p) >= 0.05)
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("how", [{"conservative": True}, {"maj_rule": True, "tiers": [0, 0, 1, 1, 2, 2]}, {"m_max": 1}])
+def test_engines_agree(test, how):
+    a, b = (pc(DATA[test], alpha=0.2, engine=engine, **how) for engine in (CpuEngine(2), ReferenceEngine()))
+    assert pycupc.compare(a, b).equal
+
+
+@pytest.mark.parametrize("algorithm", [pycupc.fci, pycupc.rfci])
+def test_engines_agree_with_hidden_variables(algorithm):
+    for test in (gaussMItest, gaussCItwd):
+        a, b = (algorithm(DATA[test], alpha=0.01, m_max=2, engine=engine) for engine in ("cpu", "reference"))
+        assert np.array_equal(a.sparse_graph.amat_pag(), b.sparse_graph.amat_pag())
+        assert a.n_edgetests == b.n_edgetests
+
+
+def test_pooled_p_value_by_hand():
+    r, n = np.array([0.3, 0.35, 0.2]), 50
+    matrices = [np.array([[1, a], [a, 1]]) for a in r]
+    from scipy.stats import t
+
+    z, W = np.arctanh(r), 1 / 47
+    B = z.var(ddof=1)
+    df = 2 * (1 + W / B * 3 / 4) ** 2
+    by_hand = 2 * t.sf(z.mean() / math.sqrt(W + 4 / 3 * B), df)
+    assert gaussMItest(0, 1, (), [*matrices, n]) == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_equal_imputations_give_the_test_of_one():
+    C = np.corrcoef(COMPLETE, rowvar=False)
+    a, b = pc([C, C, C, 80], gaussMItest, alpha=0.1), pc({"C": C, "n": 80}, alpha=0.1)
+    assert (a.graph == b.graph).all()
+    assert a.n_edgetests == b.n_edgetests
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_few_observations(n):  # micd: NaN below |S| + 3 observations, 1 with as many
+    matrices = [np.corrcoef(X, rowvar=False) for X in IMPUTED]
+    p = [gaussMItest(0, 1, S, [*matrices, n]) for S in ((), (2,))]
+    assert [math.isnan(v) for v in p] == [n < 3, n < 4]
+    of = missing_test(gaussMItest, [*matrices, n], 0.05, NAdelete=True, quirks=False)
+    one = np.array([0]), np.array([1])
+    compiled = [of.single_tests(*one, S)[1][0] for S in (np.empty((1, 0), dtype=np.int64), np.array([[2]]))]
+    np.testing.assert_allclose(compiled, p, rtol=1e-9)
+
+
+def test_undefined_tests_of_few_complete_rows():
+    X = COMPLETE.copy()
+    X[1:, 0] = np.nan  # one row
+    X[:, 1] = np.where(np.arange(80) < 40, np.nan, 3.0)  # constant where it is there
+    with pytest.warns(UserWarning, match="fewer than 2 observations are complete"):
+        data = IncompleteTable(X)
+    assert math.isnan(gaussCItwd(0, 2, (), data))
+    assert math.isnan(gaussCItwd(2, 3, (1,), data))
+    for NAdelete in (True, False):
+        a, b = (pc(data, NAdelete=NAdelete, engine=engine) for engine in ("cpu", "reference"))
+        assert pycupc.compare(a, b).equal
+        assert bool(a.graph[0].any()) is not NAdelete
+    with pytest.raises(ValueError, match="must return a p-value, got NaN"):
+        pc(data, NAdelete=False, conservative=True, engine="cpu")
+
+
+def test_copies_and_nan_among_imputations():
+    Xs = [np.column_stack([X[:, :4], X[:, 0], X[:, 1] + X[:, 2]]) for X in IMPUTED]
+    Xs[1] = Xs[1].copy()
+    Xs[1][:, 3] = 2.0
+    data = MultipleImputation(Xs)
+    a, b = (pc(data, alpha=0.1, engine=engine) for engine in ("cpu", "reference"))
+    assert pycupc.compare(a, b).equal
+
+
+def test_resamples_draw_rows_of_all_imputations():
+    for test in (gaussMItest, gaussCItwd, disMItest):
+        a = pycupc.stability(DATA[test], alpha=0.1, n_resamples=6, random_state=2, engine="cpu")
+        assert a.n_resamples == 6
+    rows = np.arange(0, 80, 2)
+    part = DATA[gaussMItest].take(rows)
+    np.testing.assert_array_equal(part.matrices, MultipleImputation([X[rows] for X in IMPUTED]).matrices)
+
+
+BAD = [
+    (lambda: MultipleImputation([COMPLETE]), ValueError, "at least 2 imputations"),
+    (lambda: MultipleImputation([COMPLETE, COMPLETE[:, 1:]]), ValueError, "the same shape"),
+    (lambda: MultipleImputation([COMPLETE, GAPPED]), ValueError, "each imputation must be complete"),
+    (lambda: pc([2 * np.eye(3), np.eye(3), 10], gaussMItest), ValueError, "a diagonal of 1"),
+    (lambda: pc(COMPLETE, gaussMItest), TypeError, "must be a MultipleImputation or a list"),
+    (lambda: pc(DATA[gaussMItest], disMItest), TypeError, "categories=True"),
+    (lambda: pc(np.where(HOLES, np.nan, 0.5), disCItwd), ValueError, "codes must be whole numbers"),
+    (lambda: pc({"adaptDF": False}, disCItwd), ValueError, "lacks 'dm'"),
+    (lambda: IncompleteTable(np.column_stack([GAPPED, np.full(80, np.nan)])), ValueError, "all values are missing in"),
+    (lambda: pc(np.where(HOLES, np.inf, COMPLETE), gaussCItwd), ValueError, "must be finite"),
+    (lambda: pc(GAPPED, gaussCItwd, quirks=True), ValueError, "quirks"),
+    (lambda: pc(GAPPED, gaussCItwd, engine="gpu"), EngineError, "gpu"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), BAD)
+def test_bad_input(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_imputation_by_chained_equations():
+    pytest.importorskip("sklearn")
+    a, b = (imputed(GAPPED, 2, seed=4, rounds=2) for _ in range(2))
+    assert np.array_equal(a.matrices, b.matrices)
+    assert not np.array_equal(a.matrices[0], a.matrices[1])
+    assert np.array_equal(a.rows[0][~HOLES], GAPPED[~HOLES])
+
+
+def test_command_line(tmp_path):
+    from pycupc.cli import main
+
+    lines = [",".join("" if v != v else repr(float(v)) for v in row) for row in GAPPED]
+    (tmp_path / "data.csv").write_text("\n".join(["a,b,c,d,e,f", *lines]))
+    assert (
+        main(["run", str(tmp_path / "data.csv"), "--missing", "testwise", "--out", str(tmp_path / "out"), "--quiet"])
+        == 0
+    )
+    fit = pycupc.PcAlgo.load(tmp_path / "out" / "result.npz")
+    assert np.array_equal(fit.graph, pc(GAPPED, gaussCItwd).graph)
+    assert main(["run", str(tmp_path / "data.csv"), "--missing", "impute=1"]) == 2
+
+
+LIVE = r"""
+suppressMessages({library(pcalg); library(micd)})
+set.seed(1)
+for (k in 1:20) {
+  X <- matrix(rnorm(300), 60) %*% (diag(5) + matrix(rnorm(25, 0, .4), 5)); X[sample(300, 40)] <- NA
+  fit <- pc(X, gaussCItwd, p = 5, alpha = .05)
+  cat(ifelse(is.na(X), "nan", sprintf("%.17g", X)), as(fit@graph, "matrix"), fit@n.edgetests, "\n")
+}
+"""
+
+
+@pytest.mark.r
+def test_live_micd(rscript):
+    made = subprocess.run([rscript, "-e", LIVE], capture_output=True, text=True, check=False)
+    if "micd" in made.stderr:
+        pytest.skip("micd is not installed")
+    for line in made.stdout.splitlines():
+        numbers = np.array(line.split(), dtype=float)
+        fit = pc(numbers[:300].reshape(5, 60).T, gaussCItwd, alpha=0.05)
+        assert np.array_equal(fit.graph, numbers[300:325].reshape(5, 5).T)
+        assert fit.n_edgetests == numbers[325:].tolist()

@@ -37,6 +37,7 @@ from pycupc.independence.missing.literal import TESTS
 from pycupc.independence.p_values import Filling, PValues
 from pycupc.r.background import Background
 from pycupc.r.conversions import to_plain
+from pycupc.r.correlations import correlations
 from pycupc.r.effects import effects
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
@@ -71,7 +72,8 @@ class Job:
 
     Parameters
     ----------
-    what : {"pc", "skeleton", "fci", "rfci", "compare", "explain", "stability", "cstar", "ask", "effects"}
+    what : {"pc", "skeleton", "fci", "rfci", "compare", "explain", "stability", "cstar", "ask", "effects",
+        "correlations"}
         "explain": the edges of a result, or `why`; "ask": a question about a result of "stability".
     address : str
         The address of the R environment with the vectors of the arrays; OSError if this process cannot see them.
@@ -92,7 +94,7 @@ class Job:
         ----------
         options : dict
             For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`, for
-            "effects" `pycupc.r.effects.effects`. Otherwise
+            "effects" `pycupc.r.effects.effects`, for "correlations" `pycupc.r.correlations.correlations`. Otherwise
             `arguments` of `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest",
             "binCItest", the name of a test of missing data, or "" where R makes the tests, with `batch` many at a
             time; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`: whether p-values are wanted; `progress`:
@@ -164,7 +166,8 @@ class Job:
 
     def _compute(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The values and the arrays of the answer."""
-        others = {"compare": compared, "explain": explain, "ask": answer, "effects": effects}
+        others = {"compare": compared, "explain": explain, "ask": answer}
+        others |= {"effects": effects, "correlations": correlations}
         if self._what in others:
             return others[self._what](self._in, options)
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)

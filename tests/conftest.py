@@ -137,6 +137,7 @@ def no_gpu() -> str | None:
     return None if works else why
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist looks for groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and (why := no_gpu()):

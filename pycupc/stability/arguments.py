@@ -90,7 +90,7 @@ def checked_study(
     _check_method(method, given, known)
     for level in alphas:
         _options(level, given)
-    rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation"))
+    rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation", None))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, method, alphas[0], given | {"knowledge": known}, away=plan.executor is not None)
     del given["p"]

@@ -19,7 +19,7 @@ from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
 from pycupc.independence.gaussian.latent import Levels, latent_correlation
 from pycupc.system.log import logger
-from pycupc.system.message import Argument, Message, Value
+from pycupc.system.message import Argument, Message, Value, Words
 
 Floats = NDArray[np.float64]
 MeasureName = Literal["pearson", "spearman", "kendall", "normal-scores", "latent"]
@@ -99,7 +99,11 @@ def definite(C: Floats, *, nearest: bool) -> Floats:
     text = f"C is not positive semidefinite, its smallest eigenvalue is {np.linalg.eigvalsh(some)[0]:.3g}"
     if not nearest:
         rules = "tests follow pcalg's rules for such matrices (docs/CONTRACT.md, section 11)"
-        warnings.warn(f"{text}: {rules}; nearest=True takes the nearest correlation matrix instead", stacklevel=4)
+        how = Words("nearest=True", "nearest = TRUE", in_shell="--nearest")
+        message = Message(
+            "{text}: {rules}; {how} takes the nearest correlation matrix instead", text=text, rules=rules, how=how
+        )
+        warnings.warn(message, stacklevel=4)
         return C
     near, distance = ranks.nearest_correlation(C)
     warnings.warn(f"{text}: the nearest correlation matrix, {distance:.3g} away, takes its place", stacklevel=4)

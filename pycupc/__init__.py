@@ -16,6 +16,7 @@ The public names:
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
     MixedTable, mixCItest      a table of numbers and categories, and its test
     RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
+    cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
@@ -57,18 +58,21 @@ if TYPE_CHECKING:
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
+    from pycupc.stability.cstar import cstar
+    from pycupc.stability.ranking import CStaR
     from pycupc.stability.result import Stability
     from pycupc.stability.run import stability
 
 __all__ = [
-    "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable", "MultipleImputation",
-    "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__", "add_background_knowledge",
-    "adjustment_set", "compare", "disCItwd", "disMItest", "effects", "fci", "gaussCItest", "gaussCItwd",
-    "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc", "rfci", "skeleton",
-    "stability",
+    "CStaR", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable",
+    "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
+    "add_background_knowledge", "adjustment_set", "compare", "cstar", "disCItwd", "disMItest", "effects", "fci",
+    "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc",
+    "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
+    "CStaR": "pycupc.stability.ranking",
     "Effects": "pycupc.effects.result",
     "EngineError": "pycupc.engines.base",
     "IncompleteTable": "pycupc.independence.missing.data",
@@ -84,6 +88,7 @@ _HOME = {
     "add_background_knowledge": "pycupc.algorithm.background",
     "adjustment_set": "pycupc.effects.adjustment",
     "compare": "pycupc.results.comparison",
+    "cstar": "pycupc.stability.cstar",
     "disCItwd": "pycupc.independence.missing.literal",
     "disMItest": "pycupc.independence.missing.literal",
     "effects": "pycupc.effects.effects",

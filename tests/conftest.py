@@ -33,9 +33,6 @@ GOLDEN = sorted(GOLDEN_FOLDER.glob("*.npz"))
 SHARED = HERE.parent.parent / "shared"
 DATA = Path(os.environ.get("PYCUPC_DATA") or SHARED / "data")
 
-#: Files whose tests share the work of an expensive fixture: pytest-xdist (--dist loadgroup) runs each in one process.
-ONE_PROCESS = ("test_r_package.py", "test_rbridge.py", "test_orientation_live_pcalg.py")
-
 
 @dataclass(frozen=True)
 class Case:
@@ -142,8 +139,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if marked and (why := no_gpu()):
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=f"no CUDA device: {why}"))
-    for item in items:  # tests of one group run in the same process, one after the other
-        if item.path.name in ONE_PROCESS or item.path.name.startswith("test_kernel_"):  # the kernels are built once
-            item.add_marker(pytest.mark.xdist_group(item.path.name))
-        elif item.path.name == "test_golden.py" and "[" in item.name:
-            item.add_marker(pytest.mark.xdist_group(item.name.partition("[")[2]))  # see test_golden.remembered

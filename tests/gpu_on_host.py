@@ -35,7 +35,7 @@ ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
 #: Kernel files of a whole run on correlations, and their kernels, without those of the tests of levels >= 1.
 GRAPH_FILES: Files = {
     "common/binomials": ("binomial_table",),
-    "correlation/correlation": ("centre", "correlate"),
+    "correlation/correlation": ("centre<double>", "centre<float>", "correlate"),
     "graph/inspect": ("inspect",),
     "graph/neighbours": ("level0", "count_neighbours", "list_neighbours", "weakest_evidence"),
     "graph/removals": ("settle", "finish"),

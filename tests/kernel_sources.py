@@ -36,6 +36,10 @@ ARGUMENTS = {
     "search_pairs": "const Graph, const Level, const Pruning, const int, const int, const int, const int",
     "try_walk": "const Graph, const Level, const Pruning, const int",
     "walk_rows": "const Graph, const Level, const Pruning, const Queue, const int",
+    "centre<double>": "const double* __restrict__, const i64, const i64, double*, double*, const int, const int, "
+    "const i64, const i64",
+    "centre<float>": "const float* __restrict__, const i64, const i64, double*, double*, const int, const int, "
+    "const i64, const i64",
     "cupc_e": "const Graph, const Level, const Shape",
     "cupc_s": "const Graph, const Level, const Shape",
 }
@@ -47,7 +51,7 @@ def source(file: str) -> str:
     """The file with its templates instantiated."""
     lines = [f'#include "{file}.cu"']
     for name in (name for asked, name in ASKED_FOR if asked == file and "<" in name):
-        lines.append(f"template __global__ void {name}({ARGUMENTS[name.split('<')[0]]});")
+        lines.append(f"template __global__ void {name}({ARGUMENTS.get(name) or ARGUMENTS[name.split('<')[0]]});")
     return "\n".join(lines) + "\n"
 
 
@@ -111,7 +115,8 @@ def resources_in(log: str) -> list[tuple[str, int, int, int, int]]:
 def _demangled(name: str) -> str:
     found = re.match(r"_Z\d+([a-z_]+)I((?:L[ib]n?\d+E)+)E", name)
     if not found:
-        return name
+        of_type = re.match(r"_Z\d+([a-z_]+)I([df])E", name)
+        return f"{of_type[1]}<{'double' if of_type[2] == 'd' else 'float'}>" if of_type else name
     values = [
         ("true" if v == "1" else "false") if kind == "b" else sign.replace("n", "-") + v
         for kind, sign, v in re.findall(r"L([ib])(n?)(\d+)E", found[2])

@@ -104,7 +104,8 @@ def run_pytest(python: Path, args: argparse.Namespace) -> int:
     selection = ["-m", " and ".join(f"not {word}" for word in without)] if without else []
     selection += QUICK if args.quick else []
     workers = 1 if args.gpu else min(os.cpu_count() or 1, MAX_WORKERS)  # one GPU, one process
-    parallel = ["-n", str(workers), "--dist", "loadgroup"] if workers > 1 else []
+    # a file in one process: its tests share what is expensive, such as an R session or kernels compiled for the host
+    parallel = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
     report(f"pytest {' '.join((*selection, *parallel))}")
     environment = dict(os.environ, PYTHONUNBUFFERED="1", RETICULATE_PYTHON=str(python))
     return run(python, "-m", "pytest", *selection, *parallel, *args.pytest, env=environment)

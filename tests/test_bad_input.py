@@ -140,7 +140,8 @@ def test_options_that_the_algorithm_ignores_are_refused(engine, option):
 
 @pytest.mark.parametrize("engine", ["gpu", "cupc-e", "auto"])
 def test_unknown_options_are_refused(engine):
-    words = "engine_options must be among device, pruning, correlations, beta, gamma, theta, delta, got 'alpha'"
+    known = "device, devices, pruning, correlations, beta, gamma, theta, delta"
+    words = f"engine_options must be among {known}, got 'alpha'"
     with pytest.raises(ValueError, match=words):
         pc({"C": C3, "n": 50}, engine=engine, engine_options={"alpha": 1})
 

@@ -124,6 +124,7 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.setattr(scaling, "_random", lambda *args, device, **how: random(*args, device=False, **how))
     pool = type("Pool", (), {"free_all_blocks": lambda self: None, "total_bytes": lambda self: 10**6})
     monkeypatch.setattr(scaling, "_pool", pool)
+    monkeypatch.setattr(scaling, "MANY", [(100, 50, 1e-3)])
     sizes = {"P": (8,), "SAMPLES": (40,), "REPETITIONS": 2, "RESAMPLES": 4, "LOOP_RESAMPLES": 4}
     for name, value in sizes.items():
         monkeypatch.setattr(stability, name, value)
@@ -160,6 +161,7 @@ def chain(p=6, n=600):
         ("pruning-gpu", ["--sets", TINY], "pruned plain made bounds p_values spot_checks level"),
         ("gpu", ["--sets", TINY], "first seconds seconds_min levels_seconds orientation level tests answer"),
         ("scaling-large", ["--variables", "100"], "memory_bytes seconds orientation"),
+        ("many", ["--variables", "100"], "memory_bytes peak_bytes seconds levels_seconds edges"),
         ("scaling", ["--seeds", "0", "1"], "generator near_one below_one careful last_level answer"),
         ("discrete", ["--sets", "tiny", "--engines", "pgmpy"], "answer first seconds outcome"),
         ("discrete-gpu", ["--sets", "tiny"], "answer first seconds checked_by"),

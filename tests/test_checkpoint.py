@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from stability_data import dask_cluster, discrete
 from test_rows import table
@@ -126,6 +127,9 @@ def test_refuses_another_run_by_name(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(ValueError, match=f"is of another run: {name}"):
             run(tmp_path, **options)
+    ranks = pycupc.SuffStat.from_data(X, correlation="kendall")
+    with pytest.raises(ValueError, match="correlation was 'pearson', now 'kendall'"):
+        pycupc.pc(ranks, alpha=0.05, engine="cpu", checkpoint=tmp_path)
     monkeypatch.setattr(kept, "__version__", "9.9")
     with pytest.raises(ValueError, match="version was .*, now '9.9'"):
         run(tmp_path)
@@ -136,6 +140,9 @@ def test_refuses_what_it_cannot_keep(tmp_path):
     for options in ({"engine": "reference"}, {"engine": "auto", "indepTest": lambda x, y, S, data: 1.0, "p": 40}):
         with pytest.raises(ValueError, match="a checkpoint needs engine='cpu' or engine='gpu'"):
             run(tmp_path / "a", data, **options)
+    mixed = pd.DataFrame(X[:, :4], columns=list("abcd")).assign(c=np.where(X[:, 2] > 0, "u", "v"))
+    with pytest.raises(ValueError, match="and one of the tests gaussCItest, disCItest and binCItest"):
+        pycupc.pc(mixed, pycupc.mixCItest, engine="cpu", checkpoint=tmp_path / "a")
     (tmp_path / "note.txt").write_text("")
     with pytest.raises(ValueError, match="holds other files and no run.json"):
         run(tmp_path)

@@ -91,7 +91,8 @@ def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
         monkeypatch.setattr("pycupc.cli.run.FILES", [replace(k, write=write) if k is kind else k for k in files.FILES])
     (here / "mine.txt").write_text("mine")
     plot = name.rpartition(".")[2] if name.rpartition(".")[2] in ("png", "svg", "pdf") else "none"
-    assert run("--out", "out", "--plot", plot) == cli.DEVICE
+    wanted = ["--parquet"] if name.endswith(".parquet") else []
+    assert run("--out", "out", "--plot", plot, *wanted) == cli.DEVICE
     kept = here.parent / "temporary" / "out-2"
     assert f"writing out failed (No space left on device); the results are in {kept}" in capsys.readouterr().err
     assert is_whole(kept, fit)

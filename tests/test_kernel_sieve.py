@@ -46,6 +46,7 @@ FILES = GRAPH_FILES | {
     "rows/share": ("choose_rows", "join_findings", "join_states"),
     "graph/share": ("choose_rows", "join_findings", "join_states"),
     "cupc/cupc_e": ("cupc_e<1>", "cupc_e<2>"),
+    "schur/level1": ("level1",),
     "rows/delta": ("find_delta",),
     "rows/decided": ("settle_shared", "count_left", "enter_ranks"),
     "rows/walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
@@ -136,9 +137,10 @@ def test_more_pairs_than_there_is_room_for(engine, monkeypatch):
     compare_data(engine, observations(0, 12, 60, 0.5), 0.3, 3, fixedEdges=np.eye(12)[::-1] > 0)
 
 
-def test_matrices_of_rows_have_the_bits_of_the_correlations(library):
-    dev, X = HostDevice(library), observations(1, 70, 50, 0.3)
-    graph, C = row_graph(dev, X), correlation(X)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_matrices_of_rows_have_the_bits_of_the_correlations(library, dtype):
+    dev, X = HostDevice(library), observations(1, 70, 50, 0.3).astype(dtype)
+    graph, C = row_graph(dev, X), correlation(X.astype(np.float64))
     graph.launch_level0(0.2)
     graph.collect_level0(lambda: None)
     x, y, _ = graph.edges()
@@ -206,6 +208,13 @@ def test_two_devices_on_a_matrix(libraries):
     compare(engine, correlation(observations(2, 16, 60, 0.5)), 60, 0.3, 3, m_max=2)
 
 
+def test_level_1_of_two_devices_tests_both_sides_of_an_edge(libraries):
+    """The neighbours of y may separate an edge x - y of which x has no other neighbour."""
+    engine = DevicesEngine([HostEngine(own) for own in libraries])
+    for seed in range(3):
+        compare_data(engine, np.random.default_rng(seed).standard_normal((40, 50)), 0.03, 2, m_max=1)
+
+
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_device_that_fails_ends_the_run(two, monkeypatch, number):
     X = observations(0, 8, 60, 0.5)
@@ -263,6 +272,16 @@ def test_refusals(library, engine, monkeypatch):
     graph = row_graph(HostDevice(library), observations(0, 9, 60, 0.5))
     with pytest.raises(EngineError, match=r"9,000,000,000 pairs may be dependent at level 0 and need 134\.11 GiB"):
         graph._room_for(9 * 10**9, lambda cutoff: 0)
+
+
+def test_rules_and_reasons_without_the_matrix(engine, two):
+    X = observations(0, 12, 60, 0.5)
+    for one, rule in ((engine, {}), (two, {"conservative": True}), (engine, {"maj_rule": True})):
+        data = pycupc.SuffStat.from_data(X)
+        fit, expected = (pycupc.pc(d, alpha=0.2, engine=e, **rule) for d, e in ((data, one), (X, "cpu")))
+        assert str(fit.why(0, 5)) == str(expected.why(0, 5))
+        assert not data.has_C
+        assert fit == expected
 
 
 @pytest.mark.parametrize("picks", [True, False])

@@ -1,7 +1,7 @@
 // correlation.cu -- the correlations of data, by the definition in pycupc/independence/gaussian/correlation.py and with
 //   its bits: every sum runs over the observations in order, by one thread, and adds each product by a fused
 //   multiply-add.
-//   X        [n, p] float64, the data; entry (i, j) lies at i * row + j * column; read only
+//   X        [n, p] float64, or float32, the data; entry (i, j) lies at i * row + j * column; read only
 //   Z        [n, p] float64, row-major (or, of a sieve, by columns): the centred columns; centre writes it
 //   squares  [p] float64: S_jj, the sum of squares of each centred column; centre writes it
 //   C        [p, p] float64, row-major: the correlations; correlate writes it
@@ -9,16 +9,18 @@
 
 constexpr double EPS = 2.220446049250313e-16;
 
-// A column of X, each value times `scale`.
+// A column of X, numbers of type N, each value times `scale`.
+template <typename N>
 struct Column {
-    const double* X;
+    const N* X;
     i64 row;
     int n;
     double scale;
-    DEVICE double operator[](int i) const { return X[i * row] * scale; }
+    DEVICE double operator[](int i) const { return (double)X[i * row] * scale; }
 };
 
-DEVICE double mean_of(const Column& x) {
+template <typename N>
+DEVICE double mean_of(const Column<N>& x) {
     double s = 0.0;
 #pragma unroll 8
     for (int i = 0; i < x.n; ++i) s += x[i];
@@ -26,7 +28,8 @@ DEVICE double mean_of(const Column& x) {
 }
 
 // Writes the centred column to Z, its entries `step` apart; returns the sum of its squares.
-DEVICE double centre_by(const Column& x, const double mean, double* Z, const i64 step) {
+template <typename N>
+DEVICE double centre_by(const Column<N>& x, const double mean, double* Z, const i64 step) {
     double s = 0.0;
     for (int begin = 0; begin < x.n; begin += 8) {
         double v[8];  // eight loads under way at a time
@@ -49,11 +52,13 @@ DEVICE double centre_by(const Column& x, const double mean, double* Z, const i64
 //   Work    one thread per column
 //   Launch  grid ceil(p/32), block 32
 //   to_row, to_column  entry (i, j) of Z lies at i * to_row + j * to_column
-extern "C" __global__ void centre(const double* __restrict__ X, const i64 row, const i64 column, double* Z,
-                                  double* squares, const int n, const int p, const i64 to_row, const i64 to_column) {
+//   Template argument N: double or float, the type of X.
+template <typename N>
+__global__ void centre(const N* __restrict__ X, const i64 row, const i64 column, double* Z, double* squares,
+                       const int n, const int p, const i64 to_row, const i64 to_column) {
     const int j = blockIdx.x * 32 + threadIdx.x;
     if (j >= p) return;
-    Column x = {X + j * column, row, n, 1.0};
+    Column<N> x = {X + j * column, row, n, 1.0};
     double mean = mean_of(x), sum = centre_by(x, mean, Z + j * to_column, to_row);
     const double rounding = (double)n * EPS * mean;  // n times its square bounds S_jj of a constant column
     if (!(sum > fmax((double)n * (rounding * rounding), 1e-60) && sum < 1e60)) {

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Finished, LevelResult, State
-from pycupc.independence.custom import CustomTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.results import npz
@@ -74,9 +73,9 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | PathLike[str], problem: Problem) -> None:
-        if isinstance(problem.test, CustomTest) or problem.engine.name == "reference":
+        if not isinstance(problem.test, GaussianTest | DiscreteTest) or problem.engine.name == "reference":
             cpu, gpu = Setting("engine", "cpu"), Setting("engine", "gpu")
-            text = "a checkpoint needs {cpu} or {gpu} and one of the tests that these make"
+            text = "a checkpoint needs {cpu} or {gpu} and one of the tests gaussCItest, disCItest and binCItest"
             raise ValueError(Message(text, cpu=cpu, gpu=gpu))
         identity = _identity(problem)
         _RUN.open(folder, identity)
@@ -167,6 +166,7 @@ def _identity(problem: Problem) -> dict[str, Any]:
     data: tuple[NDArray[Any], ...] = ()
     if isinstance(test, GaussianTest):
         data = (test.data.C if test.data.rows is None else test.data.rows,)
+        facts |= {"correlation": test.data.measure.name, "nearest": bool(test.data.measure.nearest)}
     elif isinstance(test, DiscreteTest):
         data = (test.data.codes, test.data.nlev)
         facts["indepTest"] = "binCItest" if test.binary else "disCItest"

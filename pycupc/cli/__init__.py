@@ -1,4 +1,4 @@
-"""The command ``pycupc``: run, plot, stability, estimate, compare, doctor; one module per command.
+"""The command ``pycupc``: run, plot, stability, cstar, estimate, compare, doctor; one module per command.
 
 inputs.py, output.py               arguments about data and tests, and about results; reading the data
 writing.py, files.py, manifest.py  the files of results; those of `run`
@@ -32,6 +32,7 @@ pcalg::pc(skel.method = "stable"), on a CPU or a GPU.
     pycupc run data.csv --alpha 0.01        analyse your data; results in the folder data-pycupc
     pycupc plot data-pycupc --around NAME   a picture of the neighbourhood of a variable
     pycupc stability data.csv               how often each edge is found on resamples of the rows
+    pycupc cstar data.csv --effect NAME     causes of NAME, ranked by how stable a large effect is
     pycupc estimate data.csv                tests, memory and time of a run, before it
     pycupc compare A B                      how two results differ, and at which test they first differ
     pycupc doctor                           which engines work on this machine, and why the others do not

@@ -16,6 +16,7 @@ COMMANDS = {
     "run": "find the graph of a table of data, and write a folder of results",
     "plot": "a picture of a result, or of a neighbourhood",
     "stability": "how often each edge is found on resamples of the rows",
+    "cstar": "causes of a variable, ranked by how stable a large effect is",
     "estimate": "tests, memory and time of a run, before it",
     "compare": "how two results differ, and where they first do",
     "doctor": "what is installed, which engines work, and why others do not",
@@ -46,14 +47,15 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def add_folder_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the arguments about the folder of results and about progress; returns their group."""
+def add_folder_arguments(parser: argparse.ArgumentParser, *, graph: bool = True) -> argparse._ArgumentGroup:
+    """Add the arguments about progress and the folder of results, which may hold a graph; returns their group."""
     group = parser.add_argument_group("output")
     add = group.add_argument
     add("--out", type=Path, metavar="DIR", help="folder to write (default: named after DATA)")
     add("--force", action="store_true", help="replace the results of an earlier run; other files in DIR stay")
     add("--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)")
-    add("--amat", action="store_true", help="write amat.csv for more than 1,000 variables too")
+    if graph:
+        add("--amat", action="store_true", help="write amat.csv for more than 1,000 variables too")
     formulas = "begin text in .csv files that a spreadsheet takes for a formula (= + - @) with an apostrophe"
     add("--spreadsheet", action="store_true", help=formulas)
     add("--quiet", action="store_true", help="print nothing but warnings and errors")

@@ -22,6 +22,7 @@ from pycupc.graph import exports
 
 if TYPE_CHECKING:
     from pycupc.stability import Consensus, PagConsensus, Stability
+    from pycupc.stability.rows import Scheme
 
 _DESCRIPTION = """\
 Find the causal graph (a CPDAG, or with --method fci or rfci a PAG) of many resamples of the rows of a table, count how
@@ -57,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         usage="pycupc stability DATA [options]\n       pycupc stability --example [options]",
     )
     inputs.add_data_arguments(parser, rows=True)
-    _add_resampling_arguments(parser)
+    add_resampling_arguments(parser, "bootstrap")
     inputs.add_test_arguments(parser, several=True, limited=True)
     inputs.add_method_arguments(parser)
     inputs.add_tiers_argument(inputs.add_orientation_arguments(parser))
@@ -66,14 +67,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--threshold", type=inputs.probability, default=0.5, metavar="T", help=least)
 
 
-def _add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
+def add_resampling_arguments(parser: argparse.ArgumentParser, scheme: Scheme) -> None:
+    """Add the arguments about resamples, with the scheme that is the default."""
     add = parser.add_argument_group("resamples").add_argument
     add("--resamples", type=inputs.positive, default=100, metavar="K", help="number of resamples (default: 100)")
     schemes = (
-        "n rows with replacement; a share of the rows; halves in pairs without common rows (default: bootstrap). The "
-        "last two come with bounds on false edges"
+        "n rows with replacement; a share of the rows; halves in pairs without common rows (default: "
+        f"{scheme}). The last two come with bounds on what is found falsely"
     )
-    add("--scheme", choices=("bootstrap", "subsample", "complementary"), default="bootstrap", help=schemes)
+    add("--scheme", choices=("bootstrap", "subsample", "complementary"), default=scheme, help=schemes)
     add("--fraction", type=float, default=0.5, metavar="F", help="share of the rows in a subsample (default: 0.5)")
     add("--seed", type=int, metavar="K", help="seed of the resamples (default: drawn, and recorded)")
     add("--scheduler", metavar="ADDRESS", help="run the resamples on this Dask cluster, e.g. tcp://host:8786")
@@ -82,12 +84,7 @@ def _add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    inputs.check(args)
-    inputs.check_orientation(args)
-    inputs.check_method(args)
-    if isinstance(args.correlation, int):
-        args.parser.error("--correlation gives no rows to draw; stability needs observations")
-    target, force = output.target(args, "stability")
+    target, force = checked_target(args, "stability")
     request = Request(output.picture_formats(args.plot), args.amat)
     names = (*(kind.name for kind in _FILES), MANIFEST)
     with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
@@ -99,31 +96,55 @@ def main(args: argparse.Namespace) -> int:
         summary = result.summary() + (f"\ndata: {dropped}" if dropped else "")
         write = functools.partial(write_files, _FILES, _Study(result, consensus, summary), request)
         kept = writing.keep(write, _facts(result, consensus), folder, record)
+    remove_resamples(args, checkpoint, kept)
+    return writing.report(kept, None if args.quiet else f"{summary}\n\n{_about(result, consensus)}")
+
+
+def checked_target(args: argparse.Namespace, command: str) -> tuple[Path, bool]:
+    """As `output.target`, after a check of the arguments; exits with a usage error if they contradict each other."""
+    inputs.check(args)
+    inputs.check_orientation(args)
+    inputs.check_method(args)
+    if isinstance(args.correlation, int):
+        args.parser.error(f"--correlation gives no rows to draw; {command} needs observations")
+    return output.target(args, command)
+
+
+def remove_resamples(args: argparse.Namespace, checkpoint: Path, kept: writing.Kept) -> None:
+    """Delete the finished resamples when the results are in place, unless the user named a folder for them."""
     if args.checkpoint is None and kept.failure is None:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-    return writing.report(kept, None if args.quiet else f"{summary}\n\n{_about(result, consensus)}")
 
 
 def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) -> Stability:
     from pycupc.stability import stability
 
+    with resampling(args, record, "stability", checkpoint) as (suff_stat, options):
+        return stability(suff_stat, method=args.method, alpha=args.alpha, **options)
+
+
+@contextmanager
+def resampling(
+    args: argparse.Namespace, record: manifest.Run, command: str, checkpoint: Path
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The data, and the arguments that `stability` and `cstar` share, while the command runs."""
     with record.timed("read"):
         suff_stat, record.source = inputs.read(args)
-    with record.timed("stability"), _executor(args.scheduler) as executor:
-        return stability(
+    with record.timed(command), _executor(args.scheduler) as executor:
+        yield (
             suff_stat,
-            method=args.method,
-            n_resamples=args.resamples,
-            scheme=args.scheme,
-            fraction=args.fraction,
-            alpha=args.alpha,
-            random_state=args.seed,
-            executor=executor,
-            checkpoint=checkpoint,
-            progress=output.progress_wanted(args) and sys.stderr.isatty(),
-            **inputs.method_arguments(args, suff_stat),
+            {
+                "n_resamples": args.resamples,
+                "scheme": args.scheme,
+                "fraction": args.fraction,
+                "random_state": args.seed,
+                "executor": executor,
+                "checkpoint": checkpoint,
+                "progress": output.progress_wanted(args) and sys.stderr.isatty(),
+                **inputs.method_arguments(args, suff_stat),
+            },
         )
 
 

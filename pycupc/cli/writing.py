@@ -95,10 +95,13 @@ def too_large(graph: NamedGraph, request: Request) -> str | None:
     return f"{p:,} variables and {m:,} edges; pycupc plot RESULTS --around NAME shows a part"
 
 
-def pictures(description: str, draw: Callable[[Any, Path, Request], object], **options: Any) -> tuple[FileKind, ...]:
+def pictures(
+    description: str, draw: Callable[[Any, Path, Request], object], name: str = "graph", **options: Any
+) -> tuple[FileKind, ...]:
     """The pictures, which ``draw(result, path, request)`` draws."""
     return tuple(
-        FileKind(f"graph.{form}", description, draw, drawn=True, form=form, **options) for form in ("png", "svg", "pdf")
+        FileKind(f"{name}.{form}", description, draw, drawn=True, form=form, **options)
+        for form in ("png", "svg", "pdf")
     )
 
 

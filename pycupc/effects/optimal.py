@@ -17,7 +17,7 @@ def optimal_effects(C: Floats, xs: Sequence[int], ys: Sequence[int], graph: Orie
     """
     out = np.full((len(xs), len(ys)), np.nan)
     moved = [y for y in ys if y not in xs and may_cause(xs, y, graph)]
-    given = optimal_set(xs, moved, graph)
+    given = optimal_set(xs, moved, graph) if moved else frozenset()
     for k, y in enumerate(ys):
         if y in moved and is_valid(xs, y, given, graph):
             out[:, k] = coefficients(C, xs, given, [y])[:, 0]

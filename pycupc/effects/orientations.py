@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, DIRECTED, TAIL, SparseGraph
-from pycupc.orientation.known import is_closed, with_arrows
+from pycupc.orientation.known import is_closed
+from pycupc.orientation.meek import with_arrows
 from pycupc.orientation.mixed_graph import IN, KIND, NEIGHBOUR, UNDIRECTED, directed_as, owners
 from pycupc.results.causal_graph import CausalGraph
 

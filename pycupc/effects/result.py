@@ -139,19 +139,15 @@ class Effects:
         C = self.C if len(self.effects) == len(self.C) else self.C[:, self.effects]
         values = self._regressions.effects(C, first, last)
         entries = slice(self._regressions.start[first], self._regressions.start[last])
-        member = self._place[self._regressions.members[entries]]
+        place = np.full(len(self.labels), -1, dtype=np.int64)
+        place[self.effects] = np.arange(len(self.effects))
+        member = place[self._regressions.members[entries]]
         row = np.repeat(np.arange(last - first), np.diff(self._regressions.start[first : last + 1]))
         cause = np.zeros(len(row), dtype=np.bool_)
         cause[self._regressions.start[first + 1 : last + 1] - self._regressions.start[first] - 1] = True
         parent = (member >= 0) & ~cause
         values[row[parent], member[parent]] = 0.0
         return values
-
-    @property
-    def _place(self) -> Ints:
-        place = np.full(len(self.labels), -1, dtype=np.int64)
-        place[self.effects] = np.arange(len(self.effects))
-        return place
 
     def _number(self, v: Variable, among: Ints, what: str) -> int:
         at = np.flatnonzero(among == position(v, self.labels))
@@ -161,18 +157,20 @@ class Effects:
 
     def _blocks(self) -> Iterator[_Block]:
         """All effects, some causes at a time."""
+        slices = self._slices()
+        yield from in_threads(self._block, slices, min(available_cores(), len(slices)))
+
+    def _block(self, causes: slice) -> _Block:
+        start = self._first[causes.start : causes.stop + 1] - self._first[causes.start]
+        return _Block(causes, self._values(causes), start)
+
+    def _slices(self) -> list[slice]:  # of causes whose effects are computed at once
         most = max(1, BLOCK // max(1, len(self.effects))) if self.method == "local" else 1
         bounds, n = [0], len(self.causes)
         while bounds[-1] < n:
             last = int(np.searchsorted(self._first, self._first[bounds[-1]] + most, "right")) - 1
             bounds.append(min(n, max(last, bounds[-1] + 1)) if self.method == "local" else bounds[-1] + 1)
-
-        def block(causes: slice) -> _Block:
-            start = self._first[causes.start : causes.stop + 1] - self._first[causes.start]
-            return _Block(causes, self._values(causes), start)
-
-        slices = [slice(a, b) for a, b in pairwise(bounds)]
-        yield from in_threads(block, slices, min(available_cores(), len(slices)))
+        return [slice(a, b) for a, b in pairwise(bounds)]
 
     # -- summaries ----------------------------------------------------------------------------------------------------
 
@@ -213,11 +211,8 @@ class Effects:
         """A row for each pair of different variables: cause, effect, n_values, smallest, mean, sign_agreement."""
         causes, effects = (np.repeat(self.causes, len(self.effects)), np.tile(self.effects, len(self.causes)))
         keep = np.flatnonzero(causes != effects)
-        return self._table(causes[keep], effects[keep], {
-            "smallest": self.smallest().ravel()[keep],
-            "mean": self.mean().ravel()[keep],
-            "sign_agreement": self.sign_agreement().ravel()[keep],
-        })  # fmt: skip
+        columns = {how: self._joined(how).ravel()[keep] for how in ("smallest", "mean", "sign_agreement")}
+        return self._table(causes[keep], effects[keep], columns)
 
     def top(self, k: int = 20, *, level: float = 0.95) -> pd.DataFrame:
         """The k pairs with the largest smallest absolute effect; memory follows k, not the number of pairs.
@@ -236,12 +231,19 @@ class Effects:
             uncertainty about the graph.
         """
         kept: Floats = np.zeros((0, 3))
-        for causes, size in self._summaries("smallest"):
-            size[np.isnan(size) | (self.causes[causes, None] == self.effects)] = -1.0
-            at = np.flatnonzero(size >= (kept[-1, 0] if len(kept) == k else 0.0))
-            x, y = self.causes[causes][at // len(self.effects)], self.effects[at % len(self.effects)]
-            new = np.concatenate((kept, np.column_stack((size.ravel()[at], x, y))))
-            kept = np.asarray(new[np.lexsort((new[:, 2], new[:, 1], -new[:, 0]))[:k]], dtype=np.float64)
+        n = max(1, len(self.effects))
+        rows = max(1, BLOCK // n)
+        for causes, sizes in self._summaries("smallest"):
+            for a in range(0, len(sizes), rows):
+                size, of = sizes[a : a + rows], self.causes[causes][a : a + rows]
+                size[np.isnan(size) | (of[:, None] == self.effects)] = -1.0
+                at = np.flatnonzero(size >= (kept[-1, 0] if len(kept) == k else 0.0))
+                found = size.ravel()[at]
+                if len(at) > k > 0:  # fewer to sort
+                    enough = found >= np.partition(found, -k)[-k]
+                    at, found = at[enough], found[enough]
+                new = np.concatenate((kept, np.column_stack((found, of[at // n], self.effects[at % n]))))
+                kept = np.asarray(new[np.lexsort((new[:, 2], new[:, 1], -new[:, 0]))[:k]], dtype=np.float64)
         x, y = kept[:, 1].astype(np.int64), kept[:, 2].astype(np.int64)
         sets = [self._reasons(a, b, level) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
         least = [min(reasons, key=lambda reason: abs(reason.value)) for reasons in sets]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,13 +22,10 @@ from pycupc.orientation.mixed_graph import (
     OUT,
     PAIRS,
     RULE,
-    UNDIRECTED,
     Indices,
     MixedGraph,
     directed_as,
-    find,
     owners,
-    put_arrowhead,
     to_sparse,
     trace,
     undirected,
@@ -79,24 +74,6 @@ def is_closed(graph: SparseGraph) -> bool:
         before = mixed.entry[KIND].copy()
         apply_rules(mixed, rule_4=True)
         return bool((mixed.entry[KIND] == before).all())
-
-
-def with_arrows(graph: MixedGraph, arrows: Iterable[tuple[int, int]]) -> Indices | None:
-    """The states of the entries (`KIND`) after these arrows, one after the other, each with all that the rules derive.
-
-    None if one of them contradicts an arrow that is there by then. `graph` stays as it is.
-    """
-    out = graph._replace(entry=graph.entry.copy())
-    entry = out.entry
-    with announced("compiling for the orientation, once per machine"):
-        for tail, head in arrows:
-            e = find(out.start, entry, head, tail)
-            if entry[KIND, e] == UNDIRECTED:
-                put_arrowhead(entry, e, FIRST_KNOWN, -1, -1, False)
-                apply_rules(out, rule_4=True)
-            elif entry[KIND, e] != IN:
-                return None
-    return np.asarray(entry[KIND])
 
 
 def _numbers(graph: MixedGraph, triples: Indices) -> NDArray[np.int64]:

@@ -19,6 +19,8 @@ stay unchanged.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from pycupc.orientation.mixed_graph import (
@@ -30,13 +32,14 @@ from pycupc.orientation.mixed_graph import (
     OUT,
     TURNED,
     UNDIRECTED,
+    Indices,
     MixedGraph,
     find,
     put_arrowhead,
     triple_number,
 )
-from pycupc.orientation.trace import RULE_4
-from pycupc.system.compiled import compiled_for_large, part
+from pycupc.orientation.trace import FIRST_KNOWN, RULE_4
+from pycupc.system.compiled import announced, compiled_for_large, part
 
 #: Positions in `counts`: how many nodes wait, and the lowest of them.
 N_WAITING, LOWEST = 0, 1
@@ -75,6 +78,24 @@ def apply_rules(
     both = np.empty(int(degree.max(initial=0)), dtype=np.int64)
     seen, counts, n_rules = np.zeros(5, dtype=np.int64), np.zeros(2, dtype=np.int64), 4 if rule_4 else 3
     _apply_rules(*graph[:3], arrows, len(colliders), n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap)
+
+
+def with_arrows(graph: MixedGraph, arrows: Iterable[tuple[int, int]]) -> Indices | None:
+    """The states of the entries (`KIND`) after these arrows, one after the other, each with all that the rules derive.
+
+    None if one of them contradicts an arrow that is there by then. `graph` stays as it is.
+    """
+    out = graph._replace(entry=graph.entry.copy())
+    entry = out.entry
+    with announced("compiling for the orientation, once per machine"):
+        for tail, head in arrows:
+            e = find(out.start, entry, head, tail)
+            if entry[KIND, e] == UNDIRECTED:
+                put_arrowhead(entry, e, FIRST_KNOWN, -1, -1, False)
+                apply_rules(out, rule_4=True)
+            elif entry[KIND, e] != IN:
+                return None
+    return np.asarray(entry[KIND])
 
 
 @compiled_for_large

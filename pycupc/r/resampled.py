@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pycupc.r.conversions import to_plain
 from pycupc.r.messages import in_r
 from pycupc.results.arrays import cell_arrays, edge_arrays
-from pycupc.stability import Stability
+from pycupc.stability import CStaR, Stability
 from pycupc.stability.consensus import Counting, Counts, counting
 from pycupc.stability.rows import Resampling
 
@@ -34,21 +34,36 @@ _NUMBERS = ("n_constant", "n_copies", "constant")
 
 def to_values(result: Stability) -> tuple[Values, Arrays]:
     """The result as single values and arrays."""
-    resampling, place = result.resampling, {label: i for i, label in enumerate(result.labels, 1)}
+    place = {label: i for i, label in enumerate(result.labels, 1)}
     columns = result.columns()
     arrays: Arrays = {f"pair.{end}": np.array([place[label] for label in columns[end]]) for end in ("from", "to")}
     arrays |= {f"pair.{mark}": np.rint(columns[mark] * result.n_resamples) for mark in counting(result.method).names}
     arrays |= {name: getattr(result, name) for name in _NUMBERS}
     arrays = {name: values.astype(np.int32) for name, values in arrays.items()} | {"n_tests": result.n_tests.T}
-    values: Values = {name: float(getattr(result, name)) for name in ("n_resamples", "n_pairs", "n_fixed")}
-    values |= {"n": float(resampling.n), "scheme": resampling.scheme, "fraction": resampling.fraction}
-    values |= {"seed": float(resampling.seed), "quirks": in_r(result.notes.get("quirks", ""), result.labels)}
+    values = _drawn(result) | {name: float(getattr(result, name)) for name in ("n_pairs", "n_fixed")}
+    values |= {"quirks": in_r(result.notes.get("quirks", ""), result.labels)}
     values |= {
         "method": result.method,
         "alphas": list(result.alphas),
         "n_pairs_ever": [float(len(counts.low)) for counts in result.counts],
     }
     return values, arrays
+
+
+def ranking_values(result: CStaR) -> tuple[Values, Arrays]:
+    """The ranking of `cstar`: positions of the variables from 1, the other columns, and single values."""
+    place = {label: i for i, label in enumerate(result.labels, 1)}
+    arrays: Arrays = dict(result.columns())
+    for end in ("cause", "effect"):
+        arrays[end] = np.array([place[label] for label in arrays[end]], dtype=np.int32)
+    return _drawn(result) | {"n_pairs": float(result.n_pairs)}, {**arrays, "q": result.q.astype(np.int32)}
+
+
+def _drawn(result: Stability | CStaR) -> Values:
+    """How the resamples were drawn."""
+    drawn, n_resamples = result.resampling, float(result.n_resamples)
+    values: Values = {"n": float(drawn.n), "n_resamples": n_resamples, "seed": float(drawn.seed)}
+    return values | {"scheme": drawn.scheme, "fraction": drawn.fraction}
 
 
 def from_values(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Stability:

@@ -37,17 +37,18 @@ from pycupc.independence.missing.literal import TESTS
 from pycupc.independence.p_values import Filling, PValues
 from pycupc.r.background import Background
 from pycupc.r.conversions import to_plain
+from pycupc.r.correlations import correlations
 from pycupc.r.effects import effects
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.missing import missing_data
 from pycupc.r.r_memory import RVectors, square
-from pycupc.r.resampled import answer, to_values
+from pycupc.r.resampled import answer, ranking_values, to_values
 from pycupc.r.users_test import UsersBatch, UsersTest
 from pycupc.results.arrays import sepset_arrays
 from pycupc.results.later_tests import LaterPValues
 from pycupc.results.pagalgo import PagAlgo
-from pycupc.stability import stability
+from pycupc.stability import cstar, stability
 from pycupc.stability.checkpoint import seed_in
 from pycupc.system.log import lines_to
 from pycupc.system.machine import gpu_works, version_of
@@ -71,7 +72,8 @@ class Job:
 
     Parameters
     ----------
-    what : {"pc", "skeleton", "fci", "rfci", "compare", "explain", "stability", "ask", "effects"}
+    what : {"pc", "skeleton", "fci", "rfci", "compare", "explain", "stability", "cstar", "ask", "effects",
+        "correlations"}
         "explain": the edges of a result, or `why`; "ask": a question about a result of "stability".
     address : str
         The address of the R environment with the vectors of the arrays; OSError if this process cannot see them.
@@ -92,11 +94,12 @@ class Job:
         ----------
         options : dict
             For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`, for
-            "effects" `pycupc.r.effects.effects`. Otherwise
-            `arguments` of `pycupc.pc` or `pycupc.stability` by name; `labels`; `test`: "gaussCItest", "disCItest",
+            "effects" `pycupc.r.effects.effects`, for "correlations" `pycupc.r.correlations.correlations`. Otherwise
+            `arguments` of `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest",
             "binCItest", the name of a test of missing data, or "" where R makes the tests, with `batch` many at a
             time; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`: whether p-values are wanted; `progress`:
-            whether to send progress events; for "stability" `drawn`, the seed if the user and the checkpoint give none.
+            whether to send progress events; for the last two `drawn`, the seed if the user and the checkpoint give
+            none.
         names : sequence of str
             The arrays that R has put into its environment.
         """
@@ -163,10 +166,11 @@ class Job:
 
     def _compute(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The values and the arrays of the answer."""
-        others = {"compare": compared, "explain": explain, "ask": answer, "effects": effects}
+        others = {"compare": compared, "explain": explain, "ask": answer}
+        others |= {"effects": effects, "correlations": correlations}
         if self._what in others:
             return others[self._what](self._in, options)
-        return self._stability(options) if self._what == "stability" else self._run(options)
+        return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)
 
     def _run(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Run `pc`, `skeleton`, `fci` or `rfci`."""
@@ -204,7 +208,7 @@ class Job:
         self._background.send({"kind": "line", "text": text})
 
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Arguments of `pc`, `skeleton` or `stability`; reticulate has made Python's own types of R's."""
+        """Arguments of the function; reticulate has made Python's own types of R's."""
         labels = [str(label) for label in options["labels"]]
         shape = 2 * [len(labels)]
         masks = {name: self._in[name].view(np.bool_).reshape(shape).T for name in _MASKS if name in self._in}
@@ -245,15 +249,17 @@ class Job:
 
         return hook
 
-    def _stability(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Run `stability`."""
+    def _resampled(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Run `stability` or `cstar`."""
         arguments = self._arguments(options) | {"progress": self._hook("count", "done", "total")}
         if arguments["random_state"] is None:
             kept = seed_in(arguments["checkpoint"]) if arguments["checkpoint"] else None
             arguments["random_state"] = options["drawn"] if kept is None else kept
         arguments["random_state"] = int(arguments["random_state"])
-        result = stability(arguments.pop("suffStat"), **arguments)
-        return to_values(result)
+        data = arguments.pop("suffStat")
+        if self._what == "cstar":
+            return ranking_values(cstar(data, **arguments))
+        return to_values(stability(data, **arguments))
 
 
 def situation() -> dict[str, str]:

@@ -69,13 +69,15 @@ class Plan:
         return seed_of(self.random_state) if kept is None else kept
 
 
-def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any], method: Method = "pc") -> Study:
-    """The study; the arguments of the method are checked as the method checks them."""
+def checked_study(
+    data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any], method: Method = "pc", name: str = "stability"
+) -> Study:
+    """The study of the function with this name; the arguments of the method are checked as the method checks them."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
     defaults = ARGUMENTS[method]
     if unknown := sorted(arguments.keys() - defaults.keys()):
-        raise TypeError(f"{unknown[0]} is no argument of stability or {method}; {method} has {', '.join(defaults)}")
+        raise TypeError(f"{unknown[0]} is no argument of {name} or {method}; {method} has {', '.join(defaults)}")
     given = {**defaults, **arguments}
     if isinstance(given["engine"], Engine):
         raise TypeError(
@@ -88,7 +90,7 @@ def checked_study(data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any], 
     _check_method(method, given, known)
     for level in alphas:
         _options(level, given)
-    rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation"))
+    rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation", None))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, method, alphas[0], given | {"knowledge": known}, away=plan.executor is not None)
     del given["p"]

@@ -1,6 +1,6 @@
 """Finished resamples in a folder, from which a run that was killed resumes.
 
-    study.json              the format, and everything that determines the answer (`Study.identity`)
+    study.json              the format, and everything that determines the answer (`Resampled.identity`)
     resample-000012.npz     resample 12; it appears only when it is complete
 
 Every file names the study that it belongs to, and several runs of the same study may share a folder.
@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Generic
 
 from pycupc.results import npz
 from pycupc.results.study_file import StudyFile
-from pycupc.stability.consensus import Edges, counting
-from pycupc.stability.study import Outcome, Study
+from pycupc.stability.study import O, Resampled
 from pycupc.system.message import Argument, Message
 
 _STUDY = StudyFile("study.json", npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability"), "study")
@@ -30,14 +26,14 @@ KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")
 _ABANDONED = 3600
 
 
-class Checkpoint:
+class Checkpoint(Generic[O]):
     """The folder of one study.
 
     Parameters
     ----------
     folder : str or Path
         Created if it does not exist.
-    study : Study
+    study : Resampled
 
     Raises
     ------
@@ -47,17 +43,15 @@ class Checkpoint:
         The folder cannot be read or written.
     """
 
-    def __init__(self, folder: str | PathLike[str], study: Study) -> None:
-        self.folder, self._key = Path(folder), study.key
-        self._p, self._n_alphas = len(study.arguments["labels"]), len(study.alphas)
-        self._counting = counting(study.method)
+    def __init__(self, folder: str | PathLike[str], study: Resampled[O]) -> None:
+        self.folder, self._study = Path(folder), study
         _STUDY.open(folder, study.identity)
         for part in self.folder.glob(".resample-*.part"):
             with contextlib.suppress(OSError):
                 if time.time() - part.stat().st_mtime > _ABANDONED:
                     part.unlink()
 
-    def outcomes(self, n_resamples: int) -> Iterator[Outcome]:
+    def outcomes(self, n_resamples: int) -> Iterator[O]:
         """The finished resamples with numbers below `n_resamples`; ValueError names a file that is not one of them."""
         there = {path.name for path in self.folder.iterdir()}
         for i in range(n_resamples):
@@ -65,45 +59,23 @@ class Checkpoint:
             if path.name in there:
                 yield self._read(path, i)
 
-    def keep(self, outcome: Outcome) -> None:
+    def keep(self, outcome: O) -> None:
         """Write a finished resample."""
-        arrays: dict[str, NDArray[Any]] = {
-            "n_tests": outcome.n_tests,
-            "constant": outcome.constant,
-            "n_copies": np.array([outcome.n_copies]),
-        }
-        for k, edges in enumerate(outcome.edges):
-            arrays |= {f"low_{k}": edges.low, f"high_{k}": edges.high, f"kind_{k}": edges.kind}
-        meta = {"study": self._key, "index": outcome.index, "note": outcome.note}
+        facts, arrays = self._study.packed(outcome)
+        meta = {"study": self._study.key, "index": outcome.index, **facts}
         npz.write(self._path(outcome.index), meta, arrays, KIND)
 
     def _path(self, i: int) -> Path:
         return self.folder / f"resample-{i:06}.npz"
 
-    def _read(self, path: Path, i: int) -> Outcome:
+    def _read(self, path: Path, i: int) -> O:
         try:
             with npz.reading(path, KIND) as (meta, arrays):
-                if (meta["study"], meta["index"]) != (self._key, i):
+                if (meta["study"], meta["index"]) != (self._study.key, i):
                     raise ValueError("it is a resample of another study, or another resample")
-                return self._outcome(arrays, i, str(meta.get("note", "")))  # older files have none
+                return self._study.unpacked(i, meta, arrays)
         except ValueError as error:
             raise ValueError(f"{error}; delete the file, and the resample is computed again") from error
-
-    def _outcome(self, arrays: Mapping[str, NDArray[Any]], i: int, note: str) -> Outcome:
-        n_tests, constant, copies = (arrays[name] for name in ("n_tests", "constant", "n_copies"))
-        wrong = n_tests.shape != (self._n_alphas,) or not np.isfinite(n_tests).all() or copies.shape != (1,)
-        if wrong or int(constant.max(initial=0)) >= self._p or (np.diff(constant) <= 0).any():
-            raise ValueError("its numbers are out of range")
-        edges = tuple(self._edges(arrays, k) for k in range(self._n_alphas))
-        return Outcome(i, edges, n_tests, constant.astype(np.int64), int(copies[0]), note)
-
-    def _edges(self, arrays: Mapping[str, NDArray[Any]], k: int) -> Edges:
-        low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
-        pairs = low.astype(np.int64) * self._p + high
-        wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
-        if wrong or int(high.max(initial=0)) >= self._p or int(kind.max(initial=0)) > self._counting.most:
-            raise ValueError("its edges are out of range")
-        return Edges(low, high, kind.astype(np.uint8))
 
 
 def remove(folder: str | PathLike[str]) -> None:

@@ -14,15 +14,15 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pycupc.stability.study import Outcome, Study
+from pycupc.stability.study import O, Resampled
 from pycupc.system.machine import available_cores
 
 #: Number of studies that a worker keeps.
 _MOST_STUDIES = 2
 
-_studies: OrderedDict[str, Study] = OrderedDict()
+_studies: OrderedDict[str, Resampled[Any]] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -34,7 +34,7 @@ class ResampleFailed(Exception):
         self.index = index
 
 
-def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = 1) -> Iterator[Outcome]:
+def outcomes_here(study: Resampled[O], wanted: Sequence[int], at_once: int = 1) -> Iterator[O]:
     """Yield the outcomes of the resamples `wanted`, computed in this process, `at_once` at a time; in any order.
 
     An engine that uses all cores is as fast with one resample after the other as with several at once.
@@ -67,7 +67,7 @@ def outcomes_here(study: Study, wanted: Sequence[int], at_once: int = 1) -> Iter
             pool.shutdown(cancel_futures=True)
 
 
-def outcomes_on(executor: Executor, study: Study, wanted: Sequence[int]) -> Iterator[Outcome]:
+def outcomes_on(executor: Executor, study: Resampled[O], wanted: Sequence[int]) -> Iterator[O]:
     """Yield the outcomes of the resamples `wanted`, computed by the workers of an executor, as they finish.
 
     At any time there are two tasks for each worker that has replied, so that none waits for work, and one more for each
@@ -121,10 +121,10 @@ class Reply(NamedTuple):
     """The result of a task of an executor; no outcome if the worker does not have the study."""
 
     worker: Worker
-    outcome: Outcome | None
+    outcome: Any
 
 
-def work(key: str, number: int, i: int, study: Study | None = None) -> Reply:
+def work(key: str, number: int, i: int, study: Resampled[Any] | None = None) -> Reply:
     """One task of an executor: resample `i` of the study with this key, if this process has it.
 
     The number makes the call different from all others: Dask answers a call that equals an earlier one with the earlier
@@ -139,7 +139,7 @@ def work(key: str, number: int, i: int, study: Study | None = None) -> Reply:
     return Reply(worker, None if study is None else study.outcome(i))
 
 
-def _remember(study: Study) -> None:
+def _remember(study: Resampled[Any]) -> None:
     with _lock:
         _studies[study.key] = study
         _studies.move_to_end(study.key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from os import PathLike
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -18,12 +18,35 @@ from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_o
 from pycupc.stability.result import Stability
 from pycupc.stability.rows import Scheme
 from pycupc.stability.saved import Method
-from pycupc.stability.study import Outcome, Study
+from pycupc.stability.study import O, Outcome, Resampled, Study
 from pycupc.system.message import Message, Words
 from pycupc.system.progress import CountHook, count_hook
 
+R = TypeVar("R")
 
-class Gathered:
+
+class Gathering(Generic[O, R]):
+    """What is known from the resamples so far."""
+
+    @property
+    def n(self) -> int:
+        """Resamples so far."""
+        raise NotImplementedError
+
+    def add(self, outcome: O) -> None:
+        """Take the outcome of a resample into account."""
+        raise NotImplementedError
+
+    def result(self) -> R:
+        """The result over the resamples so far, at least one."""
+        raise NotImplementedError
+
+    def partial(self) -> R | None:
+        """The result so far, None if there is none."""
+        return self.result() if self.n else None
+
+
+class Gathered(Gathering[Outcome, Stability]):
     """The frequencies over the resamples so far."""
 
     def __init__(self, study: Study) -> None:
@@ -46,10 +69,6 @@ class Gathered:
         self._constant[outcome.constant] += 1
         self._numbers[outcome.index] = (outcome.n_tests, len(outcome.constant), outcome.n_copies)
         self._note = max(self._note, outcome.note, key=len)  # the longer one names both faults
-
-    def partial(self) -> Stability | None:
-        """The result so far, None if there is none."""
-        return self.result() if self.n else None
 
     def result(self) -> Stability:
         """The frequencies."""
@@ -81,20 +100,20 @@ class _Unfinished(BaseException):
 
     Attributes
     ----------
-    partial : Stability or None
-        The frequencies over the resamples that had finished; None if none had.
+    partial : Stability, of `cstar` CStaR, or None
+        The result over the resamples that had finished; None if none had.
     """
 
-    def __init__(self, text: str, partial: Stability | None) -> None:
+    def __init__(self, text: str, partial: Any) -> None:
         super().__init__(text)
         self.partial = partial
 
-    def __reduce__(self) -> tuple[type[_Unfinished], tuple[str, Stability | None]]:
+    def __reduce__(self) -> tuple[type[_Unfinished], tuple[str, Any]]:
         return type(self), (self.args[0], self.partial)
 
 
 class StabilityInterrupted(_Unfinished, KeyboardInterrupt):
-    """Ctrl-C during `stability`; `partial` is the `Stability` of the resamples that had finished, None if none had."""
+    """Ctrl-C during `stability` or `cstar`; `partial` is their result over the resamples that had finished, or None."""
 
 
 class StabilityError(_Unfinished, EngineError):
@@ -195,8 +214,15 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
     """
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     study = checked_study(data, plan, alpha, arguments, method)
+    return collected(Gathered(study), study, plan, progress)
+
+
+def collected(
+    gathered: Gathering[O, R], study: Resampled[O], plan: Plan, progress: Callable[[int, int], object] | bool | None
+) -> R:
+    """The result over all resamples, those of a checkpoint and the others; errors as of `stability`."""
+    checkpoint, n_resamples = plan.checkpoint, plan.n_resamples
     kept = None if checkpoint is None else Checkpoint(checkpoint, study)
-    gathered = Gathered(study)
     try:
         with count_hook(progress, "resamples") as report:
             _gather(gathered, study, plan, kept, report)
@@ -219,7 +245,9 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
     return gathered.result()
 
 
-def _gather(gathered: Gathered, study: Study, plan: Plan, kept: Checkpoint | None, report: CountHook | None) -> None:
+def _gather(
+    gathered: Gathering[O, R], study: Resampled[O], plan: Plan, kept: Checkpoint[O] | None, report: CountHook | None
+) -> None:
     """Count the resamples that a checkpoint holds, then compute and count the others."""
     done = set()
     for outcome in kept.outcomes(plan.n_resamples) if kept is not None else ():

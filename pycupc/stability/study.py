@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +36,23 @@ _WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_meth
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Numbered:
+    """The outcome of the resample with the number `index`."""
+
+    index: int
+
+
+O = TypeVar("O", bound=Numbered)
+#: The arrays of an outcome in a file.
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Outcome(Numbered):
     """The part of one resample that is kept.
 
     Attributes
     ----------
-    index : int
     edges : tuple of Edges
         One for each alpha.
     n_tests : float64 (number of alphas,)
@@ -53,7 +64,6 @@ class Outcome:
         Where pcalg's answer could differ (``notes["quirks"]`` of `pc`'s result); empty if nowhere.
     """
 
-    index: int
     edges: tuple[Edges, ...]
     n_tests: NDArray[np.float64]
     constant: NDArray[np.int64]
@@ -62,36 +72,37 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Study:
-    """Data, resamples, method, and its arguments: everything that a worker needs. It can be pickled."""
+class Resampled(Generic[O]):
+    """Data, resamples, and the arguments of the method: everything that a worker needs. It can be pickled."""
 
     rows: Rows
     resampling: Resampling
     alphas: tuple[float, ...]
     arguments: Mapping[str, Any]
-    method: Method = "pc"
 
-    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
-        """Run the method on resample `i`: a pure function of the study and `i`. Its correlations are computed once.
+    def outcome(self, i: int, progress: ProgressHook | None = None) -> O:
+        """The outcome of resample `i`, a pure function of the study and `i`. `progress`: as of `pc`."""
+        raise NotImplementedError
 
-        `progress`: as of `pc`.
-        """
-        resample = self.rows.take(self.resampling.indices(i))
-        draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
-        edges, n_tests, note, run = [], [], "", METHODS[self.method]
-        for alpha in self.alphas:
-            fit = run(resample.suff_stat, alpha=alpha, progress=progress, **draws, **self.arguments)
-            edges.append(Edges.of(fit.sparse_graph, counting(self.method)))
-            n_tests.append(sum(fit.n_edgetests) + sum(fit.tests_after_levels().n_tests))
-            note = max(note, fit.notes.get("quirks", ""), key=len)
-        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
+    def packed(self, outcome: O) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The outcome as facts and arrays for a file."""
+        raise NotImplementedError
+
+    def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> O:
+        """The reverse of `packed`, for resample `i`; ValueError if the values are out of range."""
+        raise NotImplementedError
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.arguments["labels"])
 
     def at_once(self) -> int:
         """Number of resamples that this machine should compute at the same time."""
-        labels, arguments = self.arguments["labels"], self.arguments
-        if len(labels) < SIDE_BY_SIDE_FROM:
+        if self.p < SIDE_BY_SIDE_FROM:
             return 1
-        engine, _ = make_engine(arguments["engine"], len(labels), options=arguments["engine_options"])
+        arguments = self.arguments
+        engine, _ = make_engine(arguments["engine"], self.p, options=arguments["engine_options"])
         engine.close()
         return engine.side_by_side
 
@@ -112,7 +123,6 @@ class Study:
             "fraction": resampling.fraction,
             "random_state": resampling.seed,
             "alpha": list(self.alphas),
-            **({} if self.method == "pc" else {"method": self.method}),
             "indepTest": "gaussCItest" if test is None else test.__name__,
             **{name: _plain(value) for name, value in sorted(arguments.items())},
         }
@@ -121,6 +131,62 @@ class Study:
     def key(self) -> str:
         """A hash of data and arguments."""
         return _hash(json.dumps(self.identity, sort_keys=True).encode())
+
+
+@dataclass(frozen=True)
+class Study(Resampled[Outcome]):
+    """The graphs that a method finds on resamples: what `stability` computes."""
+
+    method: Method = "pc"
+
+    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
+        """Run the method on resample `i`: a pure function of the study and `i`. Its correlations are computed once.
+
+        `progress`: as of `pc`.
+        """
+        resample = self.rows.take(self.resampling.indices(i))
+        draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
+        edges, n_tests, note, run = [], [], "", METHODS[self.method]
+        for alpha in self.alphas:
+            fit = run(resample.suff_stat, alpha=alpha, progress=progress, **draws, **self.arguments)
+            edges.append(Edges.of(fit.sparse_graph, counting(self.method)))
+            n_tests.append(sum(fit.n_edgetests) + sum(fit.tests_after_levels().n_tests))
+            note = max(note, fit.notes.get("quirks", ""), key=len)
+        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
+
+    def packed(self, outcome: Outcome) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The outcome as facts and arrays for a file."""
+        arrays: dict[str, NDArray[Any]] = {
+            "n_tests": outcome.n_tests,
+            "constant": outcome.constant,
+            "n_copies": np.array([outcome.n_copies]),
+        }
+        for k, edges in enumerate(outcome.edges):
+            arrays |= {f"low_{k}": edges.low, f"high_{k}": edges.high, f"kind_{k}": edges.kind}
+        return {"note": outcome.note}, arrays
+
+    def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Outcome:
+        """The reverse of `packed`."""
+        n_tests, constant, copies = (arrays[name] for name in ("n_tests", "constant", "n_copies"))
+        wrong = n_tests.shape != (len(self.alphas),) or not np.isfinite(n_tests).all() or copies.shape != (1,)
+        if wrong or int(constant.max(initial=0)) >= self.p or (np.diff(constant) <= 0).any():
+            raise ValueError("its numbers are out of range")
+        edges = tuple(self._edges(arrays, k) for k in range(len(self.alphas)))
+        note = str(facts.get("note", ""))  # older files have none
+        return Outcome(i, edges, n_tests, constant.astype(np.int64), int(copies[0]), note)
+
+    def _edges(self, arrays: Arrays, k: int) -> Edges:
+        low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
+        pairs = low.astype(np.int64) * self.p + high
+        wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
+        if wrong or int(high.max(initial=0)) >= self.p or int(kind.max(initial=0)) > counting(self.method).most:
+            raise ValueError("its edges are out of range")
+        return Edges(low, high, kind.astype(np.uint8))
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """As of every study, with the method."""
+        return super().identity | ({} if self.method == "pc" else {"method": self.method})
 
 
 def _plain(value: Any) -> Any:

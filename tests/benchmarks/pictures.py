@@ -75,6 +75,23 @@ def pruning(plt, frame):
     return fig
 
 
+def many(plt, frame):
+    """Seconds and memory by the number of variables, with the growth between the smallest and the largest one."""
+    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8))
+    what = ("seconds", 1.0, "seconds for the skeleton"), ("peak_bytes", 1e-9, "memory of the process (GB)")
+    for k, (engine, own) in enumerate(frame.sort_values("p").groupby("engine")):
+        for ax, (column, factor, label) in zip(axes, what, strict=True):
+            low, high = own.iloc[0], own.iloc[-1]
+            growth = np.log(high[column] / low[column]) / max(np.log(high.p / low.p), 1e-9)
+            ax.plot(
+                own.p, own[column] * factor, MARKERS[k], ls="-", color=str(0.5 * k), label=f"{engine}, p^{growth:.2f}"
+            )
+            ax.set(xscale="log", yscale="log", xlabel="variables", ylabel=label)
+    for ax in axes:
+        ax.legend(frameon=False)
+    return fig
+
+
 def bounds(plt, frame):
     """Mean false edges over the bound "worst-case", a panel for the structures of either kind; a point is a setting."""
     fig, axes = plt.subplots(1, 2, figsize=(9.6, 4.6), sharex=True, sharey=True)
@@ -96,5 +113,6 @@ def bounds(plt, frame):
 DRAWN = (
     (glance, "glance", "cpu gpu gpu-peers"),
     (pruning, "pruning", "pruning"),
+    (many, "many", "many"),
     (bounds, "stability-bounds", "stability-bounds"),
 )

@@ -50,3 +50,9 @@ def test_side_by_side(data, expected, monkeypatch):
 def test_processes_share_the_device(data, expected):
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
         assert frequencies(data, engine="gpu", executor=executor) == expected
+
+
+def test_the_ranking_of_cstar_is_that_of_the_cpu(data, monkeypatch):
+    monkeypatch.setattr(study, "SIDE_BY_SIDE_FROM", 2)
+    call = {"n_resamples": 10, "random_state": 4}
+    assert pycupc.cstar(data, engine="gpu", **call) == pycupc.cstar(data, engine="cpu", **call)

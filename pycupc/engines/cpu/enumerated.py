@@ -8,16 +8,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from itertools import pairwise
+from math import comb
 
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Division, Floats, Ints, Lists, Mask, Pairs, Questions
+from pycupc.engines.base import CountHook, Division, Floats, Ints, Lists, Mask, Pairs, Questions
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Made, Separated, Targets
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.questions import first_separating
-from pycupc.engines.cpu.threads import State, Task
-from pycupc.engines.cpu.tuning import CANDIDATES_AT_ONCE, INLINE_TESTS, PAIRS_AT_ONCE, TASK_TESTS
+from pycupc.engines.cpu.threads import STOP, State, Task
+from pycupc.engines.cpu.tuning import CANDIDATES_AT_ONCE, INLINE_TESTS, PAIRS_AT_ONCE, TASK_TESTS, WORK_AT_ONCE
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.system.machine import in_threads
 
@@ -106,24 +107,32 @@ class EnumeratedTests:
         entries = np.flatnonzero(targets.chosen)
         rows = np.repeat(np.arange(len(degrees)), degrees)[entries]
         wide, lock = degrees[rows] - 1, threading.Lock()
-        part = np.maximum(np.cumsum(wide) // CANDIDATES_AT_ONCE, 0)
+        part = np.cumsum(wide) // CANDIDATES_AT_ONCE
         if not self._test.at_once:
-            part = np.maximum(part, np.arange(len(entries)) // PAIRS_AT_ONCE)
+            number, sets = np.unique(wide, return_inverse=True)
+            work = np.array([min(self._work(comb(d, level)), 1 << 40) for d in number.tolist()], dtype=np.int64)[sets]
+            part += np.cumsum(work) // WORK_AT_ONCE + np.arange(len(entries)) // PAIRS_AT_ONCE
         cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(entries)]
 
         def task(some: slice) -> Task:
             def ask(state: State) -> int:
-                found = self._ask(graph, entries[some], rows[some], level)
+                def go_on(decided: int, pairs: int) -> None:
+                    if state[STOP]:
+                        raise KeyboardInterrupt
+
+                found = self._ask(graph, entries[some], rows[some], level, go_on)
                 with lock:
                     findings.add(entries[some], *found)
                 return int(subsets.level_tests(wide[some] + 1, np.ones(len(wide[some]), dtype=np.int64), level))
 
             return ask
 
-        work = 0 if self._test.at_once else self._work(int(subsets.level_tests(degrees, targets.per_row, level)))
-        yield (task(slice(*ends)) for ends in pairwise(cuts)), work
+        total = 0 if self._test.at_once else self._work(int(subsets.level_tests(degrees, targets.per_row, level)))
+        yield (task(slice(*ends)) for ends in pairwise(cuts)), total
 
-    def _ask(self, graph: Graph, entries: Indices, x: Indices, level: int) -> tuple[Indices, Floats, Floats]:
+    def _ask(
+        self, graph: Graph, entries: Indices, x: Indices, level: int, progress: CountHook
+    ) -> tuple[Indices, Floats, Floats]:
         """Rank, p and minus the largest p of these entries, as `Findings`."""
         first, wide = graph.offsets[x], np.diff(graph.offsets)[x] - 1
         offsets = np.concatenate([[0], np.cumsum(wide)])
@@ -131,7 +140,7 @@ class EnumeratedTests:
         at += at >= np.repeat(entries, wide)  # the candidates are the neighbours without y
         lists = Lists(offsets, graph.neighbours[at])
         questions = Questions(x, graph.neighbours[entries].astype(np.int64), lists, level, level)
-        answers = first_separating(self._test, questions, 1)
+        answers = first_separating(self._test, questions, 1, progress)
         n_tests = answers.n_tests[:, level] if answers.n_tests.shape[1] > level else np.zeros(len(x), dtype=np.int64)
         return np.where(answers.found, n_tests - 1, -1), np.nan_to_num(answers.value), -answers.p
 

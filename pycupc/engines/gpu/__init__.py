@@ -11,6 +11,7 @@ sieve.py        level 0 as a sieve, and a matrix for each row, where the correla
 pruning/        bounds that decide pairs before these tests, at long levels from 3 on
 cupc.py         the tests of a level by cuPC-E and cuPC-S
 discrete.py     the tests of discrete data, and their graph between levels
+on_cpu.py       questions, which the CPU answers
 smallest.py     the smallest |z| of all tests of each edge, after a run with pruning
 correlation.py  correlations of data; the defects of a given matrix
 devices.py      one run on several devices

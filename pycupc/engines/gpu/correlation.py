@@ -41,7 +41,9 @@ def inspected(found: NDArray[np.uint64]) -> tuple[MatrixFacts, bool]:
     return MatrixFacts(nan_count, first[0], first[1], diagonal), mirrored == _NOTHING_FOUND
 
 
-KERNELS: list[KernelName] = [("correlation/correlation", name) for name in ("centre", "correlate")]
+KERNELS: list[KernelName] = [
+    ("correlation/correlation", name) for name in ("centre<double>", "centre<float>", "correlate")
+]
 #: Columns of a tile of the matrix, as in kernels/correlation/correlation.cu.
 SIDE = 64
 
@@ -68,20 +70,22 @@ def correlation(dev: Device, X: Floats) -> Any:
     n, p = X.shape
     Z, squares = centred(dev, X)
     C, tiles = dev.cp.empty((p, p)), -(-p // SIDE)
-    dev.launch(*KERNELS[1], (tiles, tiles), (16, 8), (ptr(Z), ptr(squares), ptr(C), i32(n), i32(p)))
+    dev.launch(*KERNELS[2], (tiles, tiles), (16, 8), (ptr(Z), ptr(squares), ptr(C), i32(n), i32(p)))
     return C
 
 
 def centred(dev: Device, X: Floats, *, by_column: bool = False) -> tuple[Any, Any]:
-    """The centred columns of data, device array float64 (n, p), or (p, n) if `by_column`; sums of squares, (p,)."""
+    """The centred columns of data, device array float64 (n, p), or (p, n) if `by_column`; sums of squares, (p,).
+
+    Data may be float32, too.
+    """
     cp, (n, p) = dev.cp, X.shape
-    X = np.asarray(X, dtype=np.float64)
     table = X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X)
-    data = cp.empty(n * p, dtype=np.float64)
+    data = cp.empty(n * p, dtype=table.dtype)
     dev.transfers.upload(table if table.flags.c_contiguous else table.T, data)
     row, column = (stride // table.itemsize for stride in table.strides)
     Z, squares = cp.empty((p, n) if by_column else (n, p)), cp.empty(p)
     args: tuple[Any, ...] = (ptr(data), i64(row), i64(column), ptr(Z), ptr(squares), i32(n), i32(p))
     args += (i64(1), i64(n)) if by_column else (i64(p), i64(1))
-    dev.launch(*KERNELS[0], (-(-p // 32),), (32,), args)
+    dev.launch(*KERNELS[table.dtype == np.float32], (-(-p // 32),), (32,), args)
     return Z, squares

@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
 from pycupc.engines.gpu.engine import GpuEngine
 from pycupc.engines.gpu.sharing import Meeting, Member
@@ -103,6 +106,10 @@ class DevicesEngine(Engine):
         for engine in self._engines[1:]:
             engine.state()
         return self._engines[0].state()
+
+    def answered(self, level: int) -> NDArray[np.bool_] | None:
+        """See `Engine.answered`."""
+        return self._engines[0].answered(level)
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
         """See `Engine.first_separating`."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Answers, CountHook, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
+from pycupc.engines.base import EngineError, Floats, LevelResult, State
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, schur, sieve, smallest, tuning
 from pycupc.engines.gpu.concordances import concordances
@@ -18,6 +18,7 @@ from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.sharing import Member
@@ -26,13 +27,12 @@ from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import MatrixFacts
-from pycupc.system.machine import available_cores
 
 #: The algorithm of the engine "gpu" is called "schur".
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
 
 
-class GpuEngine(Engine):
+class GpuEngine(AnsweringOnCpu):
     """Levels on one CUDA device.
 
     Parameters
@@ -109,6 +109,7 @@ class GpuEngine(Engine):
         self._graph: DeviceGraph | None = None
         self._level0: LevelResult | None = None  # has ended, but was not asked for yet
         self._running: Running | None = None  # launched, but not asked for yet
+        self._forget_questions()
 
     def close(self) -> None:
         """Release the device memory of the run."""
@@ -253,6 +254,9 @@ class GpuEngine(Engine):
         out.member = self.member
         return out
 
+    def _in_rows(self) -> bool:
+        return isinstance(self._started(), sieve.RowGraph)
+
     def _started(self) -> DeviceGraph:
         if self._graph is None:
             raise EngineError("the engine has no problem: call take() first")
@@ -329,28 +333,11 @@ class GpuEngine(Engine):
             edges, pending = graph.edges(first=self._level0 is not None), graph.pending
         if not (pending and isinstance(self._test, GaussianTest)):
             return State(*edges)
-        by_rows, data = isinstance(graph, sieve.RowGraph), self._test.data
-        return State(*edges, smallest.SmallestZ(self.device.index, data, pending, *edges, by_rows))
+        return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, self._in_rows()))
 
     def answered(self, level: int) -> NDArray[np.bool_] | None:
         """All entries, if pruning decided pairs of this level; see `Engine.answered`."""
         return np.ones(1, dtype=np.bool_) if level in self._started().pruned_levels else None
-
-    # ---------------------------------------------------------------- questions
-
-    def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
-        """See `Engine.first_separating`; compiled code on the CPU."""
-        from pycupc.engines.cpu.questions import first_separating  # loads Numba, which most runs do without
-
-        self._started()
-        return first_separating(self._test, questions, available_cores(), progress)
-
-    def count_separating(self, questions: Questions) -> Counts:
-        """See `Engine.count_separating`; compiled code on the CPU."""
-        from pycupc.engines.cpu.questions import count_separating  # loads Numba, which most runs do without
-
-        self._started()
-        return count_separating(self._test, questions, available_cores())
 
 
 def _dense_bytes(p: int) -> int:

@@ -110,7 +110,7 @@ class RowGraph(DeviceGraph):
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
         """Kernels of level 0 and of the first neighbour lists."""
-        return [KERNELS[0], ROUND, *PICK.values(), CORRELATE, COUNT, ENTER, SORT, MATRICES]
+        return [*KERNELS[:2], ROUND, *PICK.values(), CORRELATE, COUNT, ENTER, SORT, MATRICES]
 
     @staticmethod
     def memory(n: int, p: int) -> int:

@@ -223,7 +223,7 @@ class RowSearch(Search):
         return [*kept, C]
 
     def _of_search(self, level: int) -> list[KernelName]:
-        return [sieve.MATRICES, correlation.KERNELS[0], *map(with_row_matrices, search.kernels(level))]
+        return [sieve.MATRICES, *correlation.KERNELS[:2], *map(with_row_matrices, search.kernels(level))]
 
 
 def _outlook(level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:

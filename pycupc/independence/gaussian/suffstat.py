@@ -170,7 +170,7 @@ class SuffStat:
         correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, default "pearson"
             Of the observations; of Gaussian variables of which the columns are increasing functions, estimated from
             Spearman's rho, Kendall's tau-b or normal scores; or of Gaussian variables of which columns with two values,
-            or up to 10 whole ones, are classes (docs/DATA.md). n stays the number of rows.
+            or up to 10 whole ones, are classes (docs/howto/data.md). n stays the number of rows.
         nearest : bool, default False
             Replace C by the nearest correlation matrix if it is not positive semidefinite.
         n_rule : {"mean", "min", "harmonic"}, default "mean"

@@ -133,7 +133,7 @@ test_that("a graph that is no CPDAG gives a message", {
 })
 
 test_that("a checkpoint is gone on from, and refused for other arguments", {
-  skip_if_no_python()
+  skip_if_no_pcalg()
   set.seed(3)
   X <- pcalg::rmvDAG(200, pcalg::randomDAG(12, 0.4))
   folder <- tempfile()

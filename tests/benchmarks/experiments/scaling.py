@@ -5,13 +5,19 @@ import itertools
 
 import numpy as np
 
-from .. import generators, runs, workloads
+import pycupc
+
+from .. import generators, paired, runs, workloads
 
 GENERATORS = ("paper", "standardised")
 #: (p, density, n) of the paper's three sweeps, which have one point in common.
 POINTS = [(p, 0.1, 10000) for p in (1000, 2000, 3000, 4000)]
 POINTS += [(1000, 0.1, n) for n in (2000, 4000, 6000, 8000)] + [(1000, d, 10000) for d in (0.2, 0.3, 0.4, 0.5)]
 LARGE = (1000, 2000, 5000, 10000, 20000)
+#: (p, n, alpha) of data too large for the matrix of all correlations; from so many variables on, a run is made once.
+MANY = [(10_000, 200, 1e-5), (20_000, 300, 1e-4), (50_000, 200, 1e-5), (100_000, 200, 1e-6), (200_000, 200, 1e-6)]
+MANY += [(1_000_000, 200, 1e-6), (1_000_000, 1000, 1e-8), (10_000_000, 200, 1e-8)]
+LONG = 1_000_000
 #: Time limit of one run of a sweep, in seconds.
 SWEEP_LIMIT = 10.0
 #: Number of graphs at one point on which an engine may exceed the limit before it is given up there.
@@ -30,6 +36,22 @@ def scaling_large(args):
             row["orientation"] = runs.orientation(fit, 3)
         yield {**w.facts, "engine": engine, **row, **out}
         del fit, w
+        gc.collect()
+
+
+def many(args):
+    """Data of 10,000 to 10,000,000 variables in modules, float32 in memory, to the skeleton: time and memory."""
+    engine = (args.engines or ["gpu"])[0]
+    for p, n, alpha in [size for size in MANY if size[0] in args.variables] if args.variables else MANY:
+        X = generators.modules(p, n, 0).T
+        times, row = [], {"set": "modules", "p": p, "n": n, "alpha": alpha, "engine": engine}
+        for _ in range(2 if p < LONG else 1):
+            fit, seconds = runs.timed(pycupc.skeleton, X, alpha=alpha, engine=engine, numCores=args.threads)
+            times.append(seconds)
+        row |= {"seconds": min(times), "levels_seconds": sum(level.seconds for level in fit.levels)}
+        row |= {"tests": sum(fit.n_edgetests), "edges": len(fit.sparse_graph), "peak_bytes": paired.peak_memory()}
+        yield row | ({} if engine == "cpu" else {"memory_bytes": int(_pool().total_bytes())})
+        del fit, X
         gc.collect()
 
 

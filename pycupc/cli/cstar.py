@@ -1,0 +1,105 @@
+"""``pycupc cstar``: pairs of cause and effect, ranked by how stable a large effect is on resamples of the rows."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pycupc.cli import inputs, manifest, output, writing
+from pycupc.cli.folder import MANIFEST, OutputFolder
+from pycupc.cli.interrupts import shown_warnings
+from pycupc.cli.output import add_command
+from pycupc.cli.stability import add_resampling_arguments, checked_target, remove_resamples, resampling
+from pycupc.cli.writing import FileKind, Request, pictures, text, write_files
+from pycupc.graph import exports
+
+if TYPE_CHECKING:
+    from pycupc.stability import CStaR
+
+_DESCRIPTION = """\
+Causal stability ranking: find the causal graph (CPDAG) of many halves of the rows of a table, and in each the pairs of
+variables with the largest effects; rank the pairs by how often they are among them; and write into a folder:
+
+    ranking.csv      the pairs, best first: cause, effect, median_rank, pi (share of the resamples), value (median
+                     effect) with low and high, pcer (bound on the error rate)
+    ranking.png      the first pairs with their effects (see --plot)
+    cstar.npz        the complete result, for pycupc.CStaR.load
+    summary.txt      the first pairs
+    manifest.json    versions, arguments, hash of the input, seed, timings
+
+Finished resamples are kept beside that folder, in DIR-resamples, until the results are written: after an interrupt, the
+same command resumes from there.
+"""
+
+_RANKING = (
+    "pairs of cause and effect, best first: median rank over the numbers q, share of the resamples that select the "
+    "pair at the largest q, median effect and the middle 95 % of the effects, bound on the error rate per pair"
+)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = add_command(
+        commands,
+        "cstar",
+        main,
+        description=_DESCRIPTION,
+        usage="pycupc cstar DATA --effect NAME [options]\n       pycupc cstar --example [options]",
+    )
+    inputs.add_data_arguments(parser, rows=True)
+    add = parser.add_argument_group("candidates").add_argument
+    for name, what in (("--effect", "effects"), ("--cause", "causes")):
+        add(name, action="extend", nargs="+", metavar="NAME", help=f"candidates for {what} (default: all variables)")
+    numbers = "a pair is selected if it is among the K largest; several: ranks are medians over them (default: chosen)"
+    add("--q", type=inputs.positive, nargs="+", metavar="K", help=numbers)
+    units = "effects in the units of the data (default: in standard deviations)"
+    add("--units", action="store_true", help=units)
+    add_resampling_arguments(parser, "subsample")
+    inputs.add_test_arguments(parser, limited=True)
+    inputs.add_tiers_argument(inputs.add_orientation_arguments(parser))
+    parser.set_defaults(method="pc", pdsep_max=math.inf)
+    output.add_folder_arguments(parser, graph=False)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run with parsed arguments; returns the exit code."""
+    target, force = checked_target(args, "cstar")
+    request = Request(output.picture_formats(args.plot))
+    names = (*(kind.name for kind in _FILES), MANIFEST)
+    with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
+        checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
+        record = manifest.Run(manifest.recorded(args), messages)
+        result = _result(args, record, checkpoint)
+        facts: dict[str, Any] = {"study": dict(result.arguments), "resamples": result.n_resamples}
+        kept = writing.keep(functools.partial(write_files, _FILES, result, request), facts, folder, record)
+    remove_resamples(args, checkpoint, kept)
+    return writing.report(kept, None if args.quiet else result.summary())
+
+
+def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) -> CStaR:
+    from pycupc.stability import cstar
+
+    with resampling(args, record, "cstar", checkpoint) as (suff_stat, options):
+        return cstar(
+            suff_stat, args.cause, args.effect, args.q, alpha=args.alpha, standardize=not args.units, **options
+        )
+
+
+def _picture(result: CStaR, path: Path, request: Request) -> None:
+    from matplotlib.figure import Figure
+
+    figure = result.plot().figure
+    assert isinstance(figure, Figure)
+    figure.savefig(path, dpi=150)
+
+
+#: Every file but the manifest.
+_FILES = (
+    text("ranking.csv", _RANKING, lambda result: exports.csv(result.columns())),
+    FileKind("cstar.npz", "the complete result; pycupc.CStaR.load reads it", lambda result, path, _: result.save(path)),
+    *pictures("picture of the first pairs and their effects", _picture, "ranking"),
+    text("summary.txt", "the first pairs", lambda result: result.summary() + "\n"),
+)

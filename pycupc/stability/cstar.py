@@ -1,0 +1,261 @@
+"""`cstar`: the pairs whose effect is among the largest in many resamples (docs/EFFECTS.md, section 6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.algorithm.pc import pc
+from pycupc.data.names import is_real, is_whole, position
+from pycupc.data.table import Table
+from pycupc.effects.largest import largest
+from pycupc.effects.orientations import Orientations
+from pycupc.effects.result import Effects
+from pycupc.engines.base import ProgressHook
+from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.stability.arguments import Plan, checked_study
+from pycupc.stability.ranking import CStaR, Floats, Ints
+from pycupc.stability.rows import Scheme
+from pycupc.stability.run import Gathering, collected
+from pycupc.stability.study import Arrays, Numbered, Resampled
+
+#: The number of values of `q` by default.
+N_Q = 10
+#: The arguments of `pc` that direct edges beforehand, so that the graph is no CPDAG.
+_KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
+#: Up to this number of effects, only the correlations that are needed are computed.
+FEW = 50
+
+
+@dataclass(frozen=True)
+class Strongest(Numbered):
+    """The pairs of one resample that `largest` finds, at most as many as the largest q."""
+
+    cause: Ints
+    effect: Ints
+    value: Floats
+
+
+@dataclass(frozen=True)
+class CausalStudy(Resampled[Strongest]):
+    """A study that asks for the largest effects in every resample.
+
+    Attributes
+    ----------
+    causes, effects : int64
+        Positions of the candidates, ascending.
+    q : int64
+        Ascending.
+    standardize : bool
+    """
+
+    causes: Ints
+    effects: Ints
+    q: Ints
+    standardize: bool
+
+    def outcome(self, i: int, progress: ProgressHook | None = None) -> Strongest:
+        """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
+        rows = self.resampling.indices(i)
+        stat = self.rows.take(rows).suff_stat
+        assert isinstance(stat, SuffStat)
+        assert isinstance(self.rows.data, Table)  # `cstar` takes no others
+        random_state = self.resampling.random_state(i)
+        fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
+        graph = Orientations.of(fit.sparse_graph)
+        C = _needed(stat, graph, self.effects)
+        if not self.standardize:  # not by a product, whose last digits depend on the number of threads
+            deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
+            C = C * deviations[:, None] * deviations
+        pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
+        known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
+        found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, _with_knowledge=known, **pairs)
+        return Strongest(i, *largest(found, int(self.q[-1])))
+
+    def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The outcome as facts and arrays for a file."""
+        return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
+
+    def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Strongest:
+        """The reverse of `packed`."""
+        cause, effect, value = (arrays[name] for name in ("cause", "effect", "value"))
+        sound = len(cause) == len(effect) == len(value) <= self.q[-1] and np.isfinite(value).all()
+        if not sound or not (np.isin(cause, self.causes).all() and np.isin(effect, self.effects).all()):
+            raise ValueError("its effects are out of range")
+        return Strongest(i, cause.astype(np.int64), effect.astype(np.int64), value)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """As of every study, with the candidates and q."""
+        chosen = {"causes": self.causes, "effects": self.effects}
+        own = {name: "all" if len(given) == self.p else given.tolist() for name, given in chosen.items()}
+        return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
+
+
+def _needed(stat: SuffStat, graph: Orientations, effects: Ints) -> Floats:
+    """The correlations; for few effects, where only a device has them, those that are read, and 0 for all others."""
+    if stat.has_C or len(effects) > FEW:
+        return stat.C
+    near = (sorted(graph.parents[x] | graph.siblings[x] | {x}) for x in range(stat.p))
+    pairs = chain.from_iterable(combinations(members, 2) for members in near)
+    x, y = np.array([*pairs], dtype=np.int64).reshape(-1, 2).T
+    C = np.zeros((stat.p, stat.p))  # which takes memory only where it is written to
+    C[x, y] = C[y, x] = stat.correlations.pairs(x, y)
+    every = np.arange(stat.p)
+    C[:, effects] = stat.correlations.block(every, effects)
+    C[effects, :] = C[:, effects].T
+    C[every, every] = 1.0
+    return C
+
+
+class _Ranked(Gathering[Strongest, CStaR]):
+    """The largest effects of the resamples so far."""
+
+    def __init__(self, study: CausalStudy) -> None:
+        self._study = study
+        self._found: dict[int, Strongest] = {}
+
+    @property
+    def n(self) -> int:
+        """Resamples so far."""
+        return len(self._found)
+
+    def add(self, outcome: Strongest) -> None:
+        """Keep the effects of a resample."""
+        self._found[outcome.index] = outcome
+
+    def result(self) -> CStaR:
+        """The ranking."""
+        study, found = self._study, [self._found[i] for i in sorted(self._found)]
+        fields: dict[str, Any] = {name: getattr(study, name) for name in ("resampling", "causes", "effects", "q")}
+        fields |= {name: np.concatenate([getattr(o, name) for o in found]) for name in ("cause", "effect", "value")}
+        return CStaR(
+            labels=tuple(study.arguments["labels"]),
+            alpha=study.alphas[0],
+            resamples=np.array([outcome.index for outcome in found], dtype=np.int64),
+            start=np.cumsum([0, *(len(outcome.value) for outcome in found)]),
+            arguments=study.identity,
+            **fields,
+        )
+
+
+def cstar(  # noqa: PLR0913 - as stability, and the candidates
+    data: Any,
+    causes: Sequence[str | int] | str | int | None = None,
+    effects: Sequence[str | int] | str | int | None = None,
+    q: int | Sequence[int] | None = None,
+    *,
+    n_resamples: int = 100,
+    alpha: float = 0.01,
+    scheme: Scheme = "subsample",
+    fraction: float = 0.5,
+    standardize: bool = True,
+    random_state: int | np.random.Generator | None = None,
+    executor: Executor | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
+    **arguments: Any,
+) -> CStaR:
+    """Rank pairs of cause and effect by how often their effect is among the largest in resamples of the rows.
+
+    Causal stability ranking (Stekhoven et al. 2012): in each resample `pc` estimates the graph, and the smallest
+    absolute possible effect of each pair (`ida`) ranks the pairs. A pair is selected at q if it is among the q first;
+    Pi is the share of the resamples that select it. docs/EFFECTS.md tells what the numbers mean.
+
+    Parameters
+    ----------
+    data : table, array_like (n, p), or path of a file
+        Observations, as for `SuffStat.from_data`.
+    causes, effects : str, int, or sequence of them, optional
+        The candidates, by label or position; by default all variables.
+    q : int, or sequence of them, optional
+        Each pair has the median of its ranks by Pi over these numbers. By default up to ten numbers, evenly spaced up
+        to the square root of the number of candidate pairs.
+    n_resamples, scheme, fraction, random_state, executor, checkpoint, progress
+        As of `stability`; the resamples are the same. The default scheme is that of the paper, halves of the rows.
+    alpha : float in [0, 1], default 0.01
+        Significance level of each test.
+    standardize : bool, default True
+        Effects are in standard deviations (of the resample); otherwise in the units of the data.
+    **arguments
+        Further arguments of `pc`, as of `stability`.
+
+    Returns
+    -------
+    CStaR
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        An argument is invalid, or `checkpoint` is damaged or belongs to other data or arguments; the message names it.
+        These errors are raised before anything is computed.
+    EngineError, StabilityInterrupted
+        As of `stability`; ``partial`` is a `CStaR`.
+
+    Notes
+    -----
+    Resample i has the graph of ``pc(data[result.indices(i)], alpha, ...)``, and the values are those of ``ida`` with
+    method "local" (with tiers or other knowledge of type "pdag"), of all possible effects of a pair the one of smallest
+    absolute value. Pairs whose smallest value is 0 or undefined are never selected.
+
+    Examples
+    --------
+    >>> import pycupc
+    >>> from pycupc.data import load_example
+    >>> result = pycupc.cstar(load_example(), effects="area_worst", n_resamples=20, random_state=1)
+    >>> len(result.top(3))
+    3
+    """
+    if not is_real(alpha):
+        raise TypeError(f"alpha must be a number in [0, 1], got {alpha!r}")
+    if not isinstance(standardize, (bool, np.bool_)):
+        raise TypeError(f"standardize must be True or False, got {standardize!r}")
+    if not standardize and arguments.get("correlation") not in (None, "pearson"):
+        raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
+    plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
+    general = checked_study(data, plan, alpha, arguments, name="cstar")
+    if not isinstance(general.rows.data, Table):
+        raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of a linear model")
+    labels = general.arguments["labels"]
+    of, on = _candidates("causes", causes, labels), _candidates("effects", effects, labels)
+    n_pairs = len(of) * len(on) - len(np.intersect1d(of, on))
+    if n_pairs == 0:
+        raise ValueError(f"causes and effects must have a pair of different variables, got {labels[of[0]]!r} twice")
+    drawn: dict[str, Any] = {name: getattr(general, name) for name in ("rows", "resampling", "alphas", "arguments")}
+    own: dict[str, Any] = {"causes": of, "effects": on, "q": _checked_q(q, n_pairs), "standardize": bool(standardize)}
+    study = CausalStudy(**drawn, **own)
+    return collected(_Ranked(study), study, plan, progress)
+
+
+def _candidates(name: str, given: Any, labels: Sequence[str]) -> Ints:
+    """Positions of one variable or several, ascending; all if None."""
+    if given is None:
+        return np.arange(len(labels))
+    several = given if np.ndim(given) > 0 else [given]
+    found = np.unique([position(v, labels) for v in several])
+    if len(found) < len(several) or not len(found):
+        raise ValueError(f"{name} must name one variable or several, each once, got {given!r}")
+    return found
+
+
+def _checked_q(q: Any, n_pairs: int) -> Ints:
+    """The numbers q, ascending; up to ten by default."""
+    if q is None:
+        most = math.isqrt(n_pairs - 1) + 1
+        return np.unique(np.ceil(np.arange(1, N_Q + 1) * most / N_Q).astype(np.int64))
+    several = list(q) if np.ndim(q) > 0 else [q]
+    if not several or not all(map(is_whole, several)):
+        raise TypeError(f"q must be a whole number or a sequence of them, got {q!r}")
+    found = np.unique([int(number) for number in several])
+    if found[0] < 1 or found[-1] > n_pairs or len(found) < len(several):
+        raise ValueError(f"q must be different numbers from 1 to {n_pairs:,}, the number of candidate pairs, got {q!r}")
+    return found

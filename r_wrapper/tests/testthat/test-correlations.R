@@ -1,0 +1,10 @@
+test_that("cu_suffStat() has the correlations of ranks, and pcalg's form", {
+  x <- exp(matrix(stats::rnorm(400), 80, dimnames = list(NULL, letters[1:5])))
+  plain <- quietly(cu_suffStat, x)
+  expect_equal(plain, list(C = stats::cor(x), n = 80L), tolerance = 1e-12)
+  expect_equal(quietly(cu_suffStat, x, "spearman")$C, 2 * sin(pi * stats::cor(x, method = "spearman") / 6), tolerance = 1e-12)
+  expect_equal(quietly(cu_suffStat, x, "kendall")$C, sin(pi * stats::cor(x, method = "kendall") / 2), tolerance = 1e-12)
+  expect_warning(cu_suffStat(round(x[1:8, ]), "kendall", nearest = FALSE)$C, NA)
+  expect_error(cu_suffStat(x, "rank"), "should be one of")
+  expect_error(cu_suffStat(x, nearest = NA), "`nearest` must be TRUE or FALSE")
+})

@@ -39,10 +39,7 @@ TAILS = {
     "t, 1 degree of freedom, per row": lambda rng, X: X / np.sqrt(rng.chisquare(1, (N, 1))),
     "1 % of the cells times 20": lambda rng, X: X * np.where(rng.random(X.shape) < 0.01, 20, 1),
 }
-CLASSES = {
-    "half binary": lambda rng, X: classes(rng, X, 2),
-    "half 2 to 5 classes": lambda rng, X: classes(rng, X, 5),
-}
+CLASSES = {"half binary": lambda rng, X: classes(rng, X, 2), "half 2 to 5 classes": lambda rng, X: classes(rng, X, 5)}
 
 
 def table(kinds, measures, graphs):

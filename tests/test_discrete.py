@@ -372,7 +372,7 @@ def test_bad_tables():
         DiscreteSuffStat.from_data(np.array([["a", None, None], ["b", "x", None], ["a", "y", "z"]], dtype=object))
     with pytest.raises(ValueError, match="Gaussian test"):
         DiscreteSuffStat.from_data(np.random.default_rng(0).standard_normal((20, 3)))
-    with pytest.raises(ValueError, match="whole: w, h; these are categories: sex. No test takes both"):
+    with pytest.raises(ValueError, match="whole: w, h; these are categories: sex. mixCItest takes both"):
         DiscreteSuffStat.from_data(np.array([["m", 1.5, 2.5], ["f", 2.5, 3.0]], dtype=object), ["sex", "w", "h"])
     with pytest.raises(ValueError, match="levels 0 and 1"):
         pycupc.pc({"dm": GOOD["dm"], "nlev": [2, 3], "adaptDF": False}, binCItest, alpha=0.05)

@@ -215,6 +215,6 @@ def mixed(text: Mapping[str, TextColumn], numbers: Sequence[str]) -> str:
         out += f"{option('drop', names[:3])}, {only})."
     if any(kind.words for kind in text.values()):
         discrete = Words("pc(DiscreteSuffStat.from_data(path or table), disCItest)", in_shell="--test discrete")
-        out += " No test takes words and measurements together: cut measurements into intervals first, for the G^2 test"
-        out += f", which takes every value for a category: {discrete}"
+        mixed = Words("pc(MixedTable.of(path or table), mixCItest)", in_shell="--test mixed")
+        out += f" Words and measurements together: {mixed}. Every value a category: {discrete}"
     return out

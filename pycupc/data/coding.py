@@ -67,8 +67,8 @@ def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.i
 def _mixed(measured: Sequence[str], others: Sequence[str]) -> ValueError:
     """The error about columns of numbers that are not whole, which lists all columns by kind."""
     advice = (
-        f"; these are categories: {listed(others, most=50)}. No test takes both: leave the numbers out, or cut them "
-        "into intervals (pandas.cut), or leave the categories out and use the Gaussian test"
+        f"; these are categories: {listed(others, most=50)}. mixCItest takes both (pc(MixedTable.of(table), "
+        "mixCItest)); or leave the numbers out, or cut them into intervals (pandas.cut), or leave the categories out"
         if others
         else ". Are they continuous? Then use the Gaussian test (gaussCItest), or cut them into intervals"
     )

@@ -121,8 +121,8 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
     if numeric:
         advice = (
             f"; these are: {listed(numeric, most=50)}. Leave the first out (SuffStat.from_data(table, "
-            f"drop_non_numeric=True); only=[...], drop=[...]), or convert them: {convert}. No test takes categories "
-            "and measurements together: cut measurements into intervals (pandas.cut), or leave them out, and use "
+            f"drop_non_numeric=True); only=[...], drop=[...]), or convert them: {convert}. Categories and "
+            "measurements together: pc(MixedTable.of(table), mixCItest). Categories alone: "
         )
     else:
         advice = f". Leave them out, or convert them: {convert}. If they are categories, use "

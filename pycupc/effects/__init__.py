@@ -1,6 +1,6 @@
 """Causal effects from a graph: what happens to y if x is changed, in each DAG behind the graph (docs/EFFECTS.md).
 
-effects.py        `effects`: all pairs at once
+effects.py        `effects`: all pairs at once; result.py, what it returns; blocks.py, largest.py, parts of that
 ida.py            pcalg's ida, idaFast and jointIda
 adjustment.py     adjustment sets as lists
 parent_sets.py    the parent sets of a cause; dags.py, all DAGs; optimal.py, optimal adjustment sets

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import position
+from pycupc.effects.blocks import Block, may_lead
 from pycupc.effects.intervals import half_widths, of_smallest
 from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
 from pycupc.effects.orientations import Nodes, Orientations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 21
 
 Variable = int | str
+_T = TypeVar("_T")
 
 
 class Reason(NamedTuple):
@@ -42,14 +44,6 @@ class Reason(NamedTuple):
     given: tuple[str, ...] | None
     low: float
     high: float
-
-
-class _Block(NamedTuple):
-    """The effects of some causes: values (k, number of effects), and where those of each cause begin."""
-
-    causes: slice
-    values: Floats
-    start: Ints
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -155,14 +149,15 @@ class Effects:
             raise ValueError(f"{v!r} is not among the variables asked about as {what}")
         return int(at[0])
 
-    def _blocks(self) -> Iterator[_Block]:
-        """All effects, some causes at a time."""
-        slices = self._slices()
-        yield from in_threads(self._block, slices, min(available_cores(), len(slices)))
+    def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
+        """Yield ``work(block)`` for the effects of some causes at a time, in order; several threads call `work`."""
 
-    def _block(self, causes: slice) -> _Block:
-        start = self._first[causes.start : causes.stop + 1] - self._first[causes.start]
-        return _Block(causes, self._values(causes), start)
+        def of_block(causes: slice) -> _T:
+            start = self._first[causes.start : causes.stop + 1] - self._first[causes.start]
+            return work(Block(causes, self._values(causes), start))
+
+        slices = self._slices()
+        yield from in_threads(of_block, slices, min(available_cores(), len(slices)))
 
     def _slices(self) -> list[slice]:  # of causes whose effects are computed at once
         most = max(1, BLOCK // max(1, len(self.effects))) if self.method == "local" else 1
@@ -199,13 +194,8 @@ class Effects:
             from pycupc.effects.on_gpu import summaries
 
             yield from summaries(self.C, self._regressions, self._first, self.effects, how, self.device)
-            return
-        for b in self._blocks():
-            if how == "smallest":
-                yield b.causes, _reduced(np.minimum, np.abs(b.values), b.start)
-            else:
-                mean = _mean(b.values if how == "mean" else np.sign(b.values), b.start)
-                yield b.causes, mean if how == "mean" else np.abs(mean)
+        else:
+            yield from self.in_blocks(lambda block: (block.causes, block.summary(how)))
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each pair of different variables: cause, effect, n_values, smallest, mean, sign_agreement."""
@@ -237,12 +227,8 @@ class Effects:
             for a in range(0, len(sizes), rows):
                 size, of = sizes[a : a + rows], self.causes[causes][a : a + rows]
                 size[np.isnan(size) | (of[:, None] == self.effects)] = -1.0
-                at = np.flatnonzero(size >= (kept[-1, 0] if len(kept) == k else 0.0))
-                found = size.ravel()[at]
-                if len(at) > k > 0:  # fewer to sort
-                    enough = found >= np.partition(found, -k)[-k]
-                    at, found = at[enough], found[enough]
-                new = np.concatenate((kept, np.column_stack((found, of[at // n], self.effects[at % n]))))
+                at = may_lead(size, k, kept[-1, 0] if len(kept) == k else 0.0)
+                new = np.concatenate((kept, np.column_stack((size.ravel()[at], of[at // n], self.effects[at % n]))))
                 kept = np.asarray(new[np.lexsort((new[:, 2], new[:, 1], -new[:, 0]))[:k]], dtype=np.float64)
         x, y = kept[:, 1].astype(np.int64), kept[:, 2].astype(np.int64)
         sets = [self._reasons(a, b, level) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
@@ -335,16 +321,3 @@ class Effects:
         table = self.top(k, level=level)
         pairs = zip(table["cause"], table["effect"], strict=True)
         return dot_plot(table, [self[x, y] for x, y in pairs], ax)
-
-
-def _reduced(how: np.ufunc, values: Floats, start: Ints) -> Floats:
-    """`how` over the rows of each cause, float64 (causes, effects); NaN for a cause without rows."""
-    out = np.full((len(start) - 1, values.shape[1]), np.nan)
-    there = np.flatnonzero(np.diff(start))
-    if len(there):
-        out[there] = how.reduceat(values, start[there], axis=0)
-    return out
-
-
-def _mean(values: Floats, start: Ints) -> Floats:
-    return _reduced(np.add, values, start) / np.maximum(np.diff(start), 1)[:, None]

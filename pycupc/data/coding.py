@@ -47,7 +47,7 @@ def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.i
     measured: list[str] = []
     for j, name in enumerate(names):
         cells = values[:, j].tolist()
-        if number := sum(map(_is_missing, cells)):
+        if number := sum(map(is_missing, cells)):
             missing.append(f"{number} missing values in {name}")
         elif (coded := _coded(cells)) is None:
             measured.append(name)
@@ -76,7 +76,8 @@ def _mixed(measured: Sequence[str], others: Sequence[str]) -> ValueError:
     return ValueError(f"data must be categories, but these columns hold numbers that are not whole: {shown}{advice}")
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
+    """Whether a cell of a table means that its value is missing."""
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)  # of pandas, neither equal nor unequal
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import read_categories
-from pycupc.data.coding import MOST_CODES, MOST_LEVELS
+from pycupc.data.coding import MOST_CODES, MOST_LEVELS, is_missing
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
 from pycupc.data.table import Table
@@ -191,7 +191,7 @@ def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None, bool]:
         values[codes >= 0] = np.searchsorted(used, codes[codes >= 0])
         return values, tuple(kind.categories[int(code)] for code in used), bool(kind.ordered)
     cells = column if isinstance(column, list) else column.to_numpy().tolist()
-    gap = [cell is None or type(cell).__name__ == "NAType" or bool(cell != cell) for cell in cells]
+    gap = list(map(is_missing, cells))
     present = [cell for cell, missing in zip(cells, gap, strict=True) if not missing]
     numeric = all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in present)
     if numeric:

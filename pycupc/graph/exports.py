@@ -138,12 +138,12 @@ def to_networkx(graph: SparseGraph, labels: Sequence[str], attributes: Attribute
     data = {name: values.tolist() for name, values in columns.items()}
     out = nx.DiGraph(convention=convention(graph, BOTH_WAYS))
     out.add_nodes_from(names)
-    for u, v, k in both_ways(graph):
+    for u, v, k in arcs_of(graph):
         out.add_edge(names[u], names[v], **{name: values[k] for name, values in data.items()})
     return out
 
 
-def both_ways(graph: SparseGraph) -> Iterator[tuple[int, int, int]]:
+def arcs_of(graph: SparseGraph) -> Iterator[tuple[int, int, int]]:
     """Yield (u, v, number of the edge): two arcs for an edge with the same mark at both ends, one for the others."""
     tail, head, _ = graph.edge_list()
     both_ways = (graph.low_mark == graph.high_mark).tolist()
@@ -178,7 +178,7 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
     texts = [_digits(values) if kinds[name] == "double" else _xml(values.tolist()) for name, values in columns.items()]
     form = '<data key="type">%s</data>' + "".join(f'<data key="a{k}">%s</data>' for k in range(len(texts)))
     data = [form % row for row in zip(graph.edge_list()[2].tolist(), *texts, strict=True)]
-    lines += [f'    <edge source="n{u}" target="n{v}">{data[k]}</edge>' for u, v, k in both_ways(graph)]
+    lines += [f'    <edge source="n{u}" target="n{v}">{data[k]}</edge>' for u, v, k in arcs_of(graph)]
     lines += ["  </graph>", "</graphml>"]
     return "\n".join(lines) + "\n"
 

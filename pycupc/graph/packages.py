@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.graph.exports import Attributes, both_ways, edge_columns
+from pycupc.graph.exports import Attributes, arcs_of, edge_columns
 from pycupc.graph.sparse import ARROW, CIRCLE, DIRECTED, TAIL, UNDIRECTED, SparseGraph
 from pycupc.system.log import counted
 
@@ -23,7 +23,7 @@ def to_igraph(graph: SparseGraph, labels: Sequence[str], attributes: Attributes 
     """``igraph.Graph``, directed; the arcs and attributes of `pycupc.graph.exports.to_networkx`, "name" of a vertex."""
     import igraph
 
-    arcs = list(both_ways(graph))
+    arcs = list(arcs_of(graph))
     columns = edge_columns(graph, labels, attributes)
     data = {name: values[[k for _, _, k in arcs]].tolist() for name, values in [*columns.items()][2:]}
     names = {"name": list(map(str, labels))}

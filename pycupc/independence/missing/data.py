@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.coding import MOST_LEVELS, values_of
+from pycupc.data.coding import MOST_LEVELS, is_missing, values_of
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
@@ -277,12 +277,16 @@ def _in_one_coding(tables: Sequence[Table]) -> tuple[Codes, Indices]:
         of_each = [table.categories[j] for table in tables if table.categories is not None]
         known = sorted({c for categories in of_each for c in categories}, key=lambda c: (str(type(c)), c))
         place = {category: k for k, category in enumerate(known)}
-        if len(known) > MOST_LEVELS:
-            raise ValueError(f"a variable may have at most {MOST_LEVELS} levels; {tables[0].names[j]} has {len(known)}")
+        _check_levels(len(known), tables[0].names[j])
         levels[j] = max(len(known), 2)
         for m, (table, own) in enumerate(zip(tables, of_each, strict=True)):
             codes[m, j] = np.array([place[c] for c in own])[table.values[:, j]]
     return codes, levels
+
+
+def _check_levels(k: int, name: str) -> None:
+    if k > MOST_LEVELS:
+        raise ValueError(f"a variable may have at most {MOST_LEVELS} levels; {name} has {k}")
 
 
 def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
@@ -290,15 +294,14 @@ def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
     out = np.empty(values.shape, dtype=np.int16)
     for j, column in enumerate(values.T):
         cells = column.tolist()
-        missing = np.array([c is None or c != c or type(c).__name__ == "NAType" for c in cells])
+        missing = np.array(list(map(is_missing, cells)))
         if values.dtype.kind in "iubf":
             own = np.where(missing, -1, np.nan_to_num(column.astype(np.float64)))
             if (own != np.floor(own)).any() or (own[~missing] < 0).any() or own.max(initial=0) >= MOST_LEVELS:
                 raise ValueError(f"codes must be whole numbers from 0 to {MOST_LEVELS - 1}; {names[j]} has others")
         else:
             there = sorted({c for c, gone in zip(cells, missing, strict=True) if not gone}, key=str)
-            if len(there) > MOST_LEVELS:
-                raise ValueError(f"a variable may have at most {MOST_LEVELS} levels; {names[j]} has {len(there)}")
+            _check_levels(len(there), names[j])
             place = {c: k for k, c in enumerate(there)}
             own = np.array([-1 if gone else place[c] for c, gone in zip(cells, missing, strict=True)])
         out[:, j] = own

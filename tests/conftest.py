@@ -139,3 +139,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if marked and (why := no_gpu()):
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=f"no CUDA device: {why}"))
+
+
+@pytest.fixture
+def libraries_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R, loaded by another test, lets children of this process look for libraries in its own folders first."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)

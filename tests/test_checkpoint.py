@@ -195,10 +195,10 @@ def test_threads_compute_level_0(tmp_path, monkeypatch):
         run(executor=2)
 
 
+@pytest.mark.usefixtures("libraries_of_python")
 def test_a_dask_cluster_computes_level_0_and_loses_a_worker(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     in_parts(monkeypatch)
-    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     done, add = [], Checkpoint.add
     with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))

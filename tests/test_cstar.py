@@ -27,13 +27,8 @@ from pycupc.stability import StabilityInterrupted
 from pycupc.stability.cstar import _needed
 
 HERE = Path(__file__).resolve().parent
+pytestmark = pytest.mark.usefixtures("libraries_of_python")
 CALL = {"n_resamples": 12, "alpha": 0.1, "random_state": 9, "q": (3, 5, 8, 10)}
-
-
-@pytest.fixture(autouse=True)
-def _libraries_of_python(monkeypatch):
-    """R, loaded by another test, lets children of this process look for libraries in its own folders first."""
-    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
 
 
 @pytest.fixture(scope="module")

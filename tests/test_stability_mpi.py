@@ -29,13 +29,12 @@ if __name__ == "__main__":
 """
 
 
-def test_mpi_pool(tmp_path, monkeypatch):
+@pytest.mark.usefixtures("libraries_of_python")
+def test_mpi_pool(tmp_path):
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
     if mpiexec is None:
         pytest.skip("mpich is not installed")
-    # R, loaded by another test, lets children of this process look for libraries in its own folders first.
-    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     script = tmp_path / "run.py"
     script.write_text(_RUN.format(root=str(HERE.parent), here=str(HERE)))
     command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", script]

@@ -27,13 +27,8 @@ from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.study import Study
 
 HERE = Path(__file__).resolve().parent
+pytestmark = pytest.mark.usefixtures("libraries_of_python")
 CALL = {"n_resamples": 12, "alpha": (0.01, 0.1), "scheme": "complementary", "random_state": 9}
-
-
-@pytest.fixture(autouse=True)
-def _libraries_of_python(monkeypatch):
-    """R, loaded by another test, lets children of this process look for libraries in its own folders first."""
-    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
 
 
 @pytest.fixture(scope="module")

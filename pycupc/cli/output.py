@@ -76,13 +76,7 @@ def target(args: argparse.Namespace, command: str) -> tuple[Path, bool]:
 
 
 def picture_formats(requested: Sequence[str] | None) -> tuple[str, ...]:
-    """Formats to draw: those requested; by default png if matplotlib is installed.
-
-    Raises
-    ------
-    ImportError
-        A picture was requested and matplotlib is not installed.
-    """
+    """Formats to draw: those requested; by default png if matplotlib is installed. ImportError if one needs it."""
     installed = importlib.util.find_spec("matplotlib") is not None
     if requested is None:
         return ("png",) if installed else ()

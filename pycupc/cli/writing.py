@@ -159,13 +159,7 @@ def write_files(
     folder: Path,
     progress: Callable[[int, int, str], object] | None = None,
 ) -> Written:
-    """Write the files, which are all but the manifest, and call ``progress(files begun, files, name)`` before each.
-
-    Raises
-    ------
-    OSError
-        A file cannot be written.
-    """
+    """Write the files, which are all but the manifest, and call ``progress(files begun, files, name)`` before each."""
     written = Written()
     kinds = [kind for kind in kinds if kind.wanted(request)]
     for begun, kind in enumerate(kinds):

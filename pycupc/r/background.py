@@ -90,10 +90,7 @@ class Background:
     def close(self) -> bool:
         """Stop the computation if it runs, wait for its end, and restore the handler of Ctrl-C. Called by R.
 
-        Returns
-        -------
-        bool
-            False if it could not be stopped in time; it may then go on for a while, with the arrays that it was given.
+        False if it could not be stopped in time; it may then go on for a while, with the arrays that it was given.
         """
         self._closing = True
         stopped = self._stop()

@@ -70,12 +70,8 @@ def _arrays(sent: Sent, options: Mapping[str, Any], side: str) -> dict[str, NDAr
 def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     """Compare the results "a." and "b.", as values and arrays.
 
-    Parameters
-    ----------
-    sent : mapping of str to array
-        The arrays that R has sent: of the two results and, if R gave the data, `C`.
-    options : mapping
-        The values of the results; `n`, with `C`; `alpha`, or None; `names` of the results.
+    R has sent the arrays of the two results, and `C` if it gave the data. `options` are the values of the results; `n`,
+    with `C`; `alpha`, or None; `names` of the results.
     """
     a, b = (
         pag_from(sent, options, side) if f"{side}edge.low" in sent else result_from(sent, options, side)
@@ -102,16 +98,11 @@ def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> dict[str, Any] | N
 
 
 def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
-    """Answer a question about the result "a.", as values and arrays.
+    """Answer a question about the result "a.", as values and arrays; `sent` is as of `compared`, for one result.
 
-    Parameters
-    ----------
-    sent : mapping of str to array
-        As of `compared`, for one result.
-    options : mapping
-        As of `compared`; `known`: whether the separating sets are known, of an fciAlgo whether they are those of the
-        tests; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`; `question`:
-        "edges", or "why" with the positions `x` and `y`, from 1.
+    `options` are as of `compared`, and `known`: whether the separating sets are known, of an fciAlgo whether they are
+    those of the tests; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`;
+    `question`: "edges", or "why" with the positions `x` and `y`, from 1.
     """
     data = _gaussian_data(sent, options)
     facts = {"alpha": options["alpha"], **data} if data and options["alpha"] is not None else {}

@@ -247,18 +247,7 @@ class PagAlgo(TestedGraph):
         )
 
     def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
-        """Write everything into one .npz file (no pickle), which appears only when it is complete.
-
-        Parameters
-        ----------
-        path : str or Path
-        evidence : bool, optional
-            As of `PcAlgo.save`.
-
-        Notes
-        -----
-        `pycupc.results.pag_arrays` describes the file.
-        """
+        """Write everything into one .npz file, see `pycupc.results.pag_arrays`; arguments as of `PcAlgo.save`."""
         about = {"method": self.method, "call": self.call, "notes": self.notes, "trace": trace_entries(self.trace)}
         meta = {**self.skeleton_fit.meta(), "pag": about | pag_arrays.later_meta(self.later)}
         arrays = pag_arrays.file_arrays(self.sparse_graph, self.sepset, self.later)

@@ -174,13 +174,8 @@ class PcAlgo(TestedGraph, CausalGraph):
     ) -> dict[str, NDArray[Any]]:
         """The result as the flat arrays of `pycupc.results.arrays`.
 
-        Parameters
-        ----------
-        p_values : {"evidence", "matrix"} or None
-            How to represent the p-values: by the evidence from which they are computed, by the matrix pMax, or not at
-            all.
-        evidence : bool, optional
-            See `save`.
+        The p-values are represented by the "evidence" from which they are computed, by the "matrix" pMax, or not at all
+        (None); `evidence` as of `save`.
         """
         by_row = p_values != "evidence"
         out = (flat.cell_arrays if by_row else flat.edge_arrays)(self.sparse_graph)  # R has the cells

@@ -91,15 +91,7 @@ def counting(method: str) -> Counting:
 
 @dataclass(frozen=True)
 class Edges:
-    """The edges of one graph, as kept for a resample.
-
-    Attributes
-    ----------
-    low, high : int32 (m,)
-        ``low < high``; sorted.
-    kind : uint8 (m,)
-        The numbers of their kinds, see `Counting.kinds`.
-    """
+    """The edges of one graph, as kept for a resample: ``low < high``, int32 (m,), sorted; uint8 `Counting.kinds`."""
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]

@@ -47,16 +47,7 @@ class Strongest(Numbered):
 
 @dataclass(frozen=True)
 class CausalStudy(Resampled[Strongest]):
-    """A study that asks for the largest effects in every resample.
-
-    Attributes
-    ----------
-    causes, effects : int64
-        Positions of the candidates, ascending.
-    q : int64
-        Ascending.
-    standardize : bool
-    """
+    """A study that asks for the largest effects in every resample. Its positions and its `q` ascend."""
 
     causes: Ints
     effects: Ints

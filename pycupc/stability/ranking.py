@@ -185,13 +185,7 @@ class CStaR:
     # -- texts, pictures and files ------------------------------------------------------------------------------------
 
     def plot(self, k: int = 20, *, ax: Axes | None = None) -> Axes:
-        """Ranked dot plot of `top`: the effects in the resamples as rings, their median and the middle 95 % of them.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
+        """Ranked dot plot of `top`: the effects in the resamples as rings, their median and the middle 95 % of them."""
         from pycupc.effects.plot import dot_plot
 
         first = self._pairs.cause[:k], self._pairs.effect[:k]
@@ -241,15 +235,7 @@ class CStaR:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CStaR:
-        """Read a file that `save` wrote.
-
-        Raises
-        ------
-        OSError
-            If there is no such file (FileNotFoundError), or it cannot be read.
-        ValueError
-            If the file is not a saved result or is damaged.
-        """
+        """Read a file that `save` wrote; errors as of `PcAlgo.load`."""
         with npz.reading(path, KIND) as (about, values):
             labels = check_labels(about["labels"], len(about["labels"]))
             numbers = {name: indices(values, name) for name in _INDICES}

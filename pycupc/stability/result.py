@@ -304,15 +304,7 @@ class Stability(SavedStudy):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Stability:
-        """Read a file that `save` wrote.
-
-        Raises
-        ------
-        OSError
-            If there is no such file (FileNotFoundError), or it cannot be read.
-        ValueError
-            If the file is not a saved result or is damaged.
-        """
+        """Read a file that `save` wrote; errors as of `PcAlgo.load`."""
         return cls(**saved.read(path))
 
     # -- by alpha -----------------------------------------------------------------------------------------------------

@@ -202,17 +202,9 @@ class Dependence:
     def examine(self, triples: Ints, common: CommonNeighbours | None = None) -> list[Triple]:
         """Test both edges of these triples given the set of its ends, and remove those that are independent.
 
-        Parameters
-        ----------
-        triples : int32 (k, 3)
-            Unshielded. One that has lost an edge before its turn is not tested.
-        common : function, optional
-            The common neighbours over which a removal makes new triples; all of them by default.
-
-        Returns
-        -------
-        list of triples
-            Made by removals. They are examined themselves, after the others, except with quirks.
+        `triples`, int32 (k, 3), are unshielded; one that has lost an edge before its turn is not tested. A removal
+        makes new triples over the neighbours of `common`, by default all common ones. They are returned, and examined
+        after the others except with quirks.
         """
         made: list[Triple] = []
         while len(triples):

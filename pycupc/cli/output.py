@@ -33,10 +33,14 @@ def add_command(
     main: Callable[[argparse.Namespace], int],
     *,
     description: str,
-    usage: str | None = None,
+    data: str = "",
 ) -> argparse.ArgumentParser:
-    """Add the parser of a command; the parsed arguments hold its `main` and, for errors of usage, its `parser`."""
+    """Add the parser of a command; the parsed arguments hold its `main` and, for errors of usage, its `parser`.
+
+    `data`: how its usage names the data that it takes.
+    """
     form = argparse.RawDescriptionHelpFormatter
+    usage = f"pycupc {name} {data} [options]\n       pycupc {name} --example [options]" if data else None
     parser = commands.add_parser(name, help=COMMANDS[name], usage=usage, description=description, formatter_class=form)
     parser.set_defaults(main=main, parser=parser)
     return parser

@@ -23,7 +23,7 @@ import math
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -31,17 +31,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.table import Table
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.literal import TESTS
 from pycupc.independence.p_values import Filling, PValues
 from pycupc.r.background import Background
 from pycupc.r.conversions import to_plain
-from pycupc.r.correlations import correlations
 from pycupc.r.effects import effects
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
-from pycupc.r.missing import missing_data
 from pycupc.r.r_memory import RVectors, square
 from pycupc.r.resampled import answer, ranking_values, to_values
 from pycupc.r.users_test import UsersBatch, UsersTest
@@ -94,7 +94,7 @@ class Job:
         ----------
         options : dict
             For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`, for
-            "effects" `pycupc.r.effects.effects`, for "correlations" `pycupc.r.correlations.correlations`. Otherwise
+            "effects" `pycupc.r.effects.effects`, for "correlations" `_correlations`. Otherwise
             `arguments` of `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest",
             "binCItest", the name of a test of missing data, or "" where R makes the tests, with `batch` many at a
             time; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`: whether p-values are wanted; `progress`:
@@ -167,7 +167,7 @@ class Job:
     def _compute(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The values and the arrays of the answer."""
         others = {"compare": compared, "explain": explain, "ask": answer}
-        others |= {"effects": effects, "correlations": correlations}
+        others |= {"effects": effects, "correlations": _correlations}
         if self._what in others:
             return others[self._what](self._in, options)
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)
@@ -219,7 +219,7 @@ class Job:
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """The data and their test."""
         if options["test"] in TESTS:
-            return {**missing_data(options, self._in, labels), "indepTest": TESTS[options["test"]]}
+            return {**_missing_data(options, self._in, labels), "indepTest": TESTS[options["test"]]}
         if "x" in self._in:  # the observations
             x = self._in["x"].reshape(len(labels), -1).T
             return {"suffStat": SuffStat.from_data(x, labels)}  # its warnings name the variables
@@ -260,6 +260,34 @@ class Job:
         if self._what == "cstar":
             return ranking_values(cstar(data, **arguments))
         return to_values(stability(data, **arguments))
+
+
+def _missing_data(
+    options: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], labels: Sequence[str]
+) -> dict[str, Any]:
+    """The argument `suffStat` of the test that `options` name."""
+    p, test = len(labels), options["test"]
+    if test == "gaussMItest":
+        matrices = arrays["C"].reshape(-1, p, p)
+        return {"suffStat": MultipleImputation.from_correlations(list(matrices), options["n"], labels)}
+    if test == "disMItest":
+        codes = arrays["dm"].reshape(-1, p, int(options["n"]))
+        return {"suffStat": MultipleImputation.from_codes(codes, options["nlev"], labels)}
+    if test == "gaussCItwd":
+        return {"suffStat": IncompleteTable(arrays["x"].reshape(p, -1).T, labels)}
+    dm = arrays["dm"].reshape(p, -1).T.astype(np.float64)
+    dm[dm < 0] = np.nan  # R's NA
+    return {"suffStat": IncompleteTable(dm, labels, categories=True, adaptDF=options["adaptDF"])}
+
+
+def _correlations(
+    sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`C`, float64, column by column: the correlations of `x`, computed as `correlation` says; `nearest`: bool."""
+    labels = tuple(map(str, options["labels"]))
+    table = Table.of(sent["x"].reshape(len(labels), -1).T, labels)
+    data = SuffStat.from_data(table, correlation=options["correlation"], nearest=options["nearest"])
+    return {}, {"C": data.C}
 
 
 def situation() -> dict[str, str]:

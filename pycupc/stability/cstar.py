@@ -23,8 +23,8 @@ from pycupc.effects.result import Effects
 from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import Plan, checked_study
-from pycupc.stability.ranking import CStaR, Floats, Ints
-from pycupc.stability.rows import Scheme
+from pycupc.stability.ranking import CStaR, Floats
+from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import Gathering, collected
 from pycupc.stability.study import Arrays, Numbered, Resampled
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_real, is_whole
+from pycupc.data.names import check_real
 from pycupc.graph.drawing import MAX_LABELLED, Variables
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
@@ -71,14 +70,6 @@ class Stability(SavedStudy):
         return mine == others and a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
 
     __hash__ = None  # type: ignore[assignment]
-
-    # -- resamples ----------------------------------------------------------------------------------------------------
-
-    def indices(self, i: int) -> Ints:
-        """The rows of resample `i`, 0-based, ascending: it has the graph of ``pycupc.pc(data[indices(i)], ...)``."""
-        if not is_whole(i) or i < 0:
-            raise ValueError(f"i must be the number of a resample, 0 or more, got {i!r}")
-        return self.resampling.indices(int(i))
 
     # -- edges --------------------------------------------------------------------------------------------------------
 
@@ -269,10 +260,6 @@ class Stability(SavedStudy):
             f"<Stability{of}: {self.p:,} variables, {self.n_resamples:,} resamples ({self.resampling.scheme}), "
             f"alpha {alphas}>"
         )
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the summary."""
-        return f"<pre>{html.escape(self.summary())}</pre>"
 
     def summary(self) -> str:
         """Size of the study and numbers of edges by frequency, as text."""

@@ -32,16 +32,9 @@ MAX_DRAWN = 300_000
 class Request:
     """The output that the user requested beyond the default.
 
-    Attributes
-    ----------
-    forms : sequence of str
-        Formats of the picture; "parquet".
-    amat, all_sepsets, evidence : bool
-        Write the adjacency matrix, the table of separating sets, all evidence into result.npz, however large they are.
-    around : sequence of str
-        Files for other programs, the page and the picture hold these variables and what is near them.
-    distance : int
-        How many edges away from them a variable may be.
+    `forms` are formats of the picture, and "parquet". `amat`, `all_sepsets` and `evidence` ask for the adjacency
+    matrix, the table of separating sets and all evidence in result.npz, however large they are. Files for other
+    programs, the page and the picture hold the variables `around` and what is at most `distance` edges away from them.
     """
 
     forms: Sequence[str] = ()

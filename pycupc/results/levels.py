@@ -15,17 +15,14 @@ class LevelSummary:
     ----------
     level : int
         Size of the conditioning sets.
-    n_tests : int
-        Number of tests, as pcalg counts them.
-    n_removed, edges_left : int
+    n_tests, n_removed, edges_left : int
+        Tests, as pcalg counts them, and edges.
     n_careful : int
         Doubtful tests, decided by the canonical formula, among all that the engine made. The number may vary between
         runs: an engine with several threads makes some tests that pcalg would not have made.
     seconds : float
-    n_made : int
-        Tests made, if bounds answered the others; -1 if all were made.
-    n_bounds : int
-        Bounds evaluated.
+    n_made, n_bounds : int
+        Tests made, if bounds answered the others, else -1; bounds evaluated.
     """
 
     level: int

@@ -107,14 +107,10 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """In how many graphs each pair was adjacent, for the pairs that ever were.
+    """In how many graphs each pair was adjacent, for the pairs that ever were: ``low < high``, int32 (m,), sorted.
 
-    Attributes
-    ----------
-    low, high : int32 (m,)
-        The pairs, ``low < high``, sorted.
-    kinds : int32 (m, number of columns)
-        Graphs with each kind of edge, or each mark: the columns of `counting`.
+    `kinds`, int32 (m, number of columns), has the graphs with each kind of edge, or each mark: the columns of
+    `counting`.
     """
 
     low: NDArray[np.int32]

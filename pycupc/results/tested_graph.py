@@ -67,10 +67,7 @@ class TestedGraph(NamedGraph):
     def why(self, x: int | str, y: int | str) -> Why:
         """Evidence for or against the edge between two variables, given by index or label.
 
-        Raises
-        ------
-        TypeError, ValueError, IndexError
-            If there is no such variable, or both are the same.
+        TypeError, ValueError or IndexError if there is no such variable, or both are the same.
         """
         i, j = self.index(x), self.index(y)
         if i == j:

@@ -144,12 +144,7 @@ class Stability(SavedStudy):
         """The share of the resamples that have each edge of a graph on the same variables, float64 (m,).
 
         They are in the order of ``graph.edges()``; ``fit.explore(stability=result.frequencies(fit))`` shows them on the
-        page of `fit`.
-
-        Raises
-        ------
-        ValueError
-            If the graph has different variables.
+        page of `fit`. ValueError if the graph has different variables.
         """
         if tuple(graph.labels) != self.labels:
             raise ValueError(f"graph must have the {self.p} variables of the resamples, in their order")

@@ -103,13 +103,13 @@ def _write_sets(triples, at, begin, members, length, out):
 
 
 class Dependence:
-    """The skeleton and its separating sets while tests of rfci change them.
+    """The skeleton and its separating sets, as the skeleton phase left them, while tests of rfci change them.
+
+    Attributes: `removed`, in the order of removal; `n_tests` by the size of the set, without those made ahead for
+    triples that a removal has broken.
 
     Parameters
     ----------
-    skeleton : SparseGraph
-    sepset : SepSets
-        Of the skeleton phase.
     ask : function
         `Engine.first_separating` of an engine that has taken the test.
     in_order : bool
@@ -118,13 +118,6 @@ class Dependence:
         Pairs x < y whose edge must not be tested.
     quirks : bool
         Leave triples that removals make untested, as pcalg does.
-
-    Attributes
-    ----------
-    removed : list of Removed
-        In the order of their removal.
-    n_tests : list of int
-        Number of tests by the size of the set; those made ahead for triples that a removal has broken do not count.
     """
 
     def __init__(

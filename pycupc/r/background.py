@@ -83,7 +83,7 @@ class Background:
         try:
             return self._events.get(timeout=TICK)
         except queue.Empty:
-            if self._works() or not self._events.empty():
+            if (self._worker is not None and self._worker.exists()) or not self._events.empty():
                 return None
             return _failure(RuntimeError("the thread of the computation ended without an answer; call again"))
 
@@ -98,9 +98,6 @@ class Background:
             _set_python_handler(self._handler)
             self._handler = None
         return stopped
-
-    def _works(self) -> bool:
-        return self._worker is not None and self._worker.exists()
 
     def _stop(self) -> bool:
         worker, interrupted, last = self._worker, False, time.monotonic() + LONGEST

@@ -79,16 +79,12 @@ def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     )
     found = compare(a, b, suffStat=_gaussian_data(sent, options), alpha=options["alpha"], names=options["names"])
     rows = found.differences
-    integers = {
-        "level": [row.level for row in rows],
-        "x": [row.x + 1 for row in rows],
-        "y": [row.y + 1 for row in rows],
-    }
-    integers["removed_by"] = [row.removed_by + 1 for row in rows]
-    numbers = {"p_a": [row.p[0] for row in rows], "p_b": [row.p[1] for row in rows]}
-    numbers["condition"] = [row.condition for row in rows]
-    arrays: dict[str, NDArray[Any]] = {name: np.array(values, dtype=np.int32) for name, values in integers.items()}
-    arrays |= {name: np.array(values, dtype=np.float64) for name, values in numbers.items()}
+    integers = np.array([(row.level, row.x + 1, row.y + 1, row.removed_by + 1) for row in rows], dtype=np.int32)
+    numbers = np.array([(*row.p, row.condition) for row in rows], dtype=np.float64)
+    arrays: dict[str, NDArray[Any]] = dict(
+        zip(("level", "x", "y", "removed_by"), integers.reshape(-1, 4).T, strict=True)
+    )
+    arrays |= dict(zip(("p_a", "p_b", "condition"), numbers.reshape(-1, 3).T, strict=True))
     return {"equal": found.equal, "parts": found.parts, "text": found.text}, arrays
 
 

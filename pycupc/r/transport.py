@@ -154,7 +154,8 @@ class Job:
     def _reply(self, options: dict[str, Any]) -> dict[str, Any]:
         """Compute; returns plain values and never raises an Exception."""
         labels = options["labels" if "labels" in options else "a.labels"]
-        with failures_in_reply(labels) as reply, lines_to(self._send_line):
+        send = self._background.send
+        with failures_in_reply(labels) as reply, lines_to(lambda text: send({"kind": "line", "text": text})):
             values, arrays = self._compute(options)
             self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
             sizes = {
@@ -203,9 +204,6 @@ class Job:
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,
         }, to_plain(arrays)
-
-    def _send_line(self, text: str) -> None:
-        self._background.send({"kind": "line", "text": text})
 
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Arguments of the function; reticulate has made Python's own types of R's."""

@@ -31,8 +31,8 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
     """
     arrays = _arrays(sent, options, side)
     labels = options[side + "labels"]
-    if (C := facts.pop("C", None)) is not None:
-        facts["known"] = Correlations(C)
+    if "C" in facts:
+        facts["known"] = Correlations(facts.pop("C"))
         graph = graph_from_arrays(arrays, len(labels))
         arrays["edge_p"] = arrays.pop("pMax").reshape(graph.p, graph.p)[graph.low, graph.high]
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)
@@ -40,6 +40,8 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
 
 def pag_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PagAlgo:
     """As `result_from`, of an fciAlgo; `facts` as of `PagAlgo.from_answer`."""
+    if "C" in facts:
+        facts["known"] = Correlations(facts.pop("C"))
     arrays, labels = _arrays(sent, options, side), [str(label) for label in options[side + "labels"]]
     return PagAlgo.from_answer(
         arrays,

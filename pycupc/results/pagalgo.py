@@ -186,7 +186,7 @@ class PagAlgo(TestedGraph):
         Which edges later tests removed follows from the sets if these are `as_found` by the tests; else it is not
         known. Unless that is None, pMax becomes symmetric.
         """
-        recomputed, p = facts.get("C") is not None, len(labels)
+        recomputed, p = facts.get("known") is not None, len(labels)
         of_levels, removed = pag_arrays.of_levels(arrays, p, as_found=as_found, recomputed=recomputed)
         fit = PcAlgo.from_arrays(of_levels, labels=labels, max_ord=max_ord, engine=engine, **facts)
         graph = graph_from_arrays(arrays, p)

@@ -49,18 +49,10 @@ class Request:
 class FileKind:
     """One file of the folder of results.
 
-    Attributes
-    ----------
-    name : str
-    description : str, or callable ``(result) -> str``
-        The manifest holds both.
-    write : callable ``(result, path, request)``
-    left_out : callable ``(result, request) -> str or None``
-        Why this result has no such file; None to write it.
-    drawn : bool
-        Whether it shows what other files hold: an error other than OSError then costs only this file.
-    form : str
-        The format of a file that is only written if it is requested.
+    The manifest holds `name` and `description`, a text or ``(result) -> text``. ``write(result, path, request)`` writes
+    it; ``left_out(result, request)`` says why this result has no such file, None to write it. A file that is `drawn`
+    shows what other files hold: an error other than OSError then costs only this file. One with a `form` is only
+    written if that format is requested.
     """
 
     name: str

@@ -59,16 +59,10 @@ def symbol(first: int, second: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SparseGraph:
-    """Edges of a graph on the variables 0 to p - 1.
+    """Edges of a graph on the variables 0 to p - 1, sorted by (low, high).
 
-    Attributes
-    ----------
-    p : int
-        Number of variables.
-    low, high : int32 (m,)
-        The two ends of each edge, ``low < high``; sorted by (low, high).
-    low_mark, high_mark : int8 (m,)
-        The marks at these ends: `CIRCLE`, `ARROW` or `TAIL`.
+    `low` and `high`, int32 (m,), are their two ends, ``low < high``; `low_mark` and `high_mark`, int8 (m,), are the
+    marks at these ends: `CIRCLE`, `ARROW` or `TAIL`.
     """
 
     p: int
@@ -215,16 +209,10 @@ class SparseGraph:
         return _NUMBER[self.low_mark, self.high_mark]
 
     def edge_list(self) -> tuple[Ints, Ints, NDArray[np.str_]]:
-        """Edges with their kinds, sorted by (low, high).
+        """Edges, sorted by (low, high): tail and head, int32 (m,), and the kind, one of `KINDS`, str (m,).
 
-        Returns
-        -------
-        tail, head : int32 (m,)
-            In the order of the marks in `KINDS`: ``tail --> head``, ``tail o-> head``, ``tail o-- head``; ``tail <
-            head`` where both ends have the same mark.
-        kind : str (m,)
-            "directed", "undirected", "bidirected"; with circles also "partially directed", "nondirected", "partially
-            undirected".
+        Tail and head are in the order of the marks in `KINDS`: ``tail --> head``, ``tail o-> head``, ``tail o-- head``;
+        ``tail < head`` where both ends have the same mark.
         """
         number, turned = self.kind_numbers(), _TURNED[self.low_mark, self.high_mark]
         names = np.array([*KINDS][: max(3, int(number.max(initial=0)) + 1)])

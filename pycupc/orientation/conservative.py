@@ -46,15 +46,10 @@ class Asked(Protocol):
 class TripleCheck:
     """The decision on each triple, and the separating sets that follow from it.
 
-    Attributes
-    ----------
-    triples : int64 (k, 3)
-        The unshielded triples a - b - c, a < c, sorted by (a, c, b).
-    decision : int64 (k,)
-        The decision on each triple: `COLLIDER`, `NON_COLLIDER`, `AMBIGUOUS` or `UNSEPARATED`.
-    cells : FlatCells
-        Cells of the separating sets that have changed, with their new contents: b in for a non-collider, out for a
-        collider. As in pcalg, both cells of every examined pair exist afterwards, empty if need be.
+    `triples`, int64 (k, 3), are the unshielded ones a - b - c, a < c, sorted by (a, c, b); `decision`, int64 (k,), is
+    `COLLIDER`, `NON_COLLIDER`, `AMBIGUOUS` or `UNSEPARATED`; `cells` are the cells of the separating sets that have
+    changed, with their new contents: b in for a non-collider, out for a collider. As in pcalg, both cells of every
+    examined pair exist afterwards, empty if need be.
     """
 
     triples: Indices

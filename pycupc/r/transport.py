@@ -70,13 +70,9 @@ _NOT_ARGUMENTS = {
 class Job:
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `finish`, `close`.
 
-    Parameters
-    ----------
-    what : {"pc", "skeleton", "fci", "rfci", "compare", "explain", "stability", "cstar", "ask", "effects",
-        "correlations"}
-        "explain": the edges of a result, or `why`; "ask": a question about a result of "stability".
-    address : str
-        The address of the R environment with the vectors of the arrays; OSError if this process cannot see them.
+    `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
+    (the edges of a result, or `why`) or "ask" (a question about a result of "stability"); `address` is that of the R
+    environment with the vectors of the arrays. OSError if this process cannot see them.
     """
 
     def __init__(self, what: str, address: str) -> None:
@@ -88,20 +84,14 @@ class Job:
         self._background = Background()
 
     def start(self, options: dict[str, Any], names: Sequence[str]) -> None:
-        """Start the computation in its own thread.
+        """Start the computation in its own thread, with the arrays of these names in R's environment.
 
-        Parameters
-        ----------
-        options : dict
-            For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`, for
-            "effects" `pycupc.r.effects.effects`, for "correlations" `_correlations`. Otherwise
-            `arguments` of `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest",
-            "binCItest", the name of a test of missing data, or "" where R makes the tests, with `batch` many at a
-            time; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`: whether p-values are wanted; `progress`:
-            whether to send progress events; for the last two `drawn`, the seed if the user and the checkpoint give
-            none.
-        names : sequence of str
-            The arrays that R has put into its environment.
+        `options` are those of `pycupc.r.explained` for "compare" and "explain", of `pycupc.r.resampled.answer` for
+        "ask", of `pycupc.r.effects.effects` and of `_correlations`. Otherwise `arguments` of `pycupc.pc`, `stability`
+        or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name of a test of missing
+        data, or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF` and
+        `df`; `pMax`: whether p-values are wanted; `progress`: whether to send progress events; for "stability" and
+        "cstar" `drawn`, the seed if the user and the checkpoint give none.
         """
         self._in = {name: self._vectors[name] for name in names}
         self._background.start(lambda: self._reply(options))

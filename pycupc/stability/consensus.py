@@ -37,17 +37,10 @@ _MOST_PENDING = 100_000
 class Counting:
     """How the edges of the graphs of a method are counted.
 
-    Attributes
-    ----------
-    kinds : int (k, 2)
-        The marks at low and high of each kind of edge.
-    columns : int (k, c)
-        The c columns of counts to which an edge of each kind adds 1; the sum of all columns is c times the number of
-        graphs in which the pair is adjacent.
-    names : tuple of str
-        The columns, as shares, for an edge that is listed from low to high.
-    turned : sequence of int
-        The order of the columns for an edge that is listed from high to low.
+    `kinds`, int (k, 2), are the marks at low and high of each kind of edge. An edge of a kind adds 1 to each of its c
+    `columns`, int (k, c), so that the sum of all columns is c times the number of graphs in which the pair is adjacent.
+    `names` are the columns, as shares, for an edge that is listed from low to high, and `turned` is their order for an
+    edge that is listed from high to low.
     """
 
     kinds: Ints

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
 from os import PathLike
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import pair_keys, symbol
+from pycupc.graph.sparse import Ints, pair_keys, symbol
 from pycupc.results import npz, pag_arrays
 from pycupc.results.arrays import (
     Arrays,
@@ -25,7 +24,7 @@ from pycupc.results.arrays import (
     trace_from,
 )
 from pycupc.results.later_tests import LaterPValues, LaterTests
-from pycupc.results.levels import closing_lines
+from pycupc.results.levels import LevelSummary, closing_lines
 from pycupc.results.pcalgo import PcAlgo, correlations_of
 from pycupc.results.tested_graph import TestedGraph
 from pycupc.results.why import Why, reason_of_mark, why_pair, why_removed_later
@@ -87,15 +86,50 @@ class PagAlgo(TestedGraph):
 
     # -- of the skeleton, and pcalg's slots ---------------------------------------------------------------------------
 
-    #: Those of the skeleton.
-    n_edgetests, max_ord, n, alpha, engine, levels = (
-        property(attrgetter(f"skeleton_fit.{name}"))
-        for name in ("n_edgetests", "max_ord", "n", "alpha", "engine", "levels")
-    )
-    #: pcalg's n.edgetestsPDSEP, max.ordPDSEP and allPdsep, from 0; the last None if it was not computed.
-    n_edgetests_pdsep, max_ord_pdsep, all_pdsep = (
-        property(attrgetter(f"later.{name}")) for name in ("n_edgetests_pdsep", "max_ord_pdsep", "all_pdsep")
-    )
+    @property
+    def n_edgetests(self) -> list[int]:
+        """Tests per level of the skeleton."""
+        return self.skeleton_fit.n_edgetests
+
+    @property
+    def max_ord(self) -> int:
+        """Last level of the skeleton."""
+        return self.skeleton_fit.max_ord
+
+    @property
+    def n(self) -> float | None:
+        """Number of observations."""
+        return self.skeleton_fit.n
+
+    @property
+    def alpha(self) -> float | None:
+        """Significance level."""
+        return self.skeleton_fit.alpha
+
+    @property
+    def engine(self) -> str:
+        """Which engine ran, and why it was chosen."""
+        return self.skeleton_fit.engine
+
+    @property
+    def levels(self) -> tuple[LevelSummary, ...]:
+        """The levels of the skeleton."""
+        return self.skeleton_fit.levels
+
+    @property
+    def n_edgetests_pdsep(self) -> list[int]:
+        """pcalg's n.edgetestsPDSEP."""
+        return self.later.n_edgetests_pdsep
+
+    @property
+    def max_ord_pdsep(self) -> int:
+        """pcalg's max.ordPDSEP."""
+        return self.later.max_ord_pdsep
+
+    @property
+    def all_pdsep(self) -> list[Ints] | None:
+        """pcalg's allPdsep, from 0; None if Possible-D-SEP was not computed."""
+        return self.later.all_pdsep
 
     @cached_property
     def found_sepset(self) -> SepSets:

@@ -13,7 +13,7 @@ from pycupc.graph.sparse import symbol
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.r.conversions import from_plain
 from pycupc.r.r_memory import square
-from pycupc.r.reasons import with_known, with_reasons, with_reasons_of_marks
+from pycupc.r.reasons import Data, with_known, with_reasons, with_reasons_of_marks
 from pycupc.results.arrays import graph_from_arrays, only_stored_cells
 from pycupc.results.comparison import compare
 from pycupc.results.pagalgo import PagAlgo
@@ -26,13 +26,12 @@ Answer = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PcAlgo:
     """The result whose arrays R has `sent`, and whose values are in `options`, with names that begin with `side`.
 
-    `facts` are further arguments of `PcAlgo.from_arrays`. With the correlations `C` among them, all p-values but those
-    of the edges are computed from these.
+    `facts` are further arguments of `PcAlgo.from_arrays`. With the correlations, `known`, among them, all p-values but
+    those of the edges are computed from these.
     """
     arrays = _arrays(sent, options, side)
     labels = options[side + "labels"]
-    if "C" in facts:
-        facts["known"] = Correlations(facts.pop("C"))
+    if "known" in facts:
         graph = graph_from_arrays(arrays, len(labels))
         arrays["edge_p"] = arrays.pop("pMax").reshape(graph.p, graph.p)[graph.low, graph.high]
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)
@@ -40,8 +39,6 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
 
 def pag_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PagAlgo:
     """As `result_from`, of an fciAlgo; `facts` as of `PagAlgo.from_answer`."""
-    if "C" in facts:
-        facts["known"] = Correlations(facts.pop("C"))
     arrays, labels = _arrays(sent, options, side), [str(label) for label in options[side + "labels"]]
     return PagAlgo.from_answer(
         arrays,
@@ -103,9 +100,11 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
     `question`: "edges", or "why" with the positions `x` and `y`, from 1.
     """
     data = _gaussian_data(sent, options)
-    facts = {"alpha": options["alpha"], **data} if data and options["alpha"] is not None else {}
+    facts: dict[str, Any] = {}
+    if data and options["alpha"] is not None:
+        facts = {"alpha": options["alpha"], "n": data["n"], "known": Correlations(data["C"])}
     if "a.edge.low" in sent:
-        return _explained_pag(sent, options, facts)
+        return _explained_pag(sent, options, facts, data if facts else None)
     fit = result_from(sent, options, "a.", **facts)
     if options["before"] is not None:
         fit = with_known(fit, options["before"], sent, data)
@@ -114,12 +113,11 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
     return _edges(fit) if options["question"] == "edges" else _why(fit, options)
 
 
-def _explained_pag(sent: Sent, options: Mapping[str, Any], facts: Mapping[str, Any]) -> Answer:
+def _explained_pag(sent: Sent, options: Mapping[str, Any], facts: Mapping[str, Any], data: Data | None) -> Answer:
     """As `explain`, of an fciAlgo."""
     edges = options["question"] == "edges"  # which has the p-values of the object
-    known = {"alpha": options["alpha"]} if edges else facts
-    fit = pag_from(sent, options, "a.", as_found=options["known"], **known)
-    fit = with_reasons_of_marks(fit, options, facts)
+    fit = pag_from(sent, options, "a.", as_found=options["known"], **({"alpha": options["alpha"]} if edges else facts))
+    fit = with_reasons_of_marks(fit, options, data)
     if not edges:
         return _why(fit, options)
     marks, ends = fit.sparse_graph.amat_pag(), zip(*fit.sparse_graph.edge_list()[:2], strict=True)

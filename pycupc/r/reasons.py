@@ -100,7 +100,7 @@ def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Mapping[str, NDArray
     return fit
 
 
-def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data) -> PagAlgo:
+def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> PagAlgo:
     """`fit` with the reasons of its marks, if they can be found, and with r of the tests after the levels.
 
     `options`: `rules`, ten values or None; `jci` and the positions `context`, or None.
@@ -117,7 +117,7 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data) 
     return fit if found is None else replace(fit, trace=found.trace)
 
 
-def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data) -> Iterator[PagOrientation]:
+def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> Iterator[PagOrientation]:
     """The graphs of the variants of `fci` or `rfci`; those of the rules for triples, which need the data, last."""
     given = [bool(rule) for rule in options["rules"] or ALL_RULES]
     without_selection = [rule and number not in (5, 6, 7) for number, rule in enumerate(given, 1)]

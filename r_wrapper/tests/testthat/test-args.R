@@ -7,11 +7,13 @@ lopsided[1, 2] <- TRUE
 
 test_that("the arguments are pcalg's, in its order and with its defaults, then ours", {
   skip_if_not_installed("pcalg", "2.7")
-  for (pair in list(list(cu_pc, pcalg::pc), list(cu_skeleton, pcalg::skeleton))) {
+  both <- c("engine", "progress", "sepset", "quirks", "pMax", "checkpoint")
+  of_tpc <- c("tiers", "context.all", "context.tier", "forbEdges")
+  for (pair in list(list(cu_pc, pcalg::pc, both), list(cu_skeleton, pcalg::skeleton, c(both, of_tpc)))) {
     theirs <- formals(pair[[2]])
     expect_identical(as.list(formals(pair[[1]]))[seq_along(theirs)], as.list(theirs))
     ours <- names(formals(pair[[1]]))[-seq_along(theirs)]
-    expect_identical(ours, c("engine", "progress", "sepset", "quirks", "pMax", "checkpoint"))
+    expect_identical(ours, pair[[3]])
   }
 })
 

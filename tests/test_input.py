@@ -329,8 +329,6 @@ def test_fixed_pairs_by_name():
             assert_same(pc(frame, **{name: given}), want)
         assert_same(pc(frame, **{name: pd.DataFrame(mask)}), want)  # without names: by position
         assert_same(pc(frame, **{name: []}), pc(frame))
-        if find_spec("polars"):
-            assert_same(pc(frame, **{name: import_module("polars").DataFrame(mask, schema=NAMES)}), want)
     for given, words in {
         "unknown": ([("a", "q")], "fixedGaps: there is no variable 'q'"),
         "itself": ([("a", "a")], "fixedGaps: 'a' is paired with itself"),
@@ -339,6 +337,15 @@ def test_fixed_pairs_by_name():
     }.values():
         with pytest.raises(ValueError, match=words):
             pc(frame, fixedGaps=given)
+
+
+def test_fixed_pairs_in_polars():
+    polars = pytest.importorskip("polars")
+    mask = np.zeros((5, 5), dtype=bool)
+    mask[0, 1] = mask[1, 0] = True
+    want = pc(table(), fixedGaps=mask, labels=NAMES)
+    given = polars.DataFrame(mask, schema=NAMES)
+    assert_same(pc(table(), fixedGaps=given, labels=NAMES), want)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------

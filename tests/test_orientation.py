@@ -24,6 +24,7 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.orientation import colliders, orient
 from pycupc.orientation.colliders import mark_triples, orient_colliders
+from pycupc.orientation.dag_extension import is_extendable
 from pycupc.orientation.lines import lines_of_arrows
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import trace, undirected
@@ -358,14 +359,23 @@ def test_forced_dag_takes_the_lowest_sink_first():
     np.testing.assert_array_equal(got.graph, want)
 
 
-def test_a_generator_is_taken_for_a_seed():
+def test_rand_and_retry_are_reproducible_and_extendable():
     rng = np.random.default_rng(3)
-    for _ in range(20):
+    statuses = set()
+    for _ in range(200):
         skeleton, cells, _ = random_case(rng)
         for u2pd in ("rand", "retry"):
             first = orient_dense(skeleton, Cells(cells), u2pd=u2pd, random_state=7)
             again = orient_dense(skeleton, Cells(cells), u2pd=u2pd, random_state=np.random.default_rng(7))
             np.testing.assert_array_equal(first.graph, again.graph)
+            statuses.add((u2pd, first.status))
+            graph = partly_oriented(skeleton, np.argwhere((first.graph == 1) & (first.graph.T == 0)).tolist())
+            assert is_extendable(graph) or first.status in ("extendable", "reoriented")
+            if first.status == "reoriented":
+                assert 1 <= first.n_tries <= 100
+    assert statuses == {("rand", "extendable"), ("rand", "random")} | {
+        ("retry", status) for status in ("extendable", "reoriented", "forced", "random")
+    }
 
 
 # Conservative and majority rule

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -299,6 +300,16 @@ def test_engines_agree_on_a_mixed_table():
     fits = [pc(mixed_frame(), mixCItest, engine=engine) for engine in ("cpu", "reference")]
     assert fits[0].n_edgetests == fits[1].n_edgetests
     np.testing.assert_allclose(*(fit.p_values.dense() for fit in fits), atol=1e-10)
+
+
+def test_categories_that_do_not_occur_count_unless_all_are_categories():
+    table = MixedTable.of(mixed_frame(100))
+    more = replace(table, categories=tuple(c and (*c, "never") for c in table.categories))
+    for V in ([0, 2], [0, 1, 2], [1, 2, 0], [1, 3]):
+        p, other = (mixCItest(V[0], V[1], V[2:], some) for some in (table, more))
+        assert (p == other) == (V in ([0, 2], [1, 3]))
+        found = MixedTest(more, 0.05).single_tests(*(np.array([part]) for part in (V[0], V[1], V[2:])))[1]
+        np.testing.assert_allclose(found, other, atol=1e-12)
 
 
 # ---------------------------------------------------------------- the command line

@@ -166,9 +166,9 @@ class MixedTable:
         """The columns of numbers, float64 (n, q)."""
         return self.values[:, ~self.categorical]
 
-    def codes(self) -> NDArray[np.int64]:
-        """The codes of the columns of categories, int64 (n, q)."""
-        return self.values[:, self.categorical].astype(np.int64)
+    def codes(self, columns: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """The codes of columns of categories, int64 (n, q), without the categories that do not occur."""
+        return np.column_stack([np.unique(self.values[:, j], return_inverse=True)[1] for j in columns])
 
 
 def _of_texts(cells: list[str | None], decimal: str) -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from pycupc import MixedTable, SuffStat, cli, mixCItest, pc
 from pycupc.engines.gpu.concordances import concordances as on_device
 from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.latent import Levels, latent_correlation
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.mixed.family import MixedTest
 
 RECORDED = np.load(Path(__file__).with_name("files") / "any_data.npz")
@@ -113,11 +115,38 @@ def test_an_indefinite_matrix_is_said_and_may_be_replaced():
         assert np.linalg.eigvalsh(SuffStat.from_data(X, correlation="kendall", nearest=True).C)[0] > 0
 
 
-def test_a_resample_has_its_own_ranks():
-    X = np.exp(chain(n=100))
-    result = pycupc.stability(X, n_resamples=2, random_state=1, correlation="kendall")
-    graphs = [pc(X[result.indices(i)], correlation="kendall") for i in range(2)]
-    assert result.n_tests[:, 0].tolist() == [sum(fit.n_edgetests) for fit in graphs]
+RESAMPLED = {
+    "ranks": (lambda: pd.DataFrame(chain(n=100)), lambda D: SuffStat.from_data(D, correlation="kendall")),
+    "mixed": (lambda: mixed_frame(100), MixedTable.of),
+    "pairwise": (lambda: gaps(pd.DataFrame(chain(n=100))), lambda D: SuffStat.from_data(D, missing="pairwise")),
+    "smallest n": (
+        lambda: gaps(pd.DataFrame(chain(n=100))),
+        lambda D: SuffStat.from_data(D, missing="pairwise", n_rule="min"),
+    ),
+    "test-wise": (lambda: gaps(pd.DataFrame(chain(n=100))), IncompleteTable),
+    "imputed": (
+        lambda: pd.DataFrame(chain(n=100)),
+        lambda D: MultipleImputation([D, D + 0.4 * np.sin(7 * D), D + 0.4 * np.cos(7 * D)]),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RESAMPLED)
+@pytest.mark.parametrize("method", ["pc", "rfci"])
+def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
+    D, of = RESAMPLED[kind][0](), RESAMPLED[kind][1]
+    result = pycupc.stability(of(D), n_resamples=4, random_state=1, method=method, alpha=0.1)
+    fits = [getattr(pycupc, method)(of(D.iloc[result.indices(i)]), alpha=0.1) for i in range(4)]
+    if method == "pc":
+        assert result.n_tests[:, 0].tolist() == [sum(fit.n_edgetests) for fit in fits]
+    expected = np.mean([fit.sparse_graph.skeleton() for fit in fits], axis=0)
+    shares, place = result.columns(), {label: i for i, label in enumerate(result.labels)}
+    found = np.zeros_like(expected)
+    found[tuple([place[label] for label in shares[end]] for end in ("from", "to"))] = shares["adjacent"]
+    np.testing.assert_array_equal(found + found.T, expected)
+    if method == "pc":
+        arrows = sum(fit.sparse_graph.counts().get("directed", 0) for fit in fits) / 4
+        assert shares["directed"].sum() + shares["reversed"].sum() == arrows
 
 
 @pytest.mark.parametrize(
@@ -271,6 +300,16 @@ def test_engines_agree_on_a_mixed_table():
     fits = [pc(mixed_frame(), mixCItest, engine=engine) for engine in ("cpu", "reference")]
     assert fits[0].n_edgetests == fits[1].n_edgetests
     np.testing.assert_allclose(*(fit.p_values.dense() for fit in fits), atol=1e-10)
+
+
+def test_categories_that_do_not_occur_count_unless_all_are_categories():
+    table = MixedTable.of(mixed_frame(100))
+    more = replace(table, categories=tuple(c and (*c, "never") for c in table.categories))
+    for V in ([0, 2], [0, 1, 2], [1, 2, 0], [1, 3]):
+        p, other = (mixCItest(V[0], V[1], V[2:], some) for some in (table, more))
+        assert (p == other) == (V in ([0, 2], [1, 3]))
+        found = MixedTest(more, 0.05).single_tests(*(np.array([part]) for part in (V[0], V[1], V[2:])))[1]
+        np.testing.assert_allclose(found, other, atol=1e-12)
 
 
 # ---------------------------------------------------------------- the command line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -153,13 +153,22 @@ class MixedTable:
             text = "columns with one value are independent of all others, hence no edges"
             warnings.warn(f"{text}: {columns}", stacklevel=3)
 
+    def take(self, rows: NDArray[np.int64]) -> MixedTable:
+        """The observations in `rows`, int64 (k,), with the categories of the whole table."""
+        return replace(self, values=self.values[rows])
+
+    def arrays(self) -> Iterator[NDArray[Any]]:
+        """The arrays that determine the answer: the values, and how many categories each column has."""
+        yield self.values
+        yield np.array([-1 if categories is None else len(categories) for categories in self.categories])
+
     def numbers(self) -> Floats:
         """The columns of numbers, float64 (n, q)."""
         return self.values[:, ~self.categorical]
 
-    def codes(self) -> NDArray[np.int64]:
-        """The codes of the columns of categories, int64 (n, q)."""
-        return self.values[:, self.categorical].astype(np.int64)
+    def codes(self, columns: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """The codes of columns of categories, int64 (n, q), without the categories that do not occur."""
+        return np.column_stack([np.unique(self.values[:, j], return_inverse=True)[1] for j in columns])
 
 
 def _of_texts(cells: list[str | None], decimal: str) -> list[Any]:

@@ -5,7 +5,7 @@ NumPy 2, turns integers beyond 32 bits into 0, and must not share a process with
 R, which both sides see (`r_memory`).
 
     array                    in R                        here                        first index on the way
-    C                        double, column by column    float64 (p, p), symmetric   -
+    C, pair_n                double, column by column    float64 (p, p), symmetric   -
     x                        double, column by column    float64 (n, p)              -
     dm                       integer, column by column   int32 (n, p)                -
     fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
@@ -31,11 +31,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.literal import TESTS
+from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.independence.p_values import Filling, PValues
 from pycupc.r.background import Background
 from pycupc.r.conversions import to_plain
@@ -88,8 +90,8 @@ class Job:
 
         `options` are those of `pycupc.r.explained` for "compare" and "explain", of `pycupc.r.resampled.answer` for
         "ask", of `pycupc.r.effects.effects` and of `_correlations`. Otherwise `arguments` of `pycupc.pc`, `stability`
-        or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name of a test of missing
-        data, or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF` and
+        or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name of a test of micd,
+        or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF` and
         `df`; `pMax`: whether p-values are wanted; `progress`: whether to send progress events; for "stability" and
         "cstar" `drawn`, the seed if the user and the checkpoint give none.
         """
@@ -206,13 +208,14 @@ class Job:
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """The data and their test."""
-        if options["test"] in TESTS:
-            return {**_missing_data(options, self._in, labels), "indepTest": TESTS[options["test"]]}
+        if options["test"] in (of_micd := {**TESTS, "mixCItest": mixCItest}):
+            return {**_data_of_micd(options, self._in, labels), "indepTest": of_micd[options["test"]]}
         if "x" in self._in:  # the observations
             x = self._in["x"].reshape(len(labels), -1).T
             return {"suffStat": SuffStat.from_data(x, labels)}  # its warnings name the variables
         if options["test"] == "gaussCItest":
-            return {"suffStat": {"C": square(self._in["C"]), "n": options["n"]}}
+            n = square(self._in["pair_n"]) if "pair_n" in self._in else options["n"]
+            return {"suffStat": {"C": square(self._in["C"]), "n": n}}
         if options["test"] == "":
             users = UsersBatch if options.get("batch") else UsersTest
             return {"suffStat": None, "indepTest": users(self._background)}
@@ -250,7 +253,7 @@ class Job:
         return to_values(stability(data, **arguments))
 
 
-def _missing_data(
+def _data_of_micd(
     options: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], labels: Sequence[str]
 ) -> dict[str, Any]:
     """The argument `suffStat` of the test that `options` name."""
@@ -261,6 +264,9 @@ def _missing_data(
     if test == "disMItest":
         codes = arrays["dm"].reshape(-1, p, int(options["n"]))
         return {"suffStat": MultipleImputation.from_codes(codes, options["nlev"], labels)}
+    if test == "mixCItest":
+        categories = tuple(tuple(range(int(levels))) if levels else None for levels in options["nlev"])
+        return {"suffStat": MixedTable(arrays["x"].reshape(p, -1).T, categories, (False,) * p, tuple(labels))}
     if test == "gaussCItwd":
         return {"suffStat": IncompleteTable(arrays["x"].reshape(p, -1).T, labels)}
     dm = arrays["dm"].reshape(p, -1).T.astype(np.float64)

@@ -23,12 +23,13 @@ from pycupc.independence.gaussian.measures import Measure
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.family import missing_test
+from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
 from pycupc.system.message import Argument, Message, Setting, Value
 
 Scheme = Literal["bootstrap", "subsample", "complementary"]
 Ints = NDArray[np.int64]
 #: Data that select their own rows.
-OwnRows = DiscreteSuffStat | MultipleImputation | IncompleteTable
+OwnRows = DiscreteSuffStat | MixedTable | MultipleImputation | IncompleteTable
 
 
 @dataclass(frozen=True)
@@ -149,11 +150,12 @@ class Rows:
 
     def take(self, rows: Ints) -> Resample:
         """Some of the rows, without the warnings of `SuffStat.from_data`."""
-        if isinstance(self.data, DiscreteSuffStat):
-            taken = self.data.take(rows)
-            return Resample(taken, np.flatnonzero((taken.codes == taken.codes[:, :1]).all(axis=1)), 0)
         if not isinstance(self.data, Table):
-            return Resample(self.data.take(rows), np.zeros(0, dtype=np.int64), 0)
+            taken, constant = self.data.take(rows), np.zeros(0, dtype=np.int64)
+            if isinstance(taken, DiscreteSuffStat | MixedTable):
+                values = taken.codes if isinstance(taken, DiscreteSuffStat) else taken.values.T
+                constant = np.flatnonzero((values == values[:, :1]).all(axis=1))
+            return Resample(taken, constant, 0)
         table = Table.of_values(self.data.values[rows], self.data.labels)
         return Resample(SuffStat.from_table(table, self.measure), table.constant, sum(map(len, table.copies)))
 
@@ -164,7 +166,8 @@ class Rows:
             found.update(f"{array.dtype}{array.shape}".encode())
             found.update(np.ascontiguousarray(array).data.cast("B"))
         if self.measure != Measure():
-            found.update(repr((self.measure.name, self.measure.nearest)).encode())
+            rule = () if self.measure.n_rule is None else (self.measure.n_rule,)
+            found.update(repr((self.measure.name, self.measure.nearest, *rule)).encode())
         return found.hexdigest()
 
 
@@ -173,22 +176,23 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
 
     TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
     """
-    if correlation is not None and (indepTest in (disCItest, binCItest) or isinstance(data, (SuffStat, Mapping))):
+    fits = indepTest in (None, gaussCItest) and not isinstance(data, SuffStat | OwnRows | Mapping)
+    if correlation is not None and not fits:
         text = "{correlation} goes with a table of numbers and the Gaussian test"
         raise ValueError(Message(text, correlation=Setting("correlation", correlation)))
     if indepTest is disCItest or indepTest is binCItest:
         return Rows(as_discrete_suff_stat(data, "data"))
     if (test := missing_test(indepTest, data, 0.01, NAdelete=True, quirks=False)) is not None:
         return Rows(test.data)
+    if indepTest is mixCItest or (indepTest is None and isinstance(data, MixedTable)):
+        return Rows(as_mixed(data))
     if indepTest is not None and indepTest is not gaussCItest:
         raise ValueError(
-            "indepTest must be gaussCItest (or None), disCItest, binCItest or a test of missing data, since rows "
-            f"cannot be drawn from the data of any other test, got {indepTest!r}"
+            "indepTest must be gaussCItest (or None), disCItest, binCItest, mixCItest or a test of missing data, "
+            f"since rows cannot be drawn from the data of any other test, got {indepTest!r}"
         )
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")
-    if isinstance(data, MixedTable):
-        raise ValueError("data must be numbers, or categories, got a MixedTable: its rows are not resampled")
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")

@@ -137,7 +137,9 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
     ----------
     data : table, array_like (n, p), path of a file, or DiscreteSuffStat
         Observations, as for `SuffStat.from_data`; with ``indepTest=disCItest`` (or `binCItest`), the data of that test,
-        whose numbers of levels every resample keeps.
+        whose numbers of levels every resample keeps, as it keeps the categories of a `MixedTable`. Incomplete data are
+        an `IncompleteTable`, a `MultipleImputation`, of which all imputations get the same rows, or a `SuffStat` of
+        ``missing="pairwise"``, with the correlations and n of the resample.
     method : {"pc", "fci", "rfci"}, default "pc"
         The function that is run. Of the PAGs of `fci` and `rfci` it is counted how often each end has which mark.
     n_resamples : int, default 100

@@ -104,8 +104,9 @@ checked_fixed <- function(fixedGaps, fixedEdges, p) {
   mapply(check_fixed, fixed, names(fixed), MoreArgs = list(p = p), SIMPLIFY = FALSE)
 }
 
-# The correlation matrix and the number of observations, as plain doubles.
-check_gauss <- function(suffStat, p) {
+# The correlation matrix and the number of observations, as plain doubles; if they are `local`, n may be a matrix, which
+# is then `pair_n`.
+check_gauss <- function(suffStat, p, local = FALSE) {
   if (!is.list(suffStat) || is.null(suffStat$C) || is.null(suffStat$n)) {
     refuse("suffStat", "a list with `C`, the correlation matrix, and `n`, the number of observations", suffStat)
   }
@@ -114,6 +115,9 @@ check_gauss <- function(suffStat, p) {
     refuse("suffStat$C", sprintf("a numeric matrix of %d x %d to match `labels` or `p`", p, p), suffStat$C)
   }
   n <- suffStat$n
+  if (local && is.matrix(n) && is.numeric(n) && identical(dim(n), c(p, p))) {
+    return(list(C = C + 0, pair_n = n + 0)) # doubles
+  }
   if (!is.numeric(n) || length(n) != 1L || !is.finite(n) || n < 1) {
     refuse("suffStat$n", "one finite number of at least 1, the number of observations", n)
   }
@@ -133,7 +137,7 @@ check_flag <- function(x, name) {
 
 # The table of observations of cu_pc(), as cu_stability() takes it.
 check_table <- function(suffStat, p, test) {
-  if (test %in% tests_of_missing) return(check_missing(suffStat, p, test))
+  if (test %in% tests_of_micd) return(check_of_micd(suffStat, p, test))
   if (ncol(suffStat) != p) refuse("suffStat", paste("a table of", p, "columns to match `labels` or `p`"), suffStat)
   if (test != "gaussCItest") return(check_discrete(coded(suffStat, "suffStat"), p, test))
   if (is.matrix(suffStat) && isSymmetric(unname(suffStat))) check_gauss(suffStat, p) # an error: correlations without n
@@ -186,8 +190,8 @@ need_pcalg <- function(caller, instead = "cu_plain() returns the same answer as 
 
 # The tests that the engines compute themselves.
 tests_of_pcalg <- c("gaussCItest", "disCItest", "binCItest")
-tests_of_missing <- c("gaussMItest", "disMItest", "gaussCItwd", "disCItwd") # micd's
-built_in_tests <- c(tests_of_pcalg, tests_of_missing)
+tests_of_micd <- c("gaussMItest", "disMItest", "gaussCItwd", "disCItwd", "mixCItest")
+built_in_tests <- c(tests_of_pcalg, tests_of_micd)
 
 # The name of such a test, given by name or as the function of pcalg or micd; NULL for a user's own function.
 built_in_test <- function(indepTest) {

@@ -46,13 +46,14 @@
 #' called `cu_pc()` before. A process that has used a GPU cannot share that with forked ones: use `engine = "cpu"` or a
 #' cluster there. For resamples, [cu_stability()] in one process takes less time and memory than workers.
 #'
-#' @section Missing values:
-#' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"gaussMItest"` and `"disMItest"`, or given as
-#' its functions; micd need not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd: for
-#' `"gaussCItwd"` a table with NA; for `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for
+#' @section Missing values, and numbers with categories:
+#' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"gaussMItest"`, `"disMItest"` and `"mixCItest"`,
+#' or given as its functions; micd need not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd:
+#' for `"gaussCItwd"` a table with NA; for `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for
 #' `"gaussMItest"` a list of the correlation matrices of the imputations and, last, the number of observations; for
-#' `"disMItest"` a list of data frames of factors. For the last two it may be a `mids` object of package mice. With
-#' `quirks = TRUE`, `"disCItwd"` has the faults of micd as well.
+#' `"disMItest"` a list of data frames of factors. For these two it may be a `mids` object of package mice. For
+#' `"mixCItest"` it is a complete data frame of numbers and factors. With `quirks = TRUE`, `"disCItwd"` and
+#' `"mixCItest"` have the faults of micd as well.
 #'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each
@@ -61,14 +62,14 @@
 #' object 0.3 GB.
 #'
 #' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations, which need not be a whole
-#'   number (an effective sample size). For discrete data a list with `dm`, the codes 0, 1, ... (n x p), `nlev`, the
-#'   number of levels of each variable, and `adaptDF`; with `df = "observed"` in it, only rows, columns and
-#'   configurations that occur count for the degrees of freedom, which finds more of the edges of sparse tables than
-#'   pcalg does. Instead of such a list, the observations themselves: a matrix or data frame with a row for each, whose
-#'   correlations the engine computes, or which holds categories. For another `indepTest`, whatever that function
-#'   expects.
+#'   number (an effective sample size), or a matrix of the number of each pair, of which a test takes the mean. For
+#'   discrete data a list with `dm`, the codes 0, 1, ... (n x p), `nlev`, the number of levels of each variable, and
+#'   `adaptDF`; with `df = "observed"` in it, only rows, columns and configurations that occur count for the degrees of
+#'   freedom, which finds more of the edges of sparse tables than pcalg does. Instead of such a list, the observations
+#'   themselves: a matrix or data frame with a row for each, whose correlations the engine computes, or which holds
+#'   categories. For another `indepTest`, whatever that function expects.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
-#'   string), which the engines compute themselves, or a test of missing values, see the section on them. Any other
+#'   string), which the engines compute themselves, or a test of micd, see the section on them. Any other
 #'   function `indepTest(x, y, S, suffStat)` is called once per test: the answer is the same, at the speed of R. If it
 #'   has an attribute `"batch"`, that is called instead: a function of the same arguments for many tests at a time, with
 #'   vectors `x` and `y` and a matrix `S` of a row for each test, which returns their p-values. `indepTest` may be left

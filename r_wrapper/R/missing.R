@@ -1,11 +1,12 @@
-# The data of micd's tests of missing values, as arrays and options for Python; see check_table().
+# The data of micd's tests, as arrays and options for Python; see check_table().
 
-check_missing <- function(suffStat, p, test) {
+check_of_micd <- function(suffStat, p, test, name = "suffStat") {
   switch(test,
     gaussMItest = check_imputed_gauss(suffStat, p),
     disMItest = check_imputed_discrete(suffStat, p),
-    gaussCItwd = list(x = check_incomplete(suffStat, p)),
-    disCItwd = check_discrete(suffStat, p, test)
+    gaussCItwd = list(x = check_incomplete(suffStat, p, name)),
+    disCItwd = check_discrete(suffStat, p, test, name),
+    mixCItest = check_mixed(suffStat, p, name)
   )
 }
 
@@ -59,13 +60,21 @@ check_imputed_discrete <- function(suffStat, p) {
 levels_of <- function(x) unname(lapply(x, levels))
 
 # A table of numbers as a matrix of doubles; NA stays.
-check_incomplete <- function(x, p) {
+check_incomplete <- function(x, p, name = "suffStat") {
   if (length(dim(x)) != 2L || ncol(x) != p || !all(apply(x, 2L, function(v) is.numeric(v) || all(is.na(v))))) {
-    refuse("suffStat", sprintf("a table of %d columns of numbers, to match `labels` or `p`", p), x)
+    refuse(name, sprintf("a table of %d columns of numbers, to match `labels` or `p`", p), x)
   }
   x <- as.matrix(x)
   storage.mode(x) <- "double"
   unname(x)
+}
+
+# The values of a data frame of numbers and factors, codes from 0 for these, and the numbers of levels, 0 for numbers.
+check_mixed <- function(x, p, name) {
+  fits <- is.data.frame(x) && length(x) == p && all(vapply(x, function(v) is.factor(v) || is.numeric(v), NA))
+  if (!fits) refuse(name, sprintf("a data frame of %d columns, numbers or factors, to match `labels` or `p`", p), x)
+  values <- lapply(x, function(v) if (is.factor(v)) as.integer(v) - 1 else as.double(v))
+  list(x = unlist(values, use.names = FALSE), nlev = as.list(as.double(vapply(x, nlevels, 1L))))
 }
 
 # Is this function a test of micd, of that name?

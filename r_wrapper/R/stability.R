@@ -26,8 +26,8 @@
 #' @inheritParams cu_pc
 #' @param x The observations: a numeric matrix or data frame with a row for each observation and a column for each
 #'   variable. For [pcalg::disCItest()] and [pcalg::binCItest()] a list of `dm`, `nlev` and `adaptDF` as in [cu_pc()],
-#'   or a data frame (or matrix) of categories: factors, strings, logical or whole numbers, with `adaptDF` FALSE. A
-#'   resample keeps the numbers of levels of the whole data.
+#'   or a data frame (or matrix) of categories: factors, strings, logical or whole numbers, with `adaptDF` FALSE. For
+#'   tests of micd as in [cu_pc()]. A resample keeps the numbers of levels of the whole data.
 #' @param alpha Significance level of each test; several levels share the resamples.
 #' @param n_resamples Number of resamples; even for `"complementary"`.
 #' @param scheme `"bootstrap"`: n rows drawn with replacement. `"subsample"`: a share of the rows. `"complementary"`:
@@ -40,7 +40,8 @@
 #' @param checkpoint A folder in which finished resamples are kept. A call with the same data and arguments resumes from
 #'   there, even with a different `n_resamples`; a folder made with other data or arguments is refused.
 #' @param progress Show a text progress bar over the resamples? By default only in interactive sessions.
-#' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()], or the name of one.
+#' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()], or the name of one, or
+#'   `"gaussCItwd"`, `"disCItwd"` or `"mixCItest"` of micd.
 #' @param seed A whole number, 0 or more, instead of one drawn from R's random number generator.
 #' @param quirks Should faults of pcalg be reproduced? See [cu_pc()], and for the other methods [cu_fci()].
 #' @param method The algorithm: `"pc"`, `"fci"` or `"rfci"`, the last two with the other arguments of [cu_fci()] at
@@ -87,15 +88,20 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   }
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   test <- built_in_test(indepTest)
-  if (is.null(test) || !test %in% tests_of_pcalg) {
-    error("`indepTest` must be one of ", quoted(tests_of_pcalg), ", since rows cannot be drawn from the ",
+  known <- setdiff(built_in_tests, c("gaussMItest", "disMItest")) # whose data have no rows in common
+  if (is.null(test) || !test %in% known) {
+    error("`indepTest` must be one of ", quoted(known), ", since rows cannot be drawn from the ",
       "data of any other test")
   }
   names <- column_names(x)
   labels <- check_labels(if (missing(labels)) names else labels)
   if (length(labels) != length(names)) refuse("labels", paste(length(names), "names of the columns of `x`"), labels)
   gaussian <- test == "gaussCItest"
-  data <- if (gaussian) list(x = check_observations(x)) else check_discrete(coded(x), length(labels), test, "x")
+  data <- if (gaussian) list(x = check_observations(x)) else if (test %in% tests_of_micd) {
+    check_of_micd(x, length(labels), test, "x")
+  } else {
+    check_discrete(coded(x), length(labels), test, "x")
+  }
   fixed <- checked_fixed(fixedGaps, fixedEdges, length(labels))
   say_orders(labels, x, test, fixedGaps, fixedEdges, "x")
   threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)

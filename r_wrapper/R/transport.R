@@ -97,13 +97,13 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
   data <- if (tabular) {
     check_table(suffStat, p, test)
   } else {
-    switch(options$test, gaussCItest = check_gauss(suffStat, p), disCItest = , binCItest =
-      check_discrete(suffStat, p, test), if (!is.null(test)) check_missing(suffStat, p, test))
+    switch(options$test, gaussCItest = check_gauss(suffStat, p, TRUE), disCItest = , binCItest =
+      check_discrete(suffStat, p, test), if (!is.null(test)) check_of_micd(suffStat, p, test))
   }
   say_orders(labels, suffStat, test, fixedGaps, fixedEdges)
   options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF", "df")])
 
-  arrays <- c(data[names(data) %in% c("C", "x", "dm")], fixed, more$arrays)
+  arrays <- c(data[names(data) %in% c("C", "pair_n", "x", "dm")], fixed, more$arrays)
   receive <- if (what %in% c("fci", "rfci")) plain_pag else function(reply, labels) plain_answer(reply, labels, expand)
   batch <- attr(indepTest, "batch")
   options$batch <- is.function(batch)

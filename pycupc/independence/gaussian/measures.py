@@ -37,11 +37,14 @@ class Measure:
         Whether C is replaced by the nearest correlation matrix if it is indefinite.
     levels : Levels or None
         Of "latent": the values of the columns that are binary or ordinal; None before `of_data`.
+    n_rule : {"mean", "min", "harmonic"}, or None
+        Of a table with gaps, whose correlations are those of the rows complete in each pair; see `PairN`.
     """
 
     name: MeasureName = "pearson"
     nearest: bool = False
     levels: Levels | None = None
+    n_rule: str | None = None
 
     def __post_init__(self) -> None:
         if self.name not in MEASURES:
@@ -82,13 +85,13 @@ class Measure:
         else:
             C = compute(ranks.normal_scores(X) if self.name == "normal-scores" else X)
         np.fill_diagonal(C, np.where(np.isnan(C.diagonal()), math.nan, 1.0))
-        if quiet:
-            return Correlations(ranks.nearest_correlation(C)[0] if self.nearest else C)
-        return Correlations(definite(C, nearest=self.nearest))
+        return Correlations(definite(C, nearest=self.nearest, quiet=quiet))
 
 
-def definite(C: Floats, *, nearest: bool) -> Floats:
-    """C, or if `nearest` and C is indefinite the nearest correlation matrix; a warning says so in either case."""
+def definite(C: Floats, *, nearest: bool, quiet: bool = False) -> Floats:
+    """C, or if `nearest` and C is indefinite the nearest correlation matrix; unless `quiet`, a warning says so."""
+    if quiet:
+        return ranks.nearest_correlation(C)[0] if nearest else C
     known = ~np.isnan(C.diagonal())
     some = C[np.ix_(known, known)]
     if np.isnan(some).any():
@@ -110,11 +113,11 @@ def definite(C: Floats, *, nearest: bool) -> Floats:
     return near
 
 
-def pairwise_complete(X: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
+def pairwise_complete(X: Floats, names: Sequence[str], *, quiet: bool = False) -> tuple[Floats, Floats]:
     """Pearson's correlations of the rows that are complete in each pair, and their numbers; float64 (p, p) each.
 
-    A pair that has one value of a variable in its complete rows, or fewer than two such rows, has NaN. A warning names
-    variables without any correlation.
+    A pair that has one value of a variable in its complete rows, or fewer than two such rows, has NaN; unless `quiet`,
+    a warning names such pairs.
     """
     there = ~np.isnan(X)
     M = there.astype(np.float64)
@@ -132,7 +135,7 @@ def pairwise_complete(X: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
     np.fill_diagonal(C, np.where(np.isnan(within.diagonal()), math.nan, 1.0))
     known = ~np.isnan(C.diagonal())
     apart = np.argwhere(np.triu(np.isnan(C) & known[:, None] & known, 1))
-    if len(apart):
+    if len(apart) and not quiet:
         pairs = listed([f"{names[i]} and {names[j]}" for i, j in apart.tolist()], "; ", most=3)
         text = "these pairs have too few rows with both values, or one value, and count as independent"
         warnings.warn(f"{text}: {pairs} ({len(apart):,} in all)", stacklevel=4)

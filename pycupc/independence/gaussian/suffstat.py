@@ -6,7 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -94,7 +94,7 @@ class SuffStat:
     p : int
     labels : tuple of str, or None
     rows : float64 or float32 (n, p), or None
-        The observations after `from_data`, else None.
+        The observations after `from_data`, else None; NaN where one is missing (``missing="pairwise"``).
 
     Raises
     ------
@@ -217,11 +217,8 @@ class SuffStat:
         else:
             table = data if isinstance(data, Table) else Table.of(data, labels, **options)
         table.check(complete=not pairwise)
-        if pairwise and len(table.ends.incomplete()):
-            C, n = pairwise_complete(table.values, table.names)
-            out = cls(definite(C, nearest=nearest), n, table.labels, n_rule=n_rule)
-            out._constant_named = True
-            return out
+        if pairwise:
+            measure = replace(measure, n_rule=n_rule)
         out = cls.from_table(table, measure.of_data(table), quiet=False, engine=engine, progress=progress)
         if progress is not None and engine is None:
             out.correlations.dense()
@@ -234,10 +231,16 @@ class SuffStat:
         The values must not be changed.
         """
         out = cls.__new__(cls)
-        out.measure = measure or Measure()
-        out.correlations = out.measure.correlations(table, **how)
+        out.measure, out.pair_n, out.n, out.labels = measure or Measure(), None, len(table.values), table.labels
+        if out.measure.n_rule is not None and len(table.ends.incomplete()):
+            nearest, quiet = out.measure.nearest, how.get("quiet", True)
+            C, n = pairwise_complete(table.values, table.names, quiet=quiet)
+            out.correlations = Correlations(definite(C, nearest=nearest, quiet=quiet))
+            out.pair_n = PairN.of(n, len(n), out.measure.n_rule)
+            out.n = out.pair_n.typical
+        else:
+            out.correlations = out.measure.correlations(table, **how)
         out._rows = table.values if out.correlations.data is None else None
-        out.n, out.labels, out.pair_n = len(table.values), table.labels, None
         out._checked, out._constant_named = False, True
         return out
 

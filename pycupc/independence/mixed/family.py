@@ -11,10 +11,9 @@ import numpy as np
 from pycupc.data.mixed import MixedTable
 from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.discrete.family import DiscreteTest
-from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.mixed.mix_ci_test import mixCItest
+from pycupc.independence.mixed.mix_ci_test import mixCItest, of_categories
 
 if TYPE_CHECKING:
     from pycupc.independence.mixed.likelihood import Numbers
@@ -51,8 +50,7 @@ class MixedTest(EnumeratedTest):
 
     @cached_property
     def _discrete(self) -> DiscreteTest:
-        levels = [max(len(categories), 2) for categories in self.data.categories if categories is not None]
-        data = DiscreteSuffStat(self.data.codes(), levels, adaptDF=True)
+        data = of_categories(self.data, np.flatnonzero(self.data.categorical))
         return DiscreteTest(data, self.alpha, quirks=self.quirks)
 
     @cached_property

@@ -8,7 +8,8 @@ and Wermuth 1989). With l(V) the largest log-likelihood of the variables V, the 
 
 and the degrees of freedom are the same sum of the numbers of parameters. In a configuration with at most d + 5
 observations, d being the number of numbers among V, the means are its own and the covariances are those of all rows.
-A test of one kind of variables is pcalg's, with adaptDF=True if they are categories.
+A test of one kind of variables is pcalg's, with adaptDF=True if they are categories. Categories that do not occur count
+among the parameters, but not in a test of categories only.
 """
 
 from __future__ import annotations
@@ -63,9 +64,7 @@ def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool =
     if not kinds[V].any():
         return gaussCItest(0, 1, range(2, len(V)), {"C": correlation(X[:, V]), "n": len(X)})
     if kinds[V].all():
-        levels = [max(len(table.categories[v] or ()), 2) for v in V]
-        data = DiscreteSuffStat(X[:, V].astype(np.int64), levels, adaptDF=True)
-        return disCItest(0, 1, range(2, len(V)), data, quirks=quirks)
+        return disCItest(0, 1, range(2, len(V)), of_categories(table, V), quirks=quirks)
     if (X[:, [x, y]] == X[0, [x, y]]).all(axis=0).any():
         return 1.0
     parts = (V, 1), ([x, *S], -1), ([y, *S], -1), (list(S), 1)
@@ -76,6 +75,12 @@ def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool =
     from scipy.special import chdtrc  # takes a quarter of a second to import
 
     return float(chdtrc(df, max(statistic, 0.0)))
+
+
+def of_categories(table: MixedTable, V: Any) -> DiscreteSuffStat:
+    """The data of tests of categories only: of those that occur, unlike `_n_parameters`."""
+    codes = table.codes(V)
+    return DiscreteSuffStat(codes, np.maximum(codes.max(axis=0) + 1, 2), adaptDF=True)
 
 
 def _n_parameters(table: MixedTable, V: Sequence[int]) -> int:

@@ -37,6 +37,33 @@ test_that("gaps and imputations change the answer, and micd's functions are reco
   expect_s4_class(cu_pc(list(factors, other), home$disMItest, 0.1, p = 5), "pcAlgo")
 })
 
+test_that("numbers and factors together: mixCItest by name", {
+  skip_if_no_pcalg()
+  both <- data.frame(x, gear = factor(datasets::mtcars$gear), am = factor(datasets::mtcars$am))
+  expect_identical(core(cu_pc(as.data.frame(x), "mixCItest", 0.1)), core(cu_pc(as.data.frame(x), "gaussCItest", 0.1)))
+  found <- cu_skeleton(both, "mixCItest", 0.05, quirks = TRUE)
+  p <- vapply(0:1, function(k) found@pMax[1, 6 + k], 0)
+  expect_true(all(p > 0 & p < 1) && length(found@n.edgetests) > 1)
+  counts <- cu_stability(both, n_resamples = 4, scheme = "subsample", indepTest = "mixCItest", seed = 1, quirks = TRUE)
+  expect_identical(counts$n_tests[, 1] > 20, rep(TRUE, 4))
+  expect_gt(nrow(cu_stability(gaps, n_resamples = 2, indepTest = "gaussCItwd", seed = 1)$pairs), 0)
+  both$am[3] <- NA
+  expect_error(cu_pc(both, "mixCItest"), "missing or infinite values in am")
+  expect_error(cu_pc(cbind(both, s = letters[1:4]), "mixCItest"), "numbers or factors")
+})
+
+test_that("n may be a matrix, the mean of which over the pairs of a test counts", {
+  skip_if_no_pcalg()
+  n <- matrix(32, 5, 5)
+  same <- core(cu_pc(complete, "gaussCItest", 0.1, p = 5))
+  expect_identical(core(cu_pc(list(C = complete$C, n = n), "gaussCItest", 0.1, p = 5)), same)
+  n[1, 2] <- n[2, 1] <- 7
+  pair <- cu_skeleton(list(C = complete$C, n = n), "gaussCItest", 0.1, p = 5, m.max = 0)
+  expect_equal(pair@pMax[1, 2], pcalg::gaussCItest(1, 2, NULL, list(C = complete$C, n = 7)))
+  n[1, 2] <- 8
+  expect_error(cu_pc(list(C = complete$C, n = n), "gaussCItest", 0.1, p = 5), "symmetric")
+})
+
 test_that("an attribute \"batch\" is called for many tests at a time", {
   skip_if_no_pcalg()
   calls <- 0

@@ -49,21 +49,25 @@ struct Table {
         atomicAdd(&count[cells + q * (kx + ky) + k], 1u);
     }
 
-    // G^2; of_all: the number that stands for the observations of a configuration, 0: the number that are there. Adds
-    // the number of cells with observations. Whole warp.
+    // The count of cell c that is expected without the edge, NaN if its configuration does not occur. of_all: the number
+    // that stands for the observations of the configuration, 0: the number that are there.
+    DEVICE double expected(const i64 c, const int of_all) const {
+        const i64 of_x = c / ky, k = of_x / kx, of_y = k * ky + (c - of_x * ky);
+        const double margins = (double)count[cells + of_x] * (double)count[cells + q * kx + of_y];
+        return margins / (of_all ? of_all : (double)count[cells + q * (kx + ky) + k]);
+    }
+
+    // G^2. Adds the number of cells with observations to `occupied`. Whole warp.
     DEVICE double g2(const int of_all, i64& occupied) const {
         double sum = 0.0;
         i64 filled = 0;
-        for (i64 c = threadIdx.x & 31; c < all; c += 32) {
-            const double m = count[c];
-            if (m == 0.0) continue;
-            filled += c < cells;
-            const bool total = c >= cells + q * (kx + ky);
-            const double f = m * log(total && of_all ? (double)of_all : m);
-            sum += c < cells || total ? f : -f;
+        for (i64 c = threadIdx.x & 31; c < cells; c += 32) {
+            if (count[c] == 0) continue;
+            ++filled;
+            sum += 2.0 * count[c] * log(count[c] / expected(c, of_all));
         }
         occupied += sum_over_warp(filled);
-        return 2.0 * sum_over_warp(sum);
+        return sum_over_warp(sum);
     }
 };
 
@@ -83,10 +87,8 @@ DEVICE double imputed_codes_p(const Observed& d, const int* nodes, const int l, 
         i64 occupied = 0;
         of_full += t.g2(0, occupied) / d.M;
         for (i64 c = lane; c < t.cells; c += 32) {
-            const i64 of_x = c / t.ky, k = of_x / t.kx, of_y = k * t.ky + (c - of_x * t.ky);
-            const double margins = (double)t.count[t.cells + of_x] * (double)t.count[t.cells + t.q * t.kx + of_y];
             t.mean[c] += (double)t.count[c] / d.M;
-            t.fitted[c] += margins / (double)t.count[t.cells + t.q * (t.kx + t.ky) + k] / d.M;  // NaN: not there
+            t.fitted[c] += t.expected(c, 0) / d.M;
         }
         __syncwarp();
     }

@@ -196,5 +196,5 @@ def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None, bool]:
     numeric = all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in present)
     if numeric:
         return np.array([np.nan if missing else float(c) for c, missing in zip(cells, gap, strict=True)]), None, False
-    different, codes = with_gaps(cells)
-    return np.where(codes < 0, np.nan, codes), different, False
+    different, whole = with_gaps(cells)
+    return np.where(whole < 0, np.nan, whole), different, False

@@ -90,7 +90,7 @@ class ContingencyTests(EnumeratedTests):
     further = tuple(RECORDS[1:])
 
     def __init__(self, dev: Device, test: DiscreteTest) -> None:
-        super().__init__()
+        super().__init__(dev)
         if shared_bytes(0) > dev.shared_block:
             raise EngineError(
                 Message(

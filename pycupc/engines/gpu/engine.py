@@ -16,7 +16,6 @@ from pycupc.engines.gpu import discrete, missing, schur, sieve, smallest, tuning
 from pycupc.engines.gpu.concordances import concordances
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
-from pycupc.engines.gpu.enumerated import EnumeratedGraph
 from pycupc.engines.gpu.graph import DeviceGraph, Tick
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
@@ -200,9 +199,10 @@ class GpuEngine(AnsweringOnCpu):
         test, facts = self._test, None
         self._forget()
         with self._session():
-            if isinstance(test, (DiscreteTest, *missing.FAMILIES)):
-                of_family = discrete.ContingencyTests if isinstance(test, DiscreteTest) else missing.ObservedTests
-                self._graph = EnumeratedGraph(self.device, of_family(self.device, test), self._gaps, self._fixed)
+            if isinstance(test, DiscreteTest):
+                self._graph = discrete.ContingencyTests(self.device, test).graph(self._gaps, self._fixed)
+            elif isinstance(test, missing.FAMILIES):
+                self._graph = missing.ObservedTests(self.device, test).graph(self._gaps, self._fixed)
             elif isinstance(test, GaussianTest):
                 facts = self._start(test)
         first = self.member is None or self.member.number == 0  # of several devices

@@ -61,9 +61,13 @@ class EnumeratedTests(ABC):
     threads: int
     p: int
 
-    def __init__(self) -> None:
-        self._room_for_doubtful = tuning.DOUBTFUL
+    def __init__(self, dev: Device) -> None:
+        self._dev, self._room_for_doubtful = dev, tuning.DOUBTFUL
         self._list: Doubtful
+
+    def graph(self, gaps: Pairs | None, fixed: Pairs | None) -> EnumeratedGraph:
+        """The graph of a run with these tests."""
+        return EnumeratedGraph(self._dev, self, gaps, fixed)
 
     @abstractmethod
     def shape(self, dev: Device, kernel: KernelName, level: int) -> Shape:

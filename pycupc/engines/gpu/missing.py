@@ -41,7 +41,7 @@ class ObservedTests(EnumeratedTests):
     """These tests of a level."""
 
     def __init__(self, dev: Device, test: ObservedTest) -> None:
-        super().__init__()
+        super().__init__(dev)
         self._test, self.p, self.threads = test, test.p, 32 * WARPS
         self._family, arrays, numbers = _data_of(test)
         self._levels = sorted(arrays.get("levels", np.empty(0)).tolist(), reverse=True)
@@ -53,7 +53,7 @@ class ObservedTests(EnumeratedTests):
 
     def _work(self, level: int) -> int:
         """Bytes of work space of a warp; larger tables are left to the host."""
-        triangle = (level + 2) * (level + 3) // 2
+        need, triangle = 0, (level + 2) * (level + 3) // 2
         if self._family == TESTWISE:
             need = 8 * (triangle + level + 2) + 4 * self._on_device.words
         elif self._family in (IMPUTED, PAIRWISE):
@@ -92,7 +92,7 @@ def _data_of(test: ObservedTest) -> tuple[int, dict[str, NDArray[Any]], dict[str
     if isinstance(test, ImputedTest):
         if not test.data.categories:
             return IMPUTED, {"value": test.data.matrices}, {"M": test.data.M}
-        arrays = {"code": test.data.codes, "levels": test.data.levels.astype(np.int32)}
+        arrays: dict[str, NDArray[Any]] = {"code": test.data.codes, "levels": test.data.levels.astype(np.int32)}
         return IMPUTED_CODES, arrays, {"M": test.data.M, "rows": test.data.codes.shape[2]}
     values, numbers = test.data.values.T, {"rows": len(test.data.values)}
     if test.data.categories:

@@ -89,6 +89,7 @@ DEVICE double testwise_p(const Observed& d, const int* nodes, const int l, doubl
         complete[w] = all;
         n += __popc(all);
     }
+    __syncwarp();
     n = sum_over_warp(n);
     if (n < 2) return nan_value();
     bool constant = false;

@@ -112,6 +112,7 @@ DEVICE double testwise_codes_p(const Observed& d, const int* nodes, const int l,
         for (int i = 0; i < l + 2 && complete; ++i) atomicOr(&t.seen[8 * i + code(s, i) / 32], 1u << code(s, i) % 32);
         if (complete && !d.quirks) t.enter(d, nodes, [&](const int i) { return code(s, i); });
     }
+    __syncwarp();
     n = sum_over_warp(n);
     if (n < 2) return nan_value();
     if (d.quirks && l > LARGEST_SET_OF_DISCITEST) return 1.0;

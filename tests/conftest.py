@@ -126,6 +126,20 @@ def rscript() -> str:
     return program
 
 
+def run(*args: object) -> int:
+    """Run the command line; returns the exit code."""
+    from pycupc import cli
+
+    return cli.main([str(a) for a in args])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def no_gpu() -> str | None:
     """Why the GPU tests cannot run, or None if they can."""
     from pycupc.system.machine import gpu_works

@@ -18,6 +18,7 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import run
 
 import pycupc
 from pycupc import cli
@@ -31,19 +32,9 @@ FILES = {f"graph.{form}" for form in ("dot", "graphml", "html", "json")}
 FILES |= {"amat.csv", "edges.csv", "manifest.json", "result.npz", "sepsets.csv", "summary.txt"}
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def contents(folder):
     """Everything in a folder, hidden files too: nothing half-written may remain."""
     return sorted(str(f.relative_to(folder)) for f in folder.rglob("*"))
-
-
-def run(*args):
-    return cli.main([str(a) for a in args])
 
 
 def printed(capsys):

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conftest import GOLDEN, Case, gaussian_test, take
+from conftest import gaussian_test, golden_case, take
 
 import pycupc
 from pycupc.engines import subsets
@@ -38,7 +38,7 @@ def test_cutoff_is_where_p_crosses_alpha(n, alpha, level):
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_an_effective_sample_size_decides_and_is_saved(engine, tmp_path):
-    case = next(Case(path) for path in GOLDEN if path.stem == "er_p10_n100")
+    case = golden_case("er_p10_n100")
     C, x, y = np.eye(2), 0, 1
     C[x, y] = C[y, x] = r = 0.3
     n_at = (1.959963984540054 / math.atanh(r)) ** 2 + 3  # where p is 0.05
@@ -157,7 +157,7 @@ def test_level_tests_is_exact_beyond_64_bits():
 
 
 def small_fit(**kwargs):
-    case = next(Case(path) for path in GOLDEN if path.stem == "er_p60_n500")
+    case = golden_case("er_p60_n500")
     return case, pycupc.pc(case.suff_stat, **{**case.arguments, **kwargs})
 
 
@@ -213,7 +213,7 @@ def test_every_arrow_has_a_reason():
 
 
 def test_why_of_gaps_and_fixed_edges():
-    case = next(Case(path) for path in GOLDEN if path.stem == "fixed_gaps_and_edges")
+    case = golden_case("fixed_gaps_and_edges")
     fit = pycupc.skeleton(case.suff_stat, **case.arguments)
     gap = np.argwhere(np.triu(case.fixedGaps.astype(bool), 1))[0].tolist()
     edge = np.argwhere(np.triu(case.fixedEdges.astype(bool) & ~case.fixedGaps.astype(bool), 1))[0].tolist()
@@ -266,7 +266,7 @@ def test_an_older_file_stays_if_the_new_one_cannot_be_written(tmp_path, monkeypa
 
 
 def test_custom_test_gets_what_it_was_given_and_NAdelete_decides():
-    case = next(Case(path) for path in GOLDEN if path.stem == "er_p10_n100")
+    case = golden_case("er_p10_n100")
     calls = []
 
     def test(x, y, S, suff_stat):

@@ -409,27 +409,18 @@ def test_it_prints(page):
     assert len(pdf) > 20_000
 
 
-@pytest.mark.parametrize(("p", "edges"), [(2_000, 3_000), (5_000, 20_000)])
-def test_size_and_first_paint(chromium, tmp_path, p, edges):
-    """At 2,000 variables: below 8 MB, and drawn within 3 s; 9 s here, for a machine that does other work as well."""
+def test_the_size_of_a_large_page(tmp_path):
+    """2,000 variables and as many removed pairs as a page ever lists."""
     from test_explorer import large
 
-    fit = large(p, edges)
-    k = 100_000  # as many removed pairs as a page ever lists
+    p, k = 2_000, 100_000
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, p, k), rng.integers(0, p, k)
-    fit_content = explored.content(fit)
+    content = explored.content(large(p, 3_000))
     removed = explored.RemovedPairs(x, y, np.full(k, 2), rng.integers(0, p, 2 * k), rng.uniform(-0.1, 0.1, k), None, 2)
     path = tmp_path / "large.html"
-    write_page(type(fit_content)(**{**vars(fit_content), "removed": removed, "cutoffs": [0.2, 0.2, 0.2]}), path)
+    write_page(type(content)(**{**vars(content), "removed": removed, "cutoffs": [0.2, 0.2, 0.2]}), path)
     assert path.stat().st_size < 8e6
-    chromium.open(path)
-    drawn = chromium.script("return performance.getEntriesByName('drawn')[0].startTime")
-    print(f"{p} variables: {path.stat().st_size / 1e6:.1f} MB, drawn after {drawn / 1000:.2f} s")
-    assert drawn < 9_000
-    chromium.wait("performance.getEntriesByType('paint').length")
-    paint = chromium.script("return performance.getEntriesByType('paint')[0].startTime")
-    assert paint < 9_000
 
 
 def test_the_page_of_a_consensus_has_shares_in_place_of_tests(chromium, tmp_path):

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import assert_same
+from conftest import assert_same, run
 
 import pycupc
 from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
@@ -34,16 +34,6 @@ NAMES = list("abcde")
 def table(n=60, seed=0):
     """Five variables in a chain."""
     return np.random.default_rng(seed).standard_normal((n, 5)).cumsum(axis=1)
-
-
-def run(*args):
-    return cli.main([str(a) for a in args])
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def manifest(folder):
@@ -339,6 +329,8 @@ def test_fixed_pairs_by_name():
             assert_same(pc(frame, **{name: given}), want)
         assert_same(pc(frame, **{name: pd.DataFrame(mask)}), want)  # without names: by position
         assert_same(pc(frame, **{name: []}), pc(frame))
+        if find_spec("polars"):
+            assert_same(pc(frame, **{name: import_module("polars").DataFrame(mask, schema=NAMES)}), want)
     for given, words in {
         "unknown": ([("a", "q")], "fixedGaps: there is no variable 'q'"),
         "itself": ([("a", "a")], "fixedGaps: 'a' is paired with itself"),
@@ -347,15 +339,6 @@ def test_fixed_pairs_by_name():
     }.values():
         with pytest.raises(ValueError, match=words):
             pc(frame, fixedGaps=given)
-
-
-def test_fixed_pairs_in_polars():
-    polars = pytest.importorskip("polars")
-    mask = np.zeros((5, 5), dtype=bool)
-    mask[0, 1] = mask[1, 0] = True
-    want = pc(table(), fixedGaps=mask, labels=NAMES)
-    given = polars.DataFrame(mask, schema=NAMES)
-    assert_same(pc(table(), fixedGaps=given, labels=NAMES), want)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------

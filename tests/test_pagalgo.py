@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import run
 from made_up_pag import REMOVED, made_up
 
 import pycupc
@@ -248,16 +249,6 @@ def test_the_example_of_the_documentation_prints_its_output(capsys):
 
 
 # -- the command line -------------------------------------------------------------------------------------------------
-
-
-def run(*args):
-    return cli.main([str(a) for a in args])
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("method", ["fci", "rfci"])

@@ -103,6 +103,9 @@ def test_every_result_round_trips(path, tmp_path):
         facts = {key: getattr(fit, key) for key in ("labels", "max_ord", "n", "alpha", "trace")}
         fit.save(tmp_path / "fit.npz")
         loaded = pycupc.PcAlgo.load(tmp_path / "fit.npz")
+        assert [path.name for path in tmp_path.iterdir()] == ["fit.npz"]
+        for name in ("labels", "call", "n", "alpha", "levels", "engine", "trace", "notes"):
+            assert getattr(loaded, name) == getattr(fit, name), name
         for back in (pycupc.PcAlgo.from_arrays(fit.to_arrays(), **facts), loaded):
             assert_equal(back, fit)
             assert back.found_sepset == fit.found_sepset

@@ -14,7 +14,6 @@ from stability_data import discrete, gaussian
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
-from pycupc.graph.sparse import SparseGraph
 from pycupc.stability import bounds
 from pycupc.stability.consensus import (
     BACKWARD,
@@ -364,14 +363,6 @@ def test_tally_in_any_order():
     one, two = (tally.counts() for tally in tallies)
     assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("low", "high", "kinds"))
     assert one.adjacent.sum() == sum(len(edges.low) for edges in graphs)
-
-
-def test_edges_of_a_graph():
-    matrix = np.zeros((4, 4), dtype=np.int8)
-    matrix[0, 1] = matrix[2, 0] = matrix[0, 3] = matrix[3, 0] = 1
-    matrix[1, 2] = matrix[2, 1] = 2
-    edges = Edges.of(SparseGraph.from_dense(matrix))
-    assert edges.kind.tolist() == [FORWARD, BACKWARD, UNDIRECTED, BIDIRECTED]
 
 
 def test_thresholds_are_exact():

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from stability_data import dask_cluster, discrete, gaussian
+from test_damaged_results import corrupted
 
 import pycupc
 from pycupc.discrete import disCItest
@@ -384,15 +385,10 @@ def test_damaged_study_file(data, kept, content):
 
 
 def damage(path, times, read, expected):
-    """Errors of `read` for a file with up to three wrong bits, or cut off; without one it reads what is `expected`."""
+    """Errors of `read` for a damaged file; without one it reads what is `expected`."""
     good, rng, refused = path.read_bytes(), np.random.default_rng(0), []
     for _ in range(times):
-        content = bytearray(good)
-        if rng.random() < 0.2:
-            content = content[: rng.integers(len(content))]
-        for _ in range(rng.integers(1, 4) if content else 0):
-            content[rng.integers(len(content))] ^= 1 << rng.integers(8)
-        path.write_bytes(content)
+        path.write_bytes(corrupted(good, rng))
         try:
             assert read() == expected
         except ValueError as error:

@@ -33,16 +33,9 @@ Data = SuffStat | DiscreteSuffStat | MixedTable | IncompleteTable | MultipleImpu
 
 
 class Chosen(NamedTuple):
-    """The data of a test.
+    """The data of a test, and the table as it was read.
 
-    kind : str
-        Of the input, in a word or two.
-    data : Data
-        As `pycupc.pc` takes them.
-    table : FileTable, Table or MixedTable
-        The table as it was read: its `layout` and `facts`.
-    why : str
-        Which test was chosen, why, and how to choose another.
+    `kind` names the input in a word or two; `why` says which test was chosen, why, and how to choose another.
     """
 
     kind: str

@@ -64,12 +64,7 @@ def load_or_compute(
 ) -> PcAlgo | PagAlgo:
     """The result in a file or folder, or that of one of `METHODS` with these arguments of `pycupc.pc`.
 
-    Raises
-    ------
-    ValueError
-        `source` is none of these, or the data or alpha for a method are missing.
-    RBridgeError
-        `source` is a method of pcalg, and R, pcalg or rpy2 is missing.
+    ValueError if `source` is none of these, or a method lacks data or alpha; RBridgeError without R, pcalg or rpy2.
     """
     if source not in METHODS:
         path = Path(source) / "result.npz" if Path(source).is_dir() else Path(source)

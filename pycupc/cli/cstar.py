@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pycupc.cli import inputs, manifest, output, writing
-from pycupc.cli.folder import MANIFEST, OutputFolder
-from pycupc.cli.interrupts import shown_warnings
+from pycupc.cli import inputs, output
 from pycupc.cli.output import add_command
-from pycupc.cli.stability import add_resampling_arguments, checked_target, remove_resamples, resampling
-from pycupc.cli.writing import FileKind, Request, pictures, text, write_files
+from pycupc.cli.stability import Study, add_resampling_arguments, run_resampled
+from pycupc.cli.writing import FileKind, Request, pictures, text
 from pycupc.graph import exports
 
 if TYPE_CHECKING:
@@ -42,13 +39,7 @@ _RANKING = (
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = add_command(
-        commands,
-        "cstar",
-        main,
-        description=_DESCRIPTION,
-        usage="pycupc cstar DATA --effect NAME [options]\n       pycupc cstar --example [options]",
-    )
+    parser = add_command(commands, "cstar", main, description=_DESCRIPTION, data="DATA --effect NAME")
     inputs.add_data_arguments(parser, rows=True)
     add = parser.add_argument_group("candidates").add_argument
     for name, what in (("--effect", "effects"), ("--cause", "causes")):
@@ -66,26 +57,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    target, force = checked_target(args, "cstar")
-    request = Request(output.picture_formats(args.plot))
-    names = (*(kind.name for kind in _FILES), MANIFEST)
-    with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
-        checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
-        record = manifest.Run(manifest.recorded(args), messages)
-        result = _result(args, record, checkpoint)
-        facts: dict[str, Any] = {"study": dict(result.arguments), "resamples": result.n_resamples}
-        kept = writing.keep(functools.partial(write_files, _FILES, result, request), facts, folder, record)
-    remove_resamples(args, checkpoint, kept)
-    return writing.report(kept, None if args.quiet else result.summary())
+    return run_resampled(args, _FILES, _study)
 
 
-def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) -> CStaR:
+def _study(args: argparse.Namespace, suff_stat: Any, _: dict[str, Any], options: dict[str, Any]) -> Study:
     from pycupc.stability import cstar
 
-    with resampling(args, record, "cstar", checkpoint) as (suff_stat, options):
-        return cstar(
-            suff_stat, args.cause, args.effect, args.q, alpha=args.alpha, standardize=not args.units, **options
-        )
+    given = {"alpha": args.alpha, "standardize": not args.units, **options}
+    result = cstar(suff_stat, args.cause, args.effect, args.q, **given)
+    return Study(result, {"study": dict(result.arguments), "resamples": result.n_resamples}, result.summary())
 
 
 def _picture(result: CStaR, path: Path, request: Request) -> None:

@@ -25,8 +25,7 @@ With --method fci, the sets from Possible-D-SEP in the graph that is left then a
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    usage = "pycupc estimate DATA [options]\n       pycupc estimate --example [options]"
-    parser = add_command(commands, "estimate", main, description=_DESCRIPTION, usage=usage)
+    parser = add_command(commands, "estimate", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     tests = inputs.add_test_arguments(parser)
     inputs.add_tiers_argument(inputs.add_method_arguments(parser))

@@ -42,10 +42,7 @@ def sizes(p: int, request: Request) -> tuple[float, float]:
 def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
     """Columns of the table of the non-empty separating sets that the tests found: see `SEPSETS`.
 
-    Raises
-    ------
-    ValueError
-        If the result of a Gaussian test was loaded without its partial correlations.
+    ValueError if the result of a Gaussian test was loaded without its partial correlations.
     """
     names = np.array(fit.labels, dtype=object)
     of_levels, later = fit.tests_of_levels(), fit.tests_after_levels()

@@ -37,6 +37,9 @@ class FolderExists(FolderError):
 class OutputFolder:
     """The folder of one run. On entry, before the work, it is checked; on exit, what is left over is deleted.
 
+    Write into `new`; `shown` is the target as it was given. FolderExists if the target exists and `force` is not set,
+    or must not be replaced; FolderError if nothing can be written there.
+
     Parameters
     ----------
     target : Path
@@ -44,22 +47,6 @@ class OutputFolder:
         Replace the results of an earlier run: the files that its manifest lists. Other files stay.
     names : sequence of str
         Names of files that the run may write; no foreign file may have one of them.
-
-    Attributes
-    ----------
-    new : Path
-        Where to write.
-    shown : Path
-        `target` as it was given.
-    target : Path
-        The same, absolute, with symbolic links followed.
-
-    Raises
-    ------
-    FolderExists
-        If `target` exists and `force` is not set, or it is something that must not be replaced.
-    FolderError
-        If nothing can be written there.
     """
 
     def __init__(self, target: Path, *, force: bool = False, names: Sequence[str] = ()) -> None:

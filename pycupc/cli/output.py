@@ -33,10 +33,14 @@ def add_command(
     main: Callable[[argparse.Namespace], int],
     *,
     description: str,
-    usage: str | None = None,
+    data: str = "",
 ) -> argparse.ArgumentParser:
-    """Add the parser of a command; the parsed arguments hold its `main` and, for errors of usage, its `parser`."""
+    """Add the parser of a command; the parsed arguments hold its `main` and, for errors of usage, its `parser`.
+
+    `data`: how its usage names the data that it takes.
+    """
     form = argparse.RawDescriptionHelpFormatter
+    usage = f"pycupc {name} {data} [options]\n       pycupc {name} --example [options]" if data else None
     parser = commands.add_parser(name, help=COMMANDS[name], usage=usage, description=description, formatter_class=form)
     parser.set_defaults(main=main, parser=parser)
     return parser
@@ -76,13 +80,7 @@ def target(args: argparse.Namespace, command: str) -> tuple[Path, bool]:
 
 
 def picture_formats(requested: Sequence[str] | None) -> tuple[str, ...]:
-    """Formats to draw: those requested; by default png if matplotlib is installed.
-
-    Raises
-    ------
-    ImportError
-        A picture was requested and matplotlib is not installed.
-    """
+    """Formats to draw: those requested; by default png if matplotlib is installed. ImportError if one needs it."""
     installed = importlib.util.find_spec("matplotlib") is not None
     if requested is None:
         return ("png",) if installed else ()

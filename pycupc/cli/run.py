@@ -46,8 +46,7 @@ which a message names.
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    usage = "pycupc run DATA [options]\n       pycupc run --example [options]"
-    parser = add_command(commands, "run", main, description=_DESCRIPTION, usage=usage)
+    parser = add_command(commands, "run", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     inputs.add_test_arguments(parser, limited=True)
     inputs.add_method_arguments(parser)

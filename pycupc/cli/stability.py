@@ -6,7 +6,7 @@ import argparse
 import functools
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,13 +50,7 @@ _EDGES = "shares of the resamples in which a pair is adjacent, and has each kind
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = add_command(
-        commands,
-        "stability",
-        main,
-        description=_DESCRIPTION,
-        usage="pycupc stability DATA [options]\n       pycupc stability --example [options]",
-    )
+    parser = add_command(commands, "stability", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser, rows=True)
     add_resampling_arguments(parser, "bootstrap")
     inputs.add_test_arguments(parser, several=True, limited=True)
@@ -84,68 +78,44 @@ def add_resampling_arguments(parser: argparse.ArgumentParser, scheme: Scheme) ->
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
-    target, force = checked_target(args, "stability")
-    request = Request(output.picture_formats(args.plot), args.amat)
-    names = (*(kind.name for kind in _FILES), MANIFEST)
-    with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
-        checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
-        record = manifest.Run(manifest.recorded(args), messages)
-        result = _result(args, record, checkpoint)
-        consensus = result.consensus(args.threshold)
-        dropped = record.source.get("rows_dropped")
-        summary = result.summary() + (f"\ndata: {dropped}" if dropped else "")
-        write = functools.partial(write_files, _FILES, _Study(result, consensus, summary), request)
-        kept = writing.keep(write, _facts(result, consensus), folder, record)
-    remove_resamples(args, checkpoint, kept)
-    return writing.report(kept, None if args.quiet else f"{summary}\n\n{_about(result, consensus)}")
+    return run_resampled(args, _FILES, _study)
 
 
-def checked_target(args: argparse.Namespace, command: str) -> tuple[Path, bool]:
-    """As `output.target`, after a check of the arguments; exits with a usage error if they contradict each other."""
+class Study(NamedTuple):
+    """The object that the files show, the facts about it for the manifest, and a text for the user."""
+
+    shown: Any
+    facts: dict[str, Any]
+    text: str
+
+
+def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Callable[..., Study]) -> int:
+    """Run `stability` or `cstar`, by ``study(args, data, facts of the input, arguments of both)``; write `files`."""
     inputs.check(args)
     inputs.check_orientation(args)
     inputs.check_method(args)
     if isinstance(args.correlation, int):
-        args.parser.error(f"--correlation gives no rows to draw; {command} needs observations")
-    return output.target(args, command)
-
-
-def remove_resamples(args: argparse.Namespace, checkpoint: Path, kept: writing.Kept) -> None:
-    """Delete the finished resamples when the results are in place, unless the user named a folder for them."""
+        args.parser.error(f"--correlation gives no rows to draw; {args.command} needs observations")
+    target, force = output.target(args, args.command)
+    request = Request(output.picture_formats(args.plot), getattr(args, "amat", False))
+    names = (*(kind.name for kind in files), MANIFEST)
+    with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
+        checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
+        record = manifest.Run(manifest.recorded(args), messages)
+        with record.timed("read"):
+            suff_stat, record.source = inputs.read(args)
+        with record.timed(args.command), _executor(args.scheduler) as executor:
+            options = inputs.method_arguments(args, suff_stat) | {"executor": executor, "checkpoint": checkpoint}
+            options |= {"n_resamples": args.resamples, "random_state": args.seed}
+            options |= {"scheme": args.scheme, "fraction": args.fraction}
+            options["progress"] = output.progress_wanted(args) and sys.stderr.isatty()
+            found = study(args, suff_stat, record.source, options)
+        kept = writing.keep(functools.partial(write_files, files, found.shown, request), found.facts, folder, record)
     if args.checkpoint is None and kept.failure is None:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-
-
-def _result(args: argparse.Namespace, record: manifest.Run, checkpoint: Path) -> Stability:
-    from pycupc.stability import stability
-
-    with resampling(args, record, "stability", checkpoint) as (suff_stat, options):
-        return stability(suff_stat, method=args.method, alpha=args.alpha, **options)
-
-
-@contextmanager
-def resampling(
-    args: argparse.Namespace, record: manifest.Run, command: str, checkpoint: Path
-) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The data, and the arguments that `stability` and `cstar` share, while the command runs."""
-    with record.timed("read"):
-        suff_stat, record.source = inputs.read(args)
-    with record.timed(command), _executor(args.scheduler) as executor:
-        yield (
-            suff_stat,
-            {
-                "n_resamples": args.resamples,
-                "scheme": args.scheme,
-                "fraction": args.fraction,
-                "random_state": args.seed,
-                "executor": executor,
-                "checkpoint": checkpoint,
-                "progress": output.progress_wanted(args) and sys.stderr.isatty(),
-                **inputs.method_arguments(args, suff_stat),
-            },
-        )
+    return writing.report(kept, None if args.quiet else found.text)
 
 
 @contextmanager
@@ -166,7 +136,7 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
         yield client.get_executor()  # type: ignore[no-untyped-call]
 
 
-class _Study(NamedTuple):
+class _Shown(NamedTuple):
     """A result, its consensus graph, and the summary."""
 
     result: Stability
@@ -194,9 +164,13 @@ _FILES = (
 )
 
 
-def _facts(result: Stability, consensus: Consensus | PagConsensus) -> dict[str, Any]:
-    """The facts about the result for the manifest."""
-    return {
+def _study(args: argparse.Namespace, suff_stat: Any, source: dict[str, Any], options: dict[str, Any]) -> Study:
+    from pycupc.stability import stability
+
+    result = stability(suff_stat, method=args.method, alpha=args.alpha, **options)
+    consensus, dropped = result.consensus(args.threshold), source.get("rows_dropped")
+    summary = result.summary() + (f"\ndata: {dropped}" if dropped else "")
+    facts = {
         "study": dict(result.arguments),
         "resamples": result.n_resamples,
         "edges_per_graph": [round(result.mean_edges(alpha), 3) for alpha in result.alphas],
@@ -206,6 +180,7 @@ def _facts(result: Stability, consensus: Consensus | PagConsensus) -> dict[str, 
             "edges": consensus.sparse_graph.counts(),
         },
     }
+    return Study(_Shown(result, consensus, summary), facts, f"{summary}\n\n{_about(result, consensus)}")
 
 
 def _about(result: Stability, consensus: Consensus | PagConsensus) -> str:

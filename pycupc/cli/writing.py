@@ -32,16 +32,9 @@ MAX_DRAWN = 300_000
 class Request:
     """The output that the user requested beyond the default.
 
-    Attributes
-    ----------
-    forms : sequence of str
-        Formats of the picture; "parquet".
-    amat, all_sepsets, evidence : bool
-        Write the adjacency matrix, the table of separating sets, all evidence into result.npz, however large they are.
-    around : sequence of str
-        Files for other programs, the page and the picture hold these variables and what is near them.
-    distance : int
-        How many edges away from them a variable may be.
+    `forms` are formats of the picture, and "parquet". `amat`, `all_sepsets` and `evidence` ask for the adjacency
+    matrix, the table of separating sets and all evidence in result.npz, however large they are. Files for other
+    programs, the page and the picture hold the variables `around` and what is at most `distance` edges away from them.
     """
 
     forms: Sequence[str] = ()
@@ -56,18 +49,10 @@ class Request:
 class FileKind:
     """One file of the folder of results.
 
-    Attributes
-    ----------
-    name : str
-    description : str, or callable ``(result) -> str``
-        The manifest holds both.
-    write : callable ``(result, path, request)``
-    left_out : callable ``(result, request) -> str or None``
-        Why this result has no such file; None to write it.
-    drawn : bool
-        Whether it shows what other files hold: an error other than OSError then costs only this file.
-    form : str
-        The format of a file that is only written if it is requested.
+    The manifest holds `name` and `description`, a text or ``(result) -> text``. ``write(result, path, request)`` writes
+    it; ``left_out(result, request)`` says why this result has no such file, None to write it. A file that is `drawn`
+    shows what other files hold: an error other than OSError then costs only this file. One with a `form` is only
+    written if that format is requested.
     """
 
     name: str
@@ -159,13 +144,7 @@ def write_files(
     folder: Path,
     progress: Callable[[int, int, str], object] | None = None,
 ) -> Written:
-    """Write the files, which are all but the manifest, and call ``progress(files begun, files, name)`` before each.
-
-    Raises
-    ------
-    OSError
-        A file cannot be written.
-    """
+    """Write the files, which are all but the manifest, and call ``progress(files begun, files, name)`` before each."""
     written = Written()
     kinds = [kind for kind in kinds if kind.wanted(request)]
     for begun, kind in enumerate(kinds):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, DIRECTED, TAIL, SparseGraph
@@ -45,18 +46,12 @@ class Orientations:
     def of(cls, graph: SparseGraph) -> Orientations:
         """The orientations of a graph without circles; ValueError if it has some."""
         graph.cells()  # refuses circles
-        lists: list[list[set[int]]] = [[set() for _ in range(graph.p)] for _ in range(3)]
-        adjacent, parents, siblings = lists
         tail, head, kind = graph.edge_list()
-        for a, b, directed in zip(tail.tolist(), head.tolist(), (kind == DIRECTED).tolist(), strict=True):
-            adjacent[a].add(b)
-            adjacent[b].add(a)
-            if directed:
-                parents[b].add(a)
-            else:
-                siblings[a].add(b)
-                siblings[b].add(a)
-        return cls(*([frozenset(s) for s in sets] for sets in lists))
+        known = kind == DIRECTED
+        ends = np.array([tail, head], dtype=np.int64)
+        both, open_ends = np.hstack([ends, ends[::-1]]), ends[:, ~known]
+        either = np.hstack([open_ends, open_ends[::-1]])
+        return cls(*(_sets_of(graph.p, *arcs) for arcs in (both, ends[:, known], either)))
 
     @property
     def p(self) -> int:
@@ -143,6 +138,13 @@ class Orientations:
         self.siblings[a] -= {b}
         self.siblings[b] -= {a}
         self.parents[b] |= {a}
+
+
+def _sets_of(p: int, member: NDArray[np.int64], of: NDArray[np.int64]) -> list[Nodes]:
+    """The members of each variable's set, from pairs; most sets are empty, and one object."""
+    order = np.argsort(of, kind="stable")
+    start, members = np.searchsorted(of[order], np.arange(p + 1)).tolist(), member[order].tolist()
+    return [frozenset(members[a:b]) for a, b in pairwise(start)]
 
 
 def sparse_graph_of(graph: NamedGraph | SparseGraph | ArrayLike) -> SparseGraph:

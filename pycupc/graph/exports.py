@@ -166,9 +166,10 @@ def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes
     keys += ['  <key id="type" for="edge" attr.name="type" attr.type="string"/>']
     for k, (name, type_) in enumerate(kinds.items()):
         keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml([name])[0]}" attr.type="{type_}"/>')
+    about = convention(graph, BOTH_WAYS).replace("-->", "to").replace("--", "-")  # no two hyphens in an XML comment
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<!-- pycupc: {_comment(convention(graph, BOTH_WAYS))} -->",
+        f"<!-- pycupc: {about} -->",
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
         *keys,
         '  <graph edgedefault="directed">',
@@ -197,11 +198,6 @@ def _without_controls(text: str) -> str:
 
 def _escaped(text: str) -> str:
     return html.escape(_without_controls(text)).replace("\r", "&#13;")  # which readers would turn into a new line
-
-
-def _comment(text: str) -> str:
-    """`text` as it may stand in an XML comment, which must not hold two hyphens in a row."""
-    return text.replace("-->", "to").replace("--", "-")
 
 
 _DOT_ENDS = {CIRCLE: "odot", ARROW: "normal", TAIL: "none"}

@@ -115,27 +115,13 @@ class NamedGraph:
     # -- variables ----------------------------------------------------------------------------------------------------
 
     def index(self, v: int | str) -> int:
-        """Number of a variable, given by number or label.
-
-        Raises
-        ------
-        TypeError, ValueError, IndexError
-            If there is no such variable.
-        """
+        """Number of a variable, given by number or label; TypeError, ValueError or IndexError if there is none."""
         return position(v, self.labels)
 
     def subgraph(self, variables: Sequence[int | str]) -> NamedGraph:
         """The graph on some variables, in this order, with all edges between them and the attributes of these edges.
 
-        Parameters
-        ----------
-        variables : sequence of str or int
-            Labels or numbers, each at most once.
-
-        Raises
-        ------
-        TypeError, ValueError, IndexError
-            If `variables` is one string, or a variable does not exist or is named twice.
+        TypeError, ValueError or IndexError if `variables` is one string, or one does not exist or is named twice.
         """
         if isinstance(variables, str):
             raise TypeError(f"variables must be a sequence of labels, got the string {variables!r}")

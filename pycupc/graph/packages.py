@@ -52,12 +52,7 @@ def to_causallearn(graph: SparseGraph, labels: Sequence[str]) -> Any:
 def from_causallearn(graph: Any) -> tuple[SparseGraph, list[str]]:
     """The edges and names of causal-learn's GeneralGraph, or of what its ``pc`` returns, which has it as ``.G``.
 
-    Raises
-    ------
-    TypeError
-        If `graph` is neither.
-    ValueError
-        If an edge has an end other than circle, arrow and tail.
+    TypeError if `graph` is neither, ValueError if an edge has an end other than circle, arrow and tail.
     """
     graph = getattr(graph, "G", graph)
     if not hasattr(graph, "get_graph_edges"):
@@ -75,13 +70,7 @@ def from_causallearn(graph: Any) -> tuple[SparseGraph, list[str]]:
 
 
 def to_pgmpy(graph: SparseGraph, labels: Sequence[str]) -> Any:
-    """pgmpy's ``PDAG``.
-
-    Raises
-    ------
-    ValueError
-        If there are edges other than directed and undirected ones.
-    """
+    """pgmpy's ``PDAG``. ValueError if there are edges other than directed and undirected ones."""
     from pgmpy.base import PDAG
 
     others = {kind: n for kind, n in graph.counts().items() if n and kind not in (DIRECTED, UNDIRECTED)}
@@ -100,14 +89,9 @@ def to_pgmpy(graph: SparseGraph, labels: Sequence[str]) -> Any:
 
 
 def from_pgmpy(graph: Any) -> tuple[SparseGraph, list[str]]:
-    """The edges and names of pgmpy's PDAG, DAG or network.
+    """The edges and names of pgmpy's PDAG, DAG or network; TypeError if `graph` is none of them.
 
     Two arcs between a pair are an undirected edge, as in pgmpy. The variables are in the order of ``graph.nodes``.
-
-    Raises
-    ------
-    TypeError
-        If `graph` is none of them.
     """
     if not (hasattr(graph, "nodes") and any(base.__module__.startswith("pgmpy.") for base in type(graph).__mro__)):
         raise TypeError(f"graph must be pgmpy's PDAG, DAG or network, got {type(graph).__name__}")

@@ -20,25 +20,18 @@ WITH_DATA = "load it together with its data, PcAlgo.load(path, suffStat=data), o
 class Removals:
     """Edges removed at level 1 and above, in the order of ``SepSets.flat(by_row=False)``: by level, then by row.
 
-    Of a user's asymmetric test also those of level 0 that only side B removed, whose cells are stored as well.
-
-    Attributes
-    ----------
-    x, y : int32 (m,)
-        The pair in the order of the separating test: x < y on side A, x > y on side B.
-    level : int32 (m,)
-    r : float64 (m,)
-        Partial correlation of the separating test; NaN if the test gives only p-values. Accessing it raises ValueError
-        if the result was loaded, without the data, from a file that does not hold it.
+    Of a user's asymmetric test also those of level 0 that only side B removed, whose cells are stored as well. `x`, `y`
+    and `level`, int32 (m,), are the pair in the order of its separating test (x < y on side A, x > y on side B) and the
+    size of the set.
 
     Parameters
     ----------
     sets : SepSets, optional
         The sets that the tests found; without it there are no removals, as in a result of R.
     r : sequence of float64, optional
-        One array for each of the blocks of `sets`.
+        One array for each of the blocks of `sets`; NaN if the test gives only p-values.
     r_of : callable, optional
-        Computes an unknown r, given the number of the removal.
+        Computes an unknown r, given the number of the removal. Without both, accessing `r` raises ValueError.
     """
 
     def __init__(

@@ -20,15 +20,7 @@ Cell = tuple[int, int]
 
 
 class SetsOfOneSize:
-    """The stored sets with the same number of members, sorted by cell.
-
-    Parameters
-    ----------
-    x, y : int32 (m,)
-        The cells, in row order.
-    members : int32 (m, size)
-        The set of each cell.
-    """
+    """The stored sets with the same number of members: cells x, y, int32 (m,), in row order, and members (m, size)."""
 
     def __init__(self, x: Ints, y: Ints, members: Ints) -> None:
         self.x, self.y, self.members = x, y, members

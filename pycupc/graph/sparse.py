@@ -59,16 +59,10 @@ def symbol(first: int, second: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SparseGraph:
-    """Edges of a graph on the variables 0 to p - 1.
+    """Edges of a graph on the variables 0 to p - 1, sorted by (low, high).
 
-    Attributes
-    ----------
-    p : int
-        Number of variables.
-    low, high : int32 (m,)
-        The two ends of each edge, ``low < high``; sorted by (low, high).
-    low_mark, high_mark : int8 (m,)
-        The marks at these ends: `CIRCLE`, `ARROW` or `TAIL`.
+    `low` and `high`, int32 (m,), are their two ends, ``low < high``; `low_mark` and `high_mark`, int8 (m,), are the
+    marks at these ends: `CIRCLE`, `ARROW` or `TAIL`.
     """
 
     p: int
@@ -88,11 +82,7 @@ class SparseGraph:
     def from_cells(cls, p: int, row: ArrayLike, column: ArrayLike, cell: ArrayLike) -> SparseGraph:
         """From the nonzero cells of the graph matrix, in any order, each at most once.
 
-        Raises
-        ------
-        ValueError
-            If the two cells of a pair are none of the three forms of an edge, or a cell lies on the diagonal or outside
-            the matrix.
+        ValueError if a pair of cells is none of the three forms of an edge, or a cell is on the diagonal or outside.
         """
         low, high, forward, backward = _pairs_of_cells(p, row, column, cell)
         most, least = np.maximum(forward, backward), np.minimum(forward, backward)
@@ -105,10 +95,7 @@ class SparseGraph:
     def from_dense(cls, matrix: ArrayLike) -> SparseGraph:
         """From a graph matrix (p, p), or a symmetric bool matrix for a skeleton.
 
-        Raises
-        ------
-        ValueError
-            If the matrix is not square, has an entry on its diagonal, or a pair of cells that is no edge.
+        ValueError if the matrix is not square, has an entry on its diagonal, or a pair of cells that is no edge.
         """
         dense = _square(matrix)
         row, column = np.nonzero(dense)
@@ -122,10 +109,7 @@ class SparseGraph:
     def from_amat_pag(cls, matrix: ArrayLike) -> SparseGraph:
         """From pcalg's amat.pag (p, p): [i, j] is the mark at j; 0 without an edge, 1 circle, 2 arrowhead, 3 tail.
 
-        Raises
-        ------
-        ValueError
-            If the matrix is not square, has an entry on its diagonal, another number, or a mark at one end only.
+        ValueError if the matrix is not square, has an entry on its diagonal, another number, or a mark at one end only.
         """
         dense = _square(matrix)
         row, column = np.nonzero(dense)
@@ -170,10 +154,7 @@ class SparseGraph:
     def neighbour_lists(self) -> tuple[NDArray[np.int64], Ints]:
         """Neighbours of each variable: the neighbours of v are ``neighbours[start[v]:start[v + 1]]``, ascending.
 
-        Returns
-        -------
-        start : int64 (p + 1,)
-        neighbours : int32 (2 m,)
+        Returns start, int64 (p + 1,), and neighbours, int32 (2 m,).
         """
         start = np.concatenate(([0], np.cumsum(self.degrees())))
         keys = np.concatenate((self.keys, self.high.astype(np.int64) * self.p + self.low))
@@ -183,10 +164,7 @@ class SparseGraph:
     def around(self, centres: ArrayLike, radius: int) -> NDArray[np.int64]:
         """Variables at most `radius` edges, of whatever direction, from one of `centres`; the nearest come first.
 
-        Raises
-        ------
-        ValueError
-            If a centre is no variable of the graph.
+        ValueError if a centre is no variable of the graph.
         """
         found = np.unique(np.asarray(centres, dtype=np.int64))
         if len(found) and (found[0] < 0 or found[-1] >= self.p):
@@ -206,10 +184,7 @@ class SparseGraph:
     def subgraph(self, nodes: ArrayLike) -> SparseGraph:
         """The edges among some variables, which are renumbered 0, 1, ... in the order given.
 
-        Raises
-        ------
-        ValueError
-            If a variable is named twice, or there is no such variable.
+        ValueError if a variable is named twice, or there is no such variable.
         """
         nodes = np.asarray(nodes, dtype=np.int64).reshape(-1)
         if len(np.unique(nodes)) != len(nodes) or (len(nodes) and (nodes.min() < 0 or nodes.max() >= self.p)):
@@ -234,16 +209,10 @@ class SparseGraph:
         return _NUMBER[self.low_mark, self.high_mark]
 
     def edge_list(self) -> tuple[Ints, Ints, NDArray[np.str_]]:
-        """Edges with their kinds, sorted by (low, high).
+        """Edges, sorted by (low, high): tail and head, int32 (m,), and the kind, one of `KINDS`, str (m,).
 
-        Returns
-        -------
-        tail, head : int32 (m,)
-            In the order of the marks in `KINDS`: ``tail --> head``, ``tail o-> head``, ``tail o-- head``; ``tail <
-            head`` where both ends have the same mark.
-        kind : str (m,)
-            "directed", "undirected", "bidirected"; with circles also "partially directed", "nondirected", "partially
-            undirected".
+        Tail and head are in the order of the marks in `KINDS`: ``tail --> head``, ``tail o-> head``, ``tail o-- head``;
+        ``tail < head`` where both ends have the same mark.
         """
         number, turned = self.kind_numbers(), _TURNED[self.low_mark, self.high_mark]
         names = np.array([*KINDS][: max(3, int(number.max(initial=0)) + 1)])

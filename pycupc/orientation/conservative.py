@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.constraints import Constraints
 from pycupc.graph.questions import Counts, Lists, Questions
-from pycupc.graph.sepset import FlatCells
+from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph, look_up
 from pycupc.system.message import Argument, Message, Variable, Variables
 
@@ -42,26 +42,14 @@ class Asked(Protocol):
     def in_order(self) -> bool: ...
 
 
-class StoredSets(Protocol):
-    """The part of `SepSets` that this module needs."""
-
-    def of_cells(self, x: Indices, y: Indices) -> tuple[NDArray[np.bool_], FlatCells]:
-        """Which of the cells (x, y) hold a set, and the sets; the other cells have length 0."""
-
-
 @dataclass(frozen=True, eq=False)
 class TripleCheck:
     """The decision on each triple, and the separating sets that follow from it.
 
-    Attributes
-    ----------
-    triples : int64 (k, 3)
-        The unshielded triples a - b - c, a < c, sorted by (a, c, b).
-    decision : int64 (k,)
-        The decision on each triple: `COLLIDER`, `NON_COLLIDER`, `AMBIGUOUS` or `UNSEPARATED`.
-    cells : FlatCells
-        Cells of the separating sets that have changed, with their new contents: b in for a non-collider, out for a
-        collider. As in pcalg, both cells of every examined pair exist afterwards, empty if need be.
+    `triples`, int64 (k, 3), are the unshielded ones a - b - c, a < c, sorted by (a, c, b); `decision`, int64 (k,), is
+    `COLLIDER`, `NON_COLLIDER`, `AMBIGUOUS` or `UNSEPARATED`; `cells` are the cells of the separating sets that have
+    changed, with their new contents: b in for a non-collider, out for a collider. As in pcalg, both cells of every
+    examined pair exist afterwards, empty if need be.
     """
 
     triples: Indices
@@ -137,7 +125,7 @@ class Triples(NamedTuple):
 
 def check_triples(
     skeleton: SparseGraph,
-    sepset: StoredSets,
+    sepset: SepSets,
     test: Asked,
     count: Callable[[Questions], Counts],
     *,
@@ -150,7 +138,7 @@ def check_triples(
     Parameters
     ----------
     skeleton : SparseGraph
-    sepset : SepSets, or another object with its ``of_cells``
+    sepset : SepSets
         The skeleton's own separating sets.
     test : IndependenceTest
     count : function
@@ -198,7 +186,7 @@ def _decide(found: Indices, with_b: Indices, maj_rule: bool) -> Indices:
     return np.select([found == 0, out, in_], [UNSEPARATED, COLLIDER, NON_COLLIDER], AMBIGUOUS)
 
 
-def _changed_cells(triples: Triples, decision: Indices, sepset: StoredSets, p: int) -> FlatCells:
+def _changed_cells(triples: Triples, decision: Indices, sepset: SepSets, p: int) -> FlatCells:
     """`TripleCheck.cells`. Cell i of the first half is (a, c) of pair i, cell i of the second half is (c, a)."""
     n, k = len(triples.a), len(triples.b)
     x, y = np.concatenate([triples.a, triples.c]), np.concatenate([triples.c, triples.a])

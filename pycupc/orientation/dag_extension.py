@@ -41,17 +41,7 @@ def orient_extendable(
     added. If its arrows have a cycle, that is impossible, and pcalg proceeds as in "rand": a random DAG on the
     skeleton.
 
-    Parameters
-    ----------
-    graph : MixedGraph
-        The skeleton, its triples marked.
-    u2pd, random_state
-        As of `orient`.
-
-    Returns
-    -------
-    graph, status, number of tries
-        The last two as in `Orientation`.
+    The triples of `graph` are marked. Returns the graph, and status and number of tries as in `Orientation`.
     """
     p = len(graph.start) - 1
     heads = without_arrows(graph)

@@ -48,19 +48,11 @@ N_WAITING, LOWEST = 0, 1
 def apply_rules(
     graph: MixedGraph, *, solve_confl: bool = False, arrow_is_gap: bool = False, rule_4: bool = False
 ) -> None:
-    """Rules 1, 2, 3, and 4 if wanted, in turn until a whole round changes nothing.
+    """Rules 1, 2, 3, and 4 if wanted, in turn until a whole round changes nothing; changes `graph`, with colliders.
 
-    Parameters
-    ----------
-    graph : MixedGraph
-        With its colliders; changed in place.
-    solve_confl : bool
-        Let arrows that disagree become bidirected.
-    arrow_is_gap : bool
-        Rule 3 also takes c1, c2 with an arrow between them for not adjacent. So does pcalg's version of the rules for
-        "rand" and "retry"; it shows only where earlier colliders were overwritten.
-    rule_4 : bool
-        Apply rule 4 too.
+    With `solve_confl` arrows that disagree become bidirected. With `arrow_is_gap` rule 3 also takes c1, c2 with an
+    arrow between them for not adjacent. So does pcalg's version of the rules for "rand" and "retry"; it shows only
+    where earlier colliders were overwritten.
     """
     # An edge is an arrow from the start or undirected then, and the one pass that directs it can do so once each way:
     # there are never more arrows to remember than entries.

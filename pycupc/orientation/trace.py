@@ -21,19 +21,11 @@ FIRST_KNOWN = 6
 
 
 class Trace(Mapping[tuple[int, int], Reason]):
-    """The reasons of `Orientation.trace`, from arrays with one entry per arrowhead.
+    """The reasons of `Orientation.trace`, from arrays with one entry per arrowhead, which come on first access.
 
-    Parameters
-    ----------
-    arrays : function
-        Called on first access. It returns five arrays of int, each (k,):
-
-        tail, head
-            The two ends of the edge; the arrowhead is at `head`.
-        rule
-            1, 2, 3, `RULE_4` or `COLLIDER`; or `FIRST_KNOWN` and the position in `KNOWN`.
-        first, second
-            The variables that took part besides the two ends; the second counts only in rules 3 and 4.
+    `arrays` returns five arrays of int, (k,): tail and head, where the arrowhead is; rule: 1, 2, 3, `RULE_4` or
+    `COLLIDER`, or `FIRST_KNOWN` and the position in `KNOWN`; first and second, the variables that took part besides the
+    two ends, of which the second counts only in rules 3 and 4.
     """
 
     def __init__(self, arrays: Callable[[], tuple[Integers, ...]]) -> None:

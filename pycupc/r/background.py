@@ -83,17 +83,14 @@ class Background:
         try:
             return self._events.get(timeout=TICK)
         except queue.Empty:
-            if self._works() or not self._events.empty():
+            if (self._worker is not None and self._worker.exists()) or not self._events.empty():
                 return None
             return _failure(RuntimeError("the thread of the computation ended without an answer; call again"))
 
     def close(self) -> bool:
         """Stop the computation if it runs, wait for its end, and restore the handler of Ctrl-C. Called by R.
 
-        Returns
-        -------
-        bool
-            False if it could not be stopped in time; it may then go on for a while, with the arrays that it was given.
+        False if it could not be stopped in time; it may then go on for a while, with the arrays that it was given.
         """
         self._closing = True
         stopped = self._stop()
@@ -101,9 +98,6 @@ class Background:
             _set_python_handler(self._handler)
             self._handler = None
         return stopped
-
-    def _works(self) -> bool:
-        return self._worker is not None and self._worker.exists()
 
     def _stop(self) -> bool:
         worker, interrupted, last = self._worker, False, time.monotonic() + LONGEST

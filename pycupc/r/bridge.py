@@ -90,24 +90,10 @@ def require_packages(robjects: Any, *packages: str) -> None:
 def from_r(robject: Any) -> NamedGraph | SuffStat:
     """Turn an R object into its Python counterpart.
 
-    Parameters
-    ----------
-    robject : rpy2 object
-        A suffStat list (with C and n), a pcAlgo, a graphNEL, an fciAlgo, or an adjacency matrix with pcalg's type "pag"
-        or "cpdag", such as ``as(fit, "amat")``.
-
-    Returns
-    -------
-    SuffStat
-        From a suffStat list; the column names of C, if it has any, become the labels.
-    PcAlgo
-        From a pcAlgo or a graphNEL; of a graphNEL only the graph is known.
-    PagAlgo
-        From an fciAlgo, which does not tell the edges that the levels removed from those that later tests removed.
-    NamedGraph
-        From a matrix of type "pag": the graph with its marks.
-    CausalGraph
-        From a matrix of type "cpdag".
+    A suffStat list becomes a SuffStat, whose labels are the column names of C, if it has any; a pcAlgo a PcAlgo; a
+    graphNEL a PcAlgo of which only the graph is known; an fciAlgo a PagAlgo, which does not tell the edges that the
+    levels removed from those that later tests removed; an adjacency matrix with pcalg's type "pag", such as ``as(fit,
+    "amat")``, a NamedGraph, with type "cpdag" a CausalGraph.
 
     Raises
     ------
@@ -140,22 +126,8 @@ def from_r(robject: Any) -> NamedGraph | SuffStat:
 def to_r(fit: NamedGraph | SuffStat) -> Any:
     """Turn a result into a pcAlgo or fciAlgo, another graph into pcalg's "amat", a SuffStat into R's list of C and n.
 
-    Parameters
-    ----------
-    fit : PcAlgo, PagAlgo, NamedGraph or SuffStat
-        Of a `CausalGraph` the matrix has the type "cpdag", of another graph the type "pag".
-
-    Returns
-    -------
-    rpy2 object
-        An object that came from R through `from_r` returns `identical()`.
-
-    Raises
-    ------
-    TypeError
-        If `fit` is something else.
-    RBridgeError
-        If R, rpy2, pcalg or graph is missing.
+    Of a `CausalGraph` the matrix has the type "cpdag", of another graph the type "pag". An object that came from R
+    through `from_r` returns `identical()`. TypeError if `fit` is something else; RBridgeError as of `from_r`.
     """
     with r_session() as robjects:
         if isinstance(fit, SuffStat):

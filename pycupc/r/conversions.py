@@ -70,16 +70,10 @@ def to_plain(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 class RCall(str):
-    """The text of an R call, with everything else that a result needs to return to R unchanged.
+    """The text of an R call (`language`), with everything else that a result needs to return to R unchanged.
 
-    Attributes
-    ----------
-    language : rpy2 object
-        The call itself.
-    weight : {"integer", "double", "none"}
-        Type of the graph's edge weights.
-    counts : {"integer", "double"}
-        Type of n.edgetests: integer for pcalg's "stable.fast".
+    `weight` is the type of the edges' weights: "integer", "double" or "none"; `counts` the type of n.edgetests:
+    "integer", as of pcalg's "stable.fast", or "double".
     """
 
     language: Any

@@ -16,21 +16,10 @@ from pycupc.graph.sparse import SparseGraph
 def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The values of `options["function"]`: "ida", "idaFast" or "jointIda".
 
-    Parameters
-    ----------
-    sent : mapping
-        C, float64 (p, p); `graph`, the graph matrix, int32, column by column, unless `all_pasets` are given; `dags`,
-        int32, row by row.
-    options : mapping
-        `x`, `y`: lists of positions from 0; `labels`; `arguments` of the function by name.
-
-    Returns
-    -------
-    values : dict
-        Nothing.
-    arrays : dict
-        `values`, float64, the matrices of all y one after the other, each column by column; `sizes`, the number of
-        values of each y.
+    `sent` holds C, float64 (p, p); `graph`, the graph matrix, int32, column by column, unless `all_pasets` are given;
+    and `dags`, int32, row by row. `options` are `x`, `y`, lists of positions from 0; `labels`; and `arguments` of the
+    function by name. Returns no values, and as arrays `values`, float64, the matrices of all y one after the other,
+    each column by column, and `sizes`, the number of values of each y.
     """
     labels = tuple(map(str, options["labels"]))
     C, p = sent["C"].reshape(len(labels), -1, order="F"), len(labels)

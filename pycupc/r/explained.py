@@ -31,8 +31,8 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
     """
     arrays = _arrays(sent, options, side)
     labels = options[side + "labels"]
-    if (C := facts.pop("C", None)) is not None:
-        facts["known"] = Correlations(C)
+    if "C" in facts:
+        facts["known"] = Correlations(facts.pop("C"))
         graph = graph_from_arrays(arrays, len(labels))
         arrays["edge_p"] = arrays.pop("pMax").reshape(graph.p, graph.p)[graph.low, graph.high]
     return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)
@@ -40,6 +40,8 @@ def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any)
 
 def pag_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PagAlgo:
     """As `result_from`, of an fciAlgo; `facts` as of `PagAlgo.from_answer`."""
+    if "C" in facts:
+        facts["known"] = Correlations(facts.pop("C"))
     arrays, labels = _arrays(sent, options, side), [str(label) for label in options[side + "labels"]]
     return PagAlgo.from_answer(
         arrays,
@@ -70,12 +72,8 @@ def _arrays(sent: Sent, options: Mapping[str, Any], side: str) -> dict[str, NDAr
 def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     """Compare the results "a." and "b.", as values and arrays.
 
-    Parameters
-    ----------
-    sent : mapping of str to array
-        The arrays that R has sent: of the two results and, if R gave the data, `C`.
-    options : mapping
-        The values of the results; `n`, with `C`; `alpha`, or None; `names` of the results.
+    R has sent the arrays of the two results, and `C` if it gave the data. `options` are the values of the results; `n`,
+    with `C`; `alpha`, or None; `names` of the results.
     """
     a, b = (
         pag_from(sent, options, side) if f"{side}edge.low" in sent else result_from(sent, options, side)
@@ -83,16 +81,12 @@ def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     )
     found = compare(a, b, suffStat=_gaussian_data(sent, options), alpha=options["alpha"], names=options["names"])
     rows = found.differences
-    integers = {
-        "level": [row.level for row in rows],
-        "x": [row.x + 1 for row in rows],
-        "y": [row.y + 1 for row in rows],
-    }
-    integers["removed_by"] = [row.removed_by + 1 for row in rows]
-    numbers = {"p_a": [row.p[0] for row in rows], "p_b": [row.p[1] for row in rows]}
-    numbers["condition"] = [row.condition for row in rows]
-    arrays: dict[str, NDArray[Any]] = {name: np.array(values, dtype=np.int32) for name, values in integers.items()}
-    arrays |= {name: np.array(values, dtype=np.float64) for name, values in numbers.items()}
+    integers = np.array([(row.level, row.x + 1, row.y + 1, row.removed_by + 1) for row in rows], dtype=np.int32)
+    numbers = np.array([(*row.p, row.condition) for row in rows], dtype=np.float64)
+    arrays: dict[str, NDArray[Any]] = dict(
+        zip(("level", "x", "y", "removed_by"), integers.reshape(-1, 4).T, strict=True)
+    )
+    arrays |= dict(zip(("p_a", "p_b", "condition"), numbers.reshape(-1, 3).T, strict=True))
     return {"equal": found.equal, "parts": found.parts, "text": found.text}, arrays
 
 
@@ -102,16 +96,11 @@ def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> dict[str, Any] | N
 
 
 def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
-    """Answer a question about the result "a.", as values and arrays.
+    """Answer a question about the result "a.", as values and arrays; `sent` is as of `compared`, for one result.
 
-    Parameters
-    ----------
-    sent : mapping of str to array
-        As of `compared`, for one result.
-    options : mapping
-        As of `compared`; `known`: whether the separating sets are known, of an fciAlgo whether they are those of the
-        tests; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`; `question`:
-        "edges", or "why" with the positions `x` and `y`, from 1.
+    `options` are as of `compared`, and `known`: whether the separating sets are known, of an fciAlgo whether they are
+    those of the tests; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`;
+    `question`: "edges", or "why" with the positions `x` and `y`, from 1.
     """
     data = _gaussian_data(sent, options)
     facts = {"alpha": options["alpha"], **data} if data and options["alpha"] is not None else {}

@@ -23,17 +23,9 @@ _TYPES = {10: ("LOGICAL", np.int32), 13: ("INTEGER", np.int32), 14: ("REAL", np.
 
 
 class RVectors:
-    """The vectors in an R environment.
+    """The vectors in the R environment at `address`, in hexadecimal digits.
 
-    Parameters
-    ----------
-    address : str
-        The address of the environment, in hexadecimal digits.
-
-    Raises
-    ------
-    OSError
-        If this process does not offer R's C interface.
+    OSError if this process does not offer R's C interface.
     """
 
     def __init__(self, address: str) -> None:

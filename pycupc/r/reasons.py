@@ -75,7 +75,8 @@ def _checks(
 def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Mapping[str, NDArray[Any]], data: Data | None) -> PcAlgo:
     """`fit`, an answer of tpc, with what was known before its tests, and with the data with the reasons of its arrows.
 
-    `given` are `tiers`, `context_all` and `context_tier`; `forbidden` is an array that was `sent`, if at all.
+    `given` are `tiers`, `context_all`, `context_tier` and, of a skeleton, `oriented`, False; `forbidden` is an array
+    that was `sent`, if at all.
     """
     from pycupc.orientation.known import orient_known  # loads Numba
 
@@ -83,6 +84,8 @@ def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Mapping[str, NDArray
     forbidden = sent["forbidden"].view(np.bool_).reshape(p, p).T if "forbidden" in sent else ()
     context = ([int(v) for v in given[name]] for name in ("context_all", "context_tier"))
     known = Knowledge(list(given["tiers"]), (), forbidden, *context).of(fit.labels)
+    if not given.get("oriented", True):
+        return replace(fit, tiers=Tiers(known.tier))
     gaps = fit.sepset.gaps()
     excluded = known.gaps().keys
     lost = gaps[~np.isin(pair_keys(gaps[:, 0], gaps[:, 1], p), excluded)].astype(np.int32)

@@ -23,7 +23,7 @@ import math
 import platform
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -31,17 +31,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.table import Table
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.literal import TESTS
 from pycupc.independence.p_values import Filling, PValues
 from pycupc.r.background import Background
 from pycupc.r.conversions import to_plain
-from pycupc.r.correlations import correlations
 from pycupc.r.effects import effects
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
-from pycupc.r.missing import missing_data
 from pycupc.r.r_memory import RVectors, square
 from pycupc.r.resampled import answer, ranking_values, to_values
 from pycupc.r.users_test import UsersBatch, UsersTest
@@ -70,13 +70,9 @@ _NOT_ARGUMENTS = {
 class Job:
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `finish`, `close`.
 
-    Parameters
-    ----------
-    what : {"pc", "skeleton", "fci", "rfci", "compare", "explain", "stability", "cstar", "ask", "effects",
-        "correlations"}
-        "explain": the edges of a result, or `why`; "ask": a question about a result of "stability".
-    address : str
-        The address of the R environment with the vectors of the arrays; OSError if this process cannot see them.
+    `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
+    (the edges of a result, or `why`) or "ask" (a question about a result of "stability"); `address` is that of the R
+    environment with the vectors of the arrays. OSError if this process cannot see them.
     """
 
     def __init__(self, what: str, address: str) -> None:
@@ -88,20 +84,14 @@ class Job:
         self._background = Background()
 
     def start(self, options: dict[str, Any], names: Sequence[str]) -> None:
-        """Start the computation in its own thread.
+        """Start the computation in its own thread, with the arrays of these names in R's environment.
 
-        Parameters
-        ----------
-        options : dict
-            For "compare" and "explain" see `pycupc.r.explained`, for "ask" `pycupc.r.resampled.answer`, for
-            "effects" `pycupc.r.effects.effects`, for "correlations" `pycupc.r.correlations.correlations`. Otherwise
-            `arguments` of `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest",
-            "binCItest", the name of a test of missing data, or "" where R makes the tests, with `batch` many at a
-            time; `n`, or of discrete data `nlev`, `adaptDF` and `df`; `pMax`: whether p-values are wanted; `progress`:
-            whether to send progress events; for the last two `drawn`, the seed if the user and the checkpoint give
-            none.
-        names : sequence of str
-            The arrays that R has put into its environment.
+        `options` are those of `pycupc.r.explained` for "compare" and "explain", of `pycupc.r.resampled.answer` for
+        "ask", of `pycupc.r.effects.effects` and of `_correlations`. Otherwise `arguments` of `pycupc.pc`, `stability`
+        or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name of a test of missing
+        data, or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF` and
+        `df`; `pMax`: whether p-values are wanted; `progress`: whether to send progress events; for "stability" and
+        "cstar" `drawn`, the seed if the user and the checkpoint give none.
         """
         self._in = {name: self._vectors[name] for name in names}
         self._background.start(lambda: self._reply(options))
@@ -154,7 +144,8 @@ class Job:
     def _reply(self, options: dict[str, Any]) -> dict[str, Any]:
         """Compute; returns plain values and never raises an Exception."""
         labels = options["labels" if "labels" in options else "a.labels"]
-        with failures_in_reply(labels) as reply, lines_to(self._send_line):
+        send = self._background.send
+        with failures_in_reply(labels) as reply, lines_to(lambda text: send({"kind": "line", "text": text})):
             values, arrays = self._compute(options)
             self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
             sizes = {
@@ -167,7 +158,7 @@ class Job:
     def _compute(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The values and the arrays of the answer."""
         others = {"compare": compared, "explain": explain, "ask": answer}
-        others |= {"effects": effects, "correlations": correlations}
+        others |= {"effects": effects, "correlations": _correlations}
         if self._what in others:
             return others[self._what](self._in, options)
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)
@@ -204,9 +195,6 @@ class Job:
             "seconds": time.perf_counter() - start,
         }, to_plain(arrays)
 
-    def _send_line(self, text: str) -> None:
-        self._background.send({"kind": "line", "text": text})
-
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Arguments of the function; reticulate has made Python's own types of R's."""
         labels = [str(label) for label in options["labels"]]
@@ -219,7 +207,7 @@ class Job:
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """The data and their test."""
         if options["test"] in TESTS:
-            return {**missing_data(options, self._in, labels), "indepTest": TESTS[options["test"]]}
+            return {**_missing_data(options, self._in, labels), "indepTest": TESTS[options["test"]]}
         if "x" in self._in:  # the observations
             x = self._in["x"].reshape(len(labels), -1).T
             return {"suffStat": SuffStat.from_data(x, labels)}  # its warnings name the variables
@@ -260,6 +248,34 @@ class Job:
         if self._what == "cstar":
             return ranking_values(cstar(data, **arguments))
         return to_values(stability(data, **arguments))
+
+
+def _missing_data(
+    options: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], labels: Sequence[str]
+) -> dict[str, Any]:
+    """The argument `suffStat` of the test that `options` name."""
+    p, test = len(labels), options["test"]
+    if test == "gaussMItest":
+        matrices = arrays["C"].reshape(-1, p, p)
+        return {"suffStat": MultipleImputation.from_correlations(list(matrices), options["n"], labels)}
+    if test == "disMItest":
+        codes = arrays["dm"].reshape(-1, p, int(options["n"]))
+        return {"suffStat": MultipleImputation.from_codes(codes, options["nlev"], labels)}
+    if test == "gaussCItwd":
+        return {"suffStat": IncompleteTable(arrays["x"].reshape(p, -1).T, labels)}
+    dm = arrays["dm"].reshape(p, -1).T.astype(np.float64)
+    dm[dm < 0] = np.nan  # R's NA
+    return {"suffStat": IncompleteTable(dm, labels, categories=True, adaptDF=options["adaptDF"])}
+
+
+def _correlations(
+    sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`C`, float64, column by column: the correlations of `x`, computed as `correlation` says; `nearest`: bool."""
+    labels = tuple(map(str, options["labels"]))
+    table = Table.of(sent["x"].reshape(len(labels), -1).T, labels)
+    data = SuffStat.from_data(table, correlation=options["correlation"], nearest=options["nearest"])
+    return {}, {"C": data.C}
 
 
 def situation() -> dict[str, str]:

@@ -91,12 +91,8 @@ class CausalGraph(NamedGraph):
     def to_dag(self) -> CausalGraph:
         """A DAG that extends the graph: it directs the undirected edges and adds no unshielded collider.
 
-        Of a CPDAG it is one of the DAGs of its class, which the data cannot tell apart (Dor and Tarsi 1992).
-
-        Raises
-        ------
-        ValueError
-            If there is no such DAG, as with a directed cycle or bidirected edges; the message says why.
+        Of a CPDAG it is one of the DAGs of its class, which the data cannot tell apart (Dor and Tarsi 1992). ValueError
+        if there is no such DAG, as with a directed cycle or bidirected edges; the message says why.
         """
         return self._extended(0)
 
@@ -111,10 +107,7 @@ class CausalGraph(NamedGraph):
     def to_cpdag(self) -> CausalGraph:
         """The CPDAG of the DAGs that extend the graph, which all have the same; the graph itself if it is a CPDAG.
 
-        Raises
-        ------
-        ValueError
-            If no DAG extends the graph, as with a directed cycle or bidirected edges; the message says why.
+        ValueError as of `to_dag`.
         """
         return self._extended(1)
 

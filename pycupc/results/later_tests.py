@@ -121,15 +121,7 @@ class LaterTests:
 
 @dataclass(frozen=True, eq=False)
 class LaterPValues(PValues):
-    """The p-values of a skeleton, some of which tests after the levels have raised.
-
-    Attributes
-    ----------
-    of_levels : PValues
-    skeleton : SparseGraph
-        The edges left after the levels.
-    later : LaterTests
-    """
+    """The p-values of a skeleton, some of which `later` tests have raised; `skeleton` is left after the levels."""
 
     of_levels: PValues
     skeleton: SparseGraph

@@ -9,23 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LevelSummary:
-    """One level of the skeleton phase.
+    """One level of the skeleton phase: its tests, as pcalg counts them, and edges.
 
-    Attributes
-    ----------
-    level : int
-        Size of the conditioning sets.
-    n_tests : int
-        Number of tests, as pcalg counts them.
-    n_removed, edges_left : int
-    n_careful : int
-        Doubtful tests, decided by the canonical formula, among all that the engine made. The number may vary between
-        runs: an engine with several threads makes some tests that pcalg would not have made.
-    seconds : float
-    n_made : int
-        Tests made, if bounds answered the others; -1 if all were made.
-    n_bounds : int
-        Bounds evaluated.
+    `n_careful` are doubtful tests, decided by the canonical formula, among all that the engine made. The number may
+    vary between runs: an engine with several threads makes some tests that pcalg would not have made. `n_made` are the
+    tests made if `n_bounds` bounds answered the others, else -1.
     """
 
     level: int

@@ -58,17 +58,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class Kind:
-    """The content of a file.
-
-    Attributes
-    ----------
-    format : str
-        The format that is written.
-    name : str
-        What messages call it.
-    older : tuple of str
-        Formats that can be read as well.
-    """
+    """The content of a file: the `format` that is written, its `name` in messages, `older` formats that can be read."""
 
     format: str
     name: str
@@ -126,14 +116,8 @@ def reading(path: str | PathLike[str], kind: Kind = RESULT) -> Iterator[tuple[di
     """Read a file of `write`: yields meta and arrays, which are vectors of int32 or float64.
 
     Nothing is unpacked before its size is known to be possible, and every byte is checked against its checksum. Errors
-    of the block, which checks and converts the content, mean that the file is damaged as well.
-
-    Raises
-    ------
-    OSError
-        The file does not exist (FileNotFoundError) or cannot be read.
-    ValueError
-        The file is not of this kind, is in a format that this version cannot read, or is damaged.
+    of the block, which checks and converts the content, mean that the file is damaged as well. OSError if the file
+    cannot be read; ValueError if it is not of this kind, in a format that this version cannot read, or damaged.
     """
     # zipfile, zlib, struct and NumPy have errors of many types for damaged files
     with open(path, "rb") as file, kind.expected_at(path, (Exception,)):

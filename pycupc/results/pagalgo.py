@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from os import PathLike
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import Ints, pair_keys, symbol
+from pycupc.graph.sparse import pair_keys, symbol
 from pycupc.results import npz, pag_arrays
 from pycupc.results.arrays import (
     Arrays,
@@ -24,7 +25,7 @@ from pycupc.results.arrays import (
     trace_from,
 )
 from pycupc.results.later_tests import LaterPValues, LaterTests
-from pycupc.results.levels import LevelSummary, closing_lines
+from pycupc.results.levels import closing_lines
 from pycupc.results.pcalgo import PcAlgo, correlations_of
 from pycupc.results.tested_graph import TestedGraph
 from pycupc.results.why import Why, reason_of_mark, why_pair, why_removed_later
@@ -86,50 +87,15 @@ class PagAlgo(TestedGraph):
 
     # -- of the skeleton, and pcalg's slots ---------------------------------------------------------------------------
 
-    @property
-    def n_edgetests(self) -> list[int]:
-        """Tests per level of the skeleton."""
-        return self.skeleton_fit.n_edgetests
-
-    @property
-    def max_ord(self) -> int:
-        """Last level of the skeleton."""
-        return self.skeleton_fit.max_ord
-
-    @property
-    def n(self) -> float | None:
-        """Number of observations."""
-        return self.skeleton_fit.n
-
-    @property
-    def alpha(self) -> float | None:
-        """Significance level."""
-        return self.skeleton_fit.alpha
-
-    @property
-    def engine(self) -> str:
-        """Which engine ran, and why it was chosen."""
-        return self.skeleton_fit.engine
-
-    @property
-    def levels(self) -> tuple[LevelSummary, ...]:
-        """The levels of the skeleton."""
-        return self.skeleton_fit.levels
-
-    @property
-    def n_edgetests_pdsep(self) -> list[int]:
-        """pcalg's n.edgetestsPDSEP."""
-        return self.later.n_edgetests_pdsep
-
-    @property
-    def max_ord_pdsep(self) -> int:
-        """pcalg's max.ordPDSEP."""
-        return self.later.max_ord_pdsep
-
-    @property
-    def all_pdsep(self) -> list[Ints] | None:
-        """pcalg's allPdsep, from 0; None if Possible-D-SEP was not computed."""
-        return self.later.all_pdsep
+    #: Those of the skeleton.
+    n_edgetests, max_ord, n, alpha, engine, levels = (
+        property(attrgetter(f"skeleton_fit.{name}"))
+        for name in ("n_edgetests", "max_ord", "n", "alpha", "engine", "levels")
+    )
+    #: pcalg's n.edgetestsPDSEP, max.ordPDSEP and allPdsep, from 0; the last None if it was not computed.
+    n_edgetests_pdsep, max_ord_pdsep, all_pdsep = (
+        property(attrgetter(f"later.{name}")) for name in ("n_edgetests_pdsep", "max_ord_pdsep", "all_pdsep")
+    )
 
     @cached_property
     def found_sepset(self) -> SepSets:
@@ -220,7 +186,7 @@ class PagAlgo(TestedGraph):
         Which edges later tests removed follows from the sets if these are `as_found` by the tests; else it is not
         known. Unless that is None, pMax becomes symmetric.
         """
-        recomputed, p = facts.get("C") is not None, len(labels)
+        recomputed, p = facts.get("known") is not None, len(labels)
         of_levels, removed = pag_arrays.of_levels(arrays, p, as_found=as_found, recomputed=recomputed)
         fit = PcAlgo.from_arrays(of_levels, labels=labels, max_ord=max_ord, engine=engine, **facts)
         graph = graph_from_arrays(arrays, p)
@@ -247,18 +213,7 @@ class PagAlgo(TestedGraph):
         )
 
     def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
-        """Write everything into one .npz file (no pickle), which appears only when it is complete.
-
-        Parameters
-        ----------
-        path : str or Path
-        evidence : bool, optional
-            As of `PcAlgo.save`.
-
-        Notes
-        -----
-        `pycupc.results.pag_arrays` describes the file.
-        """
+        """Write everything into one .npz file, see `pycupc.results.pag_arrays`; arguments as of `PcAlgo.save`."""
         about = {"method": self.method, "call": self.call, "notes": self.notes, "trace": trace_entries(self.trace)}
         meta = {**self.skeleton_fit.meta(), "pag": about | pag_arrays.later_meta(self.later)}
         arrays = pag_arrays.file_arrays(self.sparse_graph, self.sepset, self.later)

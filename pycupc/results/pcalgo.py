@@ -27,6 +27,9 @@ from pycupc.results.tested_graph import TestedGraph
 from pycupc.results.why import Why, reason_of_arrow, why_pair
 from pycupc.system.log import counted
 
+#: The attributes that a file holds as they are.
+_FACTS = ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PcAlgo(TestedGraph, CausalGraph):
@@ -174,13 +177,8 @@ class PcAlgo(TestedGraph, CausalGraph):
     ) -> dict[str, NDArray[Any]]:
         """The result as the flat arrays of `pycupc.results.arrays`.
 
-        Parameters
-        ----------
-        p_values : {"evidence", "matrix"} or None
-            How to represent the p-values: by the evidence from which they are computed, by the matrix pMax, or not at
-            all.
-        evidence : bool, optional
-            See `save`.
+        The p-values are represented by the "evidence" from which they are computed, by the "matrix" pMax, or not at all
+        (None); `evidence` as of `save`.
         """
         by_row = p_values != "evidence"
         out = (flat.cell_arrays if by_row else flat.edge_arrays)(self.sparse_graph)  # R has the cells
@@ -243,18 +241,9 @@ class PcAlgo(TestedGraph, CausalGraph):
 
     def meta(self) -> dict[str, Any]:
         """Everything but the arrays, for a file."""
-        return {
-            "labels": self.labels,
-            "max_ord": self.max_ord,
-            "call": self.call,
-            "n": self.n,
-            "alpha": self.alpha,
-            "engine": self.engine,
-            "levels": [asdict(level) for level in self.levels],
-            "notes": self.notes,
-            "trace": flat.trace_entries(self.trace),
-            "tiers": flat.tiers_entries(self.tiers),
-        }
+        facts: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
+        facts |= {"trace": flat.trace_entries(self.trace), "tiers": flat.tiers_entries(self.tiers)}
+        return facts | {"levels": [asdict(level) for level in self.levels]}
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PcAlgo:
@@ -283,11 +272,9 @@ class PcAlgo(TestedGraph, CausalGraph):
     @classmethod
     def from_file(cls, meta: Mapping[str, Any], arrays: flat.Arrays, known: Correlations | None = None) -> PcAlgo:
         """Rebuild a result from `meta`, the arrays of `to_arrays`, and correlations where the arrays lack them."""
-        facts = {key: meta[key] for key in ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")}
+        facts = {name: meta[name] for name in _FACTS} | {"tiers": flat.tiers_from(meta)}
         levels = tuple(LevelSummary(**level) for level in meta["levels"])
-        tiers = flat.tiers_from(meta)
-        trace = flat.trace_from(meta["trace"])
-        return cls.from_arrays(arrays, known=known, levels=levels, trace=trace, tiers=tiers, **facts)
+        return cls.from_arrays(arrays, known=known, levels=levels, trace=flat.trace_from(meta["trace"]), **facts)
 
 
 def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Correlations:

@@ -15,16 +15,7 @@ from pycupc.system.message import Argument, Message, Value
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A kind of such files.
-
-    Attributes
-    ----------
-    name : str
-        Of the file.
-    kind : Kind
-    key : str
-        The key of the identity in it.
-    """
+    """A kind of such files: the name of the file, and the key of the identity in it."""
 
     name: str
     kind: Kind
@@ -33,16 +24,8 @@ class StudyFile:
     def open(self, folder: str | PathLike[str], identity: dict[str, Any]) -> None:
         """Make the folder with its file, if it does not exist or is empty.
 
-        Parameters
-        ----------
-        folder : str or Path
-        identity : dict
-            Everything that determines the answer, ready for JSON; large values by their hash.
-
-        Raises
-        ------
-        ValueError
-            The folder holds other files, or another identity; the message names the arguments that differ.
+        `identity` is everything that determines the answer, ready for JSON; large values by their hash. ValueError if
+        the folder holds other files, or another identity; the message names the arguments that differ.
         """
         found = self.read(Path(folder))
         if found is None:

@@ -22,16 +22,9 @@ from pycupc.system.log import counted
 
 
 class TestedGraph(NamedGraph):
-    """A graph with the evidence for its edges.
+    """A graph with the evidence for its edges: `p_values`, their one source, and `trace`, what set each mark.
 
-    Attributes
-    ----------
-    is_pag : bool
-        Whether the marks are those of a PAG, set by the rules of FCI.
-    p_values : PValues
-        The one source of p-values.
-    trace : mapping of (int, int) to tuple
-        What set the mark at the second of the two variables.
+    A key of `trace` is a pair; the mark is at the second of the two. `is_pag` says whether the rules are those of FCI.
     """
 
     is_pag: ClassVar[bool] = False
@@ -74,10 +67,7 @@ class TestedGraph(NamedGraph):
     def why(self, x: int | str, y: int | str) -> Why:
         """Evidence for or against the edge between two variables, given by index or label.
 
-        Raises
-        ------
-        TypeError, ValueError, IndexError
-            If there is no such variable, or both are the same.
+        TypeError, ValueError or IndexError if there is no such variable, or both are the same.
         """
         i, j = self.index(x), self.index(y)
         if i == j:

@@ -65,10 +65,8 @@ class KeptEdges:
         self._fit, self._graph, self._last, self._tiers = fit, fit.sparse_graph, fit.max_ord, fit.tiers
         #: The pairs removed at each level, and those left.
         self._pairs = {block.members.shape[1]: (block.x, block.y) for block in fit.found_sepset.blocks}
-        low, high = (self._graph.low, self._graph.high)
-        if self._tiers is not None:
-            low, high = (np.append(ends, lost) for ends, lost in zip((low, high), self._tiers.lost.T, strict=True))
-        self._pairs[self._last + 1] = (low, high)
+        lost = np.zeros((2, 0), dtype=np.int32) if self._tiers is None else self._tiers.lost.T
+        self._pairs[self._last + 1] = np.append(self._graph.low, lost[0]), np.append(self._graph.high, lost[1])
 
     def n_tests(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.float64], Integers]:
         """How many tests these edges survived, float64 (k,), and the highest level of them, int64 (k,)."""
@@ -145,7 +143,6 @@ class KeptEdges:
 
 #: Largest number of tests of one edge that are made again to find the weakest; each takes some microseconds.
 MOST_TESTS = 100_000
-
 
 #: What was known before the tests, as reasons of arrows (`pycupc.orientation.trace.KNOWN`).
 _KNOWN = {

@@ -52,10 +52,7 @@ def meinshausen_buehlmann(q: float, n_pairs: int, threshold: float) -> float:
 def worst_case(q: float, n_pairs: int, threshold: float) -> float:
     """Bound on the expected number of selected edges of low selection probability: q^2 / ((2 threshold - 1) N).
 
-    Parameters
-    ----------
-    q, n_pairs, threshold
-        As in `meinshausen_buehlmann`.
+    Arguments as of `meinshausen_buehlmann`.
 
     Notes
     -----
@@ -70,17 +67,8 @@ def worst_case(q: float, n_pairs: int, threshold: float) -> float:
 def unimodal(q: float, n_pairs: int, threshold: float, n_resamples: int) -> float:
     """The bound of `worst_case` times a smaller constant, under an assumption of unimodality.
 
-    Parameters
-    ----------
-    q, n_pairs, threshold
-        As in `meinshausen_buehlmann`.
-    n_resamples : int
-        2 B, where B is the number of complementary pairs.
-
-    Returns
-    -------
-    float
-        Infinite where the theorem does not apply: q / N above 1 / sqrt(3), or a threshold that is too close to 1/2.
+    Arguments as of `meinshausen_buehlmann`; `n_resamples` is 2 B, where B is the number of complementary pairs.
+    Infinite where the theorem does not apply: q / N above 1 / sqrt(3), or a threshold that is too close to 1/2.
 
     Notes
     -----

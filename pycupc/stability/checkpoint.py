@@ -27,20 +27,10 @@ _ABANDONED = 3600
 
 
 class Checkpoint(Generic[O]):
-    """The folder of one study.
+    """The folder of one study, which is created if it does not exist.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Created if it does not exist.
-    study : Resampled
-
-    Raises
-    ------
-    ValueError
-        The folder holds other files, or another study; the message names the arguments that differ.
-    OSError
-        The folder cannot be read or written.
+    ValueError if it holds other files, or another study; the message names the arguments that differ. OSError if it
+    cannot be read or written.
     """
 
     def __init__(self, folder: str | PathLike[str], study: Resampled[O]) -> None:

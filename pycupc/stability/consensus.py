@@ -37,17 +37,10 @@ _MOST_PENDING = 100_000
 class Counting:
     """How the edges of the graphs of a method are counted.
 
-    Attributes
-    ----------
-    kinds : int (k, 2)
-        The marks at low and high of each kind of edge.
-    columns : int (k, c)
-        The c columns of counts to which an edge of each kind adds 1; the sum of all columns is c times the number of
-        graphs in which the pair is adjacent.
-    names : tuple of str
-        The columns, as shares, for an edge that is listed from low to high.
-    turned : sequence of int
-        The order of the columns for an edge that is listed from high to low.
+    `kinds`, int (k, 2), are the marks at low and high of each kind of edge. An edge of a kind adds 1 to each of its c
+    `columns`, int (k, c), so that the sum of all columns is c times the number of graphs in which the pair is adjacent.
+    `names` are the columns, as shares, for an edge that is listed from low to high, and `turned` is their order for an
+    edge that is listed from high to low.
     """
 
     kinds: Ints
@@ -91,15 +84,7 @@ def counting(method: str) -> Counting:
 
 @dataclass(frozen=True)
 class Edges:
-    """The edges of one graph, as kept for a resample.
-
-    Attributes
-    ----------
-    low, high : int32 (m,)
-        ``low < high``; sorted.
-    kind : uint8 (m,)
-        The numbers of their kinds, see `Counting.kinds`.
-    """
+    """The edges of one graph, as kept for a resample: ``low < high``, int32 (m,), sorted; uint8 `Counting.kinds`."""
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
@@ -115,14 +100,10 @@ class Edges:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """In how many graphs each pair was adjacent, for the pairs that ever were.
+    """In how many graphs each pair was adjacent, for the pairs that ever were: ``low < high``, int32 (m,), sorted.
 
-    Attributes
-    ----------
-    low, high : int32 (m,)
-        The pairs, ``low < high``, sorted.
-    kinds : int32 (m, number of columns)
-        Graphs with each kind of edge, or each mark: the columns of `counting`.
+    `kinds`, int32 (m, number of columns), has the graphs with each kind of edge, or each mark: the columns of
+    `counting`.
     """
 
     low: NDArray[np.int32]

@@ -23,8 +23,8 @@ from pycupc.effects.result import Effects
 from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import Plan, checked_study
-from pycupc.stability.ranking import CStaR, Floats, Ints
-from pycupc.stability.rows import Scheme
+from pycupc.stability.ranking import CStaR, Floats
+from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import Gathering, collected
 from pycupc.stability.study import Arrays, Numbered, Resampled
 
@@ -47,16 +47,7 @@ class Strongest(Numbered):
 
 @dataclass(frozen=True)
 class CausalStudy(Resampled[Strongest]):
-    """A study that asks for the largest effects in every resample.
-
-    Attributes
-    ----------
-    causes, effects : int64
-        Positions of the candidates, ascending.
-    q : int64
-        Ascending.
-    standardize : bool
-    """
+    """A study that asks for the largest effects in every resample. Its positions and its `q` ascend."""
 
     causes: Ints
     effects: Ints

@@ -37,11 +37,8 @@ class ResampleFailed(Exception):
 def outcomes_here(study: Resampled[O], wanted: Sequence[int], at_once: int = 1) -> Iterator[O]:
     """Yield the outcomes of the resamples `wanted`, computed in this process, `at_once` at a time; in any order.
 
-    An engine that uses all cores is as fast with one resample after the other as with several at once.
-
-    Raises
-    ------
-    ResampleFailed, KeyboardInterrupt
+    An engine that uses all cores is as fast with one resample after the other as with several at once. ResampleFailed
+    or KeyboardInterrupt may end it.
     """
     if at_once == 1:
         for i in wanted:
@@ -71,11 +68,7 @@ def outcomes_on(executor: Executor, study: Resampled[O], wanted: Sequence[int]) 
     """Yield the outcomes of the resamples `wanted`, computed by the workers of an executor, as they finish.
 
     At any time there are two tasks for each worker that has replied, so that none waits for work, and one more for each
-    core of this machine, which find the other workers.
-
-    Raises
-    ------
-    ResampleFailed, KeyboardInterrupt
+    core of this machine, which find the other workers. ResampleFailed or KeyboardInterrupt may end it.
     """
     _remember(study)  # for workers that are threads of this process, or forked from it
     waiting, submitted = deque(wanted), 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -13,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_labels, check_real, is_whole
+from pycupc.data.names import check_labels, check_real
 from pycupc.results import npz
 from pycupc.results.arrays import indices, require
 from pycupc.stability import bounds
 from pycupc.stability.rows import Resampling
+from pycupc.stability.saved import Ints, OverResamples
 from pycupc.system.log import counted
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 KIND = npz.Kind("pycupc-cstar-1", "a result that CStaR.save wrote")
@@ -34,7 +32,7 @@ MIDDLE = 0.95
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CStaR:
+class CStaR(OverResamples):
     """Causal stability ranking of pairs of variables: the result of `pycupc.cstar`.
 
     Attributes
@@ -59,18 +57,14 @@ class CStaR:
         The arguments that determine the answer; large ones and the data are represented by their hash.
     """
 
-    labels: tuple[str, ...]
     alpha: float
-    resampling: Resampling
     causes: Ints
     effects: Ints
     q: Ints
-    resamples: Ints
     start: Ints
     cause: Ints
     effect: Ints
     value: Floats
-    arguments: Mapping[str, Any]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CStaR):
@@ -81,25 +75,9 @@ class CStaR:
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def n_resamples(self) -> int:
-        """Number of resamples that are counted."""
-        return len(self.resamples)
-
-    @property
     def n_pairs(self) -> int:
         """Number of candidate pairs of different variables."""
         return len(self.causes) * len(self.effects) - len(np.intersect1d(self.causes, self.effects))
-
-    @property
-    def random_state(self) -> int:
-        """The seed, with which the run can be repeated."""
-        return self.resampling.seed
-
-    def indices(self, i: int) -> Ints:
-        """The rows of resample `i`, 0-based, ascending."""
-        if not is_whole(i) or i < 0:
-            raise ValueError(f"i must be the number of a resample, 0 or more, got {i!r}")
-        return self.resampling.indices(int(i))
 
     # -- the ranking --------------------------------------------------------------------------------------------------
 
@@ -185,13 +163,7 @@ class CStaR:
     # -- texts, pictures and files ------------------------------------------------------------------------------------
 
     def plot(self, k: int = 20, *, ax: Axes | None = None) -> Axes:
-        """Ranked dot plot of `top`: the effects in the resamples as rings, their median and the middle 95 % of them.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
+        """Ranked dot plot of `top`: the effects in the resamples as rings, their median and the middle 95 % of them."""
         from pycupc.effects.plot import dot_plot
 
         first = self._pairs.cause[:k], self._pairs.effect[:k]
@@ -205,10 +177,6 @@ class CStaR:
             f"<CStaR: {counted(len(self.causes), 'cause')}, {counted(len(self.effects), 'effect')}, "
             f"{self.n_resamples:,} resamples, alpha {self.alpha:g}>"
         )
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the summary."""
-        return f"<pre>{html.escape(self.summary())}</pre>"
 
     def summary(self, k: int = 10) -> str:
         """Size of the study and the first k pairs, as text."""
@@ -231,9 +199,7 @@ class CStaR:
         return "\n".join(lines)
 
     def _meta(self) -> dict[str, Any]:
-        drawn = self.resampling
-        resampling = {"n": drawn.n, "scheme": drawn.scheme, "fraction": drawn.fraction, "random_state": drawn.seed}
-        return {"labels": list(self.labels), "alpha": self.alpha, **resampling, "arguments": dict(self.arguments)}
+        return {"labels": list(self.labels), "alpha": self.alpha, **self.drawn(), "arguments": dict(self.arguments)}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything into one .npz file (no pickle), which appears only when it is complete."""
@@ -241,15 +207,7 @@ class CStaR:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CStaR:
-        """Read a file that `save` wrote.
-
-        Raises
-        ------
-        OSError
-            If there is no such file (FileNotFoundError), or it cannot be read.
-        ValueError
-            If the file is not a saved result or is damaged.
-        """
+        """Read a file that `save` wrote; errors as of `PcAlgo.load`."""
         with npz.reading(path, KIND) as (about, values):
             labels = check_labels(about["labels"], len(about["labels"]))
             numbers = {name: indices(values, name) for name in _INDICES}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_real, is_whole
+from pycupc.data.names import check_real
 from pycupc.graph.drawing import MAX_LABELLED, Variables
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
@@ -71,14 +70,6 @@ class Stability(SavedStudy):
         return mine == others and a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
 
     __hash__ = None  # type: ignore[assignment]
-
-    # -- resamples ----------------------------------------------------------------------------------------------------
-
-    def indices(self, i: int) -> Ints:
-        """The rows of resample `i`, 0-based, ascending: it has the graph of ``pycupc.pc(data[indices(i)], ...)``."""
-        if not is_whole(i) or i < 0:
-            raise ValueError(f"i must be the number of a resample, 0 or more, got {i!r}")
-        return self.resampling.indices(int(i))
 
     # -- edges --------------------------------------------------------------------------------------------------------
 
@@ -153,12 +144,7 @@ class Stability(SavedStudy):
         """The share of the resamples that have each edge of a graph on the same variables, float64 (m,).
 
         They are in the order of ``graph.edges()``; ``fit.explore(stability=result.frequencies(fit))`` shows them on the
-        page of `fit`.
-
-        Raises
-        ------
-        ValueError
-            If the graph has different variables.
+        page of `fit`. ValueError if the graph has different variables.
         """
         if tuple(graph.labels) != self.labels:
             raise ValueError(f"graph must have the {self.p} variables of the resamples, in their order")
@@ -270,10 +256,6 @@ class Stability(SavedStudy):
             f"alpha {alphas}>"
         )
 
-    def _repr_html_(self) -> str:
-        """For notebooks: the summary."""
-        return f"<pre>{html.escape(self.summary())}</pre>"
-
     def summary(self) -> str:
         """Size of the study and numbers of edges by frequency, as text."""
         rows, n_resamples = self.resampling, self.n_resamples
@@ -304,15 +286,7 @@ class Stability(SavedStudy):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Stability:
-        """Read a file that `save` wrote.
-
-        Raises
-        ------
-        OSError
-            If there is no such file (FileNotFoundError), or it cannot be read.
-        ValueError
-            If the file is not a saved result or is damaged.
-        """
+        """Read a file that `save` wrote; errors as of `PcAlgo.load`."""
         return cls(**saved.read(path))
 
     # -- by alpha -----------------------------------------------------------------------------------------------------

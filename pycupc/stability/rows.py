@@ -119,17 +119,11 @@ _NEEDS_ROWS = "data must be a table of observations: resampling draws rows, whic
 
 @dataclass(frozen=True)
 class Resample:
-    """Some rows of the data.
+    """Some rows of the data, `suff_stat`, as `pycupc.pc` takes them.
 
-    Attributes
-    ----------
-    suff_stat : SuffStat, DiscreteSuffStat, MultipleImputation or IncompleteTable
-        The data of these rows, as `pycupc.pc` takes them.
-    constant : int64
-        Variables that have one value in all rows, and therefore no edges except those of fixedEdges; none are found
-        in incomplete data.
-    n_copies : int
-        Number of variables that equal another one in all rows, without constant ones; 0 but for complete numbers.
+    `constant` are the variables that have one value in all rows, and therefore no edges except those of fixedEdges;
+    none are found in incomplete data. `n_copies` is the number of variables that equal another one in all rows, without
+    constant ones; 0 but for complete numbers.
     """
 
     suff_stat: SuffStat | OwnRows

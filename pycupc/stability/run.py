@@ -96,13 +96,7 @@ class Gathered(Gathering[Outcome, Stability]):
 
 
 class _Unfinished(BaseException):
-    """An exception that ends `stability` early.
-
-    Attributes
-    ----------
-    partial : Stability, of `cstar` CStaR, or None
-        The result over the resamples that had finished; None if none had.
-    """
+    """An exception that ends `stability` early; `partial` is the result over the finished resamples, or None."""
 
     def __init__(self, text: str, partial: Any) -> None:
         super().__init__(text)

@@ -9,6 +9,7 @@ arrays    resamples, n_constant, n_copies (one number per resample), constant (o
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -17,7 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_labels
+from pycupc.data.names import check_labels, is_whole
 from pycupc.results import npz
 from pycupc.results.arrays import indices, require
 from pycupc.stability.consensus import Counts, counting
@@ -31,23 +32,13 @@ _NUMBERS = ("resamples", "n_constant", "n_copies", "constant")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SavedStudy:
-    """The content of a file. `Stability` describes the attributes."""
+class OverResamples:
+    """A result over resamples. `Stability` describes the attributes."""
 
     labels: tuple[str, ...]
-    alphas: tuple[float, ...]
     resampling: Resampling
     resamples: Ints
-    counts: tuple[Counts, ...]
-    n_tests: NDArray[np.float64]
-    n_constant: Ints
-    n_copies: Ints
-    constant: Ints
-    n_pairs: int
-    n_fixed: int
     arguments: Mapping[str, Any]
-    method: Method = "pc"
-    notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_resamples(self) -> int:
@@ -55,24 +46,57 @@ class SavedStudy:
         return len(self.resamples)
 
     @property
-    def p(self) -> int:
-        """Number of variables."""
-        return len(self.labels)
-
-    @property
     def random_state(self) -> int:
         """The seed, with which the run can be repeated."""
         return self.resampling.seed
 
+    def indices(self, i: int) -> Ints:
+        """The rows of resample `i`, 0-based, ascending: it has the graph of ``pycupc.pc(data[indices(i)], ...)``."""
+        if not is_whole(i) or i < 0:
+            raise ValueError(f"i must be the number of a resample, 0 or more, got {i!r}")
+        return self.resampling.indices(int(i))
+
+    def summary(self) -> str:
+        """The result in short, as text."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the summary."""
+        return f"<pre>{html.escape(self.summary())}</pre>"
+
+    def drawn(self) -> dict[str, Any]:
+        """How the resamples were drawn, for a file."""
+        rows = self.resampling
+        return {"n": rows.n, "scheme": rows.scheme, "fraction": rows.fraction, "random_state": rows.seed}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SavedStudy(OverResamples):
+    """The content of a file. `Stability` describes the attributes."""
+
+    alphas: tuple[float, ...]
+    counts: tuple[Counts, ...]
+    n_tests: NDArray[np.float64]
+    n_constant: Ints
+    n_copies: Ints
+    constant: Ints
+    n_pairs: int
+    n_fixed: int
+    method: Method = "pc"
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.labels)
+
 
 def meta(result: SavedStudy) -> dict[str, Any]:
     """The metadata: everything that is not an array."""
-    drawn = result.resampling
-    resampling = {"n": drawn.n, "scheme": drawn.scheme, "fraction": drawn.fraction, "random_state": drawn.seed}
     others: dict[str, Any] = {name: getattr(result, name) for name in ("n_pairs", "n_fixed")}
     others |= {"arguments": dict(result.arguments), "notes": dict(result.notes)}
     others |= {"method": result.method} if result.method != "pc" else {}
-    return {"labels": list(result.labels), "alphas": list(result.alphas), **resampling, **others}
+    return {"labels": list(result.labels), "alphas": list(result.alphas), **result.drawn(), **others}
 
 
 def arrays(result: SavedStudy) -> dict[str, NDArray[Any]]:

@@ -49,19 +49,9 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Outcome(Numbered):
-    """The part of one resample that is kept.
+    """The part of one resample that is kept: edges and numbers of tests for each alpha, `constant` and `n_copies`.
 
-    Attributes
-    ----------
-    edges : tuple of Edges
-        One for each alpha.
-    n_tests : float64 (number of alphas,)
-    constant : int64
-        Variables that have one value in all rows of the resample.
-    n_copies : int
-        Number of variables that equal another one in all rows of the resample.
-    note : str
-        Where pcalg's answer could differ (``notes["quirks"]`` of `pc`'s result); empty if nowhere.
+    `note` says where pcalg's answer could differ (``notes["quirks"]`` of `pc`'s result); it is empty if nowhere.
     """
 
     edges: tuple[Edges, ...]

@@ -19,13 +19,7 @@ _COMPILED = Path(__file__).resolve().parents[1] / "engines" / "cpu"
 
 
 def numba_cache() -> Path | None:
-    """A folder for Numba's cache; None where Numba finds one by itself.
-
-    Raises
-    ------
-    OSError
-        If no folder can be written, not even a temporary one.
-    """
+    """A folder for Numba's cache; None where Numba finds one by itself. OSError if none can be written."""
     if os.environ.get("NUMBA_CACHE_DIR") or _can_make(_COMPILED / "__pycache__") or _can_make(_user_cache()):
         return None
     return _temporary() / "numba"

@@ -16,19 +16,9 @@ __all__ = ["Argument", "Cell", "Message", "Setting", "Value", "Variable", "Varia
 
 
 class Message(str):
-    """A text made of a template and of facts.
+    """A text made of a `template` of `str.format`, whose fields are names of facts, and of these `facts`.
 
-    Parameters
-    ----------
-    template : str
-        A template of `str.format` whose fields are names of facts.
-    **facts : object
-        Classes of this module, other messages, exceptions, numbers and texts.
-
-    Attributes
-    ----------
-    template, facts
-        As given.
+    They are of classes of this module, other messages, exceptions, numbers and texts.
     """
 
     template: str

@@ -163,7 +163,11 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
 #' Takes the arguments of [pcalg::skeleton()], in its order and with its defaults, and returns the object that
 #' `pcalg::skeleton(method = "stable")` returns.
 #'
+#' With `tiers`, `context.all`, `context.tier` or `forbEdges` the skeleton is that of `tpc()` of package tpc 1.0: two
+#' variables are never tested given one that is in a later tier than both.
+#'
 #' @inheritParams cu_pc
+#' @inheritParams cu_tpc
 #' @param method `"stable"` or `"stable.fast"`; see the details of [cu_pc()].
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::skeleton()].
 #' @examples
@@ -177,11 +181,14 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
 cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stable", "original", "stable.fast"),
                         m.max = Inf, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, numCores = 1,
                         verbose = FALSE, engine = "auto", progress = interactive(),
-                        sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL) {
+                        sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL,
+                        tiers = NULL, context.all = NULL, context.tier = NULL, forbEdges = NULL) {
   cl <- match.call()
   labels <- check_labels(labels, p, suffStat, indepTest)
   method <- match.arg(method)
   check_method(method, "pcalg::skeleton()")
+  given <- !all(vapply(list(tiers, context.all, context.tier, forbEdges), is.null, NA))
+  known <- if (given) check_known(tiers, context.all, context.tier, forbEdges, labels)
   sepset <- match.arg(sepset)
   threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
   need_pcalg("cu_skeleton()")
@@ -189,9 +196,12 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
 
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
     NAdelete = NAdelete, m.max = m.max, threads = threads, verbose = verbose, engine = engine, progress = progress,
-    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels)), more = kept_in(checkpoint)
+    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels)),
+    more = list(options = c(kept_in(checkpoint)$options, known$options), arrays = known$arrays)
   )
-  as_pcalgo(plain, cl, "integer", sepset)
+  fit <- as_pcalgo(plain, cl, "integer", sepset)
+  if (given) remember(fit, NULL, before = list(options = c(known$options, oriented = FALSE), arrays = known$arrays))
+  fit
 }
 
 # source("r_wrapper/R/cu_pc.R") needs no installation. All files of this folder are read into a separate environment,

@@ -7,8 +7,8 @@
 #' where that does not give the graph of the object: with `u2pd = "rand"`, where tests of [cu_rfci()] removed edges
 #' while the rules set marks, and after the conservative or the majority rule, which [cu_tpc()] always uses, unless
 #' `suffStat` is given, since the tests of the rule are then made again. For the same reason, objects of pcalg and
-#' objects that were read from a file are explained, too. What [cu_tpc()] knew before its tests is not in its object and
-#' only known in the session that computed it.
+#' objects that were read from a file are explained, too. What [cu_tpc()], or [cu_skeleton()] with tiers, knew before
+#' its tests is not in its object and only known in the session that computed it.
 #'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_tpc()], [cu_fci()] or [cu_rfci()], or of the same function of
 #'   pcalg.

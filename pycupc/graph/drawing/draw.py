@@ -113,16 +113,8 @@ def save(
 ) -> None:
     """Draw a graph into files without a display; the same graph gives the same bytes.
 
-    Parameters
-    ----------
-    graph : SparseGraph
-    labels : sequence of p str
-    *paths : str or Path
-        Their endings determine the formats: .png, .svg or .pdf.
-    dpi : int
-        Pixels per inch of a .png.
-    title, around, radius, strength
-        As for `plot`.
+    The endings of `paths` determine the formats: .png (of `dpi` pixels per inch), .svg or .pdf. The others as of
+    `plot`.
     """
     _require_matplotlib()
     import matplotlib
@@ -163,13 +155,7 @@ def _save_few_colours(figure: Figure, path: Path | io.BytesIO, dpi: int) -> None
 
 
 def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:
-    """A picture for a notebook: PNG, at most `pixels` wide and high, in base64.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
+    """A picture for a notebook: PNG, at most `pixels` wide and high, in base64. ImportError without matplotlib."""
     _require_matplotlib()
     figure, ax = _new_axes()
     plot(graph, labels, ax=ax)

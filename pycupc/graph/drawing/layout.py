@@ -30,21 +30,9 @@ Block = tuple[Nodes, Floats]
 def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, *, spacing: float = 1.0) -> Floats:
     """Place boxes so that neighbours lie near each other, arrows tend to point down and no two boxes overlap.
 
-    Parameters
-    ----------
-    tail, head : int (m,)
-        Edges.
-    directed : bool (m,)
-        Whether an edge points from tail to head.
-    sizes : float (p, 2)
-        Width and height of the box of each node.
-    spacing : float
-        Distance between neighbours.
-
-    Returns
-    -------
-    float (p, 2)
-        Centres of the boxes; nodes without edges are in rows below the others, in a large graph beside them.
+    `directed`, bool (m,), says which edges point from `tail` to `head`; `sizes`, (p, 2), are widths and heights,
+    `spacing` the distance between neighbours. Returns the centres, float (p, 2); nodes without edges are in rows below
+    the others, in a large graph beside them.
     """
     p = len(sizes)
     if p > MAX_PAIRS:

@@ -18,10 +18,7 @@ Variables: TypeAlias = str | int | Sequence[str | int]
 def positions(variables: Variables, labels: Sequence[str]) -> list[int]:
     """Positions of variables that are named by labels or positions.
 
-    Raises
-    ------
-    ValueError
-        If there is no such variable, or none is named; the message lists labels that are similar.
+    ValueError if there is no such variable, or none is named; the message lists labels that are similar.
     """
     wanted = [variables] if isinstance(variables, (str, int, np.integer)) else list(variables)
     if not wanted:
@@ -37,19 +34,8 @@ def neighbourhood(
 ) -> tuple[SparseGraph, NDArray[np.int64], list[int], str]:
     """The part of a graph that is drawn around some variables.
 
-    Returns
-    -------
-    graph : SparseGraph
-    nodes : int64
-        Its variables, by their positions in the whole graph.
-    centres : list of int
-        The positions of the variables of `around` in it.
-    title : str
-
-    Raises
-    ------
-    ValueError
-        If `radius` is negative, or a variable does not exist.
+    Returns the graph, its variables by their positions in the whole graph, the positions of the variables of `around`
+    in it, and a title. ValueError if `radius` is negative, or a variable does not exist.
     """
     if radius < 0:
         raise ValueError(f"radius must be a number of edges, 0 or more, got {radius}")

@@ -105,23 +105,9 @@ def place_labels(
 ) -> dict[int, tuple[float, float]]:
     """Centres of labels beside their dots, so that no label covers another label or an obstacle.
 
-    Parameters
-    ----------
-    xy : float (p, 2)
-        Dots.
-    radius : float (p,)
-        Their radii.
-    order : int (k,)
-        Variables to name, the most important first.
-    sizes : float (k, 2)
-        Width and height of the label of each variable of `order`.
-    obstacles : float (2, q, 2)
-        Lower left and upper right corners of what must not be covered: dots and arrowheads.
-
-    Returns
-    -------
-    dict of int to (float, float)
-        The centres of the labels of the variables for which there is room.
+    `xy` (p, 2) and `radius` (p,) are the dots; `order`, int (k,), the variables to name, the most important first;
+    `sizes` (k, 2) the widths and heights of their labels; `obstacles` (2, q, 2) the lower left and upper right corners
+    of dots and arrowheads. Returns the centres of the labels for which there is room, by variable.
     """
     taken_low, taken_high = obstacles
     sides = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)])

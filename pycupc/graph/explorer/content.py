@@ -34,10 +34,8 @@ class RemovedPairs:
 
     Attributes
     ----------
-    x, y : int (k,)
-        The pair, in the order of its separating test.
-    level : int (k,)
-        Size of the set.
+    x, y, level : int (k,)
+        The pair, in the order of its separating test, and the size of the set.
     members : int (sum of level,)
         All sets, one after the other; they may name variables that the page does not draw.
     r, p : float (k,) or None
@@ -66,31 +64,21 @@ class Content:
     ----------
     title, facts, note : str
         Headline; a line of figures; what the page leaves out, if anything.
-    pag : bool
-        Whether the rules are the rules of FCI, not Meek's.
     graph : SparseGraph
-        The variables and edges that are drawn.
+        The variables and edges that are drawn; `edges_left_out` is the number of others among these variables.
     labels : sequence of str
         Labels of these variables, followed by the labels of variables that occur only in separating sets.
     degree : int (p,)
         Number of neighbours in the whole result.
-    edge_p : float (m,) or None
-        Largest p-value of the tests of each edge, in the order of ``graph.edge_list()``; -1 if never tested. None for
-        a consensus of resamples, which has `stability` and `shares` instead of tests.
-    edge_r : float (m,) or None
-        Correlation of its ends.
-    edge_tests : float (m,)
-        Number of tests that each edge survived.
-    edge_level : int (m,)
-        The highest level of these tests.
+    edge_p, edge_r, edge_tests, edge_level : (m,) or None
+        For each edge, in the order of ``graph.edge_list()``: the largest p-value of its tests, -1 if never tested; the
+        correlation of its ends; the number of tests that it survived, and their highest level. None for a consensus of
+        resamples, which has `stability`, frequencies from 0 to 1, and `shares`, those of each mark, in their place.
     weakest : sequence of m (sequence, float) or None
-        The set and the partial correlation of the test with the largest p-value; None or empty if it was not
-        determined.
+        The set and the partial correlation of the test with the largest p-value; None or empty if not determined.
     reasons : sequence of m sequences
-        What set its marks: each [variable at whose end the mark is, rule, variable, ...].
-    stability : float (m,) or None
-        A frequency from 0 to 1 that the caller gave.
-    removed : RemovedPairs
+        What set its marks: each [variable at whose end the mark is, rule, variable, ...]; `pag`: the rules are those of
+        FCI, not Meek's.
     untested : int (k, 3)
         Removed pairs whose separating test was not made, and the observations that it would have needed.
     gaps : int (k, 2)
@@ -99,16 +87,11 @@ class Content:
         Of all pairs i < j, by rows, if the graph is small.
     cutoffs : sequence of float or None
         Largest |r| judged independent, for each level; None where every r is.
-    n, alpha : float or None
-    edges_left_out : int
-        Number of edges among the variables of the page that are left out.
     start : int or None
         The variable whose neighbourhood is shown first.
     effects : mapping of str to float (p, p)
         Of rows on columns: `value`, the possible effect of smallest size, its interval `low` to `high`, and the
         `agreement` of the signs of all possible effects.
-    shares : mapping of str to float (m,)
-        Of a consensus, the share of the resamples that have each edge with a mark, see `pycupc.stability.Consensus`.
     """
 
     title: str

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -45,12 +45,8 @@ def page(content: Content) -> str:
     )
     parts = {"style": style, "script": script, "style_hash": _hash(style), "script_hash": _hash(script)}
     parts["data"] = _json(_data(content))
-    return _filled((_FOLDER / "explorer.html").read_text("utf-8"), parts)
-
-
-def _filled(frame: str, parts: Mapping[str, str]) -> str:
-    """The frame with its parts, in one pass: what is put in is not searched again."""
-    return re.sub("{(.*?)}", lambda found: parts[found[1]], frame)
+    frame = (_FOLDER / "explorer.html").read_text("utf-8")
+    return re.sub("{(.*?)}", lambda found: parts[found[1]], frame)  # in one pass: what is put in is not searched again
 
 
 def _hash(text: str) -> str:

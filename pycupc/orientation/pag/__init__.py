@@ -42,13 +42,9 @@ class JointCausalInference:
 class PagOrientation:
     """A PAG, and what set its marks.
 
-    Attributes
-    ----------
-    graph : SparseGraph
-    trace : mapping of (int, int) to tuple
-        For the mark at b of the edge a, b, key (a, b), unless it is a circle: ``("collider", x, y, z)``, ``("R1", a, b,
-        c)`` and so on with the variables named as in docs/LATENT.md, rules 4, 5 and 9 with their path, ``("JCI", a,
-        b)``, or ``("tier", a, b)``.
+    `trace` has for the mark at b of the edge a, b, by the key (a, b), unless it is a circle: ``("collider", x, y, z)``,
+    ``("R1", a, b, c)`` and so on with the variables named as in docs/LATENT.md, rules 4, 5 and 9 with their path,
+    ``("JCI", a, b)``, or ``("tier", a, b)``.
     """
 
     graph: SparseGraph

@@ -103,13 +103,13 @@ def _write_sets(triples, at, begin, members, length, out):
 
 
 class Dependence:
-    """The skeleton and its separating sets while tests of rfci change them.
+    """The skeleton and its separating sets, as the skeleton phase left them, while tests of rfci change them.
+
+    Attributes: `removed`, in the order of removal; `n_tests` by the size of the set, without those made ahead for
+    triples that a removal has broken.
 
     Parameters
     ----------
-    skeleton : SparseGraph
-    sepset : SepSets
-        Of the skeleton phase.
     ask : function
         `Engine.first_separating` of an engine that has taken the test.
     in_order : bool
@@ -118,13 +118,6 @@ class Dependence:
         Pairs x < y whose edge must not be tested.
     quirks : bool
         Leave triples that removals make untested, as pcalg does.
-
-    Attributes
-    ----------
-    removed : list of Removed
-        In the order of their removal.
-    n_tests : list of int
-        Number of tests by the size of the set; those made ahead for triples that a removal has broken do not count.
     """
 
     def __init__(
@@ -202,17 +195,9 @@ class Dependence:
     def examine(self, triples: Ints, common: CommonNeighbours | None = None) -> list[Triple]:
         """Test both edges of these triples given the set of its ends, and remove those that are independent.
 
-        Parameters
-        ----------
-        triples : int32 (k, 3)
-            Unshielded. One that has lost an edge before its turn is not tested.
-        common : function, optional
-            The common neighbours over which a removal makes new triples; all of them by default.
-
-        Returns
-        -------
-        list of triples
-            Made by removals. They are examined themselves, after the others, except with quirks.
+        `triples`, int32 (k, 3), are unshielded; one that has lost an edge before its turn is not tested. A removal
+        makes new triples over the neighbours of `common`, by default all common ones. They are returned, and examined
+        after the others except with quirks.
         """
         made: list[Triple] = []
         while len(triples):

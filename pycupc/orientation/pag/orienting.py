@@ -32,13 +32,7 @@ def in_sets(sepset: SepSets) -> Decide:
 
 
 class Orienting:
-    """A skeleton while it becomes a PAG.
-
-    Attributes
-    ----------
-    graph : MixedGraph
-        See `pycupc.orientation.pag.lists`.
-    """
+    """A skeleton while it becomes a PAG, whose lists are described in `pycupc.orientation.pag.lists`."""
 
     graph: MixedGraph
 

@@ -36,22 +36,16 @@ class Difference:
 
     Attributes
     ----------
-    x, y : int
-        The variables; the test that removed the edge was of the pair in this order.
-    level : int
-        Level at which one result removed the edge.
-    S : tuple of int
-        The set that separated x and y.
+    x, y, S : int, int, tuple of int
+        The pair, in the order of the test that removed the edge, and the set that separated it.
+    level, other_level : int
+        Levels at which one result removed the edge and at which the other did, -1 if it kept it.
     removed_by : int
         Which result removed it at `level`: 0 or 1.
-    other_level : int
-        Level at which the other removed it, or -1 if it kept it.
     p : tuple of two float
         The p-value each result recorded in pMax: of the separating test, or the largest of all tests of a kept edge.
-    recomputed_p : float
-        The p-value of this test by pcalg's formula; NaN without the data.
-    condition : float
-        Condition number of the correlation matrix of x, y, S; NaN without the data.
+    recomputed_p, condition : float
+        The p-value of this test by pcalg's formula, and the condition number of its matrix; NaN without the data.
     collinear : tuple of (int, int)
         Pairs among x, y, S that are collinear up to rounding.
     """

@@ -11,7 +11,7 @@ test_that("the arguments are pcalg's, in its order and with its defaults, then o
     theirs <- formals(pair[[2]])
     expect_identical(as.list(formals(pair[[1]]))[seq_along(theirs)], as.list(theirs))
     ours <- names(formals(pair[[1]]))[-seq_along(theirs)]
-    expect_identical(ours, c("engine", "progress", "sepset", "quirks", "pMax"))
+    expect_identical(ours, c("engine", "progress", "sepset", "quirks", "pMax", "checkpoint"))
   }
 })
 

@@ -67,8 +67,30 @@ test_that("cu_why() and as.data.frame() know what was known, and a graph that lo
   forbidden[2, 3] <- forbidden[1, 2] <- TRUE
   lost <- cu_tpc(data, pcalg::gaussCItest, 0.05, labels = c("a", "b", "c"), tiers = c(1, 1, 2), forbEdges = forbidden)
   expect_match(cu_why(lost, "b", "c")$text, "excludes both of its directions")
+  fit <- cu_skeleton(data, pcalg::gaussCItest, 0.05, labels = c("a", "b", "c"), tiers = c(1, 1, 2))
+  expect_match(cu_why(fit, "a", "b", data)$text, "its 2 tests")
   skip_if_not_installed("tpc", "1.0")
   pair <- list(list(C = data$C[1:2, 1:2], n = 500), pcalg::gaussCItest, 0.05, p = 2, tiers = 1:2)
   never <- matrix(c(FALSE, FALSE, TRUE, FALSE), 2)
   same_object(do.call(cu_tpc, c(pair, list(forbEdges = never))), do.call(tpc::tpc, c(pair, list(forbEdges = never))))
+})
+
+test_that("cu_skeleton() with tiers and context variables is the skeleton of tpc", {
+  skip_if_no_pcalg()
+  skip_if_not_installed("tpc", "1.0")
+  set.seed(2)
+  X <- matrix(stats::rnorm(4000), 200) %*% (diag(20) + matrix(stats::rbinom(400, 1, 0.15) * 0.7, 20))
+  base <- list(list(C = stats::cor(X), n = 200), pcalg::gaussCItest, 0.05, p = 20)
+  gaps <- matrix(FALSE, 20, 20)
+  gaps[1, 4] <- gaps[4, 1] <- TRUE
+  theirs <- getFromNamespace("tskeleton", "tpc")
+  for (case in list(list(tiers = rep(1:4, 5)), list(tiers = rep(1:2, 10), fixedGaps = gaps, m.max = 1))) {
+    same_object(do.call(cu_skeleton, c(base, case)), do.call(theirs, c(base, case)))
+  }
+  known <- list(tiers = rep(1:2, each = 10), context.all = 1, context.tier = "12", forbEdges = gaps)
+  ours <- do.call(cu_skeleton, c(base, known))
+  theirs <- do.call(tpc::tpc, c(base, known))
+  expect_identical(ours@n.edgetests, theirs@n.edgetests)
+  expect_equal(ours@pMax, theirs@pMax, tolerance = 1e-6)
+  expect_error(do.call(cu_skeleton, c(base, list(tiers = 1:3))), "`tiers` must be a number for each of the 20")
 })

@@ -22,6 +22,7 @@ from near_copies import assert_same_evidence, near_copies
 import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.cpu import CpuEngine
+from pycupc.engines.gpu import missing
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.engine import GpuEngine
 from pycupc.engines.gpu.transfers import Scratch, Transfers
@@ -48,6 +49,14 @@ FILES: Files = {
     "discrete/data": ("pack_codes", "enter_results"),
     "discrete/pairs": ("contingency_pairs", "tally_pairs"),
     "discrete/sets": (*("count_targets", "plan_sets", "contingency_sets"), *("contingency_records", "p_values")),
+}
+#: Those of a whole run on incomplete data, with the tests.
+MISSING_FILES: Files = {
+    **{file: names for file, names in FILES.items() if not file.startswith("discrete")},
+    "discrete/data": ("enter_results",),
+    "discrete/pairs": ("tally_pairs",),
+    "discrete/sets": ("count_targets", "plan_sets"),
+    "missing/tests": tuple(name for family in range(5) for _, name in missing.kernels_of(family)),
 }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pycupc.engines.gpu import discrete, sieve
+from pycupc.engines.gpu import discrete, missing, sieve
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.schur import SchurTests
 
@@ -26,6 +26,7 @@ ASKED_FOR = [
     *SchurTests(processors=1, shared_block=1 << 18).all_kernels(),
     *sieve.all_kernels(),
     *discrete.KERNELS,
+    *missing.KERNELS,
     *(k for algorithm in ("cupc-e", "cupc-s") for k in CupcTests(algorithm, Geometry()).all_kernels()),
 ]
 ARGUMENTS = {
@@ -40,6 +41,11 @@ ARGUMENTS = {
     "const i64, const i64",
     "centre<float>": "const float* __restrict__, const i64, const i64, double*, double*, const int, const int, "
     "const i64, const i64",
+    "observed_pairs": "const Graph, const Level, const Observed, const WarpSpace, const Doubtful, double*, "
+    "const unsigned char* __restrict__, const unsigned char* __restrict__",
+    "observed_sets": "const Graph, const Level, const Observed, const WarpSpace, const Doubtful, const Queue, "
+    "const SetRange",
+    "observed_records": "const Graph, const Level, const Observed, const WarpSpace, const Records, Counters*",
     "cupc_e": "const Graph, const Level, const Shape",
     "cupc_s": "const Graph, const Level, const Shape",
 }

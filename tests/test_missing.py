@@ -11,7 +11,6 @@ import pytest
 
 import pycupc
 from pycupc import IncompleteTable, MultipleImputation, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
-from pycupc.engines.base import EngineError
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.independence.missing.family import missing_test
@@ -183,7 +182,6 @@ BAD = [
     (lambda: IncompleteTable(np.column_stack([GAPPED, np.full(80, np.nan)])), ValueError, "all values are missing in"),
     (lambda: pc(np.where(HOLES, np.inf, COMPLETE), gaussCItwd), ValueError, "must be finite"),
     (lambda: pc(GAPPED, gaussCItwd, quirks=True), ValueError, "quirks"),
-    (lambda: pc(GAPPED, gaussCItwd, engine="gpu"), EngineError, "gpu"),
 ]
 
 

@@ -180,6 +180,25 @@ struct TableSpace {
     int configurations;  // of x and S, up to which bit planes are used; at most 16 for every 256 words of masks
 };
 
+// The data of tests of which the host knows p-values only (missing/): multiply imputed, with missing values, or with a
+// number of observations for each pair. Each family of tests has some of the arrays; the host fills them.
+struct Observed {
+    const double* value;        // correlations [M, p, p], or values [p, rows], 0 where missing
+    const double* number;       // [p, p] observations of each pair
+    const unsigned* there;      // [p, words] bit s: observation s has a value
+    const unsigned char* code;  // [M, p, rows] codes, 255 where missing
+    const int* levels;          // [p] levels of each variable
+    double n, alpha;
+    i64 p, rows;
+    int M, words, rule, adapt, quirks;  // rule: position in RULES of pair_n.py; adapt, quirks: flags
+};
+
+// Work space of the warps that make such tests: in shared memory if `large` is null.
+struct WarpSpace {
+    char* large;  // [warps of the grid, bytes]
+    i64 bytes;    // a multiple of 16
+};
+
 // Discrete tests whose outcome rounding could change, or whose tables have no room; contingency_pairs,
 // contingency_sets. The host makes them as the engine "cpu" does. Those beyond `room` are only counted.
 struct Doubtful {

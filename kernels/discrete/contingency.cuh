@@ -1,12 +1,11 @@
-// contingency.cuh -- contingency tables of one x and one set S with many targets y, and their exact sums, by a block;
-//   behind them the outcome of a test, by one thread: a separated pair, its largest p-value, or an entry of the list
-//   of doubtful tests.
+// contingency.cuh -- contingency tables of one x and one set S with many targets y, and their exact sums, by a block.
 //   The configuration of an observation is v = code of x * q + configuration of S, v < V = kx q. The tables of a group
 //   of targets lie one after the other, a row of V counts for each level of y; before them lies the margin, a row with
 //   the counts of the configurations alone. They are filled by bit planes (planes.cuh) or by atomics (atomics.cuh).
 //   All threads of a block of THREADS take part in each call.
 #pragma once
 #include "discrete/atomics.cuh"
+#include "discrete/outcome.cuh"
 #include "discrete/planes.cuh"
 
 // Most bit planes in all masks together, if bit planes are used: per set, and per target; see docs/KERNELS_LOG.md.
@@ -122,28 +121,8 @@ DEVICE void test_targets(BlockState& b, const Codes& d, const TableSpace& space,
     }
 }
 
-// Keeps p if it is the largest. *z is minus the pair's largest p-value so far; as an unsigned number, the bits of -p
-// grow with p.
-DEVICE void keep_largest(double* z, const double p) { atomicMax((u64*)z, bits(-p)); }
-
 // Keeps the p-value of a dependent test; computes it only if it can be the largest.
 DEVICE void keep_if_largest(double* z, const double g2, const i64 df) {
     const double largest = -*(volatile double*)z;
     if (!tail_is_within(g2, df, largest)) keep_largest(z, upper_tail(g2, df));
-}
-
-// Puts a doubtful test on the list, of which b holds x and S.
-DEVICE void put_aside(const Doubtful& list, const i64 e, const u64 rank, const int y, const BlockState& b) {
-    const i64 at = (i64)atomicAdd(list.count, 1ULL);
-    if (at >= list.room) return;
-    list.pair[at] = e;
-    list.rank[at] = rank;
-    list.x[at] = b.variable[0];
-    list.y[at] = y;
-    for (int t = 0; t < b.size; ++t) list.S[at * b.size + t] = b.variable[1 + t];
-}
-
-// `report_separated`; if no set was known to separate the pair, row x has one target less in `open`, if that is given.
-DEVICE void separate(const Graph& g, int* open, const i64 e, const int x, const int y, const u64 rank) {
-    if (report_separated(g, e, x, y, rank) && open) atomicSub(&open[x], 1);
 }

@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
             const double g2 = 2.0 * d.unit * (double)sum;
             const i64 df = degrees_of_freedom(d, b.kx, d.levels[to], 0, 1, empty);
             const Outcome outcome = outcome_of(d, g2, df);
-            if (outcome == DOUBTFUL) put_aside(list, at, 0, (int)to, b);
+            if (outcome == DOUBTFUL) put_aside(list, at, 0, (int)x, (int)to, nullptr, 0);
             if (outcome != DEPENDENT) return;
             g.G[at] = g.G[to * p + x] = LIVE;
             largest[at] = upper_tail(g2, df);

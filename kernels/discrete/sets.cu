@@ -89,7 +89,7 @@ DEVICE int targets_of(BlockState& b, const Graph& g, const Codes& d, const Table
         in = false;
     }
     if (in && !has_room(b, d, space, ky)) {
-        put_aside(list, e0 + a, number, y, b);
+        put_aside(list, e0 + a, number, x, y, b.variable + 1, b.size);
         in = false;
     }
     return collect(b, in, y, a, ky);
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
                     const Outcome outcome = outcome_of(d, g2, df);
                     if (outcome == INDEPENDENT) separate(g, range.open, e, x, y, number);
                     else if (outcome == DEPENDENT) keep_if_largest(&g.z[e], g2, df);
-                    else put_aside(list, e, number, y, b);
+                    else put_aside(list, e, number, x, y, b.variable + 1, l);
                 });
             }
             alive = b.alive;

@@ -86,13 +86,26 @@ def _coded(cells: list[Any]) -> tuple[tuple[Any, ...], list[int]] | None:
     different = set(cells)
     if any(isinstance(cell, float) and not cell.is_integer() for cell in different):
         return None
-    whole = [int(cell) if isinstance(cell, float) else cell for cell in different]
-    try:
-        kept = tuple(sorted(whole))
-    except TypeError:  # of several types
-        kept = tuple(sorted(whole, key=str))
+    kept = in_order(int(cell) if isinstance(cell, float) else cell for cell in different)
     code = {category: k for k, category in enumerate(kept)}
     return kept, [code[cell] for cell in cells]
+
+
+def in_order(categories: Iterable[Any]) -> tuple[Any, ...]:
+    """Different categories by value, or by type and value if they are of several types."""
+    given = list(categories)
+    try:
+        return tuple(sorted(given))
+    except TypeError:
+        return tuple(sorted(given, key=lambda category: (str(type(category)), category)))
+
+
+def with_gaps(cells: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    """The categories of a column in order, and the code of each cell, int64 (n,), -1 where it is missing."""
+    gap = list(map(is_missing, cells))
+    kept = in_order({cell for cell, missing in zip(cells, gap, strict=True) if not missing})
+    code = {category: k for k, category in enumerate(kept)}
+    return kept, np.array([-1 if missing else code[c] for c, missing in zip(cells, gap, strict=True)], dtype=np.int64)
 
 
 def is_measured(values: Iterable[str]) -> bool:

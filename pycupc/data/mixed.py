@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import read_categories
-from pycupc.data.coding import MOST_CODES, MOST_LEVELS, is_missing
+from pycupc.data.coding import MOST_CODES, MOST_LEVELS, is_missing, with_gaps
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
 from pycupc.data.table import Table
@@ -205,10 +205,5 @@ def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None, bool]:
     numeric = all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in present)
     if numeric:
         return np.array([np.nan if missing else float(c) for c, missing in zip(cells, gap, strict=True)]), None, False
-    different = sorted(set(present), key=lambda cell: (str(type(cell)), cell))
-    code = {category: float(k) for k, category in enumerate(different)}
-    return (
-        np.array([np.nan if missing else code[c] for c, missing in zip(cells, gap, strict=True)]),
-        tuple(different),
-        False,
-    )
+    different, whole = with_gaps(cells)
+    return np.where(whole < 0, np.nan, whole), different, False

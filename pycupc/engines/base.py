@@ -145,6 +145,10 @@ class Sampled(NamedTuple):
     memory: int
 
 
+#: The families of tests that are made set by set on the GPU as well.
+ON_GPU = ("discrete", "imputed", "incomplete", "pairwise")
+
+
 class Engine(ABC):
     """One way of running tests.
 
@@ -222,7 +226,7 @@ class Engine(ABC):
         """
         if not isinstance(test, self.families):
             enumerated = "'cpu' or 'reference'" if isinstance(test, EnumeratedTest) else "'reference'"
-            others = "'cpu', 'gpu' or 'reference'" if test.name == "discrete" else enumerated
+            others = "'cpu', 'gpu' or 'reference'" if test.name in ON_GPU else enumerated
             raise EngineError(f"engine {self.name!r} has no tests of {test.name} data; take {others}")
         if division is not None and division.executor is not None and not (self.divides and test.has_r):
             raise EngineError(

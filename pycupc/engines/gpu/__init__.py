@@ -10,7 +10,9 @@ schur.py        the tests of a level by the Schur walk, engine "gpu"
 sieve.py        level 0 as a sieve, and a matrix for each row, where the correlation matrix does not fit
 pruning/        bounds that decide pairs before these tests, at long levels from 3 on
 cupc.py         the tests of a level by cuPC-E and cuPC-S
-discrete.py     the tests of discrete data, and their graph between levels
+enumerated.py   tests without bounds, set by set, and their graph between levels
+discrete.py     the tests of discrete data
+missing.py      tests of imputed data, by test-wise deletion, and with an n for each pair
 on_cpu.py       questions, which the CPU answers
 smallest.py     the smallest |z| of all tests of each edge, after a run with pruning
 correlation.py  correlations of data; the defects of a given matrix

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Floats, LevelResult, State
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, schur, sieve, smallest, tuning
+from pycupc.engines.gpu import discrete, missing, schur, sieve, smallest, tuning
 from pycupc.engines.gpu.concordances import concordances
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
@@ -38,19 +38,16 @@ class GpuEngine(AnsweringOnCpu):
     Parameters
     ----------
     algorithm : {"schur", "cupc-e", "cupc-s"}
-        The Schur walk, or one of the two algorithms of Zarebavani et al. (2020), which have no tests of discrete data;
-        the answer is the same.
+        The Schur walk, or one of the two algorithms of Zarebavani et al. (2020), for correlations only.
     device : int
         Number of the CUDA device.
     beta, gamma : int
-        cupc-e: edges per block and threads per edge, from 1 on; at most 512 threads per block. For example, beta=64 and
-        gamma=1 give an edge one thread; beta=1 and gamma=256 give it a block.
+        cupc-e: edges per block and threads per edge, from 1 on; at most 512 threads per block.
     theta, delta : int
         cupc-s: threads per block, at most 256, and blocks per row, from 1 on.
     pruning : bool or "checked"
-        schur: whether pruning decides pairs, where it can, without testing all their conditioning sets; see
-        `pycupc.engines.gpu.pruning`. The answer is the same. With "checked", tests
-        of some pairs that pruning has decided are made on the CPU, and compared.
+        schur: whether pruning decides pairs, where it can, without testing all their conditioning sets. The answer is
+        the same. With "checked", tests of some pairs that pruning has decided are made on the CPU, and compared.
     correlations : "dense", "rows" or None
         schur: whether all correlations of data are stored, 8 p^2 bytes, or, after level 0, only those among each
         variable and its neighbours; see `pycupc.engines.gpu.sieve`. By default the latter if the former do not fit the
@@ -91,7 +88,7 @@ class GpuEngine(AnsweringOnCpu):
         geometry = Geometry(beta=beta, gamma=gamma, theta=theta, delta=delta)
         schur_walk = algorithm == "schur"
         self.name = "gpu" if schur_walk else algorithm
-        self.families = (GaussianTest, DiscreteTest) if schur_walk else (GaussianTest,)
+        self.families = (GaussianTest, DiscreteTest, *missing.FAMILIES) if schur_walk else (GaussianTest,)
         self.device = open_device(device)
         self._correlations = correlations
         self.member: Member | None = None  # the part in a run of several devices, see `devices.DevicesEngine`
@@ -127,6 +124,8 @@ class GpuEngine(AnsweringOnCpu):
         """Bytes that a run needs at its start for its data and p^2 pairs, and bytes free on the device."""
         if isinstance(test, DiscreteTest):
             need = discrete.DeviceCodes.memory(test.p, test.data.n, int(test.data.nlev.sum()))
+        elif isinstance(test, missing.FAMILIES):
+            need = 9 * test.p**2 + test.nbytes
         elif self._by_rows(test):
             assert isinstance(test, GaussianTest)
             need = sieve.RowGraph.memory(int(test.data.n), test.p)
@@ -174,7 +173,7 @@ class GpuEngine(AnsweringOnCpu):
         """Load all kernels of the engine, and compile those that CuPy's cache lacks."""
         wanted = [of_data.INSPECT, *self._gaussian.all_kernels()]
         wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
-        wanted += discrete.KERNELS if DiscreteTest in self.families else []
+        wanted += [*discrete.KERNELS, *missing.KERNELS] if DiscreteTest in self.families else []
         wanted += sieve.all_kernels() if self._correlations == "rows" else []
         self._load(wanted, f"compiling the kernels of {self.name}, once per machine")
 
@@ -191,7 +190,7 @@ class GpuEngine(AnsweringOnCpu):
         if self._level0 is not None or self._running is not None:
             return []
         graph = self._started()
-        tests = graph.tests.kernels(level, graph.outlook) if level else []
+        tests = graph.tests.kernels(level, graph.outlook) if level or graph.needs_host else []
         return graph.kernels(level) + tests + (self.member.kernels(graph.present) if level and self.member else [])
 
     # ---------------------------------------------------------------- the run
@@ -201,7 +200,9 @@ class GpuEngine(AnsweringOnCpu):
         self._forget()
         with self._session():
             if isinstance(test, DiscreteTest):
-                self._graph = discrete.start(self.device, test.prepared, self._gaps, self._fixed)
+                self._graph = discrete.ContingencyTests(self.device, test).graph(self._gaps, self._fixed)
+            elif isinstance(test, missing.FAMILIES):
+                self._graph = missing.ObservedTests(self.device, test).graph(self._gaps, self._fixed)
             elif isinstance(test, GaussianTest):
                 facts = self._start(test)
         first = self.member is None or self.member.number == 0  # of several devices

@@ -137,6 +137,23 @@ class TableSpace(ctypes.Structure):
     ]
 
 
+class Observed(ctypes.Structure):
+    """The data of tests of which the host knows p-values only."""
+
+    _fields_ = [
+        *_pointers("value", "number", "there", "code", "levels"),
+        *((name, c_double) for name in ("n", "alpha")),
+        *((name, c_longlong) for name in ("p", "rows")),
+        *((name, c_int) for name in ("M", "words", "rule", "adapt", "quirks")),
+    ]
+
+
+class WarpSpace(ctypes.Structure):
+    """Work space of the warps that make such tests."""
+
+    _fields_ = [*_pointers("large"), ("bytes", c_longlong)]
+
+
 class Doubtful(ctypes.Structure):
     """Doubtful discrete tests, which the host makes."""
 
@@ -151,7 +168,7 @@ class SetRange(ctypes.Structure):
 
 STRUCTURES = (
     *(Binomials, Graph, Counters, Level, Classes, Pruning, RowClass, Queue, Shape, RowCounts, Records),
-    *(Codes, TableSpace, Doubtful, SetRange),
+    *(Codes, TableSpace, Observed, WarpSpace, Doubtful, SetRange),
 )
 
 i32, u32, i64, u64, f32, f64 = c_int, ctypes.c_uint, c_longlong, c_ulonglong, ctypes.c_float, c_double

@@ -110,6 +110,12 @@ PLANE_BYTES, LARGE_TABLE_BYTES = 4 << 30, 512 << 20
 #: besides; all tables of level 0 must fit. Judged: larger tables are rare, and the host makes their tests.
 OBSERVED_CELLS_PER_OBSERVATION, OBSERVED_CELLS = 4, 256 * 255
 
+# -- missing data -----------------------------------------------------------------------------------------------------
+
+#: Bytes of shared memory of a block for the work space of its warps, as all devices have without asking; else it is in
+#: global memory. Bytes of the table of one test, at most; the host tests larger ones. Judged.
+OBSERVED_SHARED_BYTES, OBSERVED_TABLE_BYTES = 40 << 10, 1 << 20
+
 # -- copies ---------------------------------------------------------------------------------------------------------
 
 #: Bytes of staging memory for uploads, page-locked and kept between runs; bytes that a thread copies at a time. Log,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.coding import MOST_LEVELS, is_missing, values_of
+from pycupc.data.coding import MOST_LEVELS, in_order, values_of, with_gaps
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.correlation import correlation, scaled
-from pycupc.independence.gaussian.suffstat import SuffStat, check_n
+from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat, check_n
 
 Codes = NDArray[np.uint8]
 
@@ -83,7 +84,8 @@ class MultipleImputation:
         _check_alike([stat.C.shape for stat in made], "shape")
         out.matrices, out.rows = np.array([stat.C for stat in made]), None
         for stat in made:
-            _check_matrix(stat.C)
+            facts = MatrixFacts.of(stat.C)
+            stat.check(replace(facts, nan_count=np.zeros_like(facts.nan_count)), names_for(stat.labels, stat.p))
         out._set(check_n(n), made[0].p, made[0].labels)
         return out
 
@@ -258,16 +260,6 @@ def _check_alike(facts: Sequence[Any], what: str) -> None:
         raise ValueError(f"all imputations must have the same {what}: {text}")
 
 
-def _check_matrix(C: Floats) -> None:
-    with np.errstate(invalid="ignore"):
-        wrong = (np.abs(C - C.T) > 1e-8) | (np.abs(C) > 1 + 1e-8)
-        diagonal = np.abs(np.diagonal(C) - 1) > 1e-10
-    if wrong.any() or diagonal.any():
-        i, j = np.argwhere(wrong | np.diag(diagonal))[0].tolist()
-        text = "each matrix must hold correlations, symmetric and with a diagonal of 1, got"
-        raise ValueError(f"{text} {C[i, j]} at ({i}, {j})")
-
-
 def _in_one_coding(tables: Sequence[Table]) -> tuple[Codes, Indices]:
     """The codes of several tables, uint8 (M, p, n): equal categories have equal codes; and how many there are."""
     p = tables[0].values.shape[1]
@@ -275,7 +267,7 @@ def _in_one_coding(tables: Sequence[Table]) -> tuple[Codes, Indices]:
     levels = np.empty(p, dtype=np.int64)
     for j in range(p):
         of_each = [table.categories[j] for table in tables if table.categories is not None]
-        known = sorted({c for categories in of_each for c in categories}, key=lambda c: (str(type(c)), c))
+        known = in_order({c for categories in of_each for c in categories})
         place = {category: k for k, category in enumerate(known)}
         _check_levels(len(known), tables[0].names[j])
         levels[j] = max(len(known), 2)
@@ -293,16 +285,13 @@ def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
     """The codes of a table of categories, int16, -1 where one is missing; numbers stay as they are."""
     out = np.empty(values.shape, dtype=np.int16)
     for j, column in enumerate(values.T):
-        cells = column.tolist()
-        missing = np.array(list(map(is_missing, cells)))
         if values.dtype.kind in "iubf":
+            missing = np.isnan(column.astype(np.float64))
             own = np.where(missing, -1, np.nan_to_num(column.astype(np.float64)))
             if (own != np.floor(own)).any() or (own[~missing] < 0).any() or own.max(initial=0) >= MOST_LEVELS:
                 raise ValueError(f"codes must be whole numbers from 0 to {MOST_LEVELS - 1}; {names[j]} has others")
         else:
-            there = sorted({c for c, gone in zip(cells, missing, strict=True) if not gone}, key=str)
+            there, own = with_gaps(column.tolist())
             _check_levels(len(there), names[j])
-            place = {c: k for k, c in enumerate(there)}
-            own = np.array([-1 if gone else place[c] for c, gone in zip(cells, missing, strict=True)])
         out[:, j] = own
     return out

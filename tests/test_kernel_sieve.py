@@ -28,6 +28,7 @@ import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines import select
 from pycupc.engines.base import EngineError
+from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.engines.gpu import schur, sieve, smallest, tuning
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
@@ -298,14 +299,18 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
     assert 0 < int(str(error.value).split()[-1]) <= 12
 
 
-def test_a_run_on_the_device_is_kept_and_goes_on_on_the_cpu(engine, tmp_path):
-    X = observations(0, 18, 60, 0.5)
-    fit = pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
-    assert fit.max_ord >= 3
-    for path in sorted(tmp_path.glob("level-*"))[3:]:
-        path.unlink()
-    with pytest.raises(EngineError, match=r"engine 'gpu' cannot resume a run from a checkpoint; take engine='cpu'"):
-        pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
-    resumed = pycupc.skeleton(X, alpha=0.3, engine="cpu", checkpoint=tmp_path)
-    assert resumed == fit
-    np.testing.assert_allclose(resumed.pMax, fit.pMax, rtol=1e-6, atol=1e-300)
+@pytest.mark.parametrize("by", ["rows", "dense", "two devices", "rows, kept by the cpu"])
+def test_a_run_that_was_cut_off_goes_on(engine, two, library, tmp_path, by):
+    X, some = observations(0, 12, 60, 0.5), np.random.default_rng(0).random((2, 12, 12)) < 0.1
+    call = {"alpha": 0.3, "fixedEdges": some[0] | some[0].T, "fixedGaps": some[1] | some[1].T, "checkpoint": tmp_path}
+    call["m_max"] = 2 if by == "dense" else 3  # there are kernels of cuPC-E up to level 2
+    last = {"dense": HostEngine(library, "cupc-e"), "two devices": two}.get(by, engine)
+    fit = pycupc.skeleton(X, engine=CpuEngine(pruning="always") if "cpu" in by else last, **call)
+    kept = sorted(tmp_path.glob("level-*"))
+    assert len(kept) == call["m_max"] + 1
+    for number, one in ((2, last), (2, "cpu"), (1, last), (3, last)) if by != "two devices" else ((2, last),):
+        for path in kept[number:]:
+            path.unlink(missing_ok=True)
+        resumed = pycupc.skeleton(X, engine=one, **call)
+        assert_same(resumed, fit)
+        np.testing.assert_allclose(resumed.pMax, fit.pMax, rtol=1e-6, atol=1e-300)

@@ -266,7 +266,10 @@ class Engine(ABC):
         EngineError
             The engine cannot.
         """
-        raise EngineError(f"engine {self.name!r} cannot resume a run from a checkpoint; take engine='cpu'")
+        name = self._test.name
+        raise EngineError(
+            f"engine {self.name!r} cannot resume a run on {name} data from a checkpoint; take engine='cpu'"
+        )
 
     @abstractmethod
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:

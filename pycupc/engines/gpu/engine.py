@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, LevelResult, State
+from pycupc.engines.base import EngineError, Finished, Floats, LevelResult, State
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, schur, sieve, smallest, tuning
 from pycupc.engines.gpu.concordances import concordances
@@ -49,8 +49,8 @@ class GpuEngine(AnsweringOnCpu):
         cupc-s: threads per block, at most 256, and blocks per row, from 1 on.
     pruning : bool or "checked"
         schur: whether pruning decides pairs, where it can, without testing all their conditioning sets; see
-        `pycupc.engines.gpu.pruning`. The answer is the same. With "checked", tests
-        of some pairs that pruning has decided are made on the CPU, and compared.
+        `pycupc.engines.gpu.pruning`. The answer is the same. With "checked", tests of some pairs that pruning has
+        decided are made on the CPU, and compared.
     correlations : "dense", "rows" or None
         schur: whether all correlations of data are stored, 8 p^2 bytes, or, after level 0, only those among each
         variable and its neighbours; see `pycupc.engines.gpu.sieve`. By default the latter if the former do not fit the
@@ -113,8 +113,8 @@ class GpuEngine(AnsweringOnCpu):
 
     def close(self) -> None:
         """Release the device memory of the run."""
-        if self._graph is not None:
-            with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
+        with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
+            if self._graph is not None:
                 self._graph.wait()
         self._forget()
         if self.device.scratch.size > tuning.KEPT_SCRATCH:
@@ -135,13 +135,7 @@ class GpuEngine(AnsweringOnCpu):
         return need, self.device.free_memory(need)
 
     def _by_rows(self, test: IndependenceTest) -> bool:
-        """Whether a run computes correlations from data when they are needed, instead of all of them at first.
-
-        Raises
-        ------
-        ValueError
-            If it is told to, and the correlations have been given, or computed.
-        """
+        """Whether a run computes correlations from data when they are needed; ValueError if it must but cannot."""
         if self._correlations == "dense" or not isinstance(test, GaussianTest):
             return False
         possible = self.name == "gpu" and test.data.rows is not None and not test.data.has_C
@@ -168,8 +162,6 @@ class GpuEngine(AnsweringOnCpu):
         with self._session():
             return concordances(self.device.cp, X)
 
-    # ---------------------------------------------------------------- compiling
-
     def compile(self) -> None:
         """Load all kernels of the engine, and compile those that CuPy's cache lacks."""
         wanted = [of_data.INSPECT, *self._gaussian.all_kernels()]
@@ -193,8 +185,6 @@ class GpuEngine(AnsweringOnCpu):
         graph = self._started()
         tests = graph.tests.kernels(level, graph.outlook) if level else []
         return graph.kernels(level) + tests + (self.member.kernels(graph.present) if level and self.member else [])
-
-    # ---------------------------------------------------------------- the run
 
     def _begin(self, names: Sequence[str]) -> None:
         test, facts = self._test, None
@@ -334,6 +324,18 @@ class GpuEngine(AnsweringOnCpu):
         if not (pending and isinstance(self._test, GaussianTest)):
             return State(*edges)
         return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, self._in_rows()))
+
+    def resume(self, levels: Sequence[Finished]) -> None:
+        """See `Engine.resume`. Level 0 gives the correlations again."""
+        test, graph, self._m_max = self._test, self._started(), 0  # no level runs ahead
+        if not isinstance(test, GaussianTest):
+            super().resume(levels)  # an error
+        if isinstance(graph, sieve.RowGraph):
+            graph.know_level0(levels[0])
+        self.run_level(0)
+        self._compile(levels[-1].result.level)
+        with self._session():
+            self._started().resume(levels, test.cutoff)
 
     def answered(self, level: int) -> NDArray[np.bool_] | None:
         """All entries, if pruning decided pairs of this level; see `Engine.answered`."""

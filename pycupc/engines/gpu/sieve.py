@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, Pairs
+from pycupc.engines.base import EngineError, Finished, Floats, Ints, Pairs
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
@@ -106,6 +107,7 @@ class RowGraph(DeviceGraph):
         self._n_keys = [0 if keys is None else len(keys) for keys in lists]
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
         self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
+        self._known: NDArray[np.int64] | None = None  # keys of the pairs that level 0 has left in an earlier run
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
@@ -123,9 +125,11 @@ class RowGraph(DeviceGraph):
         dev.scratch.reset()
         self._cutoff = cutoff
         level, kept = level_of(dev, p, self._counters, 0, cutoff), dev.scratch.take(8 * p)
-        pairs, picked = self._pick(level)
+        pairs, picked = self._pick(level) if self._known is None else self._given(self._known)
         n_gaps, n_fixed = self._n_keys
         total = picked + n_fixed
+        if n_fixed:
+            dev.transfers.duplicate(self._keys[1].data.ptr, pairs[picked:total])
         r = dev.cp.empty(max(1, total))
         dev.cp.cuda.runtime.memsetAsync(kept, 0, 8 * p, dev.stream.ptr)
         args: tuple[Any, ...] = (*map(ptr, (*self._columns, pairs, r, kept, *self._keys)), i64(n_gaps), i64(n_fixed))
@@ -139,7 +143,7 @@ class RowGraph(DeviceGraph):
         return Running(0, cutoff, p * (p - 1), None)
 
     def _pick(self, level: Level) -> tuple[Any, int]:
-        """Keys of the pairs that may be dependent, followed by those of fixed edges, and the number of the former."""
+        """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""
         dev, p, n = self._dev, self.p, int(self._n)
         words, padded = -(-n // 16) * 2, -(-p // SIDE) * SIDE
         halves, count = dev.cp.empty(4 * padded * words, dtype=np.uint32), dev.cp.empty(1, dtype=np.uint64)
@@ -172,9 +176,21 @@ class RowGraph(DeviceGraph):
             room, pairs = picked, self._room_for(picked, left)  # the same pairs once more
         if self.member:
             pairs, picked = self.member.gather(dev, pairs, picked, self._room_for)
-        if self._n_keys[1]:
-            dev.transfers.duplicate(self._keys[1].data.ptr, pairs[picked : picked + self._n_keys[1]])
         return pairs, picked
+
+    def _given(self, keys: NDArray[np.int64]) -> tuple[Any, int]:
+        """As `_pick`, without the sieve."""
+        pairs = self._room_for(len(keys))
+        self._dev.transfers.write(pairs.data.ptr, keys)
+        return pairs, len(keys)
+
+    def know_level0(self, left: Finished) -> None:
+        """Take the edges after level 0 from a run that has finished it; call it before level 0."""
+        keys = left.x.astype(np.int64) * self.p + left.y
+        self._known = keys if self._fixed is None else keys[~self._fixed.holds(left.x, left.y)]
+
+    def _put_states(self, source: Ints, column: Ints, state: NDArray[np.uint8]) -> None:
+        self._dev.transfers.write(self.present.G, state)
 
     def _room_for(self, picked: int, left: Callable[[float], int] | None = None) -> Any:
         """Memory for so many pairs and the fixed edges; there must be as much again for their correlations."""

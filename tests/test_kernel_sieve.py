@@ -134,7 +134,7 @@ def test_difficult_columns(engine):
 
 
 def test_more_pairs_than_there_is_room_for(engine, monkeypatch):
-    monkeypatch.setattr(sieve, "_first_room", lambda p: 3)
+    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
     compare_data(engine, observations(0, 12, 60, 0.5), 0.3, 3, fixedEdges=np.eye(12)[::-1] > 0)
 
 
@@ -243,7 +243,7 @@ def test_which_correlations_a_run_stores(library, monkeypatch):
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library, correlations="dense"), m_max=0)
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
     assert not used
-    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 1 << 40)
+    monkeypatch.setattr(gpu_engine.of_data, "dense_bytes", lambda p: 1 << 40)
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
     assert used
     monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 0)
@@ -258,7 +258,7 @@ def test_which_correlations_a_run_stores(library, monkeypatch):
         one.run_level(0)
         assert (one._graph is graph) == (share > 0)
     assert len(used) == 5
-    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 1 << 40)
+    monkeypatch.setattr(gpu_engine.of_data, "dense_bytes", lambda p: 1 << 40)
     with pytest.raises(EngineError, match="need about 1099.5 GB"):
         pycupc.skeleton({"C": correlation(X), "n": 60}, alpha=0.1, engine=HostEngine(library))
 
@@ -293,7 +293,7 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
         graph.launch_level0(0.1)
     monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
     monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 12 * tuning.BYTES_PER_PICKED)
-    monkeypatch.setattr(sieve, "_first_room", lambda p: 3)
+    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
     with pytest.raises(EngineError, match=r"GiB are free; alpha = [\d.e-]+ would leave about \d+") as error:
         graph.launch_level0(0.1) if picks else graph.collect_level0(lambda: None)
     assert 0 < int(str(error.value).split()[-1]) <= 12
@@ -314,3 +314,20 @@ def test_a_run_that_was_cut_off_goes_on(engine, two, library, tmp_path, by):
         resumed = pycupc.skeleton(X, engine=one, **call)
         assert_same(resumed, fit)
         np.testing.assert_allclose(resumed.pMax, fit.pMax, rtol=1e-6, atol=1e-300)
+
+
+def test_many_variables_are_estimated_from_the_last_ones(engine, monkeypatch):
+    monkeypatch.setattr(tuning, "SAMPLED_FROM", 100)
+    monkeypatch.setattr(tuning, "TILES_ON_SIDE", 1)
+    X = observations(0, 300, 40, 0.1)
+    test = GaussianTest(pycupc.SuffStat.from_data(X), 1e-3)
+    take(engine, test)
+    sampled = engine.sample()
+    graph = pycupc.skeleton(X, alpha=1e-3, m_max=0, engine="cpu").sparse_graph
+    degrees = np.bincount(np.concatenate([graph.low, graph.high]), minlength=300)
+    np.testing.assert_array_equal(sampled.degrees, degrees[128:])
+    assert sampled.seconds > 0
+    assert sampled.memory > 8 * X.size
+    monkeypatch.setattr(tuning, "SAMPLED_FROM", 301)
+    take(engine, test)
+    assert engine.sample() is None

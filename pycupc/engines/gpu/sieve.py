@@ -35,6 +35,8 @@ CORRELATE, COUNT, ENTER, SORT, MATRICES = (
     ("sieve/lists", name) for name in ("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows", "row_matrices")
 )
 LEVEL1: KernelName = ("rows/level1", "level1_rows")
+#: As in kernels/sieve/lists.cu.
+NO_PAIR = 2**64 - 1
 #: Blocks of a launch, at most.
 MOST_BLOCKS = 2**31 - 1
 
@@ -105,6 +107,7 @@ class RowGraph(DeviceGraph):
         lists = [None if pairs is None or not len(pairs) else pairs.keys for pairs in (gaps, fixed and fixed - gaps)]
         self._keys: list[Any] = [None if keys is None else dev.transfers.copied(keys) for keys in lists]
         self._n_keys = [0 if keys is None else len(keys) for keys in lists]
+        self.some_squares: tuple[int, int] | None = None  # those that the sieve goes through, instead of all
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
         self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
         self._known: NDArray[np.int64] | None = None  # keys of the pairs that level 0 has left in an earlier run
@@ -117,7 +120,7 @@ class RowGraph(DeviceGraph):
     @staticmethod
     def memory(n: int, p: int) -> int:
         """Bytes that a run needs at its start: the data, twice, the unit columns, and the pairs that are picked."""
-        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * _first_room(p) + 300 * p + tuning.FIXED_BYTES
+        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * first_room(p) + 300 * p + tuning.FIXED_BYTES
 
     def launch_level0(self, cutoff: float) -> Running:
         """Sieve, which takes a wait, and launch level 0 of the pairs that are left."""
@@ -150,11 +153,10 @@ class RowGraph(DeviceGraph):
         total = padded * words
         args: tuple[Any, ...] = (*map(ptr, (*self._columns, halves)), i32(words), i32(n), i32(p), i64(total))
         dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
-        group = min(tuning.TILES_ON_SIDE, padded // SIDE)
-        on_side = -(-padded // (SIDE * group))
-        squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, _first_room(p)
+        group, on_side = squares_of(p)
+        squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, first_room(p)
         number, count_of_devices = (self.member.number, self.member.count) if self.member else (0, 1)
-        begin, end = (squares * i // count_of_devices for i in (number, number + 1))
+        begin, end = self.some_squares or (squares * i // count_of_devices for i in (number, number + 1))
 
         def sieve(cutoff: float, room: int, pairs: Any) -> int:
             """Put the pairs that may be beyond the cutoff into `pairs`, up to `room`; returns how many there are."""
@@ -225,6 +227,14 @@ class RowGraph(DeviceGraph):
                 return f"alpha = {smaller:.1g} would leave about {count:,}"
         return "use fewer variables"
 
+    def pairs_left(self) -> NDArray[np.uint64]:
+        """Keys of the pairs that `launch_level0` has left."""
+        pairs, _, picked = self._picked
+        (keys,) = self._dev.transfers.download((pairs.data.ptr, np.uint64, (picked,)))
+        self._dev.wait()
+        left: NDArray[np.uint64] = keys[keys != NO_PAIR]
+        return left
+
     def _list_pairs(self) -> None:
         """Launch the kernels that make the neighbour lists of the first graph, and the matrices of its rows."""
         dev, p, n = self._dev, self.p, int(self._n)
@@ -260,6 +270,13 @@ def all_kernels() -> list[KernelName]:
     return [*RowGraph.first_kernels(), *RowGraph.ends, *RowTests(1, 1 << 18).all_kernels()]
 
 
-def _first_room(p: int) -> int:
+def squares_of(p: int) -> tuple[int, int]:
+    """Tiles on a side of a square, and squares on a side of the matrix."""
+    tiles = -(-p // SIDE)
+    group = min(tuning.TILES_ON_SIDE, tiles)
+    return group, -(-tiles // group)
+
+
+def first_room(p: int) -> int:
     """Pairs for which there is room at first; if more are picked, the sieve runs again."""
     return min(p * (p - 1) // 2, max(1 << 20, tuning.PICKED_PER_VARIABLE * p))

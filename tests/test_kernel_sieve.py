@@ -246,7 +246,7 @@ def test_which_correlations_a_run_stores(library, monkeypatch):
     monkeypatch.setattr(gpu_engine.of_data, "dense_bytes", lambda p: 1 << 40)
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
     assert used
-    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 0)
+    monkeypatch.setattr(gpu_engine.of_data, "dense_bytes", lambda p: 0)
     monkeypatch.setattr(tuning, "SIEVE_FROM", 9)
     for share in (0, 9):
         monkeypatch.setattr(tuning, "ROWS_SHARE", share)

@@ -299,6 +299,19 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
     assert 0 < int(str(error.value).split()[-1]) <= 12
 
 
+def test_the_alpha_of_an_error_leaves_room_for_the_matrix_of_a_hub(engine, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((300, 20))
+    X[:, 0] += X[:, 1:17] @ np.linspace(0.5, 1.0, 16)
+    monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
+    monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 1980)
+    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
+    monkeypatch.setattr(HostEngine, "memory", lambda self, test: (0, 1))
+    with pytest.raises(EngineError, match=r"edges left after level 0 have .* correlations") as error:
+        pycupc.skeleton(X, alpha=1e-3, engine=engine)
+    alpha = float(str(error.value).split("alpha = ")[1].split()[0])
+    assert pycupc.skeleton(X, alpha=alpha, engine=engine, m_max=0) == pycupc.skeleton(X, alpha=alpha, m_max=0)
+
+
 @pytest.mark.parametrize("by", ["rows", "dense", "two devices", "rows, kept by the cpu"])
 def test_a_run_that_was_cut_off_goes_on(engine, two, library, tmp_path, by):
     X, some = observations(0, 12, 60, 0.5), np.random.default_rng(0).random((2, 12, 12)) < 0.1

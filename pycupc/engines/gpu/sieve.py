@@ -210,20 +210,25 @@ class RowGraph(DeviceGraph):
 
     def _remedy(self, left: Callable[[float], int] | None = None) -> str:
         """As `DeviceGraph._remedy`, with a significance level; `left` counts the pairs that a larger cutoff leaves."""
-        dev, n = self._dev, self._n
-        if left is None:
-            _, of_device, picked = self._picked
-            (r,) = dev.transfers.download((of_device.data.ptr, np.float64, (picked,)))
+        dev, n, p = self._dev, self._n, self.p
+        cells, room = 0, dev.free_memory()
+        if left is None:  # the matrices of the rows need memory, too
+            keys, of_device, picked = self._picked
+            pieces = ((a.data.ptr, kind, (picked,)) for a, kind in ((keys, np.int64), (of_device, np.float64)))
+            pairs, r = dev.transfers.download(*pieces)
             dev.wait()
 
             def left(cutoff: float) -> int:
-                return int(np.count_nonzero(np.abs(r) > cutoff))
+                nonlocal cells
+                some = np.divmod(pairs[np.abs(r) > cutoff], p)
+                cells = int(((np.bincount(np.concatenate(some), minlength=p) + 1) ** 2).sum())
+                return len(some[0])
 
-        room = dev.free_memory() // tuning.BYTES_PER_PICKED
         alpha = fisher_z.p_value_of(self._cutoff, n - 3)
         for k in range(1, tuning.SMALLER_ALPHAS):
             smaller = alpha * 10.0**-k
-            if (count := left(fisher_z.cutoff(smaller, n, 0))) <= room:
+            count = left(fisher_z.cutoff(smaller, n, 0))
+            if tuning.BYTES_PER_PICKED * count + 8 * cells <= room:
                 return f"alpha = {smaller:.1g} would leave about {count:,}"
         return "use fewer variables"
 

@@ -234,6 +234,20 @@ def test_gaps_everywhere_leave_nothing_to_test(engine):
     assert fit.why(0, 1).status == "gap"
 
 
+@pytest.mark.parametrize("options", [{}, {"conservative": True}, {"u2pd": "retry"}])
+def test_save_and_load(tmp_path, options):
+    _, fit = small_fit(**options)
+    fit.save(tmp_path / "fit.npz")
+    back = pycupc.PcAlgo.load(tmp_path / "fit.npz")
+    for name in ("labels", "call", "n", "alpha", "max_ord", "n_edgetests", "levels", "engine", "trace", "notes"):
+        assert getattr(back, name) == getattr(fit, name), name
+    np.testing.assert_array_equal(back.graph, fit.graph)
+    np.testing.assert_array_equal(back.pMax, fit.pMax)
+    assert back.sepset == fit.sepset
+    assert back.why(0, 1) == fit.why(0, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["fit.npz"]
+
+
 @pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])
 def test_an_older_file_stays_if_the_new_one_cannot_be_written(tmp_path, monkeypatch, error):
     def fails(*_, **__):

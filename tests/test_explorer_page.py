@@ -409,6 +409,20 @@ def test_it_prints(page):
     assert len(pdf) > 20_000
 
 
+def test_the_size_of_a_large_page(tmp_path):
+    """2,000 variables and as many removed pairs as a page ever lists."""
+    from test_explorer import large
+
+    p, k = 2_000, 100_000
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, p, k), rng.integers(0, p, k)
+    content = explored.content(large(p, 3_000))
+    removed = explored.RemovedPairs(x, y, np.full(k, 2), rng.integers(0, p, 2 * k), rng.uniform(-0.1, 0.1, k), None, 2)
+    path = tmp_path / "large.html"
+    write_page(type(content)(**{**vars(content), "removed": removed, "cutoffs": [0.2, 0.2, 0.2]}), path)
+    assert path.stat().st_size < 8e6
+
+
 def test_the_page_of_a_consensus_has_shares_in_place_of_tests(chromium, tmp_path):
     result = pycupc.stability(explored_graphs.table(12), n_resamples=4, random_state=1)
     consensus = result.consensus()

@@ -28,6 +28,7 @@ import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines import select
 from pycupc.engines.base import EngineError
+from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.engines.gpu import schur, sieve, smallest, tuning
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
@@ -133,7 +134,7 @@ def test_difficult_columns(engine):
 
 
 def test_more_pairs_than_there_is_room_for(engine, monkeypatch):
-    monkeypatch.setattr(sieve, "_first_room", lambda p: 3)
+    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
     compare_data(engine, observations(0, 12, 60, 0.5), 0.3, 3, fixedEdges=np.eye(12)[::-1] > 0)
 
 
@@ -242,10 +243,10 @@ def test_which_correlations_a_run_stores(library, monkeypatch):
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library, correlations="dense"), m_max=0)
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
     assert not used
-    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 1 << 40)
+    monkeypatch.setattr(gpu_engine.of_data, "dense_bytes", lambda p: 1 << 40)
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
     assert used
-    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 0)
+    monkeypatch.setattr(gpu_engine.of_data, "dense_bytes", lambda p: 0)
     monkeypatch.setattr(tuning, "SIEVE_FROM", 9)
     for share in (0, 9):
         monkeypatch.setattr(tuning, "ROWS_SHARE", share)
@@ -257,7 +258,7 @@ def test_which_correlations_a_run_stores(library, monkeypatch):
         one.run_level(0)
         assert (one._graph is graph) == (share > 0)
     assert len(used) == 5
-    monkeypatch.setattr(gpu_engine, "_dense_bytes", lambda p: 1 << 40)
+    monkeypatch.setattr(gpu_engine.of_data, "dense_bytes", lambda p: 1 << 40)
     with pytest.raises(EngineError, match="need about 1099.5 GB"):
         pycupc.skeleton({"C": correlation(X), "n": 60}, alpha=0.1, engine=HostEngine(library))
 
@@ -292,20 +293,54 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
         graph.launch_level0(0.1)
     monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
     monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 12 * tuning.BYTES_PER_PICKED)
-    monkeypatch.setattr(sieve, "_first_room", lambda p: 3)
+    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
     with pytest.raises(EngineError, match=r"GiB are free; alpha = [\d.e-]+ would leave about \d+") as error:
         graph.launch_level0(0.1) if picks else graph.collect_level0(lambda: None)
     assert 0 < int(str(error.value).split()[-1]) <= 12
 
 
-def test_a_run_on_the_device_is_kept_and_goes_on_on_the_cpu(engine, tmp_path):
-    X = observations(0, 18, 60, 0.5)
-    fit = pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
-    assert fit.max_ord >= 3
-    for path in sorted(tmp_path.glob("level-*"))[3:]:
-        path.unlink()
-    with pytest.raises(EngineError, match=r"engine 'gpu' cannot resume a run from a checkpoint; take engine='cpu'"):
-        pycupc.skeleton(X, alpha=0.3, engine=engine, checkpoint=tmp_path)
-    resumed = pycupc.skeleton(X, alpha=0.3, engine="cpu", checkpoint=tmp_path)
-    assert resumed == fit
-    np.testing.assert_allclose(resumed.pMax, fit.pMax, rtol=1e-6, atol=1e-300)
+def test_the_alpha_of_an_error_leaves_room_for_the_matrix_of_a_hub(engine, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((300, 20))
+    X[:, 0] += X[:, 1:17] @ np.linspace(0.5, 1.0, 16)
+    monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
+    monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 1980)
+    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
+    monkeypatch.setattr(HostEngine, "memory", lambda self, test: (0, 1))
+    with pytest.raises(EngineError, match=r"edges left after level 0 have .* correlations") as error:
+        pycupc.skeleton(X, alpha=1e-3, engine=engine)
+    alpha = float(str(error.value).split("alpha = ")[1].split()[0])
+    assert pycupc.skeleton(X, alpha=alpha, engine=engine, m_max=0) == pycupc.skeleton(X, alpha=alpha, m_max=0)
+
+
+@pytest.mark.parametrize("by", ["rows", "dense", "two devices", "rows, kept by the cpu"])
+def test_a_run_that_was_cut_off_goes_on(engine, two, library, tmp_path, by):
+    X, some = observations(0, 12, 60, 0.5), np.random.default_rng(0).random((2, 12, 12)) < 0.1
+    call = {"alpha": 0.3, "fixedEdges": some[0] | some[0].T, "fixedGaps": some[1] | some[1].T, "checkpoint": tmp_path}
+    call["m_max"] = 2 if by == "dense" else 3  # there are kernels of cuPC-E up to level 2
+    last = {"dense": HostEngine(library, "cupc-e"), "two devices": two}.get(by, engine)
+    fit = pycupc.skeleton(X, engine=CpuEngine(pruning="always") if "cpu" in by else last, **call)
+    kept = sorted(tmp_path.glob("level-*"))
+    assert len(kept) == call["m_max"] + 1
+    for number, one in ((2, last), (2, "cpu"), (1, last), (3, last)) if by != "two devices" else ((2, last),):
+        for path in kept[number:]:
+            path.unlink(missing_ok=True)
+        resumed = pycupc.skeleton(X, engine=one, **call)
+        assert_same(resumed, fit)
+        np.testing.assert_allclose(resumed.pMax, fit.pMax, rtol=1e-6, atol=1e-300)
+
+
+def test_many_variables_are_estimated_from_the_last_ones(engine, monkeypatch):
+    monkeypatch.setattr(tuning, "SAMPLED_FROM", 100)
+    monkeypatch.setattr(tuning, "TILES_ON_SIDE", 1)
+    X = observations(0, 300, 40, 0.1)
+    test = GaussianTest(pycupc.SuffStat.from_data(X), 1e-3)
+    take(engine, test)
+    sampled = engine.sample()
+    graph = pycupc.skeleton(X, alpha=1e-3, m_max=0, engine="cpu").sparse_graph
+    degrees = np.bincount(np.concatenate([graph.low, graph.high]), minlength=300)
+    np.testing.assert_array_equal(sampled.degrees, degrees[128:])
+    assert sampled.seconds > 0
+    assert sampled.memory > 8 * X.size
+    monkeypatch.setattr(tuning, "SAMPLED_FROM", 301)
+    take(engine, test)
+    assert engine.sample() is None

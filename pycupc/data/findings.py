@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pycupc.system.machine import available_cores, in_threads
 
 #: Tables of numbers: float64 or, as many files have it, float32.
 Floats = NDArray[np.float64]
@@ -15,7 +19,9 @@ Ints = NDArray[np.int64]
 #: From here on, float64 does not hold every whole number.
 EXACT = 2.0**53
 #: Numbers that are read at a time, so that they are still in the cache when they are read again.
-BLOCK = 1 << 15
+BLOCK = 1 << 17
+#: Numbers of a table from which on threads read it; each reads at least so many columns at a time.
+THREADED, COLUMNS_OF_THREAD = 1 << 22, 512
 #: Rows whose values distinguish most columns from each other.
 FEW = 8
 #: Difference of mirrored entries, relative to the largest, up to which a matrix counts as symmetric: numbers in files
@@ -46,17 +52,23 @@ def ends_of(X: Floats, copy: Floats | None = None) -> Ends:
     n, p = X.shape
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
     by_rows = abs(X.strides[0]) >= abs(X.strides[1])
-    step = max(1, BLOCK // max(1, p if by_rows else n))
-    for k in range(0, n if by_rows else p, step):
-        place = (slice(k, k + step), slice(None)) if by_rows else (slice(None), slice(k, k + step))
-        block = X[place]
-        if copy is not None:
-            copy[place] = block
-            block = copy[place]
-        if len(block):
-            of_low, of_high = low[place[1]], high[place[1]]
-            np.minimum(of_low, block.min(axis=0), out=of_low)
-            np.maximum(of_high, block.max(axis=0), out=of_high)
+
+    def read(part: tuple[int, int]) -> None:
+        first, end = part
+        step = max(1, BLOCK // max(1, end - first if by_rows else n))
+        for k in range(0, n, step) if by_rows else range(first, end, step):
+            place = (slice(k, k + step), slice(*part)) if by_rows else (slice(None), slice(k, min(k + step, end)))
+            block, columns = X[place], place[1]
+            if copy is not None:
+                copy[place] = block
+                block = copy[place]
+            if len(block):
+                np.minimum(low[columns], block.min(axis=0), out=low[columns])
+                np.maximum(high[columns], block.max(axis=0), out=high[columns])
+
+    threads = available_cores() if X.size >= THREADED else 1
+    parts = max(1, min(4 * threads, p // COLUMNS_OF_THREAD))
+    deque(in_threads(read, pairwise(p * k // parts for k in range(parts + 1)), threads), maxlen=0)
     return Ends(low, high)
 
 
@@ -115,10 +127,11 @@ def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:
     """
     low, high = ends
     middle = low / 2 + high / 2
-    head = X[:SENTINEL_HEAD]
-    for end, inside in ((low, (head > low) & (head < middle)), (high, (head < high) & (head > middle))):
-        likely = (np.abs(end) >= SENTINEL) & (end == np.floor(end)) & (low < high) & ~inside.any(axis=0)
-        for j in np.flatnonzero(likely).tolist():
+    for end in (low, high):
+        whole = np.flatnonzero((np.abs(end) >= SENTINEL) & (end == np.floor(end)) & (low < high))
+        head, at, half = X[:SENTINEL_HEAD, whole], end[whole], middle[whole]
+        inside = (head > np.minimum(at, half)) & (head < np.maximum(at, half))
+        for j in whole[~inside.any(axis=0)].tolist():
             number = f"{end[j]:.0f}"  # 7, 8 and 9 are usual; a negative number, whatever its digits
             if "-" not in number and set(number) not in ({"7"}, {"8"}, {"9"}):
                 continue
@@ -155,6 +168,8 @@ def _of_equal_keys(X: Floats, columns: Ints) -> list[Ints]:
         bits ^= bits >> 32
         bits *= weights[k : k + rows]
         keys += bits.sum(axis=0, dtype=np.uint64)
+    if (np.diff(np.sort(keys)) > 0).all():  # much faster than the order
+        return []
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
     sizes = np.diff(starts, append=p)

@@ -129,7 +129,7 @@ class Table:
         ends = Ends(np.zeros(p), np.array([len(of_column) - 1.0 for of_column in categories]))
         return cls(codes, labels, ends, tuple(kinds), categories)
 
-    @property
+    @cached_property
     def names(self) -> Sequence[str]:
         """The labels, or names for messages."""
         return names_for(self.labels, self.values.shape[1])
@@ -167,23 +167,22 @@ class Table:
 
     def _remarks(self) -> Iterator[str]:
         """Warnings about the columns of a complete table of numbers."""
-        names = self.names
         if (start := counts_rows(self.values[:, 0], COUNTING_ROWS)) is not None:
             yield (
-                f"{names[0]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number of "
-                "the row and no variable, leave it out"
+                f"{self.names[0]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number "
+                "of the row and no variable, leave it out"
             )
         for j, number, count, rest in sentinels(self.values, self.ends):
             yield (
-                f"{names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} to "
-                f"{rest.max():g}; if that means a missing value: "
+                f"{self.names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} "
+                f"to {rest.max():g}; if that means a missing value: "
                 + option("na", [number], python="leave out these rows, or impute the values")
             )
         if len(self.constant):
-            columns = listed([names[j] for j in self.constant.tolist()])
+            columns = listed([self.names[j] for j in self.constant.tolist()])
             yield f"constant columns have no correlations, hence no edges: {columns}"
         if self.copies:
-            groups = listed([" = ".join(names[j] for j in group) for group in self.copies], "; ")
+            groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
 
     def looks_categorical(self) -> bool:

@@ -137,7 +137,7 @@ class Sampled(NamedTuple):
     seconds : float
         Of all levels.
     memory : int
-        Bytes of memory of the process at its peak, without files that are mapped into memory.
+        Bytes at the peak: of memory of the process, without files that are mapped into memory, or of the device.
     """
 
     degrees: NDArray[np.int64]
@@ -259,7 +259,7 @@ class Engine(ABC):
         return None
 
     def sample(self) -> Sampled | None:
-        """Estimate the work after `take` from some variables, where level 0 takes long; None if it does not."""
+        """Estimate the work after `take` from some variables, where there are many, and then forget the problem."""
         return None
 
     def resume(self, levels: Sequence[Finished]) -> None:
@@ -270,7 +270,10 @@ class Engine(ABC):
         EngineError
             The engine cannot.
         """
-        raise EngineError(f"engine {self.name!r} cannot resume a run from a checkpoint; take engine='cpu'")
+        name = self._test.name
+        raise EngineError(
+            f"engine {self.name!r} cannot resume a run on {name} data from a checkpoint; take engine='cpu'"
+        )
 
     @abstractmethod
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:

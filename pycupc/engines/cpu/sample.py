@@ -32,7 +32,7 @@ def sample(columns: Columns, test: GaussianTest, make_engine: Callable[[], Engin
     seconds = (time.perf_counter() - begin) / share / 2  # each pair has two ends
     few = chosen[np.isfinite(columns.squares[chosen])][:SAMPLED]
     part = np.union1d(few, y[np.isin(x, few)])
-    later = _later_seconds(
+    later = later_seconds(
         SuffStat.from_table(Table.of_values(columns.centred[part].T, None)), test.alpha, make_engine()
     )
     memory = _own_memory() + int(4 * n * p) + int(len(x) / share / 2 * SIEVED_BYTES)
@@ -40,7 +40,7 @@ def sample(columns: Columns, test: GaussianTest, make_engine: Callable[[], Engin
     return Sampled(degrees, seconds + later * p / len(part), memory)
 
 
-def _later_seconds(data: SuffStat, alpha: float, engine: Engine) -> float:
+def later_seconds(data: SuffStat, alpha: float, engine: Engine) -> float:
     """Seconds of the levels after level 0."""
     engine.take(GaussianTest(data, alpha), [str(k) for k in range(data.p)])
     level, seconds, more = 0, 0.0, True

@@ -8,6 +8,7 @@ levels.py       a level before it runs: the host's knowledge about it, the param
 records.py      a running level, the records of levels that have ended
 schur.py        the tests of a level by the Schur walk, engine "gpu"
 sieve.py        level 0 as a sieve, and a matrix for each row, where the correlation matrix does not fit
+sample.py       the work of a run of very many variables, estimated from some of them
 pruning/        bounds that decide pairs before these tests, at long levels from 3 on
 cupc.py         the tests of a level by cuPC-E and cuPC-S
 enumerated.py   tests without bounds, set by set, and their graph between levels

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Floats
+from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LAST_BITS
 from pycupc.engines.gpu.kernels import KernelName
@@ -46,6 +47,11 @@ KERNELS: list[KernelName] = [
 ]
 #: Columns of a tile of the matrix, as in kernels/correlation/correlation.cu.
 SIDE = 64
+
+
+def dense_bytes(p: int) -> int:
+    """Bytes of device memory of C, twice, the second time in two bytes, and of G."""
+    return 11 * p**2 + 64 * p + tuning.FIXED_BYTES
 
 
 def correlation(dev: Device, X: Floats) -> Any:

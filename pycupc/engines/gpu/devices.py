@@ -10,7 +10,18 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Answers, CountHook, Counts, Engine, EngineError, Floats, LevelResult, Questions, State
+from pycupc.engines.base import (
+    Answers,
+    CountHook,
+    Counts,
+    Engine,
+    EngineError,
+    Finished,
+    Floats,
+    LevelResult,
+    Questions,
+    State,
+)
 from pycupc.engines.gpu.engine import GpuEngine
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.independence.base import IndependenceTest
@@ -70,6 +81,10 @@ class DevicesEngine(Engine):
             engine.take(test, names, gaps=gaps, fixed=fixed, m_max=m_max, progress=progress)
 
         self._everywhere(take)
+
+    def resume(self, levels: Sequence[Finished]) -> None:
+        """See `Engine.resume`."""
+        self._everywhere(lambda engine: engine.resume(levels))
 
     def _compile(self, level: int) -> None:
         for engine in self._engines:

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, LevelResult, State
+from pycupc.engines.base import EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, missing, schur, sieve, smallest, tuning
+from pycupc.engines.gpu import discrete, missing, sample, schur, sieve, smallest, tuning
 from pycupc.engines.gpu.concordances import concordances
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
@@ -49,9 +49,8 @@ class GpuEngine(AnsweringOnCpu):
         schur: whether pruning decides pairs, where it can, without testing all their conditioning sets. The answer is
         the same. With "checked", tests of some pairs that pruning has decided are made on the CPU, and compared.
     correlations : "dense", "rows" or None
-        schur: whether all correlations of data are stored, 8 p^2 bytes, or, after level 0, only those among each
-        variable and its neighbours; see `pycupc.engines.gpu.sieve`. By default the latter if the former do not fit the
-        device, or cost more. The answer is the same.
+        schur: whether all correlations of data are stored, or, after level 0, only those among each variable and its
+        neighbours; see `pycupc.engines.gpu.sieve`. By default the latter if the former do not fit, or cost more.
 
     Raises
     ------
@@ -110,8 +109,8 @@ class GpuEngine(AnsweringOnCpu):
 
     def close(self) -> None:
         """Release the device memory of the run."""
-        if self._graph is not None:
-            with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
+        with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
+            if self._graph is not None:
                 self._graph.wait()
         self._forget()
         if self.device.scratch.size > tuning.KEPT_SCRATCH:
@@ -130,17 +129,11 @@ class GpuEngine(AnsweringOnCpu):
             assert isinstance(test, GaussianTest)
             need = sieve.RowGraph.memory(int(test.data.n), test.p)
         else:
-            need = _dense_bytes(test.p)
+            need = of_data.dense_bytes(test.p)
         return need, self.device.free_memory(need)
 
     def _by_rows(self, test: IndependenceTest) -> bool:
-        """Whether a run computes correlations from data when they are needed, instead of all of them at first.
-
-        Raises
-        ------
-        ValueError
-            If it is told to, and the correlations have been given, or computed.
-        """
+        """Whether a run computes correlations from data when they are needed; ValueError if it must but cannot."""
         if self._correlations == "dense" or not isinstance(test, GaussianTest):
             return False
         possible = self.name == "gpu" and test.data.rows is not None and not test.data.has_C
@@ -152,7 +145,7 @@ class GpuEngine(AnsweringOnCpu):
 
     def _fits(self, p: int) -> bool:
         """Whether the correlations of all pairs fit the device."""
-        return (need := _dense_bytes(p)) <= self.device.free_memory(need)
+        return (need := of_data.dense_bytes(p)) <= self.device.free_memory(need)
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), computed on the device; see `pycupc.engines.gpu.correlation`."""
@@ -166,8 +159,6 @@ class GpuEngine(AnsweringOnCpu):
         """Concordant minus discordant pairs of observations, for Kendall's tau; see `engines.gpu.concordances`."""
         with self._session():
             return concordances(self.device.cp, X)
-
-    # ---------------------------------------------------------------- compiling
 
     def compile(self) -> None:
         """Load all kernels of the engine, and compile those that CuPy's cache lacks."""
@@ -193,8 +184,6 @@ class GpuEngine(AnsweringOnCpu):
         tests = graph.tests.kernels(level, graph.outlook) if level or graph.needs_host else []
         return graph.kernels(level) + tests + (self.member.kernels(graph.present) if level and self.member else [])
 
-    # ---------------------------------------------------------------- the run
-
     def _begin(self, names: Sequence[str]) -> None:
         test, facts = self._test, None
         self._forget()
@@ -205,8 +194,7 @@ class GpuEngine(AnsweringOnCpu):
                 self._graph = missing.ObservedTests(self.device, test).graph(self._gaps, self._fixed)
             elif isinstance(test, GaussianTest):
                 facts = self._start(test)
-        first = self.member is None or self.member.number == 0  # of several devices
-        if first and isinstance(test, GaussianTest) and facts is not None:
+        if isinstance(test, GaussianTest) and facts is not None and not (self.member and self.member.number):
             test.data.check(facts, names)
 
     def _start(self, test: GaussianTest) -> MatrixFacts | None:
@@ -241,7 +229,7 @@ class GpuEngine(AnsweringOnCpu):
         dev.wait()
         facts, graph.mirrored = of_data.inspected(found)
         if self._running is not None:
-            self._level0 = self._collect_level0(_nothing)
+            self._level0 = self._collect_level0(lambda: None)
         return facts
 
     def _dense_graph(self, C: Any = None) -> DeviceGraph:
@@ -254,9 +242,6 @@ class GpuEngine(AnsweringOnCpu):
         out = DeviceGraph(self.device, test.p, test.data.n, self._gaps, self._fixed, self._gaussian, C)
         out.member = self.member
         return out
-
-    def _in_rows(self) -> bool:
-        return isinstance(self._started(), sieve.RowGraph)
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -302,12 +287,11 @@ class GpuEngine(AnsweringOnCpu):
         """Launch a level >= 1 if it will be asked for, is short, and needs neither the host nor compiling."""
         graph = self._started()
         outlook = graph.outlook
-        if level > self._m_max or not outlook.pairs or outlook.tests_at_most > tuning.AHEAD:
-            return
-        if graph.needs_host or self.member:  # several devices wait for each other
+        short = level <= self._m_max and outlook.pairs and outlook.tests_at_most <= tuning.AHEAD
+        if not short or graph.needs_host or self.member:  # several devices wait for each other
             return
         if not self.device.kernels.missing(self._kernels(level)):
-            self._running = self._launch(level, _nothing)
+            self._running = self._launch(level, lambda: None)
 
     def _collect_level0(self, tick: Tick) -> LevelResult:
         """Wait for level 0, which has been launched, and launch level 1.
@@ -334,17 +318,32 @@ class GpuEngine(AnsweringOnCpu):
             edges, pending = graph.edges(first=self._level0 is not None), graph.pending
         if not (pending and isinstance(self._test, GaussianTest)):
             return State(*edges)
-        return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, self._in_rows()))
+        in_rows = isinstance(graph, sieve.RowGraph)
+        return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, in_rows))
+
+    def sample(self) -> Sampled | None:
+        """See `Engine.sample`."""
+        test, graph = self._test, self._started()
+        many = test.p >= tuning.SAMPLED_FROM and not math.isinf(test.cutoff(0))
+        if not (many and isinstance(graph, sieve.RowGraph) and isinstance(test, GaussianTest)) or self.member:
+            return None
+        self._compile(0)
+        with self._session():
+            strip = sample.strip_of(graph, test.cutoff(0))
+        return sample.from_strip(strip, test, self)
+
+    def resume(self, levels: Sequence[Finished]) -> None:
+        """See `Engine.resume`. Level 0 gives the correlations again."""
+        test, graph, self._m_max = self._test, self._started(), 0  # no level runs ahead
+        if not isinstance(test, GaussianTest):
+            super().resume(levels)  # an error
+        if isinstance(graph, sieve.RowGraph):
+            graph.know_level0(levels[0])
+        self.run_level(0)
+        self._compile(levels[-1].result.level)
+        with self._session():
+            self._started().resume(levels, test.cutoff)
 
     def answered(self, level: int) -> NDArray[np.bool_] | None:
         """All entries, if pruning decided pairs of this level; see `Engine.answered`."""
         return np.ones(1, dtype=np.bool_) if level in self._started().pruned_levels else None
-
-
-def _dense_bytes(p: int) -> int:
-    """Bytes of C, twice, the second time in two bytes, and of G."""
-    return 11 * p**2 + 64 * p + tuning.FIXED_BYTES
-
-
-def _nothing() -> None:
-    """The `Tick` of a level that nobody has asked for yet."""

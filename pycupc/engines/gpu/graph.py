@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, Ints, LevelResult, Pairs
+from pycupc.engines.base import EngineError, Finished, Floats, Ints, LevelResult, Pairs
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.engines.gpu import records, tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
-from pycupc.engines.gpu.records import PendingLevel, Running, no_records, record_bytes
+from pycupc.engines.gpu.records import PendingLevel, Running, no_records, pending_of, record_bytes
 from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Setting, Variable
@@ -34,6 +34,9 @@ FINISH: KernelName = ("graph/removals", "finish")
 WEAKEST: KernelName = ("graph/neighbours", "weakest_evidence")
 #: Differences between C and its transpose up to this one are taken for rounding: numpy.corrcoef leaves such.
 LAST_BITS = 1e-15
+
+#: States of an ordered pair, as in kernels/common/structures.cuh.
+GONE_A, LIVE, GONE_B, FIXED = range(4)
 
 #: Called while the host waits for a level.
 Tick = Callable[[], None]
@@ -101,6 +104,7 @@ class DeviceGraph:
         self._edges: tuple[Ints, Ints, Floats] | None = None
         self._coming: list[NDArray[Any]] | None = None  # source, column and evidence of all pairs, being copied
         self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
+        self._pending_before: list[PendingLevel] = []  # of the run that this one resumes
         self._share = 0.0  # share of the running level's work items that blocks have taken
         self._copying: list[Any] = []  # records that are being copied to the host
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, float(p * (p - 1)), False)
@@ -114,8 +118,6 @@ class DeviceGraph:
     def first_kernels(cls) -> list[KernelName]:
         """Kernels of level 0 and of the first neighbour lists."""
         return [("graph/neighbours", name) for name in ("level0", "count_neighbours", "list_neighbours")]
-
-    # ---------------------------------------------------------------- structures of the kernels
 
     @property
     def present(self) -> Graph:
@@ -295,7 +297,7 @@ class DeviceGraph:
     @property
     def pending(self) -> list[PendingLevel]:
         """Levels at which pruning decided pairs; `edges` gives the smallest |z| of the tests that were made."""
-        out = []
+        out = list(self._pending_before)
         for level, cutoff, start, column in self._pending:
             pieces = ((start.data.ptr, np.int64, start.shape), (column.data.ptr, np.int32, column.shape))
             offsets, neighbours = self._dev.transfers.download(*pieces)
@@ -303,7 +305,30 @@ class DeviceGraph:
             out.append(PendingLevel(level, cutoff, offsets, neighbours))
         return out
 
-    # ---------------------------------------------------------------- the present graph
+    def resume(self, levels: Sequence[Finished], cutoff: Callable[[int], float]) -> None:
+        """Turn the graph after level 0 into the graph after `levels`, the first ones of a run."""
+        dev, p, (last, x, y, z, _) = self._dev, self.p, levels[-1]
+        self._pending_before = pending_of(levels, p, cutoff)
+        if not last.level:
+            return
+        graph, shape = self.present, (self.outlook.pairs,)
+        source, column = dev.transfers.download((graph.source, np.int32, shape), (graph.column, np.int32, shape))
+        dev.wait()
+        here, there = (a.astype(np.int64) * p + b for a, b in ((x, y), (y, x)))
+        at = np.searchsorted(source.astype(np.int64) * p + column, np.concatenate([here, there]))
+        evidence, state = np.zeros(shape), np.where(source < column, GONE_B, GONE_A)  # removed, without a record
+        evidence[at] = np.tile(z, 2)
+        state[at] = np.where(np.isinf(evidence[at]), FIXED, LIVE)
+        for target, array in ((graph.z, evidence), (graph.least, np.full(shape, np.inf))):
+            dev.transfers.write(target, array)
+        self._put_states(source, column, state.astype(np.uint8))
+        self.collect(self.settle(*self.begin(last.level, cutoff(last.level)), lambda: None), lambda: None)
+
+    def _put_states(self, source: Ints, column: Ints, state: NDArray[np.uint8]) -> None:
+        """Write the state of each pair of the lists to G."""
+        G = np.zeros((self.p, self.p), dtype=np.uint8)
+        G[source, column] = state
+        self._dev.transfers.write(self.present.G, G)
 
     def edges(self, *, first: bool = False) -> tuple[Ints, Ints, Floats]:
         """x, y and z of `State`, fetched once per level; with `first`, of the graph before level 0."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Floats, Ints
+from pycupc.engines.base import Finished, Floats, Ints
 from pycupc.engines.gpu.device import Device
 
 
@@ -33,6 +34,19 @@ class PendingLevel:
     offsets: NDArray[np.int64]
     neighbours: Ints
     unknown: NDArray[np.bool_] | None = None
+
+
+def pending_of(levels: Sequence[Finished], p: int, cutoff: Callable[[int], float]) -> list[PendingLevel]:
+    """The levels of a run that bounds have answered in part."""
+    out = []
+    for level, before in zip(levels[1:], levels, strict=False):
+        if level.answered is not None:
+            x, y = before.x.astype(np.int64), before.y.astype(np.int64)
+            keys, k = np.sort(np.concatenate([x * p + y, y * p + x])), level.result.level
+            out.append(
+                PendingLevel(k, cutoff(k), np.searchsorted(keys, np.arange(p + 1) * p), (keys % p).astype(np.int32))
+            )
+    return out
 
 
 @dataclass(frozen=True)

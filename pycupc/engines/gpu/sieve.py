@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, Pairs
+from pycupc.engines.base import EngineError, Finished, Floats, Ints, Pairs
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
@@ -34,6 +35,8 @@ CORRELATE, COUNT, ENTER, SORT, MATRICES = (
     ("sieve/lists", name) for name in ("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows", "row_matrices")
 )
 LEVEL1: KernelName = ("rows/level1", "level1_rows")
+#: As in kernels/sieve/lists.cu.
+NO_PAIR = 2**64 - 1
 #: Blocks of a launch, at most.
 MOST_BLOCKS = 2**31 - 1
 
@@ -104,8 +107,10 @@ class RowGraph(DeviceGraph):
         lists = [None if pairs is None or not len(pairs) else pairs.keys for pairs in (gaps, fixed and fixed - gaps)]
         self._keys: list[Any] = [None if keys is None else dev.transfers.copied(keys) for keys in lists]
         self._n_keys = [0 if keys is None else len(keys) for keys in lists]
+        self.some_squares: tuple[int, int] | None = None  # those that the sieve goes through, instead of all
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
         self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
+        self._known: NDArray[np.int64] | None = None  # keys of the pairs that level 0 has left in an earlier run
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
@@ -115,7 +120,7 @@ class RowGraph(DeviceGraph):
     @staticmethod
     def memory(n: int, p: int) -> int:
         """Bytes that a run needs at its start: the data, twice, the unit columns, and the pairs that are picked."""
-        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * _first_room(p) + 300 * p + tuning.FIXED_BYTES
+        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * first_room(p) + 300 * p + tuning.FIXED_BYTES
 
     def launch_level0(self, cutoff: float) -> Running:
         """Sieve, which takes a wait, and launch level 0 of the pairs that are left."""
@@ -123,9 +128,11 @@ class RowGraph(DeviceGraph):
         dev.scratch.reset()
         self._cutoff = cutoff
         level, kept = level_of(dev, p, self._counters, 0, cutoff), dev.scratch.take(8 * p)
-        pairs, picked = self._pick(level)
+        pairs, picked = self._pick(level) if self._known is None else self._given(self._known)
         n_gaps, n_fixed = self._n_keys
         total = picked + n_fixed
+        if n_fixed:
+            dev.transfers.duplicate(self._keys[1].data.ptr, pairs[picked:total])
         r = dev.cp.empty(max(1, total))
         dev.cp.cuda.runtime.memsetAsync(kept, 0, 8 * p, dev.stream.ptr)
         args: tuple[Any, ...] = (*map(ptr, (*self._columns, pairs, r, kept, *self._keys)), i64(n_gaps), i64(n_fixed))
@@ -139,18 +146,17 @@ class RowGraph(DeviceGraph):
         return Running(0, cutoff, p * (p - 1), None)
 
     def _pick(self, level: Level) -> tuple[Any, int]:
-        """Keys of the pairs that may be dependent, followed by those of fixed edges, and the number of the former."""
+        """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""
         dev, p, n = self._dev, self.p, int(self._n)
         words, padded = -(-n // 16) * 2, -(-p // SIDE) * SIDE
         halves, count = dev.cp.empty(4 * padded * words, dtype=np.uint32), dev.cp.empty(1, dtype=np.uint64)
         total = padded * words
         args: tuple[Any, ...] = (*map(ptr, (*self._columns, halves)), i32(words), i32(n), i32(p), i64(total))
         dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
-        group = min(tuning.TILES_ON_SIDE, padded // SIDE)
-        on_side = -(-padded // (SIDE * group))
-        squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, _first_room(p)
+        group, on_side = squares_of(p)
+        squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, first_room(p)
         number, count_of_devices = (self.member.number, self.member.count) if self.member else (0, 1)
-        begin, end = (squares * i // count_of_devices for i in (number, number + 1))
+        begin, end = self.some_squares or (squares * i // count_of_devices for i in (number, number + 1))
 
         def sieve(cutoff: float, room: int, pairs: Any) -> int:
             """Put the pairs that may be beyond the cutoff into `pairs`, up to `room`; returns how many there are."""
@@ -172,9 +178,21 @@ class RowGraph(DeviceGraph):
             room, pairs = picked, self._room_for(picked, left)  # the same pairs once more
         if self.member:
             pairs, picked = self.member.gather(dev, pairs, picked, self._room_for)
-        if self._n_keys[1]:
-            dev.transfers.duplicate(self._keys[1].data.ptr, pairs[picked : picked + self._n_keys[1]])
         return pairs, picked
+
+    def _given(self, keys: NDArray[np.int64]) -> tuple[Any, int]:
+        """As `_pick`, without the sieve."""
+        pairs = self._room_for(len(keys))
+        self._dev.transfers.write(pairs.data.ptr, keys)
+        return pairs, len(keys)
+
+    def know_level0(self, left: Finished) -> None:
+        """Take the edges after level 0 from a run that has finished it; call it before level 0."""
+        keys = left.x.astype(np.int64) * self.p + left.y
+        self._known = keys if self._fixed is None else keys[~self._fixed.holds(left.x, left.y)]
+
+    def _put_states(self, source: Ints, column: Ints, state: NDArray[np.uint8]) -> None:
+        self._dev.transfers.write(self.present.G, state)
 
     def _room_for(self, picked: int, left: Callable[[float], int] | None = None) -> Any:
         """Memory for so many pairs and the fixed edges; there must be as much again for their correlations."""
@@ -192,22 +210,35 @@ class RowGraph(DeviceGraph):
 
     def _remedy(self, left: Callable[[float], int] | None = None) -> str:
         """As `DeviceGraph._remedy`, with a significance level; `left` counts the pairs that a larger cutoff leaves."""
-        dev, n = self._dev, self._n
-        if left is None:
-            _, of_device, picked = self._picked
-            (r,) = dev.transfers.download((of_device.data.ptr, np.float64, (picked,)))
+        dev, n, p = self._dev, self._n, self.p
+        cells, room = 0, dev.free_memory()
+        if left is None:  # the matrices of the rows need memory, too
+            keys, of_device, picked = self._picked
+            pieces = ((a.data.ptr, kind, (picked,)) for a, kind in ((keys, np.int64), (of_device, np.float64)))
+            pairs, r = dev.transfers.download(*pieces)
             dev.wait()
 
             def left(cutoff: float) -> int:
-                return int(np.count_nonzero(np.abs(r) > cutoff))
+                nonlocal cells
+                some = np.divmod(pairs[np.abs(r) > cutoff], p)
+                cells = int(((np.bincount(np.concatenate(some), minlength=p) + 1) ** 2).sum())
+                return len(some[0])
 
-        room = dev.free_memory() // tuning.BYTES_PER_PICKED
         alpha = fisher_z.p_value_of(self._cutoff, n - 3)
         for k in range(1, tuning.SMALLER_ALPHAS):
             smaller = alpha * 10.0**-k
-            if (count := left(fisher_z.cutoff(smaller, n, 0))) <= room:
+            count = left(fisher_z.cutoff(smaller, n, 0))
+            if tuning.BYTES_PER_PICKED * count + 8 * cells <= room:
                 return f"alpha = {smaller:.1g} would leave about {count:,}"
         return "use fewer variables"
+
+    def pairs_left(self) -> NDArray[np.uint64]:
+        """Keys of the pairs that `launch_level0` has left."""
+        pairs, _, picked = self._picked
+        (keys,) = self._dev.transfers.download((pairs.data.ptr, np.uint64, (picked,)))
+        self._dev.wait()
+        left: NDArray[np.uint64] = keys[keys != NO_PAIR]
+        return left
 
     def _list_pairs(self) -> None:
         """Launch the kernels that make the neighbour lists of the first graph, and the matrices of its rows."""
@@ -244,6 +275,13 @@ def all_kernels() -> list[KernelName]:
     return [*RowGraph.first_kernels(), *RowGraph.ends, *RowTests(1, 1 << 18).all_kernels()]
 
 
-def _first_room(p: int) -> int:
+def squares_of(p: int) -> tuple[int, int]:
+    """Tiles on a side of a square, and squares on a side of the matrix."""
+    tiles = -(-p // SIDE)
+    group = min(tuning.TILES_ON_SIDE, tiles)
+    return group, -(-tiles // group)
+
+
+def first_room(p: int) -> int:
     """Pairs for which there is room at first; if more are picked, the sieve runs again."""
     return min(p * (p - 1) // 2, max(1 << 20, tuning.PICKED_PER_VARIABLE * p))

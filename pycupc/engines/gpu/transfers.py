@@ -73,6 +73,11 @@ class Transfers:
             finally:
                 self._filling = False
 
+    def write(self, target: int, array: NDArray[Any]) -> None:
+        """Copy a C-contiguous host array to an address in device memory, and wait for it."""
+        self._copy(target, array.ctypes.data, array.nbytes, 1, self._stream.ptr)
+        self._stream.synchronize()
+
     def duplicate(self, source: int, out: Any) -> None:
         """Copy from an address in device memory to a device array."""
         self._copy(out.data.ptr, source, out.nbytes, 3, self._stream.ptr)

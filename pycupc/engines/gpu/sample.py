@@ -1,0 +1,71 @@
+"""The work of a run without the correlation matrix, estimated from some of its variables."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.table import Table
+from pycupc.engines.base import Engine, Sampled
+from pycupc.engines.gpu import sieve, tuning
+from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.suffstat import SuffStat
+
+
+class Strip(NamedTuple):
+    """Level 0 of the last variables with all others.
+
+    Attributes
+    ----------
+    x, y : int64 (m,)
+        The pairs that it leaves.
+    first : int
+        The first of these variables.
+    seconds : float
+        Of level 0 of all variables.
+    """
+
+    x: NDArray[np.int64]
+    y: NDArray[np.int64]
+    first: int
+    seconds: float
+
+
+def strip_of(graph: sieve.RowGraph, cutoff: float) -> Strip:
+    """The last two columns of squares of the sieve; use it inside a `Session`, once the kernels are compiled."""
+    p, (group, on_side) = graph.p, sieve.squares_of(graph.p)
+    before, times = max(0, on_side - 2), []
+    end, first = on_side * (on_side + 1) // 2, before * group * sieve.SIDE
+    for begin in (end, before * (before + 1) // 2):  # first no squares, for the work that is not the sieve's
+        graph.some_squares = begin, end
+        start = time.perf_counter()
+        graph.launch_level0(cutoff)
+        left = graph.pairs_left()
+        times.append(time.perf_counter() - start)
+    of_all = (times[1] - times[0]) / (1 - (first / p) ** 2)
+    return Strip(*np.divmod(left.astype(np.int64), p), first, times[0] + of_all)
+
+
+def from_strip(strip: Strip, test: GaussianTest, engine: Engine) -> Sampled:
+    """The estimate; `engine` makes the other levels of the variables of a strip and their neighbours."""
+    from pycupc.engines.cpu.sample import later_seconds  # loads Numba
+
+    p, X = test.p, test.data.rows
+    assert X is not None
+    degrees = np.bincount(np.concatenate([strip.x, strip.y]), minlength=p)[strip.first :]
+    part = np.unique(np.concatenate([np.arange(strip.first, p), strip.x, strip.y]))
+    later = later_seconds(SuffStat.from_table(Table.of_values(X[:, part], None)), test.alpha, engine)
+    return Sampled(degrees, strip.seconds + later * p / len(part), _peak(degrees, X))
+
+
+def _peak(degrees: NDArray[np.int64], X: NDArray[np.floating]) -> int:
+    """Bytes of device memory: the centred columns, and whatever is largest of that which exists one after the other."""
+    n, p = X.shape
+    pairs = int(degrees.mean() * p / 2)
+    of_sieve = 2 * (n + 16) * (p + sieve.SIDE) + 8 * max(sieve.first_room(p), pairs) + 8 * pairs
+    lists = 4 * pairs * sum(sieve.RowGraph.lists.values())
+    after = 16 * pairs + lists + 8 * int(((degrees + 1.0) ** 2).mean() * p)
+    return int(8 * n * p + max(X.nbytes, of_sieve, after) + 300 * p + tuning.FIXED_BYTES)

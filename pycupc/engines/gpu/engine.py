@@ -94,11 +94,11 @@ class GpuEngine(AnsweringOnCpu):
         check = self._check if pruning == "checked" else None
         of_device = self.device.processors, self.device.shared_block
         self._of_rows = sieve.RowTests(*of_device, prune=bool(pruning), check=check)
-        self._gaussian: schur.SchurTests | CupcTests = (
-            schur.SchurTests(*of_device, prune=bool(pruning), check=check)
-            if schur_walk
-            else CupcTests(algorithm, geometry)
-        )
+        self._gaussian: schur.SchurTests | CupcTests
+        if schur_walk:
+            self._gaussian = schur.SchurTests(*of_device, prune=bool(pruning), check=check)
+        else:
+            self._gaussian = CupcTests(algorithm, geometry)
         self._forget()
 
     def _forget(self) -> None:
@@ -243,6 +243,9 @@ class GpuEngine(AnsweringOnCpu):
         out.member = self.member
         return out
 
+    def _in_rows(self) -> bool:
+        return isinstance(self._started(), sieve.RowGraph)
+
     def _started(self) -> DeviceGraph:
         if self._graph is None:
             raise EngineError("the engine has no problem: call take() first")
@@ -318,8 +321,7 @@ class GpuEngine(AnsweringOnCpu):
             edges, pending = graph.edges(first=self._level0 is not None), graph.pending
         if not (pending and isinstance(self._test, GaussianTest)):
             return State(*edges)
-        in_rows = isinstance(graph, sieve.RowGraph)
-        return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, in_rows))
+        return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, self._in_rows()))
 
     def sample(self) -> Sampled | None:
         """See `Engine.sample`."""

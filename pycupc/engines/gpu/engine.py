@@ -57,8 +57,7 @@ class GpuEngine(AnsweringOnCpu):
     ValueError
         If an argument is out of its range.
     EngineError
-        If there is no usable device; the message says why. In a run, if a level may need 2^62 tests, which the device
-        cannot count; with "checked", if a test contradicts pruning.
+        No usable device; in a run, a level that may need 2^62 tests; with "checked", a test that contradicts pruning.
     """
 
     side_by_side = 2

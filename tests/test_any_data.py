@@ -135,8 +135,9 @@ RESAMPLED = {
 @pytest.mark.parametrize("method", ["pc", "rfci"])
 def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
     D, of = RESAMPLED[kind][0](), RESAMPLED[kind][1]
-    result = pycupc.stability(of(D), n_resamples=4, random_state=1, method=method, alpha=0.1)
-    fits = [getattr(pycupc, method)(of(D.iloc[result.indices(i)]), alpha=0.1) for i in range(4)]
+    how = {"alpha": 0.1, "quirks": kind == "mixed"}
+    result = pycupc.stability(of(D), n_resamples=4, random_state=1, method=method, **how)
+    fits = [getattr(pycupc, method)(of(D.iloc[result.indices(i)]), **how) for i in range(4)]
     if method == "pc":
         assert result.n_tests[:, 0].tolist() == [sum(fit.n_edgetests) for fit in fits]
     expected = np.mean([fit.sparse_graph.skeleton() for fit in fits], axis=0)
@@ -300,6 +301,23 @@ def test_engines_agree_on_a_mixed_table():
     fits = [pc(mixed_frame(), mixCItest, engine=engine) for engine in ("cpu", "reference")]
     assert fits[0].n_edgetests == fits[1].n_edgetests
     np.testing.assert_allclose(*(fit.p_values.dense() for fit in fits), atol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["pc", "fci", "rfci"])
+@pytest.mark.parametrize("kind", ["mixed", "incomplete"])
+def test_faults_of_the_tests_of_categories_are_those_of_the_skeleton(method, kind):
+    codes = np.digitize(chain(n=200, p=4, seed=6), [-1, 1])
+    data = (
+        MixedTable.of(pd.DataFrame(codes).astype(str))
+        if kind == "mixed"
+        else IncompleteTable(codes, categories=True, adaptDF=True)
+    )
+    found = {}
+    for quirks in (True, False):
+        fit = getattr(pycupc, method)(data, quirks=quirks)
+        found[quirks] = fit.p_values.dense()
+        np.testing.assert_array_equal(found[quirks], pycupc.skeleton(data, quirks=quirks).p_values.dense())
+    assert not np.array_equal(found[True], found[False])
 
 
 def test_categories_that_do_not_occur_count_unless_all_are_categories():

@@ -18,9 +18,9 @@ from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.mixed import MixedTable
-from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole, listed
-from pycupc.data.observations import column_names, row_names
-from pycupc.data.pairs import Pairs
+from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole
+from pycupc.data.observations import column_names
+from pycupc.data.pairs import Pairs, pairs_of
 from pycupc.data.text_layout import ReadOptions
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
@@ -36,6 +36,7 @@ from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.local import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import as_suff_stat
+from pycupc.independence.missing.data import IncompleteTable
 from pycupc.independence.missing.family import missing_test
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.family import MixedTest
@@ -156,11 +157,6 @@ def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
     return call
 
 
-def is_discrete(indepTest: IndepTest | None) -> bool:
-    """Whether this is one of the tests of discrete data, whose faults in pcalg may be reproduced."""
-    return indepTest is disCItest or indepTest is binCItest
-
-
 def check_arguments(
     function: str,
     variables: Variables,
@@ -189,8 +185,8 @@ def check_arguments(
             raise ValueError(f"{text} {', '.join(engine_options)}")
     labels = _checked_labels(variables, test)
     test.p = len(labels)  # which a user's function does not say
-    gaps = _pairs(variables.fixedGaps, "fixedGaps", labels)
-    fixed = _pairs(variables.fixedEdges, "fixedEdges", labels)
+    gaps = pairs_of(variables.fixedGaps, "fixedGaps", labels)
+    fixed = pairs_of(variables.fixedEdges, "fixedEdges", labels)
     known = None if variables.knowledge is None else variables.knowledge.of(labels)
     if known is not None:
         if function not in ("pc", "skeleton"):
@@ -229,10 +225,11 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
     if variables.correlation is not None and not (test is None or test is gaussCItest):
         text = "{setting} goes with the Gaussian test only"
         raise ValueError(Message(text, setting=Setting("correlation", variables.correlation)))
-    if is_discrete(test):
+    if test is disCItest or test is binCItest:
         return _discrete_test(given, options.alpha, binary=test is binCItest, quirks=bool(quirks))
     mixed = test is mixCItest or (test is None and isinstance(given, MixedTable))
-    if quirks and not (mixed or test is disCItwd):
+    faulty = mixed or test is disCItwd or (test is None and isinstance(given, IncompleteTable) and given.categories)
+    if quirks and not faulty and function in ("pc", "skeleton"):  # the others have faults of their own to reproduce
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
         raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
     how = {"NAdelete": bool(options.NAdelete)}
@@ -302,66 +299,6 @@ def _warn_of_order(labels: list[str], names: list[str]) -> None:
             f"calls it {names[k]!r}; leave labels out, or give them in the order of the columns",
             stacklevel=2,
         )
-
-
-def _pairs(value: Any, name: str, labels: Sequence[str]) -> Pairs | None:
-    """The pairs of fixedGaps or fixedEdges; None if there are none."""
-    if value is None:
-        return None
-    p = len(labels)
-    if _is_list_of_pairs(value):
-        try:
-            return Pairs.of_names(value, labels) if value else None
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
-    if isinstance(value, Pairs) and value.p == p:
-        return value if len(value) else None
-    matrix = value.dense() if isinstance(value, Pairs) else _in_order_of(value, name, labels)
-    if matrix.shape != (p, p):
-        raise ValueError(
-            f"{name} must have shape ({p}, {p}), got {matrix.shape}; a list of pairs of names will do, too"
-        )
-    if matrix.dtype.kind not in "biuf" or (matrix.dtype.kind == "f" and np.isnan(matrix).any()):
-        raise TypeError(f"{name} must be a matrix of True and False or a list of pairs of names, got {matrix.dtype}")
-    matrix = np.ascontiguousarray(matrix != 0)
-    if not np.array_equal(matrix, matrix.T):
-        i, j = np.argwhere(matrix != matrix.T)[0].tolist()
-        raise ValueError(f"{name} must be symmetric, but differs between ({labels[i]}, {labels[j]}) and the reverse")
-    pairs = Pairs.of_matrix(matrix)
-    return pairs if len(pairs) else None
-
-
-def _is_list_of_pairs(value: Any) -> bool:
-    """Whether these are pairs of names: [("a", "b"), ...]."""
-    return isinstance(value, (list, tuple, set, frozenset)) and all(
-        isinstance(pair, (list, tuple, set, frozenset)) and len(pair) == 2 and all(isinstance(n, str) for n in pair)
-        for pair in value
-    )
-
-
-def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
-    """`value` as a matrix; the rows and columns of a table with names are put into the order of `labels`."""
-    columns = column_names(value)
-    if columns is None:
-        return np.asarray(value)
-    matrix = value.to_numpy()
-    if columns == [str(k) for k in range(len(columns))] and set(columns) != set(labels):
-        return matrix  # a DataFrame without names
-    if sorted(columns) != sorted(labels):
-        unknown = sorted(set(columns) - set(labels))
-        absent = sorted(set(labels) - set(columns))
-        raise ValueError(
-            f"{name} must have one row and one column for each variable; "
-            + "; ".join(
-                [f"not variables: {listed(unknown)}"] * bool(unknown)
-                + [f"not in {name}: {listed(absent)}"] * bool(absent)
-            )
-        )
-    rows = row_names(value)
-    if rows is not None and sorted(rows) != sorted(columns):
-        raise ValueError(f"{name} must have the same names for rows and columns, got the rows {listed(rows)}")
-    at_row, at_column = ({label: k for k, label in enumerate(names)} for names in (rows or columns, columns))
-    return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 
 
 def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool, known: bool = False) -> None:

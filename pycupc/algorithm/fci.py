@@ -14,16 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import (
-    Method,
-    Options,
-    Problem,
-    Variables,
-    check_arguments,
-    check_orientation,
-    hinted,
-    is_discrete,
-)
+from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.algorithm.possible_d_sep import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, level_log, skeleton
 from pycupc.data.knowledge import as_knowledge
@@ -165,7 +156,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
         is not searched: the edge stays, a warning says how many, and ``later.open_pairs`` has them.
     quirks : bool, default False
         Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), among them counts of tests and the slot allPdsep,
-        and, for `disCItest`, those that `pycupc.skeleton` describes.
+        and those of the test that `pycupc.skeleton` describes.
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         The tier of each variable, as of `pycupc.pc`. A later tier is no ancestor of an earlier one: no test is given a
         variable that is later than both of its pair, and edges between tiers have an arrowhead at the later end
@@ -191,8 +182,8 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
         type, m_max, pdsep_max, rules, conservative, maj_rule, selectionBias, jci, budget, tiers is not None
     )
     with progress_hook(progress) as hook, level_log(verbose):
-        known, of_test = as_knowledge(tiers), quirks and is_discrete(indepTest)
-        variables = Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, of_test, known)
+        known = as_knowledge(tiers)
+        variables = Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, known)
         options = Options(alpha, m_max, skel_method, NAdelete, numCores)
         problem = check_arguments("fci", variables, options, engine, engine_options, hook)
         context = _context(contextVars, problem.labels)

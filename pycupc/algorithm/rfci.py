@@ -10,16 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import (
-    Method,
-    Options,
-    Problem,
-    Variables,
-    check_arguments,
-    check_orientation,
-    hinted,
-    is_discrete,
-)
+from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
 from pycupc.algorithm.fci import Found, check_rules, fci, first_skeleton, oriented
 from pycupc.algorithm.skeleton import keeping, level_log, skeleton
 from pycupc.data.knowledge import as_knowledge
@@ -75,8 +66,8 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     rules, conservative, maj_rule, skeleton
         See `fci`.
     quirks : bool, default False
-        Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), and, for `disCItest`, those that
-        `pycupc.skeleton` describes.
+        Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), and those of the test that `pycupc.skeleton`
+        describes.
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         See `fci`. Rules 5 to 7, for selection bias, are not used then.
 
@@ -97,8 +88,8 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     check_rules(rules)
     check_orientation("relaxed", conservative=conservative, maj_rule=maj_rule, solve_confl=False)
     with progress_hook(progress) as hook, level_log(verbose):
-        known, of_test = as_knowledge(tiers), quirks and is_discrete(indepTest)
-        variables = Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, of_test, known)
+        known = as_knowledge(tiers)
+        variables = Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, known)
         options = Options(alpha, m_max, skel_method, NAdelete, numCores)
         problem = check_arguments("rfci", variables, options, engine, engine_options, hook)
         with closing(problem.engine):

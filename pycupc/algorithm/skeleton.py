@@ -132,7 +132,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         True shows a bar on stderr. A callable is called several times per second while a level runs, so it must be
         fast.
     quirks : bool, default False
-        For `disCItest` only: reproduce two faults of `disCItest` in pcalg 2.7-12 (docs/CONTRACT.md, section 12). If
+        For tests of categories: reproduce two faults of `disCItest` in pcalg 2.7-12 (docs/CONTRACT.md, section 12). If
         they could affect the answer, the result has a note.
     correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, optional
         Of data: what C is computed from, see `SuffStat.from_data`.

@@ -111,7 +111,7 @@ def add_test_arguments(
     )
     add("--df", choices=get_args(DegreesOfFreedom), default="pcalg", help=freedom)
     add("--adapt-df", action="store_true", help="discrete: empty cells lower the degrees of freedom")
-    add("--quirks", action="store_true", help="discrete: reproduce two faults of pcalg's disCItest")
+    add("--quirks", action="store_true", help="reproduce faults of pcalg: of disCItest, and of fci and rfci")
     add("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
     add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
     add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
@@ -238,9 +238,9 @@ def test_of(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
         return {"indepTest": mixCItest, "quirks": args.quirks}
     if isinstance(suff_stat, IncompleteTable) and suff_stat.categories:
         return {"indepTest": disCItwd, "quirks": args.quirks}
-    if args.adapt_df or args.quirks or args.df != "pcalg":
+    if args.adapt_df or args.df != "pcalg" or (args.quirks and args.method == "pc"):
         raise DataError("--df, --adapt-df and --quirks go with --test discrete; the data are numbers")
-    return {}
+    return {"quirks": args.quirks}
 
 
 def check_around(args: argparse.Namespace, suff_stat: Data) -> None:

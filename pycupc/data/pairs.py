@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import DataError, unknown
+from pycupc.data.names import DataError, listed, unknown
+from pycupc.data.observations import column_names, row_names
 from pycupc.data.source import open_text, read_source
 from pycupc.data.text_layout import find_delimiter, is_formula, rows
 
@@ -111,6 +112,69 @@ class Pairs:
         out = np.zeros((self.p, self.p), dtype=np.bool_)
         out[self.low, self.high] = out[self.high, self.low] = True
         return out
+
+
+def pairs_of(value: Any, name: str, labels: Sequence[str]) -> Pairs | None:
+    """The pairs of an argument with this name, a list of pairs of names or a matrix; None if there are none.
+
+    TypeError or ValueError if it is neither, or does not fit the labels.
+    """
+    if value is None:
+        return None
+    p = len(labels)
+    if _is_list_of_pairs(value):
+        try:
+            return Pairs.of_names(value, labels) if value else None
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    if isinstance(value, Pairs) and value.p == p:
+        return value if len(value) else None
+    matrix = value.dense() if isinstance(value, Pairs) else _in_order_of(value, name, labels)
+    if matrix.shape != (p, p):
+        raise ValueError(
+            f"{name} must have shape ({p}, {p}), got {matrix.shape}; a list of pairs of names will do, too"
+        )
+    if matrix.dtype.kind not in "biuf" or (matrix.dtype.kind == "f" and np.isnan(matrix).any()):
+        raise TypeError(f"{name} must be a matrix of True and False or a list of pairs of names, got {matrix.dtype}")
+    matrix = np.ascontiguousarray(matrix != 0)
+    if not np.array_equal(matrix, matrix.T):
+        i, j = np.argwhere(matrix != matrix.T)[0].tolist()
+        raise ValueError(f"{name} must be symmetric, but differs between ({labels[i]}, {labels[j]}) and the reverse")
+    pairs = Pairs.of_matrix(matrix)
+    return pairs if len(pairs) else None
+
+
+def _is_list_of_pairs(value: Any) -> bool:
+    """Whether these are pairs of names: [("a", "b"), ...]."""
+    return isinstance(value, (list, tuple, set, frozenset)) and all(
+        isinstance(pair, (list, tuple, set, frozenset)) and len(pair) == 2 and all(isinstance(n, str) for n in pair)
+        for pair in value
+    )
+
+
+def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
+    """`value` as a matrix; the rows and columns of a table with names are put into the order of `labels`."""
+    columns = column_names(value)
+    if columns is None:
+        return np.asarray(value)
+    matrix = value.to_numpy()
+    if columns == [str(k) for k in range(len(columns))] and set(columns) != set(labels):
+        return matrix  # a DataFrame without names
+    if sorted(columns) != sorted(labels):
+        unknown = sorted(set(columns) - set(labels))
+        absent = sorted(set(labels) - set(columns))
+        raise ValueError(
+            f"{name} must have one row and one column for each variable; "
+            + "; ".join(
+                [f"not variables: {listed(unknown)}"] * bool(unknown)
+                + [f"not in {name}: {listed(absent)}"] * bool(absent)
+            )
+        )
+    rows = row_names(value)
+    if rows is not None and sorted(rows) != sorted(columns):
+        raise ValueError(f"{name} must have the same names for rows and columns, got the rows {listed(rows)}")
+    at_row, at_column = ({label: k for k, label in enumerate(names)} for names in (rows or columns, columns))
+    return matrix[np.ix_([at_row[label] for label in labels], [at_column[label] for label in labels])]
 
 
 def read_pairs(path: str | PurePath, labels: Sequence[str]) -> Pairs:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation, is_discrete
+from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation
 from pycupc.algorithm.fci import FciArguments, check_rules
 from pycupc.data.knowledge import Knowledge, as_knowledge
 from pycupc.data.names import is_real, is_whole
@@ -131,9 +131,8 @@ def _options(alpha: float, given: dict[str, Any]) -> Options:
 
 def _problem(rows: Rows, method: str, alpha: float, given: dict[str, Any], *, away: bool) -> Problem:
     """The checked arguments. If the resamples run elsewhere (`away`), this machine need not have the engine."""
-    names = ("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "knowledge")
-    quirks = given["quirks"] and (method == "pc" or is_discrete(given["indepTest"]))
-    variables = Variables(rows.whole(), **{name: given[name] for name in names}, quirks=quirks)
+    names = ("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "knowledge", "quirks")
+    variables = Variables(rows.whole(), **{name: given[name] for name in names})
     options = _options(alpha, given)
     try:
         problem = check_arguments(method, variables, options, given["engine"], given["engine_options"])

@@ -215,7 +215,7 @@ class Job:
             return {"suffStat": SuffStat.from_data(x, labels)}  # its warnings name the variables
         if options["test"] == "gaussCItest":
             n = square(self._in["pair_n"]) if "pair_n" in self._in else options["n"]
-            return {"suffStat": {"C": square(self._in["C"]), "n": n}}
+            return {"suffStat": {"C": square(self._in["C"]), "n": n, "n_rule": options.get("n_rule")}}
         if options["test"] == "":
             users = UsersBatch if options.get("batch") else UsersTest
             return {"suffStat": None, "indepTest": users(self._background)}
@@ -277,11 +277,11 @@ def _data_of_micd(
 def _correlations(
     sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`C`, float64, column by column: the correlations of `x`, computed as `correlation` says; `nearest`: bool."""
+    """`C`, and of pairwise-complete rows `n`, float64 (p, p) each, of `x`; options are those of `SuffStat.from_data`."""
     labels = tuple(map(str, options["labels"]))
     table = Table.of(sent["x"].reshape(len(labels), -1).T, labels)
-    data = SuffStat.from_data(table, correlation=options["correlation"], nearest=options["nearest"])
-    return {}, {"C": data.C}
+    data = SuffStat.from_data(table, **{name: value for name, value in options.items() if name != "labels"})
+    return {}, {"C": data.C} | ({} if data.pair_n is None else {"n": data.pair_n.matrix})
 
 
 def situation() -> dict[str, str]:

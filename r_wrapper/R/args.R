@@ -105,7 +105,7 @@ checked_fixed <- function(fixedGaps, fixedEdges, p) {
 }
 
 # The correlation matrix and the number of observations, as plain doubles; if they are `local`, n may be a matrix, which
-# is then `pair_n`.
+# is then `pair_n`, beside its `n_rule`.
 check_gauss <- function(suffStat, p, local = FALSE) {
   if (!is.list(suffStat) || is.null(suffStat$C) || is.null(suffStat$n)) {
     refuse("suffStat", "a list with `C`, the correlation matrix, and `n`, the number of observations", suffStat)
@@ -116,7 +116,7 @@ check_gauss <- function(suffStat, p, local = FALSE) {
   }
   n <- suffStat$n
   if (local && is.matrix(n) && is.numeric(n) && identical(dim(n), c(p, p))) {
-    return(list(C = C + 0, pair_n = n + 0)) # doubles
+    return(list(C = C + 0, pair_n = n + 0, n_rule = suffStat$n_rule)) # doubles
   }
   if (!is.numeric(n) || length(n) != 1L || !is.finite(n) || n < 1) {
     refuse("suffStat$n", "one finite number of at least 1, the number of observations", n)

@@ -101,7 +101,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL
       check_discrete(suffStat, p, test), if (!is.null(test)) check_of_micd(suffStat, p, test))
   }
   say_orders(labels, suffStat, test, fixedGaps, fixedEdges)
-  options <- c(options, data[names(data) %in% c("n", "nlev", "adaptDF", "df")])
+  options <- c(options, data[names(data) %in% c("n", "n_rule", "nlev", "adaptDF", "df")])
 
   arrays <- c(data[names(data) %in% c("C", "pair_n", "x", "dm")], fixed, more$arrays)
   receive <- if (what %in% c("fci", "rfci")) plain_pag else function(reply, labels) plain_answer(reply, labels, expand)

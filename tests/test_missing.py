@@ -197,6 +197,31 @@ def test_imputation_by_chained_equations():
     assert np.array_equal(a.matrices, b.matrices)
     assert not np.array_equal(a.matrices[0], a.matrices[1])
     assert np.array_equal(a.rows[0][~HOLES], GAPPED[~HOLES])
+    with pytest.raises(ValueError, match="M must be a whole number of at least 2 imputations, got 1"):
+        imputed(GAPPED, 1)
+
+
+def test_imputation_of_categories_follows_the_others(tmp_path):
+    pytest.importorskip("sklearn")
+    words = np.array(["few", "many", "some"], dtype=object)[CODED[0]]
+    words[:, 1] = np.where(CODED[0][:, 0] == 2, "yes", "no")
+    gapped = np.where(HOLES & (np.arange(6) < 4), None, words)
+    a, b = (imputed(gapped, 5, seed=4, rounds=2, categories=True) for _ in range(2))
+    assert np.array_equal(a.codes, b.codes)
+    assert a.levels.tolist() == [3, 2, 3, 3, 3, 3]
+    known = gapped != None  # noqa: E711 - elementwise
+    expected = np.column_stack([np.unique(column, return_inverse=True)[1] for column in words.T])
+    assert all(np.array_equal(codes.T[known], expected[known]) for codes in a.codes)
+    drawn = HOLES[:, 1] & ~HOLES[:, 0]
+    assert (a.codes[:, 1, drawn] == expected[drawn, 1]).mean() > 0.75  # from the margins: 0.58
+    assert len(np.unique(a.codes[:, 2, HOLES[:, 2]], axis=0)) > 1
+    lines = [",".join(word or "" for word in row) for row in ["abcdef", *gapped]]
+    (tmp_path / "data.csv").write_text("\n".join(lines))
+    how = ["run", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out"), "--quiet", "--missing", "impute=2"]
+    assert pycupc.cli.main(how) == 0
+    same = pc(imputed(gapped, 2, categories=True))
+    assert np.array_equal(pycupc.PcAlgo.load(tmp_path / "out" / "result.npz").graph, same.graph)
+    assert pycupc.cli.main([*how, "--quirks", "--force"]) == 3
 
 
 def test_command_line(tmp_path):

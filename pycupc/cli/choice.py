@@ -88,9 +88,7 @@ def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) ->
         why = f"{where}correlations and n are those of the rows complete in each pair (--missing pairwise)"
         return Chosen("data with gaps", data, table, why)
     if args.missing.startswith("impute="):
-        M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
-        why = f"{where}{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
-        return Chosen("data with gaps", imputed(table, M, seed), table, why)
+        return _imputed(args, table, table, where)
     why = f"{where}each test takes the rows that are complete in its variables (--missing testwise); "
     why += "others: --missing impute=20, pairwise, drop-rows"
     return Chosen("data with gaps", IncompleteTable(table), table, why)
@@ -123,15 +121,21 @@ def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any]
 def _of_categories_with_gaps(args: argparse.Namespace, mixed: MixedTable, why: str) -> Chosen:
     if args.df != "pcalg":
         raise ValueError("--df observed needs complete rows, and values are missing: --missing drop-rows")
-    if args.missing == "pairwise" or args.missing.startswith("impute="):
-        raise ValueError(f"--missing {args.missing} takes numbers, and the table has categories: --missing testwise")
-    import pandas as pd
-
-    codes = pd.DataFrame(mixed.values, columns=list(mixed.names))
+    if args.missing == "pairwise":
+        raise ValueError("--missing pairwise takes numbers, and the table has categories: --missing testwise")
+    data = IncompleteTable(mixed.values, mixed.names, categories=True, adaptDF=args.adapt_df)
+    if args.missing.startswith("impute="):
+        return _imputed(args, data, mixed, f"{why}; values are missing, so that ")
     why += "; values are missing, so that each test takes the rows that are complete in its variables (--missing "
-    why += "testwise); --missing drop-rows takes complete rows only"
-    data = IncompleteTable(codes, categories=True, adaptDF=args.adapt_df)
+    why += "testwise); others: --missing impute=20, drop-rows"
     return Chosen("categories with gaps", data, mixed, why)
+
+
+def _imputed(args: argparse.Namespace, data: Table | IncompleteTable, table: Table | MixedTable, why: str) -> Chosen:
+    M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
+    why += f"{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
+    kind = "categories with gaps" if isinstance(data, IncompleteTable) else "data with gaps"
+    return Chosen(kind, imputed(data, M, seed, categories=isinstance(data, IncompleteTable)), table, why)
 
 
 def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Chosen | None:
@@ -188,7 +192,8 @@ def _of_both(mixed: MixedTable, why: str) -> Chosen:
     if gaps.any():
         raise ValueError(
             f"values are missing in {listed([mixed.names[j] for j in np.flatnonzero(gaps).tolist()])}, and the test of "
-            "numbers and categories together needs complete rows: --missing drop-rows, or --drop these columns"
+            "numbers and categories together needs complete rows, and does not pool imputations: --missing drop-rows, "
+            "or --drop these columns"
         )
     mixed.check()
     return Chosen("numbers and categories", mixed, mixed, why)

@@ -277,7 +277,7 @@ def _data_of_micd(
 def _correlations(
     sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`C`, and of pairwise-complete rows `n`, float64 (p, p) each, of `x`; options are those of `SuffStat.from_data`."""
+    """`C`, and of pairwise-complete rows `n`, float64 (p, p) each; the options are those of `SuffStat.from_data`."""
     labels = tuple(map(str, options["labels"]))
     table = Table.of(sent["x"].reshape(len(labels), -1).T, labels)
     data = SuffStat.from_data(table, **{name: value for name, value in options.items() if name != "labels"})

@@ -5,25 +5,29 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.names import check_real
 from pycupc.data.table import Table
-from pycupc.independence.missing.data import MultipleImputation
+from pycupc.independence.base import Indices
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 
 
-def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10) -> MultipleImputation:
-    """M imputations of a table of numbers.
+def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: bool = False) -> MultipleImputation:
+    """M imputations of a table of numbers, or of a table of categories.
 
-    Each variable in turn is drawn from its distribution given the others by a Bayesian linear regression
-    (scikit-learn's ``IterativeImputer`` with ``sample_posterior``), `rounds` times. Imputation m has the random state
-    seed + m.
+    Each variable in turn is drawn from its distribution given the others, `rounds` times: a number by a Bayesian linear
+    regression (scikit-learn's ``IterativeImputer`` with ``sample_posterior``), a category by a logistic regression on
+    the categories of the others, fitted to a bootstrap sample of the rows that have the variable. Imputation m has the
+    random state seed + m.
 
     Parameters
     ----------
-    data : table (n, p)
-        Numbers, NaN where one is missing.
+    data : table (n, p), or `IncompleteTable`
+        Numbers, NaN where one is missing; or with `categories`, whole numbers or any categories.
     M : int
         At least 2.
-    seed : int
-    rounds : int
 
     Raises
     ------
@@ -33,15 +37,43 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10) -> MultipleIm
     try:
         from sklearn.experimental import enable_iterative_imputer  # noqa: F401
         from sklearn.impute import IterativeImputer
+        from threadpoolctl import threadpool_limits  # of scikit-learn
     except ImportError as error:
         raise ImportError("imputation needs scikit-learn: pip install 'pycupc[impute]'") from error
-    table = data if isinstance(data, Table) else Table.of(data)
-    made = []
-    for m in range(M):
-        imputer = IterativeImputer(
-            sample_posterior=True, max_iter=rounds, random_state=seed + m, keep_empty_features=True
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # draws do not converge to a value
-            made.append(imputer.fit_transform(table.values))
-    return MultipleImputation(made, table.labels)
+    check_real("M", "a whole number of at least 2 imputations", M, lambda M: M >= 2 and int(M) == M)
+    with warnings.catch_warnings(), threadpool_limits(1):  # threads would wait longer than they compute
+        warnings.simplefilter("ignore")  # draws do not converge to a value
+        if categories:
+            table = data if isinstance(data, IncompleteTable) else IncompleteTable(data, categories=True)
+            known = [np.unique(column[column >= 0]) for column in table.values.T]
+            codes = np.column_stack(
+                [np.where(v < 0, -1, np.searchsorted(k, v)) for k, v in zip(known, table.values.T, strict=True)]
+            )
+            made = [_drawn(codes, np.random.default_rng(seed + m), rounds).T for m in range(M)]
+            return MultipleImputation.from_codes(made, [max(len(k), 2) for k in known], table.labels)
+        numbers = data if isinstance(data, Table) else Table.of(data)
+        how = {"sample_posterior": True, "max_iter": rounds, "keep_empty_features": True}
+        each = [IterativeImputer(random_state=seed + m, **how).fit_transform(numbers.values) for m in range(M)]
+    return MultipleImputation(each, numbers.labels)
+
+
+def _drawn(codes: Indices, rng: np.random.Generator, rounds: int) -> Indices:
+    """An imputation of codes, int64 (n, p), -1 where one is missing."""
+    from sklearn.linear_model import LogisticRegression
+
+    out, gaps = codes.copy(), codes < 0
+    for column, values, gap in zip(out.T, codes.T, gaps.T, strict=True):
+        column[gap] = rng.choice(values[~gap], np.count_nonzero(gap))
+    indicators: list[NDArray[Any]] = [np.eye(k)[:, 1:] for k in codes.max(axis=0) + 1]
+    for j in np.flatnonzero(gaps.any(axis=0)).tolist() * rounds:
+        gap, there = gaps[:, j], np.flatnonzero(~gaps[:, j])
+        others = np.hstack([indicators[i][out[:, i]] for i in range(codes.shape[1]) if i != j])
+        some = rng.choice(there, len(there))
+        classes = np.unique(out[some, j])
+        if len(classes) > 1:
+            p = LogisticRegression(max_iter=200).fit(others[some], out[some, j]).predict_proba(others[gap])
+        else:
+            p = np.ones((np.count_nonzero(gap), 1))
+        below = p.cumsum(axis=1)[:, :-1] < rng.random((len(p), 1))
+        out[gap, j] = classes[below.sum(axis=1)]
+    return out

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc import IncompleteTable, MultipleImputation, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
+from pycupc import IncompleteTable, MultipleImputation, cli, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.independence.missing.family import missing_test
@@ -218,24 +218,24 @@ def test_imputation_of_categories_follows_the_others(tmp_path):
     lines = [",".join(word or "" for word in row) for row in ["abcdef", *gapped]]
     (tmp_path / "data.csv").write_text("\n".join(lines))
     how = ["run", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out"), "--quiet", "--missing", "impute=2"]
-    assert pycupc.cli.main(how) == 0
+    assert cli.main(how) == 0
     same = pc(imputed(gapped, 2, categories=True))
     assert np.array_equal(pycupc.PcAlgo.load(tmp_path / "out" / "result.npz").graph, same.graph)
-    assert pycupc.cli.main([*how, "--quirks", "--force"]) == 3
+    assert cli.main([*how, "--quirks", "--force"]) == 3
 
 
 def test_command_line(tmp_path):
-    from pycupc.cli import main
-
     lines = [",".join("" if v != v else repr(float(v)) for v in row) for row in GAPPED]
     (tmp_path / "data.csv").write_text("\n".join(["a,b,c,d,e,f", *lines]))
     assert (
-        main(["run", str(tmp_path / "data.csv"), "--missing", "testwise", "--out", str(tmp_path / "out"), "--quiet"])
+        cli.main(
+            ["run", str(tmp_path / "data.csv"), "--missing", "testwise", "--out", str(tmp_path / "out"), "--quiet"]
+        )
         == 0
     )
     fit = pycupc.PcAlgo.load(tmp_path / "out" / "result.npz")
     assert np.array_equal(fit.graph, pc(GAPPED, gaussCItwd).graph)
-    assert main(["run", str(tmp_path / "data.csv"), "--missing", "impute=1"]) == 2
+    assert cli.main(["run", str(tmp_path / "data.csv"), "--missing", "impute=1"]) == 2
 
 
 LIVE = r"""

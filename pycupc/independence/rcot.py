@@ -19,6 +19,8 @@ from pycupc.independence.base import Floats, Indices
 FOR_MEDIAN = 4096
 #: Added to the diagonal of the correlations of the features of S, as in the paper.
 RIDGE = 1e-10
+#: Most numbers of features of sets that are kept for later calls: 67 MB.
+KEPT = 1 << 23
 
 
 class RCoT:
@@ -61,6 +63,7 @@ class RCoT:
         self._values: Floats = (table.values - table.values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         self._apart = np.random.default_rng(self.seed).integers(len(self._values), size=(2, FOR_MEDIAN))
         self._ends = np.array([_standardised(self._mapped([v], self.of_ends)).T for v in range(self.p)])
+        self._given: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
 
     def of(self, data: Any) -> RCoT:
         """The test of these data, with the same options."""
@@ -93,9 +96,14 @@ class RCoT:
         ends = self._ends[variables]
         if not S:
             return ends
-        given, together = self._mapped(S, self.features), ends.reshape(-1, len(self._values))
-        gram = given.T @ given
-        gram.flat[:: self.features + 1] += RIDGE * np.where(gram.diagonal() > 0, gram.diagonal(), 1.0)
+        if (given_and_gram := self._given.get(tuple(S))) is None:
+            given = self._mapped(S, self.features)
+            gram = given.T @ given
+            gram.flat[:: self.features + 1] += RIDGE * np.where(gram.diagonal() > 0, gram.diagonal(), 1.0)
+            if self._given and (len(self._given) + 1) * given.size > KEPT:
+                del self._given[next(iter(self._given))]  # the oldest
+            given_and_gram = self._given[tuple(S)] = given, gram
+        (given, gram), together = given_and_gram, ends.reshape(-1, len(self._values))
         return (together - np.linalg.solve(gram, given.T @ together.T).T @ given.T).reshape(ends.shape)
 
 

@@ -1,16 +1,21 @@
 """Recall and precision of the skeleton where data are not complete and Gaussian.
 
 ``python tests/benchmarks/accuracy.py measures [graphs]`` prints the tables of docs/howto/data.md: ranks against Pearson
-under heavy tails, latent correlations against numbers. With ``missing`` instead it prints the table of docs/MISSING.md,
-and needs scikit-learn for imputation.
+under heavy tails, latent correlations against numbers. With ``missing`` instead it prints those of docs/MISSING.md,
+and needs scikit-learn; with ``nonlinear`` RCoT against Fisher's z, and with causal-learn the times of its
+RCIT for a sample of the same tests.
 """
 
+import functools
 import sys
+import time
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 
-from pycupc import SuffStat, gaussCItwd, pc
+from pycupc import IncompleteTable, RCoT, SuffStat, gaussCItwd, pc
+from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.missing.impute import imputed
 
 P, ALPHA, DEGREE, M = 20, 0.01, 3, 10
@@ -53,6 +58,35 @@ def classes(rng, X, most):
     return out
 
 
+def categories_with_gaps(rng, share):
+    """1,000 rows of 2 or 3 categories, multinomial logistic models of their parents, with gaps as of `with_gaps`."""
+    arrows, X = np.triu(rng.random((P, P)) < DEGREE / (P - 1), 1), np.zeros((1000, P))
+    for j in range(P):
+        k = rng.integers(2, 4)
+        scores = 0.3 * rng.normal(size=k) + rng.gumbel(size=(len(X), k))
+        for parent in np.flatnonzero(arrows[:, j]):
+            scores += 1.5 * rng.normal(size=(3, k))[X[:, parent].astype(int)]
+        X[:, j] = scores.argmax(axis=1)
+    T, complete = X.copy(), rng.permutation(P)[: P // 4]
+    for j in np.setdiff1d(np.arange(P), complete):
+        cause = X[:, rng.choice(complete)]
+        T[rng.random(len(X)) < share * np.where(cause > 0, 1.6, 0.4), j] = np.nan
+    return T, arrows | arrows.T
+
+
+def nonlinear(rng, p=50, n=1000, degree=2):
+    """An additive noise model of sines, squares and tanh, and the true skeleton."""
+    arrows, X = np.triu(rng.random((p, p)) < degree / (p - 1), 1), np.zeros((n, p))
+    for j in range(p):
+        X[:, j] = 0.6 * rng.normal(size=n)
+        for parent in np.flatnonzero(arrows[:, j]):
+            z = 1.5 * X[:, parent] / X[:, parent].std()
+            effect = (np.sin(z), z**2, np.tanh(2 * z))[rng.integers(3)]
+            X[:, j] += effect / effect.std()
+        X[:, j] -= X[:, j].mean()
+    return X, arrows | arrows.T
+
+
 TAILS = {
     "Gaussian": lambda rng, X: X,
     "x to the third": lambda rng, X: X**3,
@@ -67,6 +101,14 @@ WAYS = {
     "pairwise": lambda T: pc(SuffStat.from_data(T, missing="pairwise"), alpha=ALPHA),
     "imputation": lambda T: pc(imputed(T, M), alpha=ALPHA),
 }
+OF_CATEGORIES = {
+    "complete rows": lambda T: pc(
+        DiscreteSuffStat.from_data(T[~np.isnan(T).any(axis=1)].astype(int)), disCItest, alpha=ALPHA
+    ),
+    "test-wise": lambda T: pc(IncompleteTable(T, categories=True), alpha=ALPHA),
+    "imputation": lambda T: pc(imputed(T, M, categories=True), alpha=ALPHA),
+}
+NONLINEAR = {"RCoT": lambda X: pc(X, RCoT(), alpha=0.001), "Fisher's z": lambda X: pc(X, alpha=0.001)}
 
 
 def recall_and_precision(method, data, truth):
@@ -74,7 +116,7 @@ def recall_and_precision(method, data, truth):
     try:
         edges = method(data).graph
     except ValueError:  # no row is complete
-        edges = np.zeros((P, P))
+        edges = np.zeros(truth.shape)
     edges = (edges + edges.T) > 0
     both = (edges & truth).sum()
     return both / truth.sum(), both / max(edges.sum(), 1) if edges.any() else np.nan
@@ -101,12 +143,36 @@ def changed(change):
     return make
 
 
+def times(graphs):
+    """Print the processor time of RCoT for all tests of a run, and of causal-learn's RCIT for them by a sample."""
+    from causallearn.utils.cit import CIT
+
+    for seed in range(graphs):
+        rng = np.random.default_rng(seed)
+        X, _ = nonlinear(rng)
+        began = time.process_time()
+        made = pc(X, RCoT(), alpha=0.001).n_edgetests
+        ours, theirs = time.process_time() - began, 0.0
+        for size, number in enumerate(made):
+            rcit, began = CIT(X, "rcit"), time.process_time()
+            for _ in range(20):
+                x, y, *S = rng.choice(X.shape[1], size + 2, replace=False)
+                rcit(x, y, S)
+            theirs += number * (time.process_time() - began) / 20
+        print(f"{sum(made)} tests: RCoT {ours:.2f} s, RCIT {theirs:.1f} s, {theirs / ours:.0f} times")
+
+
 def main(what, graphs=None):
     """Print the tables."""
     warnings.simplefilter("ignore")
+    if what == "nonlinear":
+        table("data", {"sines, squares, tanh": nonlinear}, NONLINEAR, int(graphs or 10))
+        return times(int(graphs or 10)) if find_spec("causallearn") else None
     if what == "missing":
-        kinds = {f"{share:.0%}": lambda rng, share=share: with_gaps(rng, share) for share in (0.05, 0.1, 0.2, 0.4)}
-        return table("missing", kinds, WAYS, int(graphs or 10))
+        for make, ways in ((with_gaps, WAYS), (categories_with_gaps, OF_CATEGORIES)):
+            kinds = {f"{share:.0%}": functools.partial(make, share=share) for share in (0.05, 0.1, 0.2, 0.4)}
+            table("missing", kinds, ways, int(graphs or 10))
+        return None
     by = {name: lambda X, name=name: pc(X, alpha=ALPHA, correlation=name) for name in MEASURES}
     for kinds, names in ((TAILS, MEASURES[:4]), (CLASSES, ("pearson", "spearman", "latent"))):
         chosen = {name: by[name] for name in names}

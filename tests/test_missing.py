@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc import IncompleteTable, MultipleImputation, cli, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
+from pycupc import IncompleteTable, MultipleImputation, SuffStat, cli, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.independence.missing.family import missing_test
@@ -140,7 +140,8 @@ def test_undefined_tests_of_few_complete_rows():
     X = COMPLETE.copy()
     X[1:, 0] = np.nan  # one row
     X[:, 1] = np.where(np.arange(80) < 40, np.nan, 3.0)  # constant where it is there
-    with pytest.warns(UserWarning, match="fewer than 2 observations are complete"):
+    constant = pytest.warns(UserWarning, match="constant columns are independent of all others.*: column 0, column 1$")
+    with constant, pytest.warns(UserWarning, match="fewer than 2 observations are complete"):
         data = IncompleteTable(X)
     assert math.isnan(gaussCItwd(0, 2, (), data))
     assert math.isnan(gaussCItwd(2, 3, (1,), data))
@@ -170,6 +171,7 @@ def test_resamples_draw_rows_of_all_imputations():
     np.testing.assert_array_equal(part.matrices, MultipleImputation([X[rows] for X in IMPUTED]).matrices)
 
 
+EMPTY = np.where(np.arange(6) == 2, np.nan, COMPLETE)
 BAD = [
     (lambda: MultipleImputation([COMPLETE]), ValueError, "at least 2 imputations"),
     (lambda: MultipleImputation([COMPLETE, COMPLETE[:, 1:]]), ValueError, "the same shape"),
@@ -181,13 +183,24 @@ BAD = [
     (lambda: pc({"adaptDF": False}, disCItwd), ValueError, "lacks 'dm'"),
     (lambda: IncompleteTable(np.column_stack([GAPPED, np.full(80, np.nan)])), ValueError, "all values are missing in"),
     (lambda: pc(np.where(HOLES, np.inf, COMPLETE), gaussCItwd), ValueError, "must be finite"),
+    (lambda: SuffStat.from_data(EMPTY, missing="pairwise"), ValueError, "all values are missing in column 2$"),
+    (lambda: IncompleteTable([*"aab"] * 300, categories=True), ValueError, "must be a table with one row"),
+    (
+        lambda: IncompleteTable([[f"{k}", "a"] for k in range(300)], categories=True),
+        ValueError,
+        "255 levels;.* has 300",
+    ),
+    (lambda: MultipleImputation.from_correlations([np.eye(3)], 9), ValueError, "at least 2 imputations"),
+    (lambda: pc([np.eye(3), 10], gaussMItest), ValueError, "at least 2 imputations"),
+    (lambda: IncompleteTable([["a", "b"], ["a", "c"]], categories=True), UserWarning, "others.*: column 0$"),
+    (lambda: MultipleImputation([[["a", "b"], ["a", "c"]]] * 2, categories=True), UserWarning, "others.*: column 0$"),
     (lambda: pc(GAPPED, gaussCItwd, quirks=True), ValueError, "quirks"),
 ]
 
 
 @pytest.mark.parametrize(("call", "error", "text"), BAD)
 def test_bad_input(call, error, text):
-    with pytest.raises(error, match=text):
+    with (pytest.warns if error is UserWarning else pytest.raises)(error, match=text):
         call()
 
 
@@ -199,6 +212,8 @@ def test_imputation_by_chained_equations():
     assert np.array_equal(a.rows[0][~HOLES], GAPPED[~HOLES])
     with pytest.raises(ValueError, match="M must be a whole number of at least 2 imputations, got 1"):
         imputed(GAPPED, 1)
+    with pytest.raises(ValueError, match="all values are missing in column 2$"):
+        imputed(EMPTY, 2)
 
 
 def test_imputation_of_categories_follows_the_others(tmp_path):

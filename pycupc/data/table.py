@@ -24,7 +24,6 @@ from pycupc.data.findings import (
     counts_rows,
     ends_of,
     groups_of_copies,
-    has_infinite,
     kind_of_matrix,
     missing_in,
     sentinels,
@@ -153,17 +152,23 @@ class Table:
     def check(self, *, complete: bool = True) -> None:
         """Check that a table of numbers is complete and finite, and no matrix; see `pycupc.SuffStat.from_data`.
 
-        Unless it must be `complete`, values may be missing.
+        Unless it must be `complete`, values may be missing, but not all of a column.
         """
         _refuse_matrix(self.values)
-        if not complete and not has_infinite(self.values, self.ends):
+        incomplete = self.ends.incomplete()
+        if not complete:
+            gaps = self.values[:, incomplete]
+            self._refuse(incomplete[np.isinf(gaps).any(axis=0)], "{data} must be finite; infinite values in {columns}")
+            self._refuse(incomplete[np.isnan(gaps).all(axis=0)], "all values are missing in {columns}")
             return
-        if len(incomplete := self.ends.incomplete()):
-            text = "{data} must be complete and finite; missing or infinite values in {columns}"
-            columns = listed([self.names[j] for j in incomplete.tolist()])
-            raise ValueError(Message(text, data=Argument("data"), columns=columns))
+        self._refuse(incomplete, "{data} must be complete and finite; missing or infinite values in {columns}")
         for remark in self._remarks():
             warnings.warn(remark, stacklevel=3)
+
+    def _refuse(self, columns: NDArray[np.int64], text: str) -> None:
+        if len(columns):
+            names = listed([self.names[j] for j in columns.tolist()])
+            raise ValueError(Message(text, data=Argument("data"), columns=names))
 
     def _remarks(self) -> Iterator[str]:
         """Warnings about the columns of a complete table of numbers."""

@@ -67,9 +67,7 @@ class MultipleImputation:
                 )
         self.rows = tuple(scaled(table.values, table.ends) for table in made)
         self.matrices = np.array([correlation(values) for values in self.rows])
-        if len(constant := made[0].constant):
-            columns = listed([made[0].names[j] for j in constant.tolist()])
-            warnings.warn(f"constant columns have no correlations, hence no edges: {columns}", stacklevel=2)
+        _warn_of_constants(np.isin(np.arange(self.p), made[0].constant), made[0].names)
 
     @classmethod
     def from_correlations(
@@ -170,10 +168,8 @@ class IncompleteTable:
             self.values: NDArray[Any] = _codes(values, names_for(names, values.shape[1]))
         else:
             table = data if isinstance(data, Table) else Table.of(data, labels, **options)
+            table.check(complete=False)
             self.values, names = table.values, table.labels
-            if np.isinf(self.values).any():
-                columns = np.flatnonzero(np.isinf(self.values).any(axis=0)).tolist()
-                raise ValueError(f"data must be finite; infinite values in {listed([table.names[j] for j in columns])}")
             self.values = scaled(np.nan_to_num(self.values)) + np.where(np.isnan(self.values), np.nan, 0.0)
         labels = names if labels is None else labels
         self.n, self.p = self.values.shape
@@ -183,6 +179,8 @@ class IncompleteTable:
             raise ValueError(
                 f"all values are missing in {listed([names_of[j] for j in np.flatnonzero(empty).tolist()])}"
             )
+        seen = np.where(self.missing, np.nan, self.values)
+        _warn_of_constants(np.fmax.reduce(seen) == np.fmin.reduce(seen), names_for(self.labels, self.p))
         self._warn_of_pairs()
 
     @property
@@ -270,10 +268,17 @@ def _in_one_coding(tables: Sequence[Table]) -> tuple[Codes, Indices]:
         known = in_order({c for categories in of_each for c in categories})
         place = {category: k for k, category in enumerate(known)}
         _check_levels(len(known), tables[0].names[j])
-        levels[j] = max(len(known), 2)
+        levels[j] = len(known)
         for m, (table, own) in enumerate(zip(tables, of_each, strict=True)):
             codes[m, j] = np.array([place[c] for c in own])[table.values[:, j]]
-    return codes, levels
+    _warn_of_constants(levels < 2, tables[0].names)
+    return codes, np.maximum(levels, 2)
+
+
+def _warn_of_constants(constant: NDArray[np.bool_], names: Sequence[str]) -> None:
+    if constant.any():
+        columns = listed([names[j] for j in np.flatnonzero(constant).tolist()])
+        warnings.warn(f"constant columns are independent of all others, hence no edges: {columns}", stacklevel=4)
 
 
 def _check_levels(k: int, name: str) -> None:

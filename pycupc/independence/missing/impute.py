@@ -52,7 +52,8 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
             made = [_drawn(codes, np.random.default_rng(seed + m), rounds).T for m in range(M)]
             return MultipleImputation.from_codes(made, [max(len(k), 2) for k in known], table.labels)
         numbers = data if isinstance(data, Table) else Table.of(data)
-        how = {"sample_posterior": True, "max_iter": rounds, "keep_empty_features": True}
+        numbers.check(complete=False)
+        how = {"sample_posterior": True, "max_iter": rounds}
         each = [IterativeImputer(random_state=seed + m, **how).fit_transform(numbers.values) for m in range(M)]
     return MultipleImputation(each, numbers.labels)
 

@@ -165,7 +165,7 @@ class IncompleteTable:
         names: Sequence[str] | None
         if categories:
             values, names, _ = values_of(data, "dm")
-            self.values: NDArray[Any] = _codes(values, names_for(names, values.shape[1]))
+            self.values: NDArray[Any] = _codes(values, names_for(names if labels is None else labels, values.shape[1]))
         else:
             table = data if isinstance(data, Table) else Table.of(data, labels, **options)
             table.check(complete=False)

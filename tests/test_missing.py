@@ -191,6 +191,7 @@ BAD = [
         "255 levels;.* has 300",
     ),
     (lambda: MultipleImputation.from_correlations([np.eye(3)], 9), ValueError, "at least 2 imputations"),
+    (lambda: MultipleImputation.from_codes(np.zeros((2, 2, 9)), [2, 300]), ValueError, "255 levels; column 1 has 300"),
     (lambda: pc([np.eye(3), 10], gaussMItest), ValueError, "at least 2 imputations"),
     (lambda: IncompleteTable([["a", "b"], ["a", "c"]], categories=True), UserWarning, "others.*: column 0$"),
     (lambda: MultipleImputation([[["a", "b"], ["a", "c"]]] * 2, categories=True), UserWarning, "others.*: column 0$"),

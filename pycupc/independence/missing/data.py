@@ -93,6 +93,8 @@ class MultipleImputation:
         out = cls.__new__(cls)
         out.codes, out.levels, out.rows = np.array(codes, dtype=np.uint8), np.array(levels, dtype=np.int64), None
         out._set(out.codes.shape[2], out.codes.shape[1], labels)
+        for name, k in zip(names_for(out.labels, out.p), levels, strict=True):
+            _check_levels(int(k), name)
         return out
 
     def _set(self, n: float, p: int, labels: Sequence[str] | None) -> None:

@@ -109,8 +109,8 @@ class MixedTable:
         ]
         if names:
             raise ValueError(
-                f"a column of categories may have at most {MOST_LEVELS} of them, each in several rows; names and free text "
-                f"are no variables: {option('drop', ['NAME'], python='leave them out')}: {listed(names)}"
+                f"a column of categories may have at most {MOST_LEVELS} of them, each in several rows; names and free "
+                f"text are no variables: {option('drop', ['NAME'], python='leave them out')}: {listed(names)}"
             )
 
     def as_numbers(self) -> Table:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.system.compiled import announced, compiled, frozen
+from pycupc.system.compiled import announced, compiled
 from pycupc.system.message import Message, Variables
 
 Floats = NDArray[np.float64]
@@ -88,11 +88,11 @@ class Regressions:
     weights: Floats
 
     @classmethod
-    def of(cls, C: Floats, start: Ints, members: Ints) -> Regressions:
-        """The regressions on these members, solved from the covariance matrix C (p, p)."""
+    def of(cls, covariances: Floats, start: Ints, members: Ints) -> Regressions:
+        """The regressions on these members, solved from the covariances of their pairs (`Regressors.pairs`)."""
         weights, largest = np.zeros(len(members)), int(np.diff(start).max(initial=1))
         with announced("compiling for effects, once per machine"):
-            _solve(frozen(C), start, members, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
+            _solve(covariances, start, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
         return cls(start, members, weights)
 
     def effects(self, C: Floats, first: int, last: int) -> Floats:
@@ -110,21 +110,24 @@ class Regressions:
 
 
 @compiled
-def _solve(C, start, members, weights, L, smallest_pivot):
+def _solve(covariances, start, weights, L, smallest_pivot):
     """Fill `weights`, see `Regressions`: Cholesky decompositions, whose last column of the inverse needs only L^T."""
+    at = 0
     for r in range(len(start) - 1):
         first = start[r]
         k = start[r + 1] - first
         sound = True
         for i in range(k):
             for j in range(i + 1):
-                value = C[members[first + i], members[first + j]]
+                value = covariances[at]
+                variance = value  # in the end the one of i
+                at += 1
                 for h in range(j):
                     value -= L[i, h] * L[j, h]
                 if i > j:
                     L[i, j] = value / L[j, j]
                 else:
-                    sound = sound and value > smallest_pivot * C[members[first + i], members[first + i]]
+                    sound = sound and value > smallest_pivot * variance
                     L[i, i] = np.sqrt(value)
         for i in range(k - 1, -1, -1):
             value = 1 / L[i, i] if i == k - 1 else 0.0

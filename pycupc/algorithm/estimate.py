@@ -45,35 +45,20 @@ NOT_MADE = {
 
 @dataclass(frozen=True)
 class Stage:
-    """The state of the estimate before any test (level -1), or after level 0 or 1 has been run.
+    """The state of the estimate before any test (level -1), or after level 0 or 1 has been run."""
 
-    Attributes
-    ----------
-    level : int
-        Last level run, -1 for none.
-    edges, max_degree : int
-        Number of edges, and largest number of neighbours, of the graph at this stage.
-    busiest : str
-        Variable with the most neighbours, "" if there are no edges.
-    n_tests : int or None
-        Number of tests of `level`, pcalg's ``n.edgetests``; None before any.
-    seconds : float
-        Time that `level` took.
-    memory : int
-        Upper bound in bytes on the correlations (of discrete data: the codes), the graph and the separating sets during
-        the next level.
-    most_tests : tuple of int
-        Exact upper bounds on the tests of levels ``level + 1, level + 2, ...``; ends where no variable has enough
-        neighbours, or after `SHOWN` levels.
-    """
-
-    level: int
+    level: int  # last level run, -1 for none
+    # edges, max_degree: number of edges, and largest number of neighbours, of the graph at this stage.
     edges: int
     max_degree: int
-    busiest: str
-    n_tests: int | None
-    seconds: float
+    busiest: str  # variable with the most neighbours, "" if there are no edges
+    n_tests: int | None  # number of tests of `level`, pcalg's ``n.edgetests``; None before any
+    seconds: float  # time that `level` took
+    # Upper bound in bytes on the correlations (of discrete data: the codes), the graph and the separating sets during
+    # the next level.
     memory: int
+    # Exact upper bounds on the tests of levels ``level + 1, level + 2, ...``; ends where no variable has enough
+    # neighbours, or after `SHOWN` levels.
     most_tests: tuple[int, ...]
 
 

@@ -137,24 +137,12 @@ def run_stage(
 
 @dataclass(frozen=True)
 class SetsOfStage:
-    """The sets that the stage may have to test.
+    """The sets that the stage may have to test."""
 
-    Attributes
-    ----------
-    pairs : int
-        Ordered pairs with such sets.
-    largest : int
-        Members of the largest set.
-    total : int
-        All sets of all pairs.
-    by_size : tuple of int
-        Of them, those of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
-    """
-
-    pairs: int
-    largest: int
-    total: int
-    by_size: tuple[int, ...]
+    pairs: int  # ordered pairs with such sets
+    largest: int  # members of the largest set
+    total: int  # all sets of all pairs
+    by_size: tuple[int, ...]  # of them, those of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
 
 
 def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage:

@@ -32,26 +32,15 @@ COUNTING_ROWS = 3
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """A table as it was read from a file.
+    """A table as it was read from a file."""
 
-    Attributes
-    ----------
-    values : (n, p)
-        Rows are observations, columns variables: float64, NaN where a value is missing, or texts of categories, object.
-    labels : list of p str
-    layout : str
-        How the file was read, in words.
-    facts : dict
-        Path, sha256 and number of bytes.
-    ends : Ends, optional
-        Of numbers.
-    """
-
+    # (n, p): rows are observations, columns variables: float64, NaN where a value is missing, or texts of categories,
+    # object.
     values: NDArray[Any]
     labels: list[str]
-    layout: str
-    facts: dict[str, Any]
-    ends: Ends | None = None
+    layout: str  # how the file was read, in words
+    facts: dict[str, Any]  # path, sha256 and number of bytes
+    ends: Ends | None = None  # of numbers
 
 
 def read_table(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:

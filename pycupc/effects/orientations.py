@@ -27,20 +27,11 @@ Nodes = frozenset[int]
 
 @dataclass(frozen=True)
 class Orientations:
-    """The neighbours of each variable by what is known of the edge: three lists of p sets.
-
-    Attributes
-    ----------
-    adjacent : list of frozenset
-    parents : list of frozenset
-        Those with an arrow to the variable.
-    siblings : list of frozenset
-        Those joined by an undirected edge.
-    """
+    """The neighbours of each variable by what is known of the edge: three lists of p sets."""
 
     adjacent: list[Nodes]
-    parents: list[Nodes]
-    siblings: list[Nodes]
+    parents: list[Nodes]  # those with an arrow to the variable
+    siblings: list[Nodes]  # those joined by an undirected edge
 
     @classmethod
     def of(cls, graph: SparseGraph) -> Orientations:

@@ -70,21 +70,12 @@ def coefficients_of_causes(
 
 @dataclass(frozen=True)
 class Regressions:
-    """Regressions of any variable on a cause and a parent set of it, as weights of the rows of the covariance matrix.
+    """Regressions of any variable on a cause and a parent set of it, as weights of rows of the covariance matrix."""
 
-    Attributes
-    ----------
-    start : int64 (m + 1,)
-        Regression k has the entries ``start[k]`` to ``start[k + 1] - 1``.
-    members : int64
-        The parents, and last the cause.
-    weights : float64
-        The effects of the cause on all variables are the rows `members` of C, times the weights, summed: the last
-        column of the inverse of the covariance matrix of the members. NaN if that is singular.
-    """
-
-    start: Ints
-    members: Ints
+    start: Ints  # (m + 1,): regression k has the entries ``start[k]`` to ``start[k + 1] - 1``
+    members: Ints  # the parents, and last the cause
+    # The effects of the cause on all variables are the rows `members` of C, times the weights, summed: the last column
+    # of the inverse of the covariance matrix of the members. NaN if that is singular.
     weights: Floats
 
     @classmethod

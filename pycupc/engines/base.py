@@ -44,45 +44,23 @@ class LevelResult:
     """The outcome of one level.
 
     x, y, S and r may be incomplete until `Engine.state` returns: an engine may copy them while the next level runs.
-
-    Attributes
-    ----------
-    level : int
-    x, y : int32 (m,)
-        Ordered pairs whose tests removed an edge: x < y on side A, x > y on side B; sorted by (x, y). At level 0, whose
-        removals on side A follow from the graph, only those on side B, which a user's asymmetric test may cause.
-    S : int32 (m, level)
-        Separating sets, each ascending.
-    r : float64 (m,)
-        Canonical partial correlations of the separating tests; their p-values if the test has no r.
-    n_tests : int
-        pcalg's ``n.edgetests`` of this level, exact, also beyond 2^63.
-    n_removed : int
-        Edges removed, level 0 included.
-    n_careful : int
-        Number of doubtful tests, which the canonical formula decided.
-    more : bool
-        A visited pair had more than `level` candidates: pcalg runs another level.
-    n_made : int
-        Number of tests made, if bounds answered the others of `n_tests`; -1 if all were made.
-    n_bounds : int
-        Number of bounds evaluated.
-    seconds : float
-        Time of the tests, without compiling.
     """
 
     level: int
+    # x, y: (m,): ordered pairs whose tests removed an edge: x < y on side A, x > y on side B; sorted by (x, y). At
+    # level 0, whose removals on side A follow from the graph, only those on side B, which a user's asymmetric test may
+    # cause.
     x: Ints
     y: Ints
-    S: Ints
-    r: Floats
-    n_tests: int
-    n_removed: int
-    n_careful: int
-    more: bool
-    n_made: int = -1
-    n_bounds: int = 0
-    seconds: float = 0.0
+    S: Ints  # (m, level): separating sets, each ascending
+    r: Floats  # (m,): canonical partial correlations of the separating tests; their p-values if the test has no r
+    n_tests: int  # pcalg's ``n.edgetests`` of this level, exact, also beyond 2^63
+    n_removed: int  # edges removed, level 0 included
+    n_careful: int  # number of doubtful tests, which the canonical formula decided
+    more: bool  # a visited pair had more than `level` candidates: pcalg runs another level
+    n_made: int = -1  # number of tests made, if bounds answered the others of `n_tests`; -1 if all were made
+    n_bounds: int = 0  # number of bounds evaluated
+    seconds: float = 0.0  # time of the tests, without compiling
 
 
 class Finished(NamedTuple):
@@ -154,26 +132,16 @@ class Engine(ABC):
 
     Use: `take`, then `run_level` for 0, 1, 2, ..., `state`, `close`. `first_separating` and `count_separating` answer
     questions at any time between `take` and `close`. An engine may take the next test after `close`.
-
-    Attributes
-    ----------
-    name : str
-    families : tuple of type
-        The families of tests that it can run.
-    side_by_side : int
-        Number of runs on large data that should be made at the same time, each in a thread with its own engine: more
-        than one if Python and a device would otherwise wait for each other.
-    correlates_on_device : bool
-        Whether `correlation` computes on a device rather than in this process's threads.
-    divides : bool
-        Whether it makes level 0 of Gaussian data in parts, see `Division`.
     """
 
     name: str
-    families: tuple[type[IndependenceTest], ...] = ()
+    families: tuple[type[IndependenceTest], ...] = ()  # the families of tests that it can run
+    # Number of runs on large data that should be made at the same time, each in a thread with its own engine: more than
+    # one if Python and a device would otherwise wait for each other.
     side_by_side: int = 1
+    # Whether `correlation` computes on a device rather than in this process's threads.
     correlates_on_device: bool = False
-    divides: bool = False
+    divides: bool = False  # whether it makes level 0 of Gaussian data in parts, see `Division`
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), as `pycupc.independence.gaussian.correlation` defines it."""

@@ -128,21 +128,11 @@ class RecordedPValues(PValues):
 
 @dataclass(frozen=True, eq=False)
 class ComputedPValues(PValues):
-    """P-values computed from the evidence of a run: base of the classes for each kind of test.
+    """P-values computed from the evidence of a run: base of the classes for each kind of test."""
 
-    Attributes
-    ----------
-    graph : SparseGraph
-        The edges that are left.
-    removals : Removals
-        The edges removed at level 1 and above.
-    gaps : int32 (k, 2)
-        Pairs that were never tested (fixedGaps).
-    """
-
-    graph: SparseGraph
-    removals: Removals
-    gaps: Ints
+    graph: SparseGraph  # the edges that are left
+    removals: Removals  # the edges removed at level 1 and above
+    gaps: Ints  # (k, 2): pairs that were never tested (fixedGaps)
 
     def _of(self, graph: SparseGraph, values: Floats) -> Floats:
         """The values of the edges of `graph`, which has all edges of the run, or some of them."""

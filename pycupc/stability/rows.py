@@ -36,27 +36,18 @@ OwnRows = DiscreteSuffStat | MixedTable | MultipleImputation | IncompleteTable
 class Resampling:
     """The resamples of a table of n rows.
 
-    Attributes
-    ----------
-    n : int
-        Rows of the data.
-    scheme : {"bootstrap", "subsample", "complementary"}
-        n rows drawn with replacement; a share of the rows, each at most once; halves of the rows, where the resamples
-        2k and 2k + 1 have no row in common.
-    fraction : float in (0, 1)
-        Share of the rows in a subsample, rounded down to whole rows.
-    seed : int, at least 0
-
     Raises
     ------
     TypeError, ValueError
         An attribute is invalid, or a resample would have fewer than 2 rows.
     """
 
-    n: int
+    n: int  # rows of the data
+    # {"bootstrap", "subsample", "complementary"}: n rows drawn with replacement; a share of the rows, each at most
+    # once; halves of the rows, where the resamples 2k and 2k + 1 have no row in common.
     scheme: Scheme
-    fraction: float
-    seed: int
+    fraction: float  # float in (0, 1): share of the rows in a subsample, rounded down to whole rows
+    seed: int  # int, at least 0
 
     def __post_init__(self) -> None:
         if self.scheme not in get_args(Scheme):

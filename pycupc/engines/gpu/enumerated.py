@@ -43,22 +43,15 @@ class Shape(NamedTuple):
 
 
 class EnumeratedTests(ABC):
-    """Tests of a level; see `LevelTests`.
+    """Tests of a level; see `LevelTests`."""
 
-    Attributes
-    ----------
-    pairs, sets, records : tuple of two str
-        The kernels of level 0, of the sets of a level, and of its records; `further` are others that a level needs.
-    threads : int
-        Threads per block of these kernels.
-    p : int
-    """
-
+    # pairs, sets, records: the kernels of level 0, of the sets of a level, and of its records; `further` are others
+    # that a level needs.
     pairs: KernelName
     sets: KernelName
     records: KernelName
     further: tuple[KernelName, ...] = ()
-    threads: int
+    threads: int  # threads per block of these kernels
     p: int
 
     def __init__(self, dev: Device) -> None:

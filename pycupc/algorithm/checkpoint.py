@@ -59,17 +59,14 @@ class Levels(Protocol):
 class Checkpoint:
     """The folder of one run.
 
+    Raises ValueError if the folder holds other files, or the run of another version or of other arguments or data, which
+    the message names; or the run cannot be kept.
+
     Parameters
     ----------
     folder : str or Path
         Created if it does not exist.
     problem : Problem
-
-    Raises
-    ------
-    ValueError
-        The folder holds other files, or the run of another version or of other arguments or data, which the message
-        names; or the run cannot be kept.
     """
 
     def __init__(self, folder: str | PathLike[str], problem: Problem) -> None:

@@ -41,10 +41,7 @@ class Pairs:
     def of_names(cls, pairs: Iterable[Iterable[str]], labels: Sequence[str]) -> Pairs:
         """Pairs of names.
 
-        Raises
-        ------
-        ValueError
-            A name is not one of `labels`, or paired with itself.
+        Raises ValueError if a name is not one of `labels`, or paired with itself.
         """
         at = {label: i for i, label in enumerate(labels)}
         ends = np.array([_positions(pair, at) for pair in pairs], dtype=np.int64).reshape(-1, 2)
@@ -116,10 +113,7 @@ class Pairs:
 def read_pairs(path: str | PurePath, labels: Sequence[str]) -> Pairs:
     """Read pairs of variables, for fixed gaps or fixed edges: two names per line, with or without a header line.
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or a line does not hold two different names from `labels`.
+    Raises DataError if the file cannot be read, or a line does not hold two different names from `labels`.
     """
     source = read_source(path)
     at = {label: i for i, label in enumerate(labels)}

@@ -23,6 +23,8 @@ def summaries(
 ) -> Iterator[tuple[slice, Floats]]:
     """A summary of the effects of some causes at a time on `effects`, float64 (causes, effects).
 
+    Raises EngineError if there is no usable device, or its memory does not suffice.
+
     Parameters
     ----------
     C : float64 (p, p)
@@ -33,11 +35,6 @@ def summaries(
     how : {"smallest", "mean", "sign_agreement"}
     device : int
         Number of the CUDA device.
-
-    Raises
-    ------
-    EngineError
-        If there is no usable device, or its memory does not suffice.
     """
     dev, at_a_time = open_device(device), max(1, MOST // max(1, len(effects)))
     with Session(dev, lambda: None):

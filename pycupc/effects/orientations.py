@@ -141,10 +141,7 @@ def _sets_of(p: int, member: NDArray[np.int64], of: NDArray[np.int64]) -> list[N
 def sparse_graph_of(graph: NamedGraph | SparseGraph | ArrayLike) -> SparseGraph:
     """A result, a graph, or a graph matrix (row to column, any number but 0 is an edge) as a sparse graph.
 
-    Raises
-    ------
-    ValueError
-        If the matrix is not square or has an edge from a variable to itself.
+    Raises ValueError if the matrix is not square or has an edge from a variable to itself.
     """
     if isinstance(graph, NamedGraph):
         return graph.sparse_graph

@@ -24,17 +24,14 @@ Choice = tuple[list[Nodes], Orientations]
 def local_parent_sets(x: int, graph: Orientations, siblings: Nodes | None = None) -> list[Set]:
     """The siblings that may become parents of x, each valid set once: by size, then lexicographically.
 
+    Raises ValueError if there are more than `MOST_PARENT_SETS`.
+
     Parameters
     ----------
     x : int
     graph : Orientations
     siblings : frozenset, optional
         Siblings of x that may be parents; by default all.
-
-    Raises
-    ------
-    ValueError
-        If there are more than `MOST_PARENT_SETS`.
     """
     siblings = graph.siblings[x] if siblings is None else siblings
     near, parents = graph.adjacent, graph.parents[x]

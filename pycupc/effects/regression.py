@@ -21,10 +21,7 @@ SMALLEST_PIVOT = 1e-14
 def coefficients(C: Floats, xs: Sequence[int], given: Iterable[int], ys: Sequence[int]) -> Floats:
     """Coefficients of `xs` in the regressions of each of `ys` on `xs` and `given`, float64 (len(xs), len(ys)).
 
-    Raises
-    ------
-    ValueError
-        If they are not determined: the covariance matrix of the regressors is singular.
+    Raises ValueError if they are not determined: the covariance matrix of the regressors is singular.
     """
     members = [*xs, *sorted(given)]
     A = C[np.ix_(members, members)]

@@ -167,6 +167,9 @@ class Engine(ABC):
     ) -> None:
         """Take a problem, and check its data.
 
+        Raises EngineError if the engine cannot run such tests, or the problem does not fit its memory. ValueError if the
+        data are wrong; the message says where.
+
         Parameters
         ----------
         test : IndependenceTest
@@ -179,13 +182,6 @@ class Engine(ABC):
         progress : callable ``(level, tests_done, tests_at_most, edges_left)``, optional
         division : Division, optional
             Engines that do not divide level 0 ignore what is kept of it, and refuse an executor.
-
-        Raises
-        ------
-        EngineError
-            The engine cannot run such tests, or the problem does not fit its memory.
-        ValueError
-            The data are wrong; the message says where.
 
         Warns
         -----
@@ -233,10 +229,7 @@ class Engine(ABC):
     def resume(self, levels: Sequence[Finished]) -> None:
         """Go on after these levels, the first ones of a run of this problem on any engine; call it after `take`.
 
-        Raises
-        ------
-        EngineError
-            The engine cannot.
+        Raises EngineError if the engine cannot.
         """
         name = self._test.name
         raise EngineError(
@@ -258,10 +251,7 @@ class Engine(ABC):
         One set after the other, a user's function is called in the order of docs/CONTRACT.md, section 6. A NaN p-value
         is an error.
 
-        Raises
-        ------
-        ValueError
-            A p-value is NaN.
+        Raises ValueError if a p-value is NaN.
         """
 
     def close(self) -> None:  # noqa: B027 - most engines hold nothing that Python does not free

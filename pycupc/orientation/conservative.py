@@ -135,6 +135,8 @@ def check_triples(
 ) -> TripleCheck:
     """Decide every unshielded triple of a skeleton by the conservative or the majority rule.
 
+    Raises ValueError if a user's test returns NaN, or a triple has too many subsets for the check to finish.
+
     Parameters
     ----------
     skeleton : SparseGraph
@@ -156,11 +158,6 @@ def check_triples(
     Returns
     -------
     TripleCheck
-
-    Raises
-    ------
-    ValueError
-        If a user's test returns NaN, or a triple has too many subsets for the check to finish.
 
     References
     ----------

@@ -159,10 +159,7 @@ class GaussianTests:
     ) -> Iterator[tuple[Iterator[Task], int]]:
         """Make tests of some pairs that bounds have decided: all, or in rows with many sets random ones.
 
-        Raises
-        ------
-        EngineError
-            If a test contradicts the findings, once the tasks have been run.
+        Raises EngineError if a test contradicts the findings, once the tasks have been run.
         """
         few, many = sample(graph, decided, level)
         chosen, again = np.zeros(len(findings.rank), dtype=np.bool_), graph.no_findings()

@@ -57,6 +57,8 @@ def dense_bytes(p: int) -> int:
 def correlation(dev: Device, X: Floats) -> Any:
     """Compute the correlation matrix of data on the device; call it inside a `Session`.
 
+    Raises EngineError if two copies of the data and the matrix do not fit the device; raised by the `Session`.
+
     Parameters
     ----------
     dev : Device
@@ -67,11 +69,6 @@ def correlation(dev: Device, X: Floats) -> Any:
     -------
     device array float64 (p, p)
         The correlations, with the bits of `pycupc.independence.gaussian.correlation.correlation`.
-
-    Raises
-    ------
-    EngineError
-        If two copies of the data and the matrix do not fit the device; raised by the `Session`.
     """
     n, p = X.shape
     Z, squares = centred(dev, X)

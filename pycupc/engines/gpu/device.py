@@ -201,10 +201,7 @@ _of_thread = threading.local()  # its `devices`, by number
 def open_device(index: int) -> Device:
     """The `Device` of this thread for the CUDA device with this number.
 
-    Raises
-    ------
-    EngineError
-        If there is no such device or it does not work; the message says why.
+    Raises EngineError if there is no such device or it does not work; the message says why.
     """
     devices: dict[int, _OwnedDevice] = vars(_of_thread).setdefault("devices", {})
     if index not in devices:

@@ -138,12 +138,8 @@ class DevicesEngine(Engine):
 def on_devices(devices: Any, engine_on: Callable[[int], GpuEngine]) -> Engine:
     """The engine on the devices that the option `devices` names; `engine_on` makes the one of a single device.
 
-    Raises
-    ------
-    ValueError
-        If `devices` is neither "all" nor a list of different numbers from 0 on.
-    EngineError
-        If one of them cannot be used.
+    Raises ValueError if `devices` is neither "all" nor a list of different numbers from 0 on. EngineError if one of
+    them cannot be used.
     """
     if isinstance(devices, str) and devices == "all":
         import cupy

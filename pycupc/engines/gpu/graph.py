@@ -197,10 +197,7 @@ class DeviceGraph:
     def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
         """Prepare a level; returns the structures on which its tests work.
 
-        Raises
-        ------
-        EngineError
-            If the level may need `levels.MOST_TESTS` tests or more, which the device cannot count.
+        Raises EngineError if the level may need `levels.MOST_TESTS` tests or more, which the device cannot count.
         """
         if not self.outlook.countable:
             raise EngineError(

@@ -108,10 +108,7 @@ class Kernels:
     def get(self, file: str, name: str) -> Kernel:
         """Kernel `name` of `file`, loaded at its first use.
 
-        Raises
-        ------
-        EngineError
-            If the file cannot be read, or does not compile here.
+        Raises EngineError if the file cannot be read, or does not compile here.
         """
         kernel = self.loaded.get((file, name))
         if kernel is None:

@@ -73,6 +73,8 @@ def enter_ranks(dev: Device, graph: Graph, level: Level, found: Pruning, pairs: 
 def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Pruning) -> None:
     """Make tests of some decided pairs on the CPU: the mode "checked".
 
+    Raises EngineError if a test contradicts the outcome.
+
     Parameters
     ----------
     dev : Device
@@ -80,11 +82,6 @@ def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Prun
     at : tuple
         Graph and level, and the number of ordered pairs.
     found : Pruning
-
-    Raises
-    ------
-    EngineError
-        If a test contradicts the outcome.
     """
     from pycupc.engines.cpu import threads  # here: it loads Numba, which most runs on the GPU do without
     from pycupc.engines.cpu.gaussian import GaussianTests

@@ -59,8 +59,8 @@ class Levels(Protocol):
 class Checkpoint:
     """The folder of one run.
 
-    Raises ValueError if the folder holds other files, or the run of another version or of other arguments or data, which
-    the message names; or the run cannot be kept.
+    Raises ValueError if the folder holds other files, or the run of another version or of other arguments or data,
+    which the message names; or the run cannot be kept.
 
     Parameters
     ----------

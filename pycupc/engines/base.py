@@ -167,8 +167,8 @@ class Engine(ABC):
     ) -> None:
         """Take a problem, and check its data.
 
-        Raises EngineError if the engine cannot run such tests, or the problem does not fit its memory. ValueError if the
-        data are wrong; the message says where.
+        Raises EngineError if the engine cannot run such tests, or the problem does not fit its memory. ValueError if
+        the data are wrong; the message says where.
 
         Parameters
         ----------

@@ -62,8 +62,8 @@ def level0(
 
     `progress` is called with the number of tiles done and of all tiles.
 
-    Raises EngineError if there are too many to fit memory; the message says how many, and which alpha would leave fewer.
-    Or the executor of `division` has failed.
+    Raises EngineError if there are too many to fit memory; the message says how many, and which alpha would leave
+    fewer. Or the executor of `division` has failed.
     """
     x, y = Sieve(columns, n, cutoff, division).pairs(n_threads, progress)
     r = columns.pairs(x, y, n_threads)

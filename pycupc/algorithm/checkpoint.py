@@ -62,11 +62,7 @@ class Checkpoint:
     Raises ValueError if the folder holds other files, or the run of another version or of other arguments or data,
     which the message names; or the run cannot be kept.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Created if it does not exist.
-    problem : Problem
+    `folder`: created if it does not exist.
     """
 
     def __init__(self, folder: str | PathLike[str], problem: Problem) -> None:

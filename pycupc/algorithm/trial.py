@@ -66,14 +66,8 @@ class _Enough(Exception):
 class Watch:
     """A progress hook that stops the level that runs when the time of the trial is over.
 
-    Attributes
-    ----------
-    left : float
-        Seconds that are left; inf before the trial.
-    took : float
-        Seconds from the first report of the level to the last one: it comes when everything is compiled.
-    done, at_most : int
-        Tests of the level.
+    `left`: seconds that are left; inf before the trial. `took`: seconds from the first report of the level to the last
+    one: it comes when everything is compiled. `done`, `at_most`: tests of the level.
     """
 
     def __init__(self, progress: ProgressHook | None) -> None:

@@ -21,11 +21,7 @@ Indices = NDArray[np.int64]
 class Pairs:
     """A set of unordered pairs of p variables.
 
-    Attributes
-    ----------
-    p : int
-    keys : int64 (m,)
-        low * p + high of each pair low < high, ascending.
+    `keys`, int64 (m,): low * p + high of each pair low < high, ascending.
     """
 
     def __init__(self, p: int, low: NDArray[np.integer], high: NDArray[np.integer]) -> None:

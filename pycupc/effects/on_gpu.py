@@ -25,16 +25,8 @@ def summaries(
 
     Raises EngineError if there is no usable device, or its memory does not suffice.
 
-    Parameters
-    ----------
-    C : float64 (p, p)
-    regressions : Regressions
-    first : int64 (causes + 1,)
-        The first regression of each cause.
-    effects : int64
-    how : {"smallest", "mean", "sign_agreement"}
-    device : int
-        Number of the CUDA device.
+    `C`, float64 (p, p). `first`, int64 (causes + 1,): the first regression of each cause. `how`, {"smallest", "mean",
+    "sign_agreement"}. `device`: number of the CUDA device.
     """
     dev, at_a_time = open_device(device), max(1, MOST // max(1, len(effects)))
     with Session(dev, lambda: None):

@@ -26,12 +26,7 @@ def local_parent_sets(x: int, graph: Orientations, siblings: Nodes | None = None
 
     Raises ValueError if there are more than `MOST_PARENT_SETS`.
 
-    Parameters
-    ----------
-    x : int
-    graph : Orientations
-    siblings : frozenset, optional
-        Siblings of x that may be parents; by default all.
+    `siblings`: siblings of x that may be parents; by default all.
     """
     siblings = graph.siblings[x] if siblings is None else siblings
     near, parents = graph.adjacent, graph.parents[x]

@@ -170,18 +170,10 @@ class Engine(ABC):
         Raises EngineError if the engine cannot run such tests, or the problem does not fit its memory. ValueError if
         the data are wrong; the message says where.
 
-        Parameters
-        ----------
-        test : IndependenceTest
-        names : sequence of str
-            Of the variables, for errors and warnings.
-        gaps, fixed : Pairs, optional
-            Pairs without an edge; edges that are never tested. A pair in both is a gap.
-        m_max : float
-            Last level that will be requested, as long as `LevelResult.more`. An engine may begin a level before it is.
-        progress : callable ``(level, tests_done, tests_at_most, edges_left)``, optional
-        division : Division, optional
-            Engines that do not divide level 0 ignore what is kept of it, and refuse an executor.
+        `names`: of the variables, for errors and warnings. `gaps`, `fixed`: pairs without an edge; edges that are never
+        tested. A pair in both is a gap. `m_max`: last level that will be requested, as long as `LevelResult.more`. An
+        engine may begin a level before it is. `progress`, callable ``(level, tests_done, tests_at_most, edges_left)``.
+        `division`: engines that do not divide level 0 ignore what is kept of it, and refuse an executor.
 
         Warns
         -----

@@ -80,21 +80,10 @@ class SepSets:
     A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in cell (x, y). `get` and
     `implied_empty` decide that, and nothing else does.
 
-    Parameters
-    ----------
-    skeleton : SparseGraph
-        Which pairs are adjacent.
-    blocks : sequence of (x, y, members)
-        One block per set size: int32 (m,), int32 (m,), int32 (m, size), sorted by (x, y), each cell in one block only.
-    gaps : int64 (k,), optional
-        ``x * p + y``, x < y, ascending, of the pairs that never had an edge (fixedGaps) and have no set.
-
-    Attributes
-    ----------
-    blocks : tuple of SetsOfOneSize
-        The stored sets.
-    labels : tuple of str
-        Names of the variables, once the sets are part of a result.
+    `skeleton`: which pairs are adjacent. `blocks`, sequence of (x, y, members): one block per set size: int32 (m,),
+    int32 (m,), int32 (m, size), sorted by (x, y), each cell in one block only. `gaps`, int64 (k,): ``x * p + y``, x <
+    y, ascending, of the pairs that never had an edge (fixedGaps) and have no set. `labels`: names of the variables,
+    once the sets are part of a result.
     """
 
     def __init__(

@@ -28,15 +28,8 @@ class Filling:
     The threads are at work when this exists. So a caller that holds the lock, as R does, can do something else before
     `finish`.
 
-    Parameters
-    ----------
-    threads : sequence of Future
-    stop : int64 (k,), optional
-        Where it is not 0, a thread ends early.
-    last : function, optional
-        Called when the threads have ended.
-    pool : Executor, optional
-        The owner of the threads. A thread that still waits for Python's lock must not outlive this: R may fork then.
+    `stop`, int64 (k,): where it is not 0, a thread ends early. `last`: called when the threads have ended. `pool`: the
+    owner of the threads. A thread that still waits for Python's lock must not outlive this: R may fork then.
     """
 
     def __init__(

@@ -19,14 +19,9 @@ Unconditional = Callable[[Ints, Ints], Floats]
 class TestedPValues(ComputedPValues):
     """P-values of tests that have no r.
 
-    Attributes
-    ----------
-    graph, removals, gaps
-        As in `ComputedPValues`; the `r` of a removal is the p-value of the separating test.
-    edge_p : float64 (m,)
-        The largest p-value of each edge; -inf if never tested.
-    unconditional : callable
-        Computes the p-values of the other pairs, which were removed at level 0.
+    `graph`, `removals`, `gaps`: as in `ComputedPValues`; the `r` of a removal is the p-value of the separating test.
+    `edge_p`, float64 (m,): the largest p-value of each edge; -inf if never tested. `unconditional`: computes the
+    p-values of the other pairs, which were removed at level 0.
     """
 
     edge_p: Floats

@@ -59,15 +59,9 @@ def orient(
 ) -> Orientation:
     """Orient the edges of a skeleton: colliders, then the rules that follow from them.
 
-    Parameters
-    ----------
-    skeleton : SparseGraph
-        The edges; their marks do not matter.
-    sepset : SepSets
-    u2pd, solve_confl, random_state
-        As of `pycupc.pc`. "rand" and "retry" exclude `solve_confl` and ambiguous triples, as `pc` has checked.
-    ambiguous : int64 (k, 3), optional
-        Triples (a, b, c) that must not be oriented: `TripleCheck.undecided`.
+    `skeleton`: the edges; their marks do not matter. `u2pd`, `solve_confl`, `random_state`: as of `pycupc.pc`. "rand"
+    and "retry" exclude `solve_confl` and ambiguous triples, as `pc` has checked. `ambiguous`, int64 (k, 3): triples (a,
+    b, c) that must not be oriented: `TripleCheck.undecided`.
 
     References
     ----------

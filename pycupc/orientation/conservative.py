@@ -137,27 +137,12 @@ def check_triples(
 
     Raises ValueError if a user's test returns NaN, or a triple has too many subsets for the check to finish.
 
-    Parameters
-    ----------
-    skeleton : SparseGraph
-    sepset : SepSets
-        The skeleton's own separating sets.
-    test : IndependenceTest
-    count : function
-        `Engine.count_separating` of an engine that has taken the test. A user's function, which may draw random
-        numbers, is called as often as in pcalg and in its order, triple by triple.
-    maj_rule : bool
-        False: a collider if b is in none of the separating sets found, a non-collider if it is in all of them, else
-        ambiguous. True: a collider if b is in less than half of them, a non-collider if in more than half, else
-        ambiguous.
-    known : Constraints, optional
-        Tiers and context variables: only triples that these leave open are decided.
-    listed : int64 (k, 3), optional
-        Only these triples are decided.
-
-    Returns
-    -------
-    TripleCheck
+    `sepset`: the skeleton's own separating sets. `count`: `Engine.count_separating` of an engine that has taken the
+    test. A user's function, which may draw random numbers, is called as often as in pcalg and in its order, triple by
+    triple. `maj_rule`, if False: a collider if b is in none of the separating sets found, a non-collider if it is in all
+    of them, else ambiguous. True: a collider if b is in less than half of them, a non-collider if in more than half,
+    else ambiguous. `known`: tiers and context variables: only triples that these leave open are decided. `listed`,
+    int64 (k, 3): only these triples are decided.
 
     References
     ----------

@@ -158,13 +158,7 @@ def _count(C, cut, walk, base, free, containing, offset):
 def count_separating_sets(C: Floats, cutoff: Callable[[int], float], questions: Questions, n_threads: int) -> Counts:
     """`Engine.count_separating` of Gaussian tests, for all subsets of the candidates.
 
-    Parameters
-    ----------
-    C : float64 (p, p), contiguous
-    cutoff : function
-        `fisher_z.cutoff` of each level.
-    questions : Questions
-    n_threads : int
+    `C`, float64 (p, p), contiguous. `cutoff`: `fisher_z.cutoff` of each level.
     """
     offsets, members = questions.candidates
     x, y, degree = questions.x, questions.y, np.diff(offsets)

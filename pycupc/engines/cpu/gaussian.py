@@ -41,15 +41,9 @@ Reading = Literal["dense", "rows", "sieve"]
 class GaussianTests:
     """Tests of partial correlations.
 
-    Parameters
-    ----------
-    correlations : Correlations
-    n : float
-        Number of observations.
-    pruning : bool or {"always", "checked"}
-        As of `CpuEngine`.
-    reading : {"dense", "rows", "sieve"}
-        Whether tests read the matrix of all variables, or matrices of rows; "sieve": what costs less after level 0.
+    `n`: number of observations. `pruning`, bool or {"always", "checked"}: as of `CpuEngine`. `reading`, {"dense",
+    "rows", "sieve"}: whether tests read the matrix of all variables, or matrices of rows; "sieve": what costs less
+    after level 0.
     """
 
     #: Levels from here on share their compiled code.

@@ -115,16 +115,10 @@ class Made(NamedTuple):
 class Graph:
     """The graph that one level finds; the level leaves a new one to the next.
 
-    Parameters
-    ----------
-    offsets : int64 (p + 1,)
-    neighbours : int32 (E,)
-        Ascending in each row.
-    fixed : bool (E,)
-        Edges that are never tested.
-    z : float64 (E,), or function of entries, int64 (k,)
-        Smallest |z| of all tests of each entry so far, inf where nothing was tested. A function computes it for these
-        entries: most edges of level 0 do not survive level 1, so that nobody asks for theirs.
+    `offsets`, int64 (p + 1,). `neighbours`, int32 (E,): ascending in each row. `fixed`, bool (E,): edges that are never
+    tested. `z`, float64 (E,), or function of entries, int64 (k,): smallest |z| of all tests of each entry so far, inf
+    where nothing was tested. A function computes it for these entries: most edges of level 0 do not survive level 1, so
+    that nobody asks for theirs.
     """
 
     def __init__(

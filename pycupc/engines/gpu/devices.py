@@ -37,10 +37,7 @@ class DevicesEngine(Engine):
     of the matrix, and the levels from 1 on by rows. `LevelResult.n_made` may be too small, since a pair may be answered
     by pruning on one device that another one has removed.
 
-    Parameters
-    ----------
-    engines : list of GpuEngine
-        One for each device, with the same options. Tests of discrete data run on one device only.
+    `engines`: one for each device, with the same options. Tests of discrete data run on one device only.
     """
 
     side_by_side = 2

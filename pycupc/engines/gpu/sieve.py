@@ -78,17 +78,9 @@ class RowTests(SchurTests):
 class RowGraph(DeviceGraph):
     """The graph of one run whose correlations are computed from data when they are needed.
 
-    Parameters
-    ----------
-    dev : Device
-    X : float64 (n, p)
-        The observations, finite; see `correlation.correlation`.
-    gaps, fixed : Pairs or None
-        Pairs without an edge; edges that are never tested.
-    tests : RowTests
-        The tests of levels >= 1.
-    most_entries : float
-        Entries of the matrices of all rows; if there are more, level 0 ends with `TooManyEntries`.
+    `X`, float64 (n, p): the observations, finite; see `correlation.correlation`. `gaps`, `fixed`: pairs without an
+    edge; edges that are never tested. `tests`: the tests of levels >= 1. `most_entries`: entries of the matrices of all
+    rows; if there are more, level 0 ends with `TooManyEntries`.
     """
 
     lists = LISTS | {"place": 4, "G": 1}

@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 class DiscreteTest(EnumeratedTest):
     """G^2 tests.
 
-    Parameters
-    ----------
-    data : DiscreteSuffStat
-    alpha : float
-    binary : bool
-        Whether it is `binCItest`, which has no faults.
-    quirks : bool
-        Whether it reproduces pcalg's faults.
+    `binary`: whether it is `binCItest`, which has no faults. `quirks`: whether it reproduces pcalg's faults.
     """
 
     name = "discrete"

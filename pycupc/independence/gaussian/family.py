@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 class GaussianTest(IndependenceTest):
-    """Tests of partial correlations.
-
-    Parameters
-    ----------
-    data : SuffStat
-    alpha : float
-    """
+    """Tests of partial correlations."""
 
     name = "gaussian"
     has_r = True

@@ -89,15 +89,10 @@ def load(way: Way) -> None:
 class PrunedSide:
     """Tasks for the rows of one side of a level that are pruned one way.
 
-    Parameters
-    ----------
-    graph, targets, findings
-        Of the level; `targets` are in the rows to prune.
-    bound : float64 (E,)
-        Squared partial correlation below which a test is looked at.
-    minimum : bool
-        Search for the smallest squared partial correlation below the bound instead of for a separating set. A search
-        that takes too long marks its entry in `unsure`: there may be a smaller one than has been found.
+    `graph`, `targets`, `findings`: of the level; `targets` are in the rows to prune. `bound`, float64 (E,): squared
+    partial correlation below which a test is looked at. `minimum`: search for the smallest squared partial correlation
+    below the bound instead of for a separating set. A search that takes too long marks its entry in `unsure`: there may
+    be a smaller one than has been found.
     """
 
     def __init__(  # noqa: PLR0913 - a level's graph, targets and findings, and how to prune them

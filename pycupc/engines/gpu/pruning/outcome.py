@@ -75,13 +75,7 @@ def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Prun
 
     Raises EngineError if a test contradicts the outcome.
 
-    Parameters
-    ----------
-    dev : Device
-    data : SuffStat
-    at : tuple
-        Graph and level, and the number of ordered pairs.
-    found : Pruning
+    `at`: graph and level, and the number of ordered pairs.
     """
     from pycupc.engines.cpu import threads  # here: it loads Numba, which most runs on the GPU do without
     from pycupc.engines.cpu.gaussian import GaussianTests

@@ -35,10 +35,7 @@ class Pairs:
 
     @classmethod
     def of_names(cls, pairs: Iterable[Iterable[str]], labels: Sequence[str]) -> Pairs:
-        """Pairs of names.
-
-        Raises ValueError if a name is not one of `labels`, or paired with itself.
-        """
+        """Pairs of names. Raises ValueError if a name is not one of `labels`, or paired with itself."""
         at = {label: i for i, label in enumerate(labels)}
         ends = np.array([_positions(pair, at) for pair in pairs], dtype=np.int64).reshape(-1, 2)
         return cls(len(at), ends[:, 0], ends[:, 1])

@@ -135,10 +135,7 @@ class Table:
         return [group for group in groups_of_copies(self.values) if group[0] not in constant]
 
     def check(self, *, complete: bool = True) -> None:
-        """Check that a table of numbers is complete and finite, and no matrix; see `pycupc.SuffStat.from_data`.
-
-        Unless it must be `complete`, values may be missing.
-        """
+        """Check that numbers are finite, no matrix, and if `complete` none missing; see `pycupc.SuffStat.from_data`."""
         _refuse_matrix(self.values)
         if not complete and not has_infinite(self.values, self.ends):
             return

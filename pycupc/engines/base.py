@@ -149,10 +149,7 @@ class Engine(ABC):
 
     @abstractmethod
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
-        """Bytes that a run needs at its start beside the data there are, and bytes free where the engine keeps them.
-
-        What depends on the edges left is checked during the run.
-        """
+        """Bytes that a run needs at its start beside the data, and bytes free; later needs are checked in the run."""
 
     def take(
         self,
@@ -219,10 +216,7 @@ class Engine(ABC):
         return None
 
     def resume(self, levels: Sequence[Finished]) -> None:
-        """Go on after these levels, the first ones of a run of this problem on any engine; call it after `take`.
-
-        Raises EngineError if the engine cannot.
-        """
+        """Go on after these first levels of a run on any engine; call it after `take`. EngineError if it cannot."""
         name = self._test.name
         raise EngineError(
             f"engine {self.name!r} cannot resume a run on {name} data from a checkpoint; take engine='cpu'"

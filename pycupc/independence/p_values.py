@@ -68,10 +68,7 @@ class PValues(ABC):
 
     @abstractmethod
     def dense(self, out: Floats | None = None) -> Floats:
-        """Of all pairs, float64 (p, p): symmetric, 1 on the diagonal, -inf where no test was made.
-
-        Written into `out` if that is given.
-        """
+        """Of all pairs, float64 (p, p), into `out` if given: symmetric, 1 on the diagonal, -inf where never tested."""
 
     def fill(self, out: Floats) -> Filling:
         """Begin to write the matrix of `dense` into `out`, float64 (p, p); `finish` of the returned object ends it."""

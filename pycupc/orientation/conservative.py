@@ -139,10 +139,10 @@ def check_triples(
 
     `sepset`: the skeleton's own separating sets. `count`: `Engine.count_separating` of an engine that has taken the
     test. A user's function, which may draw random numbers, is called as often as in pcalg and in its order, triple by
-    triple. `maj_rule`, if False: a collider if b is in none of the separating sets found, a non-collider if it is in all
-    of them, else ambiguous. True: a collider if b is in less than half of them, a non-collider if in more than half,
-    else ambiguous. `known`: tiers and context variables: only triples that these leave open are decided. `listed`,
-    int64 (k, 3): only these triples are decided.
+    triple. `maj_rule`: a collider if b is in less than half of the separating sets found, a non-collider if in more
+    than half, else ambiguous; without it a collider if b is in none of them, a non-collider if in all, else ambiguous.
+    `known`: tiers and context variables: only triples that these leave open are decided. `listed`, int64 (k, 3): only
+    these triples are decided.
 
     References
     ----------

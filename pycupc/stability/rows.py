@@ -163,10 +163,7 @@ class Rows:
 
 
 def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = None) -> Rows:
-    """The observations that `pycupc.stability` was given.
-
-    TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
-    """
+    """The observations given to `stability`; TypeError or ValueError unless of the kind that `indepTest` takes."""
     fits = indepTest in (None, gaussCItest) and not isinstance(data, SuffStat | OwnRows | Mapping)
     if correlation is not None and not fits:
         text = "{correlation} goes with a table of numbers and the Gaussian test"

@@ -130,10 +130,7 @@ class Study(Resampled[Outcome]):
     method: Method = "pc"
 
     def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
-        """Run the method on resample `i`: a pure function of the study and `i`. Its correlations are computed once.
-
-        `progress`: as of `pc`.
-        """
+        """Run the method on resample `i`, a pure function of the study and `i`; `progress` as of `pc`."""
         resample = self.rows.take(self.resampling.indices(i))
         draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
         edges, n_tests, note, run = [], [], "", METHODS[self.method]

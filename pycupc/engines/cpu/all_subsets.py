@@ -156,10 +156,7 @@ def _count(C, cut, walk, base, free, containing, offset):
 
 
 def count_separating_sets(C: Floats, cutoff: Callable[[int], float], questions: Questions, n_threads: int) -> Counts:
-    """`Engine.count_separating` of Gaussian tests, for all subsets of the candidates.
-
-    `C`, float64 (p, p), contiguous. `cutoff`: `fisher_z.cutoff` of each level.
-    """
+    """`Engine.count_separating` of Gaussian tests, all subsets; C float64 (p, p) contiguous, `cutoff` of each level."""
     offsets, members = questions.candidates
     x, y, degree = questions.x, questions.y, np.diff(offsets)
     cut = np.array([cutoff(size) for size in range(int(degree.max(initial=0)) + 1)])

@@ -68,10 +68,7 @@ def run_rows(
 
 @copied_part
 def _n_possible(tile, pair, k0, n, bound):
-    """How many of the n sets from position k0 on are not certainly above the bound.
-
-    Variables between them that are hardly distinct from y may be counted too, which costs time only.
-    """
+    """How many of the n sets from k0 on are perhaps below the bound; those hardly distinct from y may count, too."""
     # unsigned: an index that may be negative is not compiled to vector instructions
     first, entry, x, y = uint64(k0), uint64(pair.start + k0), uint64(pair.x), uint64(pair.y)
     xy = tile.correlation[pair.t, pair.i]

@@ -296,10 +296,7 @@ class GpuEngine(AnsweringOnCpu):
             self._running = self._launch(level, lambda: None)
 
     def _collect_level0(self, tick: Tick) -> LevelResult:
-        """Wait for level 0, which has been launched, and launch level 1.
-
-        If it leaves too many edges for matrices of rows, all correlations are computed, and level 0 starts again.
-        """
+        """Wait for level 0 and launch level 1; with too many edges for matrices of rows, begin again with all of C."""
         self._running = None
         try:
             result = self._started().collect_level0(tick)

@@ -94,10 +94,7 @@ class EnumeratedTests(ABC):
     def launch(
         self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None, *, again: bool = False
     ) -> None:
-        """Launch the tests of a level >= 1, side A before side B.
-
-        `again`: once more, because the list of doubtful tests was too short.
-        """
+        """Launch a level >= 1, side A before side B; `again`: once more, as the list of doubtful tests was short."""
         l, p, most = level.level, graph.p, comb(outlook.widest, level.level)
         shape = self.shape(dev, self.sets, l)
         doubtful, n_rows = self._new_list(dev, l), max(1, sum(outlook.rows))

@@ -177,10 +177,7 @@ class DeviceGraph:
     # ---------------------------------------------------------------- levels from 1 on
 
     def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
-        """Prepare a level; returns the structures on which its tests work.
-
-        Raises EngineError if the level may need `levels.MOST_TESTS` tests or more, which the device cannot count.
-        """
+        """Prepare a level, whose structures it returns; EngineError from `levels.MOST_TESTS` tests on."""
         if not self.outlook.countable:
             raise EngineError(
                 Message(

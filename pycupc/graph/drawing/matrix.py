@@ -62,10 +62,7 @@ def _order(graph: SparseGraph) -> NDArray[np.int64]:
 
 
 def _image(graph: SparseGraph, place: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64], list[str]]:
-    """The number of each cell's colour, int64 (side, side); the colours, float64 (k, 3); the kinds of edges there are.
-
-    Colour 0, white, is for cells without edges.
-    """
+    """Colour of each cell, int64 (side, side), 0 (white) without edges; colours, float64 (k, 3); kinds of edges."""
     from matplotlib.colors import to_rgb
 
     p = max(graph.p, 1)

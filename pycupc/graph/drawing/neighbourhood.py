@@ -16,10 +16,7 @@ Variables: TypeAlias = str | int | Sequence[str | int]
 
 
 def positions(variables: Variables, labels: Sequence[str]) -> list[int]:
-    """Positions of variables that are named by labels or positions.
-
-    ValueError if there is no such variable, or none is named; the message lists labels that are similar.
-    """
+    """Positions of variables named by labels or positions; ValueError without one, or if there is none of a name."""
     wanted = [variables] if isinstance(variables, (str, int, np.integer)) else list(variables)
     if not wanted:
         raise ValueError("around must name a variable, got an empty list")

@@ -82,10 +82,7 @@ class Correlations:
         return cross_correlation(self.data, i, j)
 
     def pairs(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
-        """The correlations of k pairs, float64 (k,).
-
-        For few pairs of data, the matrix is not computed.
-        """
+        """The correlations of k pairs, float64 (k,). For few pairs of data, the matrix is not computed."""
         data = self.data
         if self._matrix is not None or data is None or len(x) > PAIRS_PER_CELL * self.p**2:
             some: Floats = self.dense()[x, y]

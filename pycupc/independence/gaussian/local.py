@@ -15,10 +15,7 @@ from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 
 
 class LocalGaussianTest(EnumeratedTest):
-    """Tests of partial correlations in which n - l - 3 has the n of the pairs among x, y and S (`PairN`).
-
-    `data`: with `SuffStat.pair_n`.
-    """
+    """Tests of partial correlations whose n - l - 3 has the n of the pairs among x, y and S: `SuffStat.pair_n`."""
 
     name = "pairwise"
     cost = 10.0

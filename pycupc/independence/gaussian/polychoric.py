@@ -25,10 +25,7 @@ Int64 = NDArray[np.int64]
 
 
 class Rule(NamedTuple):
-    """The integration: abscissas and weights on [-1, 1], and the angles asin(r) at which the integral is cut.
-
-    Where r nears 1, the integrand changes within 1 - r.
-    """
+    """Abscissas and weights on [-1, 1], and angles asin(r) at which the integral is cut: it changes within 1 - r."""
 
     nodes: Floats
     weights: Floats

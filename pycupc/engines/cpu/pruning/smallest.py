@@ -75,10 +75,7 @@ class SmallestZ:
         return cls(source, Pruning(source, True), n, available_cores(), levels, x, y, z)
 
     def __call__(self) -> Floats:
-        """The smallest |z| of all tests of each edge, float64 (m,).
-
-        Where that cannot be found in reasonable time, the smallest |z| that was met, and a warning.
-        """
+        """The smallest |z| of all tests of each edge, float64 (m,); a warning if that takes too long, and those met."""
         begin, z, unsure = time.perf_counter(), self.z.copy(), np.zeros(len(self.z), dtype=np.bool_)
         for done, tests in enumerate(reversed(self.levels)):
             logger.info(LARGEST_P, tests.level, done, len(self.levels))

@@ -52,10 +52,7 @@ def _thinned(entries: Indices) -> Indices:
 def contradicted(
     source: Source, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float
 ) -> list[int]:
-    """The entries about which tests contradict the findings.
-
-    No set before the first separating set, or no set at all, may separate x and y; that set must.
-    """
+    """The entries about which tests contradict the findings: their first separating set, or that there is none."""
     draw, rows = random.Random(level), graph.rows()
 
     def separates(e: int, rank: int) -> bool:

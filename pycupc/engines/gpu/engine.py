@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, missing, sample, schur, sieve, smallest, tuning
-from pycupc.engines.gpu.concordances import concordances
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Tick
@@ -155,9 +154,9 @@ class GpuEngine(AnsweringOnCpu):
         return host
 
     def concordances(self, X: Floats) -> NDArray[np.int64]:
-        """Concordant minus discordant pairs of observations, for Kendall's tau; see `engines.gpu.concordances`."""
+        """Concordant minus discordant pairs of observations, for Kendall's tau."""
         with self._session():
-            return concordances(self.device.cp, X)
+            return of_data.concordances(self.device.cp, X)
 
     def compile(self) -> None:
         """Load all kernels of the engine, and compile those that CuPy's cache lacks."""

@@ -245,8 +245,8 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
         figure.set_size_inches(8, 8.6)
         ax.set_position((0.09, 0.08, 0.87, 0.82))
     p = max(graph.p, 1)
-    place = _order(graph)
-    image, colours, kinds = _image(graph, place)
+    place = _matrix_order(graph)
+    image, colours, kinds = _matrix_image(graph, place)
     # numbers of colours: for colours themselves matplotlib takes several times as long, and 50 MB
     style: dict[str, Any] = {"cmap": ListedColormap(colours), "norm": NoNorm(), "interpolation_stage": "data"}
     ax.imshow(image, extent=(0.5, p + 0.5, p + 0.5, 0.5), interpolation="nearest", **style)
@@ -262,7 +262,7 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
         legend.get_frame().set_edgecolor(GREY)
 
 
-def _order(graph: SparseGraph) -> NDArray[np.int64]:
+def _matrix_order(graph: SparseGraph) -> NDArray[np.int64]:
     """Position of each variable, so that neighbours lie near each other."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -275,7 +275,9 @@ def _order(graph: SparseGraph) -> NDArray[np.int64]:
     return place
 
 
-def _image(graph: SparseGraph, place: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64], list[str]]:
+def _matrix_image(
+    graph: SparseGraph, place: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], list[str]]:
     """Colour of each cell, int64 (side, side), 0 (white) without edges; colours, float64 (k, 3); kinds of edges."""
     from matplotlib.colors import to_rgb
 

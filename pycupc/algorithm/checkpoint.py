@@ -126,7 +126,6 @@ class Checkpoint:
     # -- parts of level 0, see `PartsKept` ---------------------------------------------------------------------------
 
     def read(self) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
-        """See `PartsKept`."""
         for path in sorted(self._folder.glob("level-0-parts-*.npz")):
             with npz.reading(path, _PARTS) as (meta, arrays):
                 self._check(meta)
@@ -134,7 +133,6 @@ class Checkpoint:
             yield numbers, found
 
     def add(self, number: int, found: Sequence[NDArray[np.integer]]) -> None:
-        """See `PartsKept`."""
         self._since = self._since if self._parts else time.monotonic()
         self._parts.append((number, found))
         if time.monotonic() - self._since < _PATIENCE:

@@ -55,12 +55,9 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> File
         say; the message says how and which.
     """
     options = options or ReadOptions()
-    if is_array_file(path):
-        X, labels, facts = read_array(path, options)
-        table, name = (
-            FileTable(X, labels, f"an array of {X.dtype}", facts, _finite_ends(str(path), X, labels)),
-            str(path),
-        )
+    if PurePath(path).suffix.lower() in (".npy", ".h5ad"):
+        name, (X, labels, facts) = str(path), read_array(path, options)
+        table = FileTable(X, labels, f"an array of {X.dtype}", facts, _finite_ends(name, X, labels))
     else:
         source = read_source(path)
         name = source.name
@@ -264,11 +261,6 @@ def complete_rows(name: str, table: FileTable, holes: NDArray[np.bool_], missing
 
 #: Bytes that are hashed at a time.
 _HASHED = 1 << 24
-
-
-def is_array_file(path: str | PurePath) -> bool:
-    """Whether `read_array` reads this file, by its name."""
-    return PurePath(path).suffix.lower() in (".npy", ".h5ad")
 
 
 def read_array(path: str | PurePath, options: ReadOptions) -> tuple[NDArray[Any], list[str], dict[str, Any]]:

@@ -105,7 +105,6 @@ class PagAlgo(TestedGraph):
 
     @property
     def title(self) -> str:
-        """Headline of the page of `explore`."""
         return f"PAG of {self.method.upper()}"
 
     def __repr__(self) -> str:
@@ -127,11 +126,9 @@ class PagAlgo(TestedGraph):
         return "\n".join([*lines, *closing_lines(notes, self.engine)])
 
     def tests_of_levels(self) -> PcAlgo:
-        """The result of the levels: the skeleton."""
         return self.skeleton_fit
 
     def tests_after_levels(self) -> LaterTests:
-        """The tests made after the levels."""
         return self.later
 
     def _why(self, i: int, j: int) -> Why:

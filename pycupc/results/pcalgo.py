@@ -150,7 +150,6 @@ class PcAlgo(TestedGraph, CausalGraph):
 
     @property
     def title(self) -> str:
-        """Headline of the page of `explore`."""
         return "PC-stable graph"
 
     def tests_of_levels(self) -> PcAlgo:

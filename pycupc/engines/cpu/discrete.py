@@ -54,7 +54,6 @@ class DiscreteTests(EnumeratedTests):
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
-        """The tests of one side of a level >= 1: one round of tasks, and the work in it."""
         degrees = graph.degrees()
         too_many = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         subsets.refuse(too_many, degrees, level, "tests of discrete data have no bounds")

@@ -57,7 +57,6 @@ class DevicesEngine(Engine):
         return max((engine.memory(test) for engine in self._engines), key=lambda need: need[0] - need[1])
 
     def correlation(self, X: Floats) -> Floats:
-        """Correlation matrix of data (n, p), computed on the first device."""
         return self._engines[0].correlation(X)
 
     def compile(self) -> None:
@@ -66,7 +65,6 @@ class DevicesEngine(Engine):
             engine.compile()
 
     def close(self) -> None:
-        """Release the device memory of the run."""
         for engine in self._engines:
             engine.close()
 
@@ -80,7 +78,6 @@ class DevicesEngine(Engine):
         self._everywhere(take)
 
     def resume(self, levels: Sequence[Finished]) -> None:
-        """See `Engine.resume`."""
         self._everywhere(lambda engine: engine.resume(levels))
 
     def _compile(self, level: int) -> None:
@@ -114,21 +111,17 @@ class DevicesEngine(Engine):
             raise
 
     def state(self) -> State:
-        """The edges left; see `Engine.state`."""
         for engine in self._engines[1:]:
             engine.state()
         return self._engines[0].state()
 
     def answered(self, level: int) -> NDArray[np.bool_] | None:
-        """See `Engine.answered`."""
         return self._engines[0].answered(level)
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
-        """See `Engine.first_separating`."""
         return self._engines[0].first_separating(questions, progress)
 
     def count_separating(self, questions: Questions) -> Counts:
-        """See `Engine.count_separating`."""
         return self._engines[0].count_separating(questions)
 
 

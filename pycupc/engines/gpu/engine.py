@@ -106,7 +106,6 @@ class GpuEngine(AnsweringOnCpu):
         self._forget_questions()
 
     def close(self) -> None:
-        """Release the device memory of the run."""
         with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
             if self._graph is not None:
                 self._graph.wait()
@@ -146,7 +145,6 @@ class GpuEngine(AnsweringOnCpu):
         return (need := of_data.dense_bytes(p)) <= self.device.free_memory(need)
 
     def correlation(self, X: Floats) -> Floats:
-        """Correlation matrix of data (n, p), computed on the device; see `pycupc.engines.gpu.correlation`."""
         with self._session():
             C = of_data.correlation(self.device, X)
             (host,) = self.device.transfers.download((C.data.ptr, np.float64, C.shape))
@@ -309,7 +307,6 @@ class GpuEngine(AnsweringOnCpu):
         return result
 
     def state(self) -> State:
-        """The edges left; see `Engine.state`."""
         graph = self._started()
         with self._session():
             graph.wait()
@@ -319,7 +316,6 @@ class GpuEngine(AnsweringOnCpu):
         return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, self._in_rows()))
 
     def sample(self) -> Sampled | None:
-        """See `Engine.sample`."""
         test, graph = self._test, self._started()
         many = test.p >= tuning.SAMPLED_FROM and not math.isinf(test.cutoff(0))
         if not (many and isinstance(graph, sieve.RowGraph) and isinstance(test, GaussianTest)) or self.member:

@@ -158,12 +158,10 @@ class EnumeratedGraph(DeviceGraph):
 
     @classmethod
     def kernels(cls, level: int) -> list[KernelName]:
-        """Kernels that a level needs besides its tests."""
         return [SETTLE] if level else super().kernels(0)
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
-        """Kernels of the first neighbour lists."""
         return [TALLY, *(("graph/neighbours", name) for name in ("count_neighbours", "list_neighbours"))]
 
     def launch_level0(self, cutoff: float) -> Running:
@@ -198,7 +196,6 @@ class EnumeratedGraph(DeviceGraph):
         self.tests.finish_records(self._dev, graph, level, records, most)
 
     def result(self, running: Running, c: Counters) -> LevelResult:
-        """As `DeviceGraph.result`."""
         found = dataclasses.replace(super().result(running, c), n_careful=self._n_doubtful)
         if not self._n_doubtful:
             return found

@@ -56,7 +56,6 @@ class RowTests(SchurTests):
     """Tests of a level by the Schur walk, with a matrix for each row; see `SchurTests`."""
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
-        """See `SchurTests.choices`."""
         return [replace(c, kernel=with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
@@ -106,7 +105,6 @@ class RowGraph(DeviceGraph):
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
-        """Kernels of level 0 and of the first neighbour lists."""
         return [*KERNELS[:2], ROUND, *PICK.values(), CORRELATE, COUNT, ENTER, SORT, MATRICES]
 
     @staticmethod

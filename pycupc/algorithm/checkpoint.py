@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Finished, LevelResult, State
+from pycupc.engines.base import Engine, Finished, LevelResult
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.results import npz
@@ -31,6 +31,7 @@ from pycupc.system.version import __version__
 
 if TYPE_CHECKING:
     from pycupc.algorithm.arguments import Problem
+    from pycupc.algorithm.tiers import TieredLevels
 
 _RUN = StudyFile("run.json", npz.Kind("pycupc-run-1", "a checkpoint of pycupc.pc"), "run")
 _LEVEL = npz.Kind("pycupc-level-1", "a level that pycupc.pc kept")
@@ -41,19 +42,6 @@ _PATIENCE = 50.0
 _FACTS = ("n_tests", "n_removed", "n_careful", "more", "n_made", "n_bounds", "seconds")
 #: Bytes of data that are hashed at a time.
 _HASHED = 1 << 25
-
-
-class Levels(Protocol):
-    """The methods of an engine, or of `TieredLevels`, that are needed here."""
-
-    def state(self) -> State:
-        """See `Engine.state`."""
-
-    def answered(self, level: int) -> NDArray[np.bool_] | None:
-        """See `Engine.answered`."""
-
-    def resume(self, levels: Sequence[Finished]) -> None:
-        """See `Engine.resume`."""
 
 
 class Checkpoint:
@@ -79,7 +67,7 @@ class Checkpoint:
 
     # -- levels ------------------------------------------------------------------------------------------------------
 
-    def resume(self, levels: Levels) -> list[LevelResult]:
+    def resume(self, levels: Engine | TieredLevels) -> list[LevelResult]:
         """Let an engine go on after the levels that are kept; returns their results."""
         finished: list[Finished] = []
         while (path := self._level(len(finished))).exists():
@@ -88,7 +76,7 @@ class Checkpoint:
             levels.resume(finished)
         return [level.result for level in finished]
 
-    def keep(self, result: LevelResult, levels: Levels) -> None:
+    def keep(self, result: LevelResult, levels: Engine | TieredLevels) -> None:
         """Write a level that has just finished."""
         state, answered = levels.state(), levels.answered(result.level)
         arrays: dict[str, NDArray[Any]] = {"x": result.x, "y": result.y, "S": result.S.reshape(-1), "r": result.r}
@@ -139,13 +127,9 @@ class Checkpoint:
             return
         x, y = (np.concatenate([part[k] for _, part in self._parts]) for k in range(2))
         counts = np.stack([part[2] for _, part in self._parts]).sum(axis=0).astype(np.float64)
-        arrays: dict[str, NDArray[Any]] = {
-            "numbers": np.array([n for n, _ in self._parts]),
-            "x": x,
-            "y": y,
-            "counts": counts,
-        }
-        first = min(n for n, _ in self._parts)
+        numbers = np.array([n for n, _ in self._parts])
+        arrays: dict[str, NDArray[Any]] = {"numbers": numbers, "x": x, "y": y, "counts": counts}
+        first = int(numbers.min())
         npz.write(self._folder / f"level-0-parts-{first:06}.npz", {"run": self._key}, arrays, _PARTS)
         self._parts.clear()
 

@@ -44,7 +44,6 @@ class Constraints:
         return np.isin(x.astype(np.int64) * self.p + y, self.forbidden)
 
     def is_required(self, x: int, y: int) -> bool:
-        """Whether the arrow x --> y is required."""
         return bool((self.required == x * self.p + y).any())
 
     def is_impossible(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:

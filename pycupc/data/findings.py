@@ -80,7 +80,6 @@ def missing_in(X: Floats, ends: Ends) -> NDArray[np.bool_]:
 
 
 def has_infinite(X: Floats, ends: Ends) -> bool:
-    """Whether a value is infinite."""
     return bool(np.isinf(X[:, ends.incomplete()]).any())
 
 

@@ -59,12 +59,10 @@ class Pairs:
     __hash__ = None  # type: ignore[assignment]
 
     def __or__(self, other: Pairs | None) -> Pairs:
-        """The pairs of either."""
         keys = self.keys if other is None else np.concatenate([self.keys, other.keys])
         return Pairs(self.p, *np.divmod(keys, self.p))
 
     def __sub__(self, other: Pairs | None) -> Pairs:
-        """The pairs that `other` does not have."""
         keys = self.keys if other is None else np.setdiff1d(self.keys, other.keys, assume_unique=True)
         return Pairs(self.p, *np.divmod(keys, self.p))
 

@@ -36,7 +36,6 @@ class Lists(NamedTuple):
         return cls(offsets, np.array([v for members in lists for v in members], dtype=np.int32))
 
     def of_question(self, i: int) -> list[int]:
-        """The list of question i."""
         return self.members[self.offsets[i] : self.offsets[i + 1]].tolist()  # type: ignore[no-any-return]
 
 

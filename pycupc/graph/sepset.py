@@ -63,7 +63,6 @@ class FlatCells(NamedTuple):
     members: Ints
 
     def take(self, at: NDArray[np.int64]) -> FlatCells:
-        """The cells at these positions."""
         length = self.length[at]
         members = np.repeat(_starts(self.length)[at] - _starts(length), length) + np.arange(int(length.sum()))
         return FlatCells(self.x[at], self.y[at], length, self.members[members])
@@ -125,7 +124,6 @@ class SepSets:
     # -- one cell ---------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Number of variables (rows)."""
         return self.p
 
     @overload
@@ -303,7 +301,6 @@ def _starts(length: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def _one_after_the_other(blocks: Sequence[SetsOfOneSize]) -> FlatCells:
-    """The cells of several blocks."""
     none = np.zeros(0, dtype=np.int32)
     x, y = (np.concatenate([none, *(getattr(block, name) for block in blocks)]) for name in ("x", "y"))
     sizes = [block.members.shape[1] for block in blocks]

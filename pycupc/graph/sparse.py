@@ -121,7 +121,6 @@ class SparseGraph:
     # -- size and look-up -------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Number of edges."""
         return len(self.low)
 
     def __eq__(self, other: object) -> bool:

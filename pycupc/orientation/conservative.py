@@ -87,7 +87,6 @@ class Triples(NamedTuple):
 
     @classmethod
     def of(cls, skeleton: SparseGraph) -> Triples:
-        """The triples of a skeleton."""
         p = max(skeleton.p, 1)
         start, neighbours = skeleton.neighbour_lists()
         owner = np.repeat(np.arange(skeleton.p), np.diff(start))

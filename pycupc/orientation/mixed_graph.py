@@ -95,7 +95,6 @@ def without_arrows(graph: MixedGraph) -> MixedGraph:
 
 
 def owners(entry: Indices) -> Indices:
-    """The owner of each entry."""
     out: Indices = entry[NEIGHBOUR, entry[MIRROR]]
     return out
 

@@ -103,7 +103,6 @@ def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
 
 
 def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The data of a result, where R gave them."""
     return {"C": square(sent["C"]), "n": options["n"]} if "C" in sent else None
 
 

@@ -88,7 +88,6 @@ def trace_entries(trace: Trace) -> list[list[Any]]:
 
 
 def trace_from(entries: Sequence[Any]) -> Trace:
-    """The reverse of `trace_entries`."""
     return {(entry[0], entry[1]): tuple(entry[2:]) for entry in entries}
 
 

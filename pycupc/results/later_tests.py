@@ -67,7 +67,6 @@ class LaterTests:
     open_pairs: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
 
     def __len__(self) -> int:
-        """Number of edges removed."""
         return len(self.x)
 
     def __eq__(self, other: object) -> bool:

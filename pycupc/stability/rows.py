@@ -132,7 +132,6 @@ class Rows:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.data.values) if isinstance(self.data, Table) else int(self.data.n)
 
     def whole(self) -> SuffStat | OwnRows:

@@ -148,7 +148,6 @@ def _keep_largest(work, i, g2, df):
 
 @compiled
 def walk_sets(side, items, outcomes, work, counting, state):  # noqa: C901 - the hot loop
-    """Walk through the sets of each item."""
     data, level, n = side.data, side.level, side.data.codes.shape[1]
     out = 0
     for item in range(len(items.row)):

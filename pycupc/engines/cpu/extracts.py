@@ -42,7 +42,6 @@ class Extract(NamedTuple):
     entries: slice | Indices
 
     def in_graph(self, entries: Indices) -> Indices:
-        """These entries of the extract as entries of the graph."""
         return entries + (self.entries.start or 0) if isinstance(self.entries, slice) else self.entries[entries]
 
     @property
@@ -70,12 +69,10 @@ class MatrixSource:
         self.C, self.p = frozen(C), len(C)
 
     def among(self, members: NDArray[np.integer]) -> Floats:
-        """See `Source`."""
         some: Floats = self.C[np.ix_(members, members)]
         return some
 
     def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
-        """See `Source`."""
         everything = slice(None)
         yield everything, Extract(self.C, graph.offsets, graph.neighbours, rows, everything)
 
@@ -87,11 +84,9 @@ class ColumnSource:
         self.columns, self.p = columns, len(columns)
 
     def among(self, members: NDArray[np.integer]) -> Floats:
-        """See `Source`."""
         return self.columns.among(members)
 
     def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
-        """See `Source`."""
         ends = np.cumsum(graph.offsets[rows + 1] - graph.offsets[rows] + 1)
         first, before = 0, 0
         while first < len(rows):

@@ -59,7 +59,6 @@ class EnumeratedTests(ABC):
         self._list: Doubtful
 
     def graph(self, gaps: Pairs | None, fixed: Pairs | None) -> EnumeratedGraph:
-        """The graph of a run with these tests."""
         return EnumeratedGraph(self._dev, self, gaps, fixed)
 
     @abstractmethod

@@ -177,7 +177,6 @@ class Search:
         return np.zeros(pairs, dtype=np.bool_)
 
     def _of_search(self, level: int) -> list[KernelName]:
-        """Kernels of the search."""
         return search.kernels(level)
 
     def _load(self, level: int, outlook: Outlook) -> None:

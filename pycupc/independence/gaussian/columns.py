@@ -47,7 +47,6 @@ class Columns:
         return out
 
     def __len__(self) -> int:
-        """Number of columns."""
         return len(self.centred)
 
     def pairs(self, x: NDArray[np.integer], y: NDArray[np.integer], n_threads: int = 1) -> Floats:

@@ -123,7 +123,7 @@ class Device:
         return Binomials(self._binom.data.ptr, stride)
 
     def subsets(self, size: int, n: int) -> Any:
-        """The `size`-subsets of range(n), colexicographic, a byte per member, uint32; `n` is always the same."""
+        """The `size`-subsets of range(n), colexicographic, a byte per member, uint32; one `n` for each `size`."""
         if size not in self._tables:
             entries = comb(n, size)
             self._tables[size] = self.cp.empty(entries, dtype=np.uint32)

@@ -196,7 +196,7 @@ Variables: TypeAlias = str | int | Sequence[str | int]
 
 
 def positions(variables: Variables, labels: Sequence[str]) -> list[int]:
-    """Positions of variables named by labels or positions; ValueError without one, or if there is none of a name."""
+    """Positions of variables given by labels or positions; ValueError if none is given, or one does not exist."""
     wanted = [variables] if isinstance(variables, (str, int, np.integer)) else list(variables)
     if not wanted:
         raise ValueError("around must name a variable, got an empty list")

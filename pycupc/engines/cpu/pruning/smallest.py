@@ -75,7 +75,7 @@ class SmallestZ:
         return cls(source, Pruning(source, True), n, available_cores(), levels, x, y, z)
 
     def __call__(self) -> Floats:
-        """The smallest |z| of all tests of each edge, float64 (m,); a warning if that takes too long, and those met."""
+        """The smallest |z| of all tests of each edge, float64 (m,); of those met, with a warning, if it takes long."""
         begin, z, unsure = time.perf_counter(), self.z.copy(), np.zeros(len(self.z), dtype=np.bool_)
         for done, tests in enumerate(reversed(self.levels)):
             logger.info(LARGEST_P, tests.level, done, len(self.levels))

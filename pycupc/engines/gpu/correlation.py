@@ -55,20 +55,9 @@ def dense_bytes(p: int) -> int:
 
 
 def correlation(dev: Device, X: Floats) -> Any:
-    """Compute the correlation matrix of data on the device; call it inside a `Session`.
+    """Correlations of finite data X, a device array float64 (p, p) with the bits of `gaussian.correlation.correlation`.
 
-    Raises EngineError if two copies of the data and the matrix do not fit the device; raised by the `Session`.
-
-    Parameters
-    ----------
-    dev : Device
-    X : float64 (n, p)
-        Observations in rows, variables in columns; finite, in any memory layout.
-
-    Returns
-    -------
-    device array float64 (p, p)
-        The correlations, with the bits of `pycupc.independence.gaussian.correlation.correlation`.
+    Call it inside a `Session`, which raises EngineError if two copies of the data and the matrix do not fit the device.
     """
     n, p = X.shape
     Z, squares = centred(dev, X)

@@ -156,7 +156,16 @@ def _count(C, cut, walk, base, free, containing, offset):
 
 
 def count_separating_sets(C: Floats, cutoff: Callable[[int], float], questions: Questions, n_threads: int) -> Counts:
-    """`Engine.count_separating` of Gaussian tests, all subsets; C float64 (p, p) contiguous, `cutoff` of each level."""
+    """`Engine.count_separating` of Gaussian tests, for all subsets of the candidates.
+
+    Parameters
+    ----------
+    C : float64 (p, p), contiguous
+    cutoff : function
+        `fisher_z.cutoff` of each level.
+    questions : Questions
+    n_threads : int
+    """
     offsets, members = questions.candidates
     x, y, degree = questions.x, questions.y, np.diff(offsets)
     cut = np.array([cutoff(size) for size in range(int(degree.max(initial=0)) + 1)])

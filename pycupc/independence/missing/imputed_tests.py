@@ -237,10 +237,7 @@ def discrete_tests(data, x, y, sets, work, p):
 def discrete_p(data: Codes, x: Indices, y: Indices, sets: Indices) -> Floats:
     """The p-values of `disMItest` of x[i] and y[i] given sets[i], float64 (k,).
 
-    Raises
-    ------
-    ValueError
-        The tables of a test have more than `MOST_CELLS` cells.
+    Raises ValueError if the tables of a test have more than `MOST_CELLS` cells.
     """
     n, p = data.codes.shape[1], np.empty(len(x))
     if not len(x):

@@ -64,20 +64,14 @@ class LevelResult:
 
 
 class Finished(NamedTuple):
-    """A level that an earlier run has finished.
-
-    result : LevelResult
-    x, y, z
-        The edges that it left, see `State`.
-    answered : bool (E,), (1,) or None
-        See `Engine.answered`.
-    """
+    """A level that an earlier run has finished."""
 
     result: LevelResult
+    # x, y, z: the edges that it left, see `State`.
     x: Ints
     y: Ints
     z: Floats
-    answered: Mask | None
+    answered: Mask | None  # bool (E,), (1,) or None: see `Engine.answered`
 
 
 class PartsKept(Protocol):
@@ -91,16 +85,10 @@ class PartsKept(Protocol):
 
 
 class Division(NamedTuple):
-    """How level 0 is made in parts.
+    """How level 0 is made in parts."""
 
-    executor : Executor or None
-        Computes the parts; None: this process.
-    kept : PartsKept or None
-        Keeps the finished ones.
-    """
-
-    executor: Executor | None = None
-    kept: PartsKept | None = None
+    executor: Executor | None = None  # computes the parts; None: this process
+    kept: PartsKept | None = None  # keeps the finished ones
 
 
 #: In one piece.
@@ -108,18 +96,11 @@ UNDIVIDED = Division()
 
 
 class Sampled(NamedTuple):
-    """The work of a run, estimated from some variables.
+    """The work of a run, estimated from some variables."""
 
-    degrees : int64 (k,)
-        Neighbours of each of them after level 0.
-    seconds : float
-        Of all levels.
-    memory : int
-        Bytes at the peak: of memory of the process, without files that are mapped into memory, or of the device.
-    """
-
-    degrees: NDArray[np.int64]
-    seconds: float
+    degrees: NDArray[np.int64]  # (k,): neighbours of each of them after level 0
+    seconds: float  # of all levels
+    # Bytes at the peak: of memory of the process, without files that are mapped into memory, or of the device.
     memory: int
 
 

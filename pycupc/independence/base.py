@@ -43,25 +43,20 @@ class UnfinishedZ(Protocol):
 
 
 class State(NamedTuple):
-    """The state of a run between two levels.
+    """The state of a run between two levels."""
 
-    x, y : int32 (m,)
-        Edges left, x < y, sorted by (x, y).
-    z : float64 (m,)
-        Smallest |z| of all tests of each edge; of a test without r, minus its largest p-value; inf where never tested.
-    unfinished : UnfinishedZ or None
-        If bounds answered tests of these edges, the object that finds their smallest |z|, also after `Engine.close`.
-    p_max : float64 (p, p) or None
-        pcalg's pMax, if the engine recorded every p-value: symmetric, 1 on the diagonal, -inf where no test was made.
-    largest_p : float64 (m,) or None
-        Largest p-value of each edge, -inf where never tested: in place of z where z is not known.
-    """
-
+    # x, y: (m,): edges left, x < y, sorted by (x, y).
     x: Ints
     y: Ints
+    # (m,): smallest |z| of all tests of each edge; of a test without r, minus its largest p-value; inf where never
+    # tested.
     z: Floats
+    # If bounds answered tests of these edges, the object that finds their smallest |z|, also after `Engine.close`.
     unfinished: UnfinishedZ | None = None
+    # float64 (p, p) or None: pcalg's pMax, if the engine recorded every p-value: symmetric, 1 on the diagonal, -inf
+    # where no test was made.
     p_max: Floats | None = None
+    # float64 (m,) or None: largest p-value of each edge, -inf where never tested: in place of z where z is not known.
     largest_p: Floats | None = None
 
 

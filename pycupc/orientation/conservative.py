@@ -68,20 +68,15 @@ class TripleCheck:
 
 
 class Triples(NamedTuple):
-    """The unshielded triples of a skeleton, sorted by pair, then by b.
+    """The unshielded triples of a skeleton, sorted by pair, then by b."""
 
-    start, neighbours : int64 (p + 1,), int64 (2 m,)
-        The neighbours of v, ascending: ``neighbours[start[v]:start[v + 1]]``.
-    a, c : int64 (n,)
-        The pairs that are not adjacent and have a common neighbour; a < c, sorted.
-    pair, b : int64 (k,)
-        Position of the pair of each triple, and its middle.
-    """
-
+    # start, neighbours: (p + 1,), (2 m,): the neighbours of v, ascending: ``neighbours[start[v]:start[v + 1]]``.
     start: Indices
     neighbours: Indices
+    # a, c: (n,): the pairs that are not adjacent and have a common neighbour; a < c, sorted.
     a: Indices
     c: Indices
+    # pair, b: (k,): position of the pair of each triple, and its middle.
     pair: Indices
     b: Indices
 

@@ -97,19 +97,14 @@ class DiscreteSide(NamedTuple):
 
 
 class DiscreteWork(NamedTuple):
-    """Work space of a walk.
+    """Work space of a walk."""
 
-    chosen, S : int64 (level,)
-        Positions and variables of the set.
-    bound : float64 (position,)
-        -1 for a variable that is no target, or no longer one; else inf.
-    g2, df, p : float64, int64, float64 (position,)
-        Of the test with the largest p-value; p is -1 where there was none.
-    """
-
+    # chosen, S: (level,): positions and variables of the set.
     chosen: Indices
     S: Indices
-    bound: Floats
+    bound: Floats  # (position,): -1 for a variable that is no target, or no longer one; else inf
+    # g2, df, p: float64, int64, float64 (position,): of the test with the largest p-value; p is -1 where there was
+    # none.
     g2: Floats
     df: Indices
     p: Floats

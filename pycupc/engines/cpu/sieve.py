@@ -87,15 +87,12 @@ def level0(
 
 
 class Found(NamedTuple):
-    """The pairs x < y that may be beyond the cutoff, in some tiles.
+    """The pairs x < y that may be beyond the cutoff, in some tiles."""
 
-    x, y : int32 (m,)
-    counts : int64 (SMALLER_ALPHAS + 1,)
-        How many of them lie between two neighbouring cutoffs of `Search.cutoffs`, below the first, above the last.
-    """
-
-    x: Ints
-    y: Ints
+    x: Ints  # (m,)
+    y: Ints  # (m,)
+    # (SMALLER_ALPHAS + 1,): how many of them lie between two neighbouring cutoffs of `Search.cutoffs`, below the first,
+    # above the last.
     counts: Indices
 
 

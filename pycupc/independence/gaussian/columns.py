@@ -26,7 +26,7 @@ class Columns:
     `pairwise.Blocks` centres them, and the sums here have its terms in its order: the bits are those of `correlation`.
     """
 
-    centred: Floats  # (p, n): naN for a constant column
+    centred: Floats  # (p, n): NaN for a constant column
     squares: Floats  # (p,): S_ii of each column
 
     @classmethod

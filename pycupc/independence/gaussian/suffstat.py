@@ -28,7 +28,7 @@ from pycupc.system.progress import CountHook
 class MatrixFacts:
     """The findings of one pass over C; `SuffStat.check` turns it into errors and warnings."""
 
-    nan_count: NDArray[np.int64]  # (p,): naN entries in each row
+    nan_count: NDArray[np.int64]  # (p,): NaN entries in each row
     # asymmetric, out_of_range: tuple (i, j) or None: an entry that differs from its mirror by more than 1e-8 (or is NaN
     # where its mirror is not); one beyond +-1.
     asymmetric: tuple[int, int] | None

@@ -16,9 +16,19 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10) -> MultipleIm
     (scikit-learn's ``IterativeImputer`` with ``sample_posterior``), `rounds` times. Imputation m has the random state
     seed + m.
 
-    Raises ImportError: scikit-learn is not installed.
+    Parameters
+    ----------
+    data : table (n, p)
+        Numbers, NaN where one is missing.
+    M : int
+        At least 2.
+    seed : int
+    rounds : int
 
-    `data`, table (n, p): numbers, NaN where one is missing. `M`: at least 2.
+    Raises
+    ------
+    ImportError
+        scikit-learn is not installed.
     """
     try:
         from sklearn.experimental import enable_iterative_imputer  # noqa: F401

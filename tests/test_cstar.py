@@ -20,7 +20,6 @@ import pycupc
 from pycupc.discrete import disCItest
 from pycupc.effects import result as effects_result
 from pycupc.effects.largest import largest
-from pycupc.effects.orientations import Orientations
 from pycupc.effects.result import Effects
 from pycupc.engines.base import EngineError
 from pycupc.stability import StabilityInterrupted
@@ -208,7 +207,7 @@ def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
 def test_only_the_correlations_that_are_needed(data):
     """As where a device has the matrix: the same bits."""
     fit = pycupc.pc(data, alpha=0.1)
-    graph, effects = Orientations.of(fit.sparse_graph), np.array([1, 4])
+    graph, effects = fit.sparse_graph, np.array([1, 4])
     some, C = _needed(pycupc.SuffStat.from_data(data), graph, effects), pycupc.SuffStat.from_data(data).C
     assert (some == 0).any()
     facts = {"labels": fit.labels, "n": 60, "causes": np.arange(6), "method": "local", "_graph": graph}

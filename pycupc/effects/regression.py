@@ -76,13 +76,9 @@ class Regressions:
     weights: Floats
 
     @classmethod
-    def of(cls, C: Floats, causes: Sequence[int], parents: Sequence[Iterable[int]]) -> Regressions:
-        """The regressions on each cause and its parents, solved from the covariance matrix C (p, p)."""
-        lists = [[*sorted(members), x] for x, members in zip(causes, parents, strict=True)]
-        sizes = np.array([len(members) for members in lists], dtype=np.int64)
-        start = np.concatenate(([0], np.cumsum(sizes)))
-        members = np.array([v for of_one in lists for v in of_one], dtype=np.int64)
-        weights, largest = np.zeros(len(members)), int(sizes.max(initial=1))
+    def of(cls, C: Floats, start: Ints, members: Ints) -> Regressions:
+        """The regressions on these members, solved from the covariance matrix C (p, p)."""
+        weights, largest = np.zeros(len(members)), int(np.diff(start).max(initial=1))
         with announced("compiling for effects, once per machine"):
             _solve(frozen(C), start, members, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
         return cls(start, members, weights)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -15,8 +16,10 @@ from pycupc.effects.blocks import Block, may_lead
 from pycupc.effects.intervals import half_widths, of_smallest
 from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
 from pycupc.effects.orientations import Nodes, Orientations
-from pycupc.effects.parent_sets import joint_parent_sets, local_parent_sets
+from pycupc.effects.parent_sets import joint_parent_sets
 from pycupc.effects.regression import Floats, Ints, Regressions
+from pycupc.effects.regressors import Regressors
+from pycupc.graph.sparse import SparseGraph
 from pycupc.system.log import counted
 from pycupc.system.machine import available_cores, in_threads
 
@@ -71,33 +74,33 @@ class Effects:
     effects: Ints
     method: str
     device: int | None = None
-    _graph: Orientations = field(repr=False)
+    _graph: SparseGraph = field(repr=False)
     _with_knowledge: bool = False
     _first: Ints = field(init=False)
-    _parents: list[Nodes] = field(init=False)
     _graphs: list[Orientations] = field(init=False)
     _regressions: Regressions = field(init=False)
 
     def __post_init__(self) -> None:
-        self._parents, self._graphs, first = [], [], [0]
-        for x in self.causes.tolist():
-            known = self._graph.parents[x]
-            if self.method == "optimal":
-                choices = joint_parent_sets([x], self._graph)
+        self._graphs = []
+        if self.method == "local" and not self._with_knowledge:
+            found = Regressors.local(self._graph, self.causes)
+        else:
+            sets = []
+            for x in self.causes.tolist():
+                choices = joint_parent_sets([x], self._orientations)
                 self._graphs += [graph for _, graph in choices]
-                self._parents += [known | sets[0] for sets, _ in choices]
-            elif self._with_knowledge:
-                self._parents += [known | sets[0] for sets, _ in joint_parent_sets([x], self._graph)]
-            else:
-                self._parents += [known.union(members) for members in local_parent_sets(x, self._graph)]
-            first.append(len(self._parents))
-        self._first = np.array(first, dtype=np.int64)
-        owners = np.repeat(self.causes, np.diff(self._first)).tolist()
-        self._regressions = Regressions.of(self.C, owners, self._parents)
+                sets.append([self._orientations.parents[x] | own[0] for own, _ in choices])
+            found = Regressors.of(self.causes.tolist(), sets)
+        self._first = found.first
+        self._regressions = Regressions.of(self.C, found.start, found.members)
+
+    @cached_property
+    def _orientations(self) -> Orientations:
+        return Orientations.of(self._graph)
 
     def __repr__(self) -> str:
         pairs = f"{counted(len(self.causes), 'cause')}, {counted(len(self.effects), 'effect')}"
-        return f"<Effects: {pairs}, {counted(len(self._parents), 'parent set')}, method {self.method!r}>"
+        return f"<Effects: {pairs}, {counted(int(self._first[-1]), 'parent set')}, method {self.method!r}>"
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -119,7 +122,7 @@ class Effects:
 
     def _is_single(self, x: int, y: int) -> bool:
         """Whether y is a parent of x in the graph, so that the effect is 0 whichever parents x has: one value."""
-        return self.method == "local" and y in self._graph.parents[x]
+        return self.method == "local" and y in self._orientations.parents[x]
 
     def _values(self, causes: slice) -> Floats:
         first, last = int(self._first[causes.start]), int(self._first[causes.stop])
@@ -142,6 +145,10 @@ class Effects:
         parent = (member >= 0) & ~cause
         values[row[parent], member[parent]] = 0.0
         return values
+
+    def _parents(self, regression: int) -> Nodes:
+        start, members = self._regressions.start, self._regressions.members
+        return frozenset(members[start[regression] : start[regression + 1] - 1].tolist())
 
     def _number(self, v: Variable, among: Ints, what: str) -> int:
         at = np.flatnonzero(among == position(v, self.labels))
@@ -249,7 +256,7 @@ class Effects:
         number[self.causes] = np.maximum(np.diff(self._first), 1)
         number = number[causes]
         if self.method == "local":
-            arrows = [x * len(names) + y for x in self.causes.tolist() for y in self._graph.parents[x]]
+            arrows = [x * len(names) + y for x in self.causes.tolist() for y in self._orientations.parents[x]]
             number[np.isin(causes * len(names) + effects, arrows)] = 1
         return pd.DataFrame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
@@ -262,10 +269,10 @@ class Effects:
     def _reasons(self, x: int, y: int, level: float) -> list[Reason]:
         k = int(np.flatnonzero(self.causes == x)[0])
         if self._is_single(x, y):
-            return [Reason(0.0, tuple(self.labels[v] for v in sorted(self._graph.parents[x])), None, 0.0, 0.0)]
+            return [Reason(0.0, tuple(self.labels[v] for v in sorted(self._orientations.parents[x])), None, 0.0, 0.0)]
         values, out = self[x, y], []
         for at, r in enumerate(range(int(self._first[k]), int(self._first[k + 1]))):
-            parents = self._parents[r]
+            parents = self._parents(r)
             given: Nodes | None = None if y in parents else parents
             if self.method == "optimal":
                 graph = self._graphs[r]

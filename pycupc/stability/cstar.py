@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations
 from os import PathLike
 from typing import Any
 
@@ -18,9 +17,9 @@ from pycupc.algorithm.pc import pc
 from pycupc.data.names import is_real, is_whole, position
 from pycupc.data.table import Table
 from pycupc.effects.largest import largest
-from pycupc.effects.orientations import Orientations
 from pycupc.effects.result import Effects
 from pycupc.engines.base import ProgressHook
+from pycupc.graph.sparse import DIRECTED, SparseGraph
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.ranking import CStaR, Floats
@@ -62,14 +61,14 @@ class CausalStudy(Resampled[Strongest]):
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
-        graph = Orientations.of(fit.sparse_graph)
-        C = _needed(stat, graph, self.effects)
+        C = _needed(stat, fit.sparse_graph, self.effects)
         if not self.standardize:  # not by a product, whose last digits depend on the number of threads
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
             C = C * deviations[:, None] * deviations
         pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
         known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
-        found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, _with_knowledge=known, **pairs)
+        pairs |= {"_graph": fit.sparse_graph, "_with_knowledge": known}
+        found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", **pairs)
         return Strongest(i, *largest(found, int(self.q[-1])))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -90,13 +89,21 @@ class CausalStudy(Resampled[Strongest]):
         return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
 
 
-def _needed(stat: SuffStat, graph: Orientations, effects: Ints) -> Floats:
+def _needed(stat: SuffStat, graph: SparseGraph, effects: Ints) -> Floats:
     """The correlations; for few effects, where only a device has them, those that are read, and 0 for all others."""
     if stat.has_C or len(effects) > FEW:
         return stat.C
-    near = (sorted(graph.parents[x] | graph.siblings[x] | {x}) for x in range(stat.p))
-    pairs = chain.from_iterable(combinations(members, 2) for members in near)
-    x, y = np.array([*pairs], dtype=np.int64).reshape(-1, 2).T
+    tail, head, kind = graph.edge_list()
+    open_ends = kind != DIRECTED
+    owner = np.concatenate([head, tail[open_ends]])
+    near = np.concatenate([tail, head[open_ends]])[np.argsort(owner, kind="stable")]
+    number = np.bincount(owner, minlength=stat.p)
+    start, parts = np.cumsum(number) - number, [(tail, head)]
+    for k in np.unique(number[number > 1]).tolist():
+        lists = near[start[number == k][:, None] + np.arange(k)]
+        a, b = np.triu_indices(k, 1)
+        parts.append((lists[:, a].ravel(), lists[:, b].ravel()))
+    x, y = (np.concatenate(ends).astype(np.int64) for ends in zip(*parts, strict=True))
     C = np.zeros((stat.p, stat.p))  # which takes memory only where it is written to
     C[x, y] = C[y, x] = stat.correlations.pairs(x, y)
     every = np.arange(stat.p)

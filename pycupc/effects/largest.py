@@ -18,12 +18,8 @@ def largest(effects: LocalEffects, k: int) -> Pairs:
     A pair counts if all its possible effects are defined, none is 0, and its variables differ, so that there may be
     fewer than k. Of equal sizes the pair with the lower cause comes first, then the one with the lower effect.
 
-    Returns
-    -------
-    causes, effects : int64 (m,)
-        Positions of the variables.
-    values : float64 (m,)
-        The possible effect of smallest absolute value, with its sign; of several, that of the first parent set.
+    Returns `causes, effects`, int64 (m,): positions of the variables; `values`, float64 (m,): the possible effect of
+    smallest absolute value, with its sign; of several, that of the first parent set.
     """
     # sizes that at least k pairs reach, and 0 is none: one list for all threads, whose order does not matter
     floors = [float(np.nextafter(0.0, 1.0))]

@@ -21,10 +21,7 @@ SMALLEST_PIVOT = 1e-14
 def coefficients(C: Floats, xs: Sequence[int], given: Iterable[int], ys: Sequence[int]) -> Floats:
     """Coefficients of `xs` in the regressions of each of `ys` on `xs` and `given`, float64 (len(xs), len(ys)).
 
-    Raises
-    ------
-    ValueError
-        If they are not determined: the covariance matrix of the regressors is singular.
+    Raises ValueError if they are not determined: the covariance matrix of the regressors is singular.
     """
     members = [*xs, *sorted(given)]
     A = C[np.ix_(members, members)]
@@ -70,21 +67,12 @@ def coefficients_of_causes(
 
 @dataclass(frozen=True)
 class Regressions:
-    """Regressions of any variable on a cause and a parent set of it, as weights of the rows of the covariance matrix.
+    """Regressions of any variable on a cause and a parent set of it, as weights of rows of the covariance matrix."""
 
-    Attributes
-    ----------
-    start : int64 (m + 1,)
-        Regression k has the entries ``start[k]`` to ``start[k + 1] - 1``.
-    members : int64
-        The parents, and last the cause.
-    weights : float64
-        The effects of the cause on all variables are the rows `members` of C, times the weights, summed: the last
-        column of the inverse of the covariance matrix of the members. NaN if that is singular.
-    """
-
-    start: Ints
-    members: Ints
+    start: Ints  # (m + 1,): regression k has the entries ``start[k]`` to ``start[k + 1] - 1``
+    members: Ints  # the parents, and last the cause
+    # The effects of the cause on all variables are the rows `members` of C, times the weights, summed: the last column
+    # of the inverse of the covariance matrix of the members. NaN if that is singular.
     weights: Floats
 
     @classmethod

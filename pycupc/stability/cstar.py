@@ -76,11 +76,9 @@ class CausalStudy(Resampled[Strongest]):
         return Strongest(i, *largest(found, int(self.q[-1])))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The outcome as facts and arrays for a file."""
         return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
 
     def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Strongest:
-        """The reverse of `packed`."""
         cause, effect, value = (arrays[name] for name in ("cause", "effect", "value"))
         sound = len(cause) == len(effect) == len(value) <= self.q[-1] and np.isfinite(value).all()
         if not sound or not (np.isin(cause, self.causes).all() and np.isin(effect, self.effects).all()):
@@ -116,15 +114,12 @@ class _Ranked(Gathering[Strongest, CStaR]):
 
     @property
     def n(self) -> int:
-        """Resamples so far."""
         return len(self._found)
 
     def add(self, outcome: Strongest) -> None:
-        """Keep the effects of a resample."""
         self._found[outcome.index] = outcome
 
     def result(self) -> CStaR:
-        """The ranking."""
         study, found = self._study, [self._found[i] for i in sorted(self._found)]
         fields: dict[str, Any] = {name: getattr(study, name) for name in ("resampling", "causes", "effects", "q")}
         fields |= {name: np.concatenate([getattr(o, name) for o in found]) for name in ("cause", "effect", "value")}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.effects import parent_sets
+from pycupc.effects.orientations import Orientations
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.mixed_graph import IN, KIND, NEIGHBOUR, OUT, directed_as, find
 from pycupc.system.compiled import announced, compiled, part
@@ -31,11 +32,18 @@ class Regressors(NamedTuple):
         return cls(first, start, np.array([v for members in lists for v in members], dtype=np.int64))
 
     @classmethod
-    def local(cls, graph: SparseGraph, causes: Ints) -> Regressors:
+    def local(cls, graph: SparseGraph, causes: Ints, *, with_knowledge: bool = False) -> Regressors:
         """The parents in the graph with each of the `local_parent_sets`, in their order.
 
-        ValueError if a cause has more than `MOST_PARENT_SETS`.
+        With background knowledge, whose arrows may imply others, they are `joint_parent_sets`. ValueError if a cause
+        has more than `MOST_PARENT_SETS`.
         """
+        if with_knowledge:
+            known, xs = Orientations.of(graph), causes.tolist()
+            found = [parent_sets.joint_parent_sets([x], known) for x in xs]
+            return cls.of(
+                xs, [[known.parents[x] | own[0] for own, _ in sets] for x, sets in zip(xs, found, strict=True)]
+            )
         of, first, none = directed_as(graph), np.zeros(len(causes) + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
         most, work = parent_sets.MOST_PARENT_SETS, np.empty((3, int(np.diff(of.start).max(initial=0))), dtype=np.int64)
         with announced("compiling for effects, once per machine"):
@@ -45,6 +53,13 @@ class Regressors(NamedTuple):
             start, members = np.zeros(int(first[-1]) + 1, dtype=np.int64), np.empty(n_members, dtype=np.int64)
             _enumerate(of.start, of.entry, causes, most, first, start, members, work)
         return cls(first, start, members)
+
+    def pairs(self) -> tuple[Ints, Ints]:
+        """All pairs within the lists, of a list after the other: member i with the members 0 to i, for ascending i."""
+        number = np.arange(len(self.members)) - np.repeat(self.start[:-1], np.diff(self.start)) + 1
+        low = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
+        low += np.repeat(np.arange(len(number)) - number + 1, number)
+        return np.repeat(self.members, number), self.members[low]
 
 
 @compiled

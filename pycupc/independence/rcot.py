@@ -100,8 +100,8 @@ class RCoT:
             given = self._mapped(S, self.features)
             gram = given.T @ given
             gram.flat[:: self.features + 1] += RIDGE * np.where(gram.diagonal() > 0, gram.diagonal(), 1.0)
-            if self._given and (len(self._given) + 1) * given.size > KEPT:
-                del self._given[next(iter(self._given))]  # the oldest
+            if (len(self._given) + 1) * given.size > KEPT:
+                self._given.pop(next(iter(list(self._given)), ()), None)  # the oldest; other threads do so, too
             given_and_gram = self._given[tuple(S)] = given, gram
         (given, gram), together = given_and_gram, ends.reshape(-1, len(self._values))
         return (together - np.linalg.solve(gram, given.T @ together.T).T @ given.T).reshape(ends.shape)

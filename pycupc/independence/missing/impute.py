@@ -28,6 +28,7 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
         Numbers, NaN where one is missing; or with `categories`, whole numbers or any categories.
     M : int
         At least 2.
+    seed, rounds : int
 
     Raises
     ------
@@ -41,18 +42,20 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
     except ImportError as error:
         raise ImportError("imputation needs scikit-learn: pip install 'pycupc[impute]'") from error
     check_real("M", "a whole number of at least 2 imputations", M, lambda M: M >= 2 and int(M) == M)
+    if categories:
+        table = data if isinstance(data, IncompleteTable) else IncompleteTable(data, categories=True)
+    else:
+        numbers = data if isinstance(data, Table) else Table.of(data)
+        numbers.check(complete=False)
     with warnings.catch_warnings(), threadpool_limits(1):  # threads would wait longer than they compute
         warnings.simplefilter("ignore")  # draws do not converge to a value
         if categories:
-            table = data if isinstance(data, IncompleteTable) else IncompleteTable(data, categories=True)
             known = [np.unique(column[column >= 0]) for column in table.values.T]
             codes = np.column_stack(
                 [np.where(v < 0, -1, np.searchsorted(k, v)) for k, v in zip(known, table.values.T, strict=True)]
             )
             made = [_drawn(codes, np.random.default_rng(seed + m), rounds).T for m in range(M)]
             return MultipleImputation.from_codes(made, [max(len(k), 2) for k in known], table.labels)
-        numbers = data if isinstance(data, Table) else Table.of(data)
-        numbers.check(complete=False)
         how = {"sample_posterior": True, "max_iter": rounds}
         each = [IterativeImputer(random_state=seed + m, **how).fit_transform(numbers.values) for m in range(M)]
     return MultipleImputation(each, numbers.labels)

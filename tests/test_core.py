@@ -293,7 +293,7 @@ except KeyboardInterrupt as error:
 print("works", pycupc.skeleton(s, m_max=1, engine="cpu").max_ord, flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        watchdog = threading.Timer(120, process.kill)
+        watchdog = threading.Timer(600, process.kill)
         watchdog.start()
         assert process.stdout.readline() == "ready\n"
         time.sleep(2)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import itertools
+import os
 import re
 import shutil
 import subprocess
@@ -80,9 +82,15 @@ def for_host(file: Path) -> str:
 
 
 def build(folder: Path, threads: int, files: Files = FILES) -> dict[str, ctypes.CDLL]:
-    """Compile each kernel file into a library, for blocks of so many threads; without a C++ compiler, skip the test."""
-    for file in (*KERNELS.rglob("*.cuh"), *KERNELS.rglob("*.cu")):
+    """Compile each kernel file into a library, for blocks of so many threads; without a C++ compiler, skip the test.
+
+    What another test of this session has compiled is copied, since a library has the state of one running kernel.
+    """
+    shared, texts = folder.parents[1] / "kernels-for-host", hashlib.sha256(str(threads).encode())
+    shared.mkdir(exist_ok=True)
+    for file in sorted((*KERNELS.rglob("*.cuh"), *KERNELS.rglob("*.cu"))):
         text = for_host(file)
+        texts.update(text.encode())
         target = folder / file.relative_to(KERNELS)
         target.parent.mkdir(exist_ok=True, parents=True)
         target.write_text(text)
@@ -94,11 +102,18 @@ def build(folder: Path, threads: int, files: Files = FILES) -> dict[str, ctypes.
     for file, names in files.items():
         source, library = folder / f"{file}.cpp", folder / f"{file}.so"
         source.write_text("\n".join([*_exports(file, names), ""]))
+        of_file = texts.copy()
+        of_file.update(source.read_bytes())
+        kept = shared / f"{of_file.hexdigest()}.so"
+        if kept.exists():
+            shutil.copy(kept, library)
+            continue
         command = [compiler(), *flags, str(source), "-o", str(library)]
-        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
-    for done in running:
+        running.append((subprocess.Popen(command, stderr=subprocess.PIPE, text=True), library, kept))
+    for done, library, kept in running:
         _, errors = done.communicate()
         assert done.returncode == 0, errors
+        os.replace(shutil.copy(library, f"{kept}.{os.getpid()}"), kept)
     return loaded(folder, files)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set everything up in a virtual environment and run all checks: `python3 tests/run.py`.
 
-Linters, formatters, type checker, layers, then the tests, and beside them lintr and `R CMD check` of the R package.
+The tests, and beside them linters, formatters, type checker, layers, lintr and `R CMD check` of the R package.
 Needs a Python that `requires-python` of pyproject.toml admits, and access to PyPI; nothing else. On Debian and Ubuntu,
 as root, it installs R and a browser as well, and says so before; where it cannot, it reports the skipped parts.
 Arguments after `--` go to pytest, for example `-- tests/test_core.py -x -n 0`.
@@ -48,25 +48,27 @@ def main() -> int:
     announce(with_r, with_browser)
     python = virtual_environment(args.venv.absolute())
     extras = "test,gpu" if args.gpu else "test"
-    report(f"installing pycupc[{extras}]")
-    if code := install(python, extras):
-        return code
-    if with_r:
-        set_up_r(python)
-    if with_browser and shutil.which("bash"):
-        report("setting up a browser (tests/setup_browser.sh)")
-        run("bash", ROOT / "tests" / "setup_browser.sh")
-    failed = [name for name, command in checks(python.parent) if run_check(name, command)]
+    failed = []
     with ThreadPoolExecutor(1) as beside:
-        of_r = beside.submit(check_r, python) if with_r and shutil.which("bash") else None
+        of_system = beside.submit(set_up_system, with_r, with_browser)
+        report(f"installing pycupc[{extras}]")
+        code = install(python, extras)
+        of_system.result()
+        if code:
+            return code
+        if with_r:
+            install_rpy2(python)
+        jobs = [beside.submit(check, *job) for job in checks(python.parent)]
+        if with_r and shutil.which("bash"):
+            jobs.append(beside.submit(check, "the R package", ["bash", "tests/check_r.sh"], python))
         if run_pytest(python, args):
             failed.append("pytest")
-        if of_r:
-            done = of_r.result()
+        for job in jobs:
+            name, done = job.result()
             lines = done.stdout.splitlines()
             shown = [line for line in lines if done.returncode or line.startswith(("-- ", "Status: "))]
-            print(*shown, sep="\n", flush=True)
-            failed += ["the R package"] if done.returncode else []
+            print(f"-- {name}", *shown, sep="\n", flush=True)
+            failed += [name] if done.returncode else []
     result = f"failed: {', '.join(failed)}" if failed else "passed"
     report(f"{result}, after {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
@@ -84,18 +86,12 @@ def checks(scripts: Path) -> list[tuple[str, list[object]]]:
     ]
 
 
-def run_check(name: str, command: list[object]) -> int:
-    """Run one check from `checks`; 0 if it passed."""
-    report(name)
-    return run(*command)
-
-
-def check_r(python: Path) -> subprocess.CompletedProcess[str]:
-    """Check the R package; its output goes with the result, as pytest prints meanwhile."""
-    environment = dict(os.environ, RETICULATE_PYTHON=str(python))
+def check(name: str, command: list[object], python: Path | None = None) -> tuple[str, subprocess.CompletedProcess[str]]:
+    """Run one check; its output goes with the result, as pytest prints meanwhile. `python` is the one for R to use."""
+    environment = dict(os.environ, **({"RETICULATE_PYTHON": str(python)} if python else {}))
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    command = ["bash", "tests/check_r.sh"]
-    return subprocess.run(command, cwd=ROOT, env=environment, text=True, errors="replace", check=False, **streams)
+    words = [str(part) for part in command]
+    return name, subprocess.run(words, cwd=ROOT, env=environment, text=True, errors="replace", check=False, **streams)
 
 
 def run_pytest(python: Path, args: argparse.Namespace) -> int:
@@ -155,11 +151,16 @@ def install(python: Path, extras: str) -> int:
     return run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{ROOT}[{extras}]")
 
 
-def set_up_r(python: Path) -> None:
-    """Install R and its packages where that is possible, then rpy2; it is no error if this fails."""
-    if shutil.which("bash"):
-        report("setting up R (tests/setup_r.sh)")
-        run("bash", ROOT / "tests" / "setup_r.sh")
+def set_up_system(with_r: bool, with_browser: bool) -> None:
+    """Install R with its packages, and a browser, where that is possible; it is no error if this fails."""
+    for wanted, script in ((with_r, "setup_r.sh"), (with_browser, "setup_browser.sh")):
+        if wanted and shutil.which("bash"):
+            report(f"tests/{script}")
+            run("bash", ROOT / "tests" / script)
+
+
+def install_rpy2(python: Path) -> None:
+    """Install rpy2 if there is an R; it is no error if this fails."""
     if shutil.which("R") is None:
         report("no R found: the tests that need it will be skipped")
         return

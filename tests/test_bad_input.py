@@ -236,12 +236,6 @@ def test_any_table_with_named_typed_columns_is_data():
     assert pc(Frame(values, ["Float64"] * 3), alpha=0.1).labels == ("a", "b", "c")
 
 
-def test_identical_columns_are_named():
-    data = pd.DataFrame({"a": [1.0, 2, 4, 3], "b": [2.0, 1, 0, 5], "c": 7.0, "d": 7.0, "e": [2.0, 1, 0, 5]})
-    with pytest.warns(UserWarning, match="constant columns .*: c, d$"), pytest.warns(UserWarning, match=": b = e$"):
-        SuffStat.from_data(data)
-
-
 def test_labels_in_another_order_than_the_names_of_the_data_give_a_warning():
     names = ["a", "b", "c"]
     table = pd.DataFrame(C3, index=names, columns=names)

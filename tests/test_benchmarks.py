@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import command, generators, networks, paired, peers, record, runs, workloads
 from benchmarks.experiments import discrete, latent, pruning, scaling, stability
-from benchmarks.processes import run_limited
 
 import pycupc
 from pycupc.discrete import disCItest
@@ -25,17 +20,6 @@ def test_the_seed_names_the_data():
     np.testing.assert_allclose(X[-1, -3:], [0.92512915, -1.76131871, 0.4570413], atol=5e-7)
     Y, _ = generators.paper(20, 0.3, 40, seed=3)
     np.testing.assert_allclose(Y[-1, -3:], [1.47224251, 4.9902322, 4.98224571], atol=5e-7)
-
-
-@pytest.mark.parametrize("name", generators.EQUAL)
-def test_pairs_without_an_edge_are_alike_where_the_assumptions_hold(name):
-    """Their correlations and, given all other variables, their partial correlations are the same."""
-    (X,), adjacent = generators.draw(name, 8, 200_000, 1, seed=3)
-    C, gaps = np.corrcoef(X, rowvar=False), np.triu(~(adjacent | adjacent.T), 1)
-    K = np.linalg.inv(C)
-    for matrix in (C, K / np.sqrt(np.outer(np.diag(K), np.diag(K)))):
-        assert np.ptp(matrix[gaps]) < 0.02
-    assert np.abs(C[adjacent]).min(initial=1) > 0.4
 
 
 def test_recorded_answers_and_exact_correlations_are_read(tmp_path):
@@ -69,19 +53,6 @@ def test_a_wrong_answer_is_refused(tmp_path):
     assert check.columns(wrong) == {"checked_by": "cpu engine", "differs": "edges, sepsets, n_edgetests"}
 
 
-def test_a_run_that_takes_too_long_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(pycupc, "skeleton", lambda *problem, progress, **how: progress(3, 0, 10**6, 7))
-    w = workloads.load(TINY, tmp_path)
-    row, fit, _ = runs.repeat(w, "cpu", runs.Check(w), limit=1e-9)
-    assert fit is None
-    assert row == {"outcome": "stopped", "limit": 1e-9, "stopped_at_level": 3, "tests_at_most": 10**6}
-    runs.stop_at(60)(3, 0, 10**6, 7)  # goes on
-    job = f"(sleep 1; touch {tmp_path}/late) & sleep 60"
-    assert run_limited(["sh", "-c", job], 0.2) == {"outcome": "stopped", "limit": 0.2}
-    time.sleep(1)
-    assert not (tmp_path / "late").exists()  # the processes that it had started have ended with it
-
-
 def test_results_are_read_as_they_were_written(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "machine", lambda: "m")
     results = record.Results("x", tmp_path, "command")
@@ -97,20 +68,6 @@ def test_results_are_read_as_they_were_written(tmp_path, monkeypatch):
     monkeypatch.setattr(record, "machine", lambda: "another")
     with pytest.raises(SystemExit, match="would mix the times of another and m"):
         record.Results("x", tmp_path, "command", resume=True)
-
-
-def test_merging_keeps_both_parts_and_sees_two_answers(tmp_path):
-    one, two = tmp_path / "one", tmp_path / "two"
-    line = {"set": "a", "engine": "cpu", "answer": "x", "seconds": 1, "machine": "m", "commit": "c"}
-    record.write(one, "t", [line, {**line, "engine": "gpu"}])
-    record.write(two, "t", [{**line, "engine": "gpu", "seconds": 2}, {**line, "set": "b"}])
-    assert command.main(["merge", str(two), "--out", str(one)]) == 0
-    found = [(row["set"], row["engine"], row["seconds"]) for row in record.lines(record.read(one, "t"))]
-    assert found == [("a", "cpu", 1), ("a", "gpu", 2), ("b", "cpu", 1)]
-    for wrong, words in (({"answer": "y"}, "two answers to the same problem"), ({"machine": "o"}, "times of m and o")):
-        record.write(two, "t", [{**line, "engine": "gpu", **wrong}])
-        with pytest.raises(SystemExit, match=words):
-            record.merge(one, two)
 
 
 @pytest.fixture
@@ -224,31 +181,6 @@ def test_a_sweep_gives_up_and_sees_disagreement(tiny, monkeypatch):
         tiny("scaling", *words)
 
 
-CUPC = """
-#include <math.h>
-void Skeleton(double *C, int *P, int *G, double *Th, int *l, int *maxlevel, double *pMax, int *SepSet) {
-    int p = *P;
-    for (int i = 0; i < p * p; i++)
-        if (i / p != i % p && fabs(atanh(C[i])) < Th[0]) G[i] = 0;
-    SepSet[p * p * 14 - 1] = 1;
-    pMax[p * p - 1] = *maxlevel;
-    *l = 0;
-}
-"""
-
-
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_a_library_with_cupcs_entry_point(tiny):
-    (tiny.folder / "stub.c").write_text(CUPC)
-    library = tiny.folder / "stub.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, tiny.folder / "stub.c", "-lm"], check=True)
-    (row,) = tiny("gpu-peers", "--sets", TINY, "--cupc-library", str(library))
-    w = workloads.load(TINY, tiny.folder)
-    level_0 = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, m_max=0)
-    assert (row["edges"], row["edges_only_here"], row["runs"]) == (len(level_0.sparse_graph), 0, 3)
-    assert row["edges_only_there"] > 0
-
-
 @pytest.mark.r
 @pytest.mark.parametrize("package", ["pcalg", "ParallelPC", "bnlearn"])
 def test_live_peers_in_r(tmp_path, package):
@@ -287,73 +219,6 @@ def test_a_network_is_sampled_by_its_probabilities():
         networks.parse(bif.replace("(no) 0.2, 0.3, 0.5;", ""))
 
 
-def discrete_peers(peer, table, python, threads, effort):
-    """pcalg as it is, pgmpy with one edge fewer, bnlearn that is stopped, causal-learn that is not there."""
-    fit = pycupc.pc(table.suff_stat(), disCItest, alpha=table.alpha, quirks=True)
-    if peer in ("bnlearn", "causal-learn"):
-        return {"outcome": "stopped", "limit": effort.limit} if peer == "bnlearn" else {"outcome": "not installed"}
-    out = {"times": [2.0], "graph": fit.graph.astype(np.int32), "version": f"{peer} 1"}
-    if peer == "pgmpy":
-        x, y = np.argwhere(out["graph"])[0]
-        out["graph"][x, y] = out["graph"][y, x] = 0
-        return out
-    answer = workloads.Answer.of(fit)
-    return out | {"answer": answer, "empty_sets": 15 - len(fit.sparse_graph) - len(answer.sepset[0])}
-
-
-def test_discrete_data_beside_peers(tiny, monkeypatch):
-    def run(*words, **how):
-        lines = tiny("discrete", "--sets", "tiny", "--limit", "7", *words, **how)
-        return {(line["alpha"], line["engine"]): line for line in lines}
-
-    monkeypatch.setattr(peers, "discrete", discrete_peers)
-    rows = run()
-    for alpha in (0.01, 0.05):
-        assert rows[alpha, "pcalg"]["checked_by"] == "cpu, quirks"
-        assert rows[alpha, "pgmpy"]["edges_only_here"] == 1
-    assert (rows[0.01, "bnlearn"]["outcome"], rows[0.01, "bnlearn"]["limit"]) == ("stopped", 7)
-    assert rows[0.05, "bnlearn"]["outcome"] == "not started"  # stopped on the problem with fewer tests
-    monkeypatch.setattr(peers, "discrete", None)  # the recorded runs are not repeated
-    assert run("--resume").keys() == rows.keys()
-
-    def wrong(*problem):
-        out = discrete_peers(*problem)
-        x, y, length, members = out["answer"].sepset
-        out["answer"] = workloads.Answer(out["answer"].skeleton, (x, y, length, members + 1), (1, 2))
-        return out | {"empty_sets": out["empty_sets"] + 1}
-
-    monkeypatch.setattr(peers, "discrete", wrong)
-    row = run("--engines", "pcalg", expect=1)[0.05, "pcalg"]
-    assert row["differs"] == "sepsets, n_edgetests, empty_sets"
-
-
-def test_the_bounds_are_compared_with_the_false_edges():
-    rows = stability.bounds_of(("star", 8, 60, "complementary", 3, 6))
-    data, truth = generators.draw("star", 8, 60, 3, seed=68)
-    row = next(row for row in rows if (row["alpha"], row["threshold"]) == (0.05, 0.6))
-    false = true = bound = 0
-    for seed, X in enumerate(data):
-        result = pycupc.stability(X, n_resamples=6, scheme="complementary", alpha=0.05, random_state=seed)
-        graphs = [pycupc.pc(pycupc.SuffStat.from_data(X[result.indices(i)]), alpha=0.05).skeleton for i in range(6)]
-        selected = np.triu(np.mean(graphs, axis=0) >= 0.6)
-        false += (selected & ~truth).sum() / 3
-        true += (selected & truth).sum() / 3
-        bound += result.bound(0.6) / 3
-    assert (row["false"], row["recall"], row["bound worst-case"]) == pytest.approx((false, true / 7, bound))
-
-
-def test_other_marks_in_a_loop_are_seen(tiny, monkeypatch):
-    X = generators.draw("chain", 6, 80, 1, seed=6)[0][0]
-    result = pycupc.stability(X, n_resamples=5, alpha=0.01, random_state=1)
-    found = stability.plain_loop(X, result, {})
-    assert stability.differences(result, found) == 0
-    found[next(iter(found))] += 1
-    assert stability.differences(result, found) == 1
-    monkeypatch.setattr(stability, "plain_loop", lambda *how: found)
-    (row,) = tiny("stability-times", "--sets", "std_10_3_60", expect=1)
-    assert ("marks" in row["differs"], "seconds" in row) == (True, False)
-
-
 #: A package with the public calls of pycupc that answers as fast as it can, and always the same.
 CHECKOUT = """
 import numpy as np
@@ -387,20 +252,6 @@ def checkout(folder, member=2, tests=3):
     (folder / "pycupc").mkdir(parents=True)
     (folder / "pycupc" / "__init__.py").write_text(CHECKOUT.format(member=member, tests=tests))
     return folder
-
-
-def test_this_checkout_against_itself(tmp_path, capsys):
-    assert command.main(["paired", str(record.ROOT), *PAIRED, "--out", str(tmp_path)]) == 0
-    rows = record.read(tmp_path, "paired")
-    assert rows.call.tolist() == [call for call in paired.CALLS for _ in paired.SIDES]
-    assert "differs" not in rows
-    assert (rows.runs >= 3).all()
-    assert ((rows.seconds_min > 0) & (rows.seconds_min <= rows.seconds) & (rows.seconds <= rows.seconds_max)).all()
-    assert ((rows.tests > 500) & (rows.peak_bytes > 10**7) & (rows.peak_bytes < 10**9)).all()
-    heads, _, body = (line.split(" | ") for line in capsys.readouterr().out.splitlines()[3:6])
-    assert heads[:4] == ["| set", "engine", "call", "median (ms), old"]
-    assert body[:3] == [f"| {TINY}", "cpu", "skeleton from C"]
-    assert float(body[5]) == pytest.approx(rows.seconds[1] / rows.seconds[0], abs=2e-3)
 
 
 @pytest.mark.parametrize(

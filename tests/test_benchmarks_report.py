@@ -2,9 +2,8 @@
 
 import re
 
-import pandas as pd
 import pytest
-from benchmarks import generators, paired, pictures, record, report
+from benchmarks import generators, pictures, record, report
 
 PAGES = [record.HERE / "BENCHMARKS.md", record.ROOT / "README.md"]
 
@@ -25,43 +24,6 @@ PAGES = [record.HERE / "BENCHMARKS.md", record.ROOT / "README.md"]
 )
 def test_cells(line, unit, text):
     assert report.cell(line, unit) == text
-
-
-def test_ratios():
-    def line(name, engine, seconds=None, **more):
-        return {"set": name, "p": 7, "engine": engine, "seconds": seconds, **more}
-
-    rows = [line("a", "cpu", 2), line("a", "gpu", 0.5), line("b", "cpu", 9), line("b", "gpu", 1)]
-    rows += [line("c", "cpu", outcome="stopped", limit=60), line("c", "gpu", 2), line("d", "cpu", 1)]
-    found = report.ratios(pd.DataFrame(rows), {"set": "set", "p": "p"}, ["gpu"], lambda name: ("cpu", name))
-    assert found.to_numpy().tolist() == [
-        ["a", "7", "4"],
-        ["b", "7", "9"],
-        ["c", "7", "> 30"],
-        ["geometric mean", "", "6"],
-    ]
-
-
-def test_bounds_that_did_not_hold_are_counted():
-    row = {"set": "independent", "p": 8, "n": 40, "alpha": 0.05, "threshold": 0.9, "false": 1.0, "recall": None}
-    row |= {f"bound {method}": 2.0 for method in report.METHODS}
-    rows = [row, {**row, "false": 99.0}, {**row, "set": "chain", "recall": 0.5, "threshold": 0.6}]
-    whole, independent, chain = report.bounds(pd.DataFrame(rows)).to_numpy().tolist()
-    assert (independent[0], independent[5]) == ("independent", "1 of 2 (50.0 %)")
-    assert whole[5] == independent[5]
-    assert independent[-1].startswith("99 false edges, bound 2 (")
-    assert independent[-1].endswith("p = 8, n = 40, alpha 0.05, threshold 0.9)")
-    assert (chain[2], chain[5], chain[6]) == ("do not hold", "1 of 1 (100.0 %)", "50")
-
-
-def test_slower_and_larger_measurements_are_listed():
-    def row(side, seconds, call, memory=100):
-        facts = {"set": "s", "engine": "cpu", "call": call, "side": side, "checkout": side}
-        return {**facts, "seconds": seconds, "peak_bytes": memory}
-
-    lines = [row("old", 2.0, "a"), row("new", 2.05, "a"), row("old", 1.0, "b"), row("new", 1.04, "b", memory=104)]
-    listed = "new / old above 1.03: median (ms): s cpu b (1.040), host memory (MB): s cpu b (1.040)\n"
-    assert listed in paired.text(lines)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

@@ -192,19 +192,12 @@ def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
 
 WRONG_DATA = {
     "no file": (None, "d.csv: no such file"),
-    "empty": ("", "d.csv: the file is empty"),
     "word": ("a,b\n1,2\n3,x\n", "d.csv, line 3 (row 2 of the data), column 2 ('b'): 'x' is not a number"),
-    "short row": ("a,b,c\n1,2,3\n1,2\n", "line 3 (row 2 of the data): expected 3 cells, got 2"),
-    "twice": ("a,a\n1,2\n3,4\n", "columns 1 and 2 are both named 'a'"),
-    "one column": ("a\n1\n2\n", "needs at least 2 columns"),
     "one row": ("a,b\n1,2\n", "at least 2 rows"),
 }
 
 WRONG_MATRIX = {
-    "not square": ("a,b\n1,0\n0,1\n0,0\n", "must be square, this has 3 rows and 2 columns"),
-    "not symmetric": ("a,b\n1,0.5\n0.4,1\n", "C must be symmetric, but C[0, 1] = 0.5 and C[1, 0] = 0.4 (a, b)"),
-    "beyond 1": ("a,b\n1,1.5\n1.5,1\n", "C must hold correlations in [-1, 1], but C[0, 1] = 1.5"),
-    "covariances": ("a,b\n2,0.5\n0.5,3\n", "C must have a diagonal of 1, but C[0, 0] = 2.0 (a)"),
+    "not symmetric": ("a,b\n1,0.5\n0.4,1\n", "C must be symmetric, but C[0, 1] = 0.5 and C[1, 0] = 0.4 (a, b)")
 }
 
 

@@ -21,8 +21,6 @@ from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z, limits, p_matrix
 
-from orientation_cases import flat_cells  # isort: skip
-
 
 @pytest.mark.parametrize("n", [9, 47, 1000, 10**6])
 @pytest.mark.parametrize("alpha", [1e-300, 1e-8, 0.01, 0.05, 0.5, 1.0])
@@ -176,16 +174,6 @@ def test_sepset_rows_cells_and_pairs():
         fit.sepset[0][60]
 
 
-def test_changed_cells_leave_the_original_alone():
-    none = np.zeros(0, dtype=np.int32)
-    sets = SepSets.from_flat(SparseGraph.undirected(3, none, none), FlatCells([2], [0], [1], [1]))
-    other = sets.changed(flat_cells({(2, 0): (), (0, 1): (2,)}))
-    assert (sets[2][0], sets[0][1], sets[0][2]) == ((1,), (), None)
-    assert (other[2][0], other[0][1]) == ((), (2,))
-    assert (sets[2][0], sets[0][1], sets[0][2]) == ((1,), (), None)  # as before
-    assert other != sets
-
-
 def test_why_tells_the_separating_test():
     case, fit = small_fit()
     for (x, y), S in list(case.cells().items())[::40]:
@@ -201,15 +189,6 @@ def test_why_tells_the_separating_test():
     kept = fit.why(fit.labels[y], fit.labels[x])
     assert kept.status == "kept"
     assert kept.p == pytest.approx(case.pMax[x, y], rel=1e-6)
-
-
-def test_every_arrow_has_a_reason():
-    _, fit = small_fit()
-    heads = {(i, j) for i, j in np.argwhere(fit.graph == 1).tolist() if fit.graph[j, i] == 0}
-    assert heads
-    assert heads <= set(fit.trace)
-    i, j = next(iter(heads))
-    assert fit.why(i, j).arrow[0] in ("collider", "R1", "R2", "R3")
 
 
 def test_why_of_gaps_and_fixed_edges():
@@ -232,20 +211,6 @@ def test_gaps_everywhere_leave_nothing_to_test(engine):
     assert not fit.graph.any()
     assert fit.sepset.cells() == {}
     assert fit.why(0, 1).status == "gap"
-
-
-@pytest.mark.parametrize("options", [{}, {"conservative": True}, {"u2pd": "retry"}])
-def test_save_and_load(tmp_path, options):
-    _, fit = small_fit(**options)
-    fit.save(tmp_path / "fit.npz")
-    back = pycupc.PcAlgo.load(tmp_path / "fit.npz")
-    for name in ("labels", "call", "n", "alpha", "max_ord", "n_edgetests", "levels", "engine", "trace", "notes"):
-        assert getattr(back, name) == getattr(fit, name), name
-    np.testing.assert_array_equal(back.graph, fit.graph)
-    np.testing.assert_array_equal(back.pMax, fit.pMax)
-    assert back.sepset == fit.sepset
-    assert back.why(0, 1) == fit.why(0, 1)
-    assert [path.name for path in tmp_path.iterdir()] == ["fit.npz"]
 
 
 @pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])
@@ -328,7 +293,7 @@ except KeyboardInterrupt as error:
 print("works", pycupc.skeleton(s, m_max=1, engine="cpu").max_ord, flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        watchdog = threading.Timer(120, process.kill)
+        watchdog = threading.Timer(600, process.kill)
         watchdog.start()
         assert process.stdout.readline() == "ready\n"
         time.sleep(2)

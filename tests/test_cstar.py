@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
-import subprocess
-import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import rankdata
-from stability_data import dask_cluster, discrete, gaussian
+from stability_data import discrete, gaussian
 
 import pycupc
 from pycupc.discrete import disCItest
@@ -25,7 +22,6 @@ from pycupc.engines.base import EngineError
 from pycupc.stability import StabilityInterrupted
 from pycupc.stability.cstar import _needed
 
-HERE = Path(__file__).resolve().parent
 pytestmark = pytest.mark.usefixtures("libraries_of_python")
 CALL = {"n_resamples": 12, "alpha": 0.1, "random_state": 9, "q": (3, 5, 8, 10)}
 
@@ -98,39 +94,6 @@ def test_processes_and_threads(data, expected):
         assert pycupc.cstar(data, executor=executor, **CALL) == expected
     with ThreadPoolExecutor(2) as executor:
         assert pycupc.cstar(data, executor=executor, numCores=2, engine="reference", **CALL) == expected
-
-
-def test_dask(data, expected):
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    with dask_cluster(n_workers=2, processes=False) as cluster, distributed.Client(cluster) as client:
-        assert pycupc.cstar(data, executor=client.get_executor(), **CALL) == expected
-
-
-_RUN = """
-import os, signal, sys
-sys.path[:0] = [{root!r}, {here!r}]
-import pycupc
-from stability_data import gaussian
-
-def progress(done, total):
-    if done == 5:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-pycupc.cstar(gaussian(n=60, p=6), checkpoint={folder!r}, progress=progress, **{call!r})
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
-def test_a_killed_run_goes_on(data, expected, tmp_path):
-    code = _RUN.format(root=str(HERE.parent), here=str(HERE), folder=str(tmp_path / "c"), call=CALL)
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
-    assert len(list((tmp_path / "c").glob("resample-*.npz"))) == 5, run.stderr
-    seen = []
-    resumed = pycupc.cstar(data, checkpoint=tmp_path / "c", progress=lambda *a: seen.append(a), **CALL)
-    assert resumed == expected
-    assert seen[:2] == [(5, 12), (6, 12)]
-    more = {**CALL, "n_resamples": 14, "random_state": None}  # the seed of the folder
-    assert pycupc.cstar(data, checkpoint=tmp_path / "c", **more).n_resamples == 14
 
 
 def test_a_checkpoint_of_another_study_or_damaged(data, tmp_path):

@@ -27,38 +27,14 @@ def run(*args):
 
 
 def test_files(here, capsys):
-    options = (
-        "--effect",
-        "v4",
-        "v5",
-        "--cause",
-        "v0",
-        "v1",
-        "v4",
-        "--q",
-        2,
-        4,
-        "--resamples",
-        6,
-        "--seed",
-        3,
-        "--units",
-    )
+    options = ("--effect", "v4", "v5", "--cause", "v0", "v1", "v4", "--q", 2, 4, "--resamples", 6, "--units")
     assert run("data.csv", *options, "--seed", 3, "--alpha", 0.1, "--plot", "none", "--out", "out") == cli.OK
     out, err = capsys.readouterr()
     assert err == ""
     assert {path.name for path in (here / "out").iterdir()} == FILES
     assert {path.name for path in here.iterdir()} == {"data.csv", "out"}  # the finished resamples are gone
-    result = pycupc.cstar(
-        "data.csv",
-        ["v0", "v1", "v4"],
-        ["v4", "v5"],
-        (2, 4),
-        n_resamples=6,
-        random_state=3,
-        alpha=0.1,
-        standardize=False,
-    )
+    call = {"n_resamples": 6, "random_state": 3, "alpha": 0.1, "standardize": False}
+    result = pycupc.cstar("data.csv", ["v0", "v1", "v4"], ["v4", "v5"], (2, 4), **call)
     assert pycupc.CStaR.load("out/cstar.npz") == result
     assert result.summary() in out
     pd.testing.assert_frame_equal(pd.read_csv("out/ranking.csv"), result.to_pandas(), check_dtype=False)

@@ -168,20 +168,6 @@ def test_only_the_removed_pairs_that_came_closest_are_listed_of_many(fit, monkey
     assert data["removed"]["note"].startswith("listed: the 100 pairs that came closest to staying")
 
 
-def test_correlations_of_a_large_table_need_no_matrix():
-    """A GPU run leaves the matrix on the device; the page must not ask for p x p numbers on the host."""
-    data = explored_graphs.table(90)
-    data["constant"] = 1.0
-    with pytest.warns(UserWarning, match="constant"):
-        suff_stat = pycupc.SuffStat.from_data(data)
-    pairs = np.array([3, 5, 90, 7]), np.array([4, 80, 2, 1])
-    some = suff_stat.correlations.pairs(*pairs)
-    assert not suff_stat.has_C
-    assert np.allclose(some, suff_stat.C[pairs], atol=1e-12, equal_nan=True)
-    assert np.isnan(some).tolist() == [False, False, True, False]
-    assert np.array_equal(suff_stat.correlations.pairs(*pairs), suff_stat.C[pairs], equal_nan=True)
-
-
 def test_stability_frequencies(fit):
     m = len(fit.sparse_graph)
     stability = np.linspace(0, 1, m)

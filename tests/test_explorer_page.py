@@ -431,11 +431,7 @@ def test_the_page_of_a_consensus_has_shares_in_place_of_tests(chromium, tmp_path
     chromium.open(tmp_path / "stable.html")
     assert chromium.text("#title") == "Consensus of PC-stable graphs"
     assert chromium.script("return [...document.querySelectorAll('#head button')].map(e => e.innerText)") == [
-        "from",
-        "edge",
-        "to",
-        "type",
-        "stability",
+        *("from", "edge", "to", "type", "stability")
     ]
     for k, (a, b) in enumerate(chromium.script("return state.edges.map(k => [graph.tail[k], graph.head[k]])")):
         facts = dict(chromium.script("return why(...arguments).facts", a, b))

@@ -217,23 +217,6 @@ def test_kill_9_at_random_moments(here, fit, times):
     assert (here / "out" / "mine.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("force", [False, True])
-def test_two_runs_into_one_folder(here, fit, force):
-    if force:
-        assert run("--out", "out", "--plot", "none") == cli.OK
-    jobs = [start("--out", "out", *["--force"] * force) for _ in range(2)]
-    errors = [job.communicate()[1] for job in jobs]
-    codes = sorted(job.returncode for job in jobs)
-    folders = sorted(os.listdir(here))
-    assert all(is_whole(here / name, fit) for name in folders)
-    if folders == ["out"]:  # one came after the other: it was refused, or replaced the first as it was told to
-        assert codes == ([cli.OK, cli.OK] if force else [cli.OK, cli.USAGE])
-    else:  # both worked at the same time, and the later one found the name taken
-        assert folders == ["out", "out-2"]
-        assert codes == [cli.OK, cli.DEVICE]
-        assert any("has been taken by another run meanwhile" in text for text in errors)
-
-
 @posix
 def test_ctrl_c_in_the_first_moments_is_silent(here):
     """From the first statement of the program on: before, the interpreter itself is being started."""

@@ -1,7 +1,8 @@
 """pcalg's recorded answers, case by case and label by label.
 
 The recorded answers are right, but "retry" ends in a draw from R's random numbers when even the flipped
-graphs are cyclic. Those answers cannot be recorded; of them only the skeleton is compared.
+graphs are cyclic. Those answers, of the cases in RETRY_AT_RANDOM, hold a DAG that nobody can reproduce; of them only
+the skeleton is compared.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ VARIANTS = {
     "retry": {"u2pd": "retry"},
 }
 
+RETRY_AT_RANDOM = {"deep_levels_p40", "er_p100_n1000", "er_p25_n300", "er_p60_n200", "fixed_gaps_and_edges", "mmax_0"}
+RETRY_AT_RANDOM |= {"mmax_1"}
 pytestmark = pytest.mark.filterwarnings("ignore:C has NaN")
 
 
@@ -49,7 +52,9 @@ def test_answer(golden, engine, monkeypatch):
     for variant in golden.variants():
         fitted = pycupc.pc(golden.suff_stat, **golden.arguments, **VARIANTS[variant], engine=engine, random_state=1)
         recorded = getattr(golden, f"cpdag_{variant}")
-        if fitted.notes.get("orientation") == "retry: random":
+        drawn = fitted.notes.get("orientation") == "retry: random"
+        assert drawn == (variant == "retry" and golden.name in RETRY_AT_RANDOM), variant
+        if drawn:
             np.testing.assert_array_equal(fitted.skeleton, (recorded != 0) | (recorded != 0).T, err_msg=variant)
         else:
             np.testing.assert_array_equal(fitted.graph, recorded, err_msg=variant)

@@ -325,7 +325,8 @@ def test_fixed_pairs_by_name():
     for name in ("fixedGaps", "fixedEdges"):
         want = pc(frame, **{name: mask})
         shuffled = matrix.loc[list("cabed"), list("edcba")]
-        for given in (matrix, shuffled, pairs, [list(pair) for pair in pairs], {("b", "a"), ("c", "e")}):
+        more = [import_module("polars").DataFrame(mask, schema=NAMES)] if find_spec("polars") else []
+        for given in (matrix, shuffled, pairs, [list(pair) for pair in pairs], {("b", "a"), ("c", "e")}, *more):
             assert_same(pc(frame, **{name: given}), want)
         assert_same(pc(frame, **{name: pd.DataFrame(mask)}), want)  # without names: by position
         assert_same(pc(frame, **{name: []}), pc(frame))
@@ -337,15 +338,6 @@ def test_fixed_pairs_by_name():
     }.values():
         with pytest.raises(ValueError, match=words):
             pc(frame, fixedGaps=given)
-
-
-def test_fixed_pairs_in_polars():
-    polars = pytest.importorskip("polars")
-    mask = np.zeros((5, 5), dtype=bool)
-    mask[0, 1] = mask[1, 0] = True
-    want = pc(table(), fixedGaps=mask, labels=NAMES)
-    given = polars.DataFrame(mask, schema=NAMES)
-    assert_same(pc(table(), fixedGaps=given, labels=NAMES), want)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------

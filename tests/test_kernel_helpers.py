@@ -73,15 +73,8 @@ def host(tmp_path_factory):
     source = WRAPPER.replace("LAYOUTS", "\n".join(map(layout_function, STRUCTURES)))
     lib = library_of(source, tmp_path_factory.mktemp("helpers"), "-Wall", "-Werror", "-Wno-unused-function")
     lib.r.restype = lib.small_r.restype = ctypes.c_double
-    lib.r.argtypes = lib.small_r.argtypes = [
-        F64,
-        ctypes.c_longlong,
-        *[ctypes.c_int] * 2,
-        I32,
-        ctypes.c_int,
-        F64,
-        ctypes.c_int,
-    ]
+    ends = [*[ctypes.c_int] * 2, I32, ctypes.c_int, F64, ctypes.c_int]
+    lib.r.argtypes = lib.small_r.argtypes = [F64, ctypes.c_longlong, *ends]
     lib.factor.argtypes = [F64, ctypes.c_longlong, I32, ctypes.c_int, F64, F64, F64]
     lib.choose.restype = lib.rank_of.restype = ctypes.c_ulonglong
     lib.rank_of.argtypes = [U64, *[ctypes.c_int] * 3, I32]

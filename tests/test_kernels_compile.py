@@ -42,7 +42,11 @@ def check_spills(file: str, name: str, registers: int, stores: int, loads: int) 
         assert loads <= 256, name
 
 
-@pytest.mark.parametrize("file", FILES)
+#: The kernels on a matrix for each row are those of the other folders with another address of C: twice the same loops.
+ON_ROWS = [pytest.param(file, marks=pytest.mark.slow) for file in FILES if file.startswith("rows/")]
+
+
+@pytest.mark.parametrize("file", [*(file for file in FILES if not file.startswith("rows/")), *ON_ROWS])
 def test_hot_loops_do_not_spill(nvrtc, file):
     works, log = compile_nvrtc(nvrtc, file, "sm_90")
     assert works, log

@@ -9,7 +9,6 @@ from latent_cases import oriented
 from test_rfci import rules_of_rfci
 
 import pycupc
-from pycupc.orientation.pag.possible_d_sep import possible_d_sep
 
 
 def marked(*edges: str, p: int = 5) -> np.ndarray:
@@ -26,34 +25,6 @@ def both(M, number: int, **more) -> list[np.ndarray]:
     rules = tuple(k == number for k in range(1, 11))
     case = {"M": M, "cells": {}, "rules": rules, "ambiguous": set(), "colliders": False} | more
     return [oriented(case, quirks)[0] for quirks in (True, False)]
-
-
-def test_possible_d_sep_sets_as_recorded():
-    rng, differing = np.random.default_rng(1), 0
-    for _ in range(30):
-        case = random_problem(rng) | {"arguments": {}}
-        pcalgs, right = fitted(case), fitted(case, quirks=False)
-        start = right.skeleton_fit
-        pds = possible_d_sep(start.sparse_graph, start.sepset)
-        for x, (theirs, ours) in enumerate(zip(pcalgs.all_pdsep, right.all_pdsep, strict=True)):
-            assert ours.tolist() == pds[x].tolist()
-            if len(theirs):
-                *T, y = theirs.tolist()
-                assert start.sparse_graph.adjacent(x, y)
-                assert [v for v in pds[x] if v != y] == T
-        differing += any(len(v) and v[-1] != max(v) for v in pcalgs.all_pdsep)
-    assert differing > 5
-
-
-def test_sets_with_one_member_outside_the_component():
-    rng, more = np.random.default_rng(2), 0
-    for _ in range(60):
-        case = random_problem(rng) | {"arguments": {"biCC": True}}
-        case["labels"] = [str(k + 1) for k in range(len(case["labels"]))]
-        pcalgs, right = ([*fitted(case, quirks=quirks).later.n_tests, 0, 0] for quirks in (True, False))
-        assert pcalgs[1] >= right[1]
-        more += pcalgs[1] > right[1]
-    assert more > 0
 
 
 #: 2 and 5 are adjacent, so that 1, 2, 4, 5 is covered; 1, 3, 6, 4, 5 is not, but 4 is met by way of 2 first.

@@ -1,21 +1,15 @@
-"""Orientation: recorded pcalg answers, the rules written out literally, oracles, and what must be refused.
-
-The recorded "retry" answers of the cases in RETRY_AT_RANDOM hold a DAG that R drew at random, so nobody can reproduce
-them; for these only what is certain is compared.
-"""
+"""Orientation: the rules written out literally, oracles, and what must be refused; recorded answers: test_golden.py."""
 
 from __future__ import annotations
 
 import time
 from itertools import combinations, product
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from record_golden import read_cells
 
 from pycupc import pc
 from pycupc.engines.cpu import all_subsets
@@ -36,45 +30,7 @@ from orientation_cases import (  # isort: skip
     Cells, check_dense, dense, noise_test, orient_dense, partly_oriented, random_case, sparse,
 )  # fmt: skip
 
-GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.npz"))
-RETRY_AT_RANDOM = {"deep_levels_p40", "er_p100_n1000", "er_p25_n300", "er_p60_n200", "fixed_gaps_and_edges", "mmax_0"}
-RETRY_AT_RANDOM |= {"mmax_1"}
-
 seeds = st.integers(0, 2**32 - 1)
-
-
-# Recorded answers
-
-
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_recorded_cpdags(path):
-    case = np.load(path)
-    sepset = Cells(read_cells(case))
-    options = {"relaxed": {}, "solve_confl": {"solve_confl": True}, "retry": {"u2pd": "retry"}}
-    for variant in [name.removeprefix("cpdag_") for name in case.files if name.startswith("cpdag_")]:
-        want = case[f"cpdag_{variant}"]
-        if variant in options:
-            got = orient_dense(case["skeleton"], sepset, **options[variant])
-        else:
-            check = check_dense(
-                case["skeleton"],
-                sepset,
-                case["C"],
-                int(case["n"]),
-                float(case["alpha"]),
-                maj_rule=variant.startswith("majority"),
-            )
-            got = orient_dense(
-                case["skeleton"],
-                sepset.changed(check.sepset_changes),
-                ambiguous=check.ambiguous,
-                solve_confl=variant.endswith("solve_confl"),
-            )
-        assert (got.status == "random") == (variant == "retry" and path.stem in RETRY_AT_RANDOM)
-        if got.status == "random":
-            np.testing.assert_array_equal((want != 0) | (want.T != 0), case["skeleton"])
-        else:
-            np.testing.assert_array_equal(got.graph, want, err_msg=variant)
 
 
 # The rules written out literally

@@ -12,9 +12,7 @@ import subprocess
 
 import numpy as np
 import pytest
-
-from pycupc.graph.sparse import SparseGraph
-from pycupc.results.causal_graph import CausalGraph
+from effects_cases import cpdag, named, random_dag
 
 from orientation_cases import Cells, check_dense, noise_test, orient_dense, random_case  # isort: skip
 
@@ -215,18 +213,12 @@ def test_fits_to_small_samples(pcalg):
 def random_marks(rng) -> np.ndarray:
     """A graph that is nearly a CPDAG, or one, or a DAG, or has arbitrary marks."""
     p = int(rng.integers(2, 9))
-    order, density = rng.permutation(p), rng.uniform(0.2, 0.9)
-    dag = np.zeros((p, p), dtype=int)
-    dag[np.ix_(order, order)] = np.triu(rng.random((p, p)) < density, 1)
-    graph = _named(dag).to_cpdag().graph.astype(int) if rng.random() < 0.7 else dag
+    dag = random_dag(rng, p, rng.uniform(0.2, 0.9))
+    graph = cpdag(dag) if rng.random() < 0.7 else dag
     for a, b in np.argwhere(dag).tolist():
         if rng.random() < rng.choice([0.0, 0.1, 0.6]):
             graph[[a, b], [b, a]] = [(1, 0), (0, 1), (1, 1)][rng.integers(3)]
     return graph
-
-
-def _named(graph) -> CausalGraph:
-    return CausalGraph(labels=tuple(map(str, range(len(graph)))), sparse_graph=SparseGraph.from_dense(graph))
 
 
 def test_cpdags_and_extensions(pcalg):
@@ -235,11 +227,11 @@ def test_cpdags_and_extensions(pcalg):
     text = [f"list(p = {len(m)}, m = {_r(m.T.ravel().tolist())})" for m in graphs]
     seen = set()
     for m, answer in zip(graphs, pcalg("extended", text), strict=True):
-        want, got = dict(answer), _named(m)
+        want, got = dict(answer), named(m)
         seen.add((got.is_cpdag, want["extendable"] == [1]))
         assert got.is_cpdag == (want["valid"] == [1]), m
         if want["extendable"] == [1]:
-            assert _named(_array(want["dag"])).to_cpdag().sparse_graph == got.to_cpdag().sparse_graph, m
+            assert named(_array(want["dag"])).to_cpdag().sparse_graph == got.to_cpdag().sparse_graph, m
             np.testing.assert_array_equal(got.to_cpdag().graph, _array(want["cpdag"]), err_msg=str(m))
         else:
             with pytest.raises(ValueError, match="no DAG extends this graph"):

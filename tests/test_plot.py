@@ -221,9 +221,7 @@ def test_the_pattern_of_the_matrix_has_a_cell_for_each_arrow():
     assert (drawn_in == (graph.dense() > 0)).all()  # row to column, both cells of what has no or two arrowheads
 
 
-@pytest.mark.parametrize(
-    ("p", "edges"), [(60, 180), (60, 1_770), (300, 400), (600, 178_860), (3_000, 9_000), (40_000, 60_000)]
-)
+@pytest.mark.parametrize(("p", "edges"), [(60, 1_770), (600, 178_860), (3_000, 9_000), (40_000, 60_000)])
 def test_a_picture_of_any_graph_takes_less_than_5_s(p, edges, tmp_path):
     pairs = np.unique(np.random.default_rng(p).integers(0, p * p, int(1.4 * edges)))
     if edges * 2.5 > p * (p - 1) / 2:  # nearly complete graphs

@@ -105,13 +105,6 @@ def test_missing_rows_can_be_left_out_or_kept(tmp_path):
         read_data(write(tmp_path / "e.csv", "a,b\n1,\n,2\n"), missing="drop-rows")
 
 
-def test_columns_can_be_left_out(tmp_path):
-    path = write(tmp_path / "d.csv", "id,a,b\nx1,1,2\n,3,4\n")
-    assert read_data(path, drop=["id"]).to_numpy().tolist() == [[1, 2], [3, 4]]
-    with pytest.raises(DataError, match="no column to drop is named 'ID'; the columns are id, a, b"):
-        read_data(path, drop=["ID"])
-
-
 def test_correlation_matrix_with_and_without_names(tmp_path):
     C = np.array([[1.0, 0.25, np.nan], [0.25, 1.0, -0.5], [np.nan, -0.5, 1.0]])
     pd.DataFrame(C, index=list("abc"), columns=list("abc")).to_csv(tmp_path / "named.csv")

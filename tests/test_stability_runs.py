@@ -170,7 +170,7 @@ def test_one_thread_per_task(data, monkeypatch):
 
 def test_dask_with_a_killed_worker(data):
     """Three workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
-    call = {**CALL, "n_resamples": 400}
+    call = {**CALL, "n_resamples": 200}
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     killed = []
     with dask_cluster(n_workers=3, processes=True) as cluster, distributed.Client(cluster) as client:

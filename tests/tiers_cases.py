@@ -131,25 +131,14 @@ def record(rscript: str, folder: Path) -> None:
     problems = [random_problem(rng, gaussian=k % 3 == 0) for k in range(400)]
     for problem, answer in zip(problems, live_tpc(rscript, folder, problems), strict=True):
         if answer.error is None and (answer.graph != answer.graph.T).sum() >= 6 and len(answer.counts) >= 3:
-            kept = {
-                k: v.astype(int if k == "forbidden" else float).tolist() if hasattr(v, "dtype") else v
-                for k, v in problem.items()
-            }
+            arrays = {k: v for k, v in problem.items() if hasattr(v, "dtype")}
+            kept = problem | {k: v.astype(int if k == "forbidden" else float).tolist() for k, v in arrays.items()}
             kept["m_max"] = str(problem["m_max"])
-            cells = [[*cell, *S] for cell, S in answer.cells.items()]
-            pMax = np.where(np.isinf(answer.pMax), -1.0, answer.pMax)
-            cases.append(
-                (
-                    kept,
-                    {
-                        "graph": answer.graph.astype(int).tolist(),
-                        "counts": answer.counts.astype(int).tolist(),
-                        "max_ord": int(answer.max_ord[0]),
-                        "pMax": pMax.tolist(),
-                        "cells": cells,
-                    },
-                )
-            )
+            found = {"graph": answer.graph.astype(int).tolist(), "counts": answer.counts.astype(int).tolist()}
+            found["max_ord"] = int(answer.max_ord[0])
+            found["pMax"] = np.where(np.isinf(answer.pMax), -1.0, answer.pMax).tolist()
+            found["cells"] = [[*cell, *S] for cell, S in answer.cells.items()]
+            cases.append((kept, found))
     RECORDED.parent.mkdir(exist_ok=True)
     RECORDED.write_text(json.dumps({"tpc": "1.0", "cases": cases[:24]}) + "\n", encoding="utf-8")
 

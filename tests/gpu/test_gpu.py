@@ -5,7 +5,6 @@ pytest -m gpu tests/gpu
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import subprocess
@@ -26,7 +25,7 @@ import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import matrix
-from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, kernels, schur, tuning
+from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, schur, tuning
 from pycupc.engines.gpu import correlation as inspection
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.family import GaussianTest
@@ -179,18 +178,6 @@ def test_compiling_for_a_level_leaves_nothing_to_compile_in_it(monkeypatch, algo
     engine.close()
 
 
-def test_compiling_is_announced_once(monkeypatch, caplog):
-    engine = GpuEngine()
-    monkeypatch.setattr(tuning, "NOTICE_AFTER", 0.0)
-    monkeypatch.setattr(engine.device.kernels, "loaded", {})
-    with caplog.at_level(logging.INFO, logger="pycupc"):
-        pycupc.pc(**dense(), engine=engine)
-        pycupc.pc(**dense(), engine=engine)
-    lines = [r.message for r in caplog.records if r.message.startswith("compiling")]
-    assert lines[:2] == ["compiling for level 0, once per machine", "compiling for level 1, once per machine"]
-    assert len(lines) == len(set(lines))
-
-
 @pytest.mark.parametrize("engine", NAMES)
 def test_progress_within_a_level(monkeypatch, engine):
     """Real, monotone, and in tests of the level's upper bound, the number that the cpu engine reports too."""
@@ -341,18 +328,6 @@ def test_out_of_memory_during_a_run():
             pycupc.pc({"C": C, "n": 50}, alpha=0.05, engine="gpu")
     finally:
         pool.set_limit(size=0)
-    still_works()
-
-
-def test_a_kernel_that_is_missing_or_broken(monkeypatch, tmp_path):
-    engine = GpuEngine()
-    monkeypatch.setattr(kernels, "KERNEL_DIR", tmp_path)
-    with pytest.raises(EngineError, match=r"nothing\.cu cannot be read"):
-        engine.device.kernels.get("nothing", "nothing")
-    (tmp_path / "broken.cu").write_text("this is not CUDA")
-    with pytest.raises(EngineError, match="does not compile"):
-        engine.device.kernels.get("broken", "broken")
-    monkeypatch.undo()
     still_works()
 
 

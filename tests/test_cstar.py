@@ -20,11 +20,8 @@ import pycupc
 from pycupc.discrete import disCItest
 from pycupc.effects import result as effects_result
 from pycupc.effects.largest import largest
-from pycupc.effects.orientations import Orientations
-from pycupc.effects.result import Effects
 from pycupc.engines.base import EngineError
 from pycupc.stability import StabilityInterrupted
-from pycupc.stability.cstar import _needed
 
 HERE = Path(__file__).resolve().parent
 pytestmark = pytest.mark.usefixtures("libraries_of_python")
@@ -203,17 +200,6 @@ def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
         assert causes.tolist() == [0] * 6 + [1] * 3
         assert effects.tolist() == [1, 2, 3, 4, 5, 6, 0, 2, 3]
         assert values.tolist() == [0.5] * 4 + [-0.5] + [0.5] * 4
-
-
-def test_only_the_correlations_that_are_needed(data):
-    """As where a device has the matrix: the same bits."""
-    fit = pycupc.pc(data, alpha=0.1)
-    graph, effects = Orientations.of(fit.sparse_graph), np.array([1, 4])
-    some, C = _needed(pycupc.SuffStat.from_data(data), graph, effects), pycupc.SuffStat.from_data(data).C
-    assert (some == 0).any()
-    facts = {"labels": fit.labels, "n": 60, "causes": np.arange(6), "method": "local", "_graph": graph}
-    found = [largest(Effects(C=given, effects=effects, **facts), 9) for given in (some, C)]
-    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
 
 
 def test_bound_and_its_schemes(data, expected):

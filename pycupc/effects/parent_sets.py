@@ -10,6 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pycupc.effects.dags import all_dags
 from pycupc.effects.orientations import Nodes, Orientations, Set, ends_between
 from pycupc.system.message import Message, Variables
@@ -19,6 +22,27 @@ MOST_PARENT_SETS = 1 << 17
 
 #: Siblings of each cause that become parents, and the graph in which they are.
 Choice = tuple[list[Nodes], Orientations]
+
+
+def all_parent_sets(
+    causes: Sequence[int], graph: Orientations, *, with_knowledge: bool
+) -> tuple[list[Nodes], NDArray[np.int64]]:
+    """All parent sets of each cause, and the first set of each, int64 (causes + 1,).
+
+    `with_knowledge`: as `joint_parent_sets` finds them for one cause, else as `local_parent_sets`.
+    """
+    found: list[Nodes] = []
+    first = [0]
+    for x in causes:
+        known = graph.parents[x]
+        if not graph.siblings[x]:
+            found.append(known)
+        elif with_knowledge:
+            found += [known | sets[0] for sets, _ in joint_parent_sets([x], graph)]
+        else:
+            found += [known.union(members) for members in local_parent_sets(x, graph)]
+        first.append(len(found))
+    return found, np.array(first)
 
 
 def local_parent_sets(x: int, graph: Orientations, siblings: Nodes | None = None) -> list[Set]:

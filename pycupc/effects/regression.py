@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,14 +91,19 @@ class Regressions:
     @classmethod
     def of(cls, C: Floats, causes: Sequence[int], parents: Sequence[Iterable[int]]) -> Regressions:
         """The regressions on each cause and its parents, solved from the covariance matrix C (p, p)."""
-        lists = [[*sorted(members), x] for x, members in zip(causes, parents, strict=True)]
-        sizes = np.array([len(members) for members in lists], dtype=np.int64)
-        start = np.concatenate(([0], np.cumsum(sizes)))
-        members = np.array([v for of_one in lists for v in of_one], dtype=np.int64)
-        weights, largest = np.zeros(len(members)), int(sizes.max(initial=1))
+        out = cls.unsolved(causes, parents)
+        most = int(np.diff(out.start).max(initial=1))
         with announced("compiling for effects, once per machine"):
-            _solve(frozen(C), start, members, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
-        return cls(start, members, weights)
+            _solve(frozen(C), out.start, out.members, out.weights, np.zeros((most, most)), SMALLEST_PIVOT)
+        return out
+
+    @classmethod
+    def unsolved(cls, causes: Sequence[int], parents: Sequence[Iterable[int]]) -> Regressions:
+        """The regressions, all weights 0."""
+        lists = [[*sorted(members), x] for x, members in zip(causes, parents, strict=True)]
+        start = np.cumsum([0, *map(len, lists)])
+        members = np.array([*chain.from_iterable(lists)], dtype=np.int64)
+        return cls(start, members, np.zeros(len(members)))
 
     def effects(self, C: Floats, first: int, last: int) -> Floats:
         """Effects of regressions `first` to ``last - 1`` on the variables of the columns of C, float64 (k, columns).

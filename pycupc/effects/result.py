@@ -15,7 +15,7 @@ from pycupc.effects.blocks import Block, may_lead
 from pycupc.effects.intervals import half_widths, of_smallest
 from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
 from pycupc.effects.orientations import Nodes, Orientations
-from pycupc.effects.parent_sets import joint_parent_sets, local_parent_sets
+from pycupc.effects.parent_sets import all_parent_sets, joint_parent_sets
 from pycupc.effects.regression import Floats, Ints, Regressions
 from pycupc.system.log import counted
 from pycupc.system.machine import available_cores, in_threads
@@ -79,19 +79,11 @@ class Effects:
     _regressions: Regressions = field(init=False)
 
     def __post_init__(self) -> None:
-        self._parents, self._graphs, first = [], [], [0]
-        for x in self.causes.tolist():
-            known = self._graph.parents[x]
-            if self.method == "optimal":
-                choices = joint_parent_sets([x], self._graph)
-                self._graphs += [graph for _, graph in choices]
-                self._parents += [known | sets[0] for sets, _ in choices]
-            elif self._with_knowledge:
-                self._parents += [known | sets[0] for sets, _ in joint_parent_sets([x], self._graph)]
-            else:
-                self._parents += [known.union(members) for members in local_parent_sets(x, self._graph)]
-            first.append(len(self._parents))
-        self._first = np.array(first, dtype=np.int64)
+        causes, optimal = self.causes.tolist(), self.method == "optimal"
+        self._parents, self._first = all_parent_sets(
+            causes, self._graph, with_knowledge=self._with_knowledge or optimal
+        )
+        self._graphs = [graph for x in causes if optimal for _, graph in joint_parent_sets([x], self._graph)]
         owners = np.repeat(self.causes, np.diff(self._first)).tolist()
         self._regressions = Regressions.of(self.C, owners, self._parents)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations
 from os import PathLike
 from typing import Any
 
@@ -19,6 +18,8 @@ from pycupc.data.names import is_real, is_whole, position
 from pycupc.data.table import Table
 from pycupc.effects.largest import largest
 from pycupc.effects.orientations import Orientations
+from pycupc.effects.parent_sets import all_parent_sets
+from pycupc.effects.regression import Regressions
 from pycupc.effects.result import Effects
 from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -32,8 +33,6 @@ from pycupc.stability.study import Arrays, Numbered, Resampled
 N_Q = 10
 #: The arguments of `pc` that direct edges beforehand, so that the graph is no CPDAG.
 _KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
-#: Up to this number of effects, only the correlations that are needed are computed.
-FEW = 50
 
 
 @dataclass(frozen=True)
@@ -63,14 +62,26 @@ class CausalStudy(Resampled[Strongest]):
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
         graph = Orientations.of(fit.sparse_graph)
-        C = _needed(stat, graph, self.effects)
-        if not self.standardize:  # not by a product, whose last digits depend on the number of threads
+        deviations = None  # else not a product, whose last digits depend on the number of threads
+        if not self.standardize:
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
-            C = C * deviations[:, None] * deviations
-        pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
         known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
+        most = int(self.q[-1])
+        if not stat.has_C and not fit.engine.startswith("cpu"):  # a device has computed the correlations
+            from pycupc.effects import on_gpu
+
+            assert stat.rows is not None
+            sets, first = all_parent_sets(self.causes.tolist(), graph, with_knowledge=known)
+            unsolved = Regressions.unsolved(np.repeat(self.causes, np.diff(first)).tolist(), sets)
+            options = self.arguments["engine_options"] or {}
+            several = options.get("devices", "all")
+            device = options.get("device", 0 if several == "all" else several[0])
+            asked = unsolved, first, self.causes, self.effects
+            return Strongest(i, *on_gpu.largest(stat.rows, deviations, *asked, most, device))
+        C = stat.C if deviations is None else stat.C * deviations[:, None] * deviations
+        pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
         found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, _with_knowledge=known, **pairs)
-        return Strongest(i, *largest(found, int(self.q[-1])))
+        return Strongest(i, *largest(found, most))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The outcome as facts and arrays for a file."""
@@ -90,22 +101,6 @@ class CausalStudy(Resampled[Strongest]):
         chosen = {"causes": self.causes, "effects": self.effects}
         own = {name: "all" if len(given) == self.p else given.tolist() for name, given in chosen.items()}
         return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
-
-
-def _needed(stat: SuffStat, graph: Orientations, effects: Ints) -> Floats:
-    """The correlations; for few effects, where only a device has them, those that are read, and 0 for all others."""
-    if stat.has_C or len(effects) > FEW:
-        return stat.C
-    near = (sorted(graph.parents[x] | graph.siblings[x] | {x}) for x in range(stat.p))
-    pairs = chain.from_iterable(combinations(members, 2) for members in near)
-    x, y = np.array([*pairs], dtype=np.int64).reshape(-1, 2).T
-    C = np.zeros((stat.p, stat.p))  # which takes memory only where it is written to
-    C[x, y] = C[y, x] = stat.correlations.pairs(x, y)
-    every = np.arange(stat.p)
-    C[:, effects] = stat.correlations.block(every, effects)
-    C[effects, :] = C[:, effects].T
-    C[every, every] = 1.0
-    return C
 
 
 class _Ranked(Gathering[Strongest, CStaR]):

@@ -1,13 +1,11 @@
-// summaries.cu -- the weights of regressions, and a number for each pair of variables from all possible effects of the
-// one on the other.
-//   Work    solve_regressions: a thread per regression; else a thread per pair, effects of one cause next to each other
+// summaries.cu -- a number for each pair of variables from all possible effects of the one on the other.
+//   Work    a thread per pair, effects of one cause next to each other
 //   Launch  any grid and block
 //   C        [p, p] covariances
 //   first    [n_causes + 1] the first regression of each cause
 //   start    [] the first entry of each regression, and the end of the last one
 //   members  [] the parents of the cause, then the cause
 //   weights  [] of the rows of C, see Regressions in pycupc/effects/regression.py
-//   place    [n + 1] where the Cholesky factor of each regression begins in L
 //   effects  [n_effects] variables that causes act on
 //   out      [n_causes, n_effects] NaN for a cause without regressions; VALUE: the effect of smallest size with its
 //            sign, 0 where one is NaN, there is none, or a variable is its own cause; summarize_effects
@@ -15,32 +13,6 @@
 #include "common/subsets.cuh"
 
 constexpr int SMALLEST = 0, MEAN = 1, VALUE = 3;  // 2: sign agreement
-
-// As _solve in pycupc/effects/regression.py, to the same bits.
-extern "C" __global__ void solve_regressions(const double* __restrict__ C, const i64* __restrict__ start,
-                                             const i64* __restrict__ members, const i64* __restrict__ place, double* L,
-                                             double* weights, const i64 n, const i64 p, const double smallest_pivot) {
-    const i64 threads = (i64)gridDim.x * blockDim.x;
-    for (i64 r = (i64)blockIdx.x * blockDim.x + threadIdx.x; r < n; r += threads) {
-        const i64 k = start[r + 1] - start[r];
-        const i64* at = members + start[r];
-        double *w = weights + start[r], *l = L + place[r];
-        bool sound = true;
-        for (i64 i = 0; i < k; ++i)
-            for (i64 j = 0; j <= i; ++j) {
-                double value = C[at[i] * p + at[j]];
-                for (i64 h = 0; h < j; ++h) value -= l[i * k + h] * l[j * k + h];
-                if (i == j) sound = sound && value > smallest_pivot * C[at[i] * p + at[i]];
-                l[i * k + j] = i > j ? value / l[j * k + j] : sqrt(value);
-            }
-        for (i64 i = k - 1; i >= 0; --i) {
-            double value = i == k - 1 ? 1 / l[i * k + i] : 0.0;
-            for (i64 h = i + 1; h < k; ++h) value -= l[h * k + i] * w[h];
-            w[i] = value / l[i * k + i];
-        }
-        for (i64 i = 0; i < k && !sound; ++i) w[i] = nan("");
-    }
-}
 
 extern "C" __global__ void summarize_effects(const double* __restrict__ C, const i64* __restrict__ first,
                                              const i64* __restrict__ start, const i64* __restrict__ members,

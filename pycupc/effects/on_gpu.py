@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.effects.regression import SMALLEST_PIVOT, Floats, Ints, Regressions
+from pycupc.effects.regression import Floats, Ints, Regressions
+from pycupc.effects.regressors import Regressors
 from pycupc.engines.gpu.correlation import correlation
 from pycupc.engines.gpu.device import Device, Session, open_device
 from pycupc.engines.gpu.kernels import KernelName
-from pycupc.engines.gpu.structures import f64, i32, i64, ptr
+from pycupc.engines.gpu.structures import i32, i64, ptr
 
 KERNEL: KernelName = ("effects/summaries", "summarize_effects")
-SOLVE: KernelName = ("effects/summaries", "solve_regressions")
 #: The kernel's number of each summary.
 HOW = {"smallest": 0, "mean": 1, "sign_agreement": 2, "value": 3}
 #: Pairs of a launch: 512 MiB.
@@ -26,21 +26,10 @@ def summaries(
 ) -> Iterator[tuple[slice, Floats]]:
     """A summary of the effects of some causes at a time on `effects`, float64 (causes, effects).
 
-    Parameters
-    ----------
-    C : float64 (p, p)
-    regressions : Regressions
-    first : int64 (causes + 1,)
-        The first regression of each cause.
-    effects : int64
-    how : {"smallest", "mean", "sign_agreement"}
-    device : int
-        Number of the CUDA device.
+    Raises EngineError if there is no usable device, or its memory does not suffice.
 
-    Raises
-    ------
-    EngineError
-        If there is no usable device, or its memory does not suffice.
+    `C`, float64 (p, p). `first`, int64 (causes + 1,): the first regression of each cause. `how`, {"smallest", "mean",
+    "sign_agreement"}. `device`: number of the CUDA device.
     """
     dev = open_device(device)
     with Session(dev, lambda: None):
@@ -52,58 +41,34 @@ def summaries(
 
 
 def largest(
-    X: Floats,
-    deviations: Floats | None,
-    unsolved: Regressions,
-    first: Ints,
-    causes: Ints,
-    effects: Ints,
-    k: int,
-    device: int,
+    X: Floats, deviations: Floats | None, regressors: Regressors, causes: Ints, effects: Ints, k: int, device: int
 ) -> tuple[Ints, Ints, Floats]:
-    """As `pycupc.effects.largest.largest`, from data; the bits are the same.
+    """As `pycupc.effects.largest.largest`, from observations, float64 (n, p); the bits are the same.
 
-    Parameters
-    ----------
-    X : float64 (n, p)
-        Their correlations are the covariances.
-    deviations : float64 (p,), optional
-        Standard deviations by which the correlations are multiplied.
-    unsolved : Regressions
-    first, effects, device
-        As of `summaries`.
-    causes : int64
-    k : int
-        The number of pairs.
-
-    Raises
-    ------
-    EngineError
-        As `summaries`.
+    The covariances are correlations, times the standard deviations of the variables if they are given. EngineError as
+    of `summaries`.
     """
-    dev, (start, members) = open_device(device), (unsolved.start, unsolved.members)
-    found, floor = [], float(np.nextafter(0.0, 1.0))
+    dev, found, floor = open_device(device), [], float(np.nextafter(0.0, 1.0))
     with Session(dev, lambda: None):
-        cp, copied, n = dev.cp, dev.transfers.copied, len(start) - 1
+        cp, copied, download = dev.cp, dev.transfers.copied, dev.transfers.download
         C = correlation(dev, X)
         if deviations is not None:
             scale = copied(deviations)
             C *= scale[:, None]
             C *= scale
-        place = np.concatenate(([0], np.cumsum(np.diff(start) ** 2)))
-        sent = [C, *map(copied, (first, start, members)), cp.empty(len(members)), copied(effects)]
-        begins, L = copied(place), cp.empty(max(1, int(place[-1])))
-        args = (*map(ptr, (C, *sent[2:4], begins, L, sent[4])), i64(n), i64(len(C)), f64(SMALLEST_PIVOT))
-        dev.launch(*SOLVE, (dev.blocks(n),), (256,), args)
-        for of_block, out in _launched(dev, sent, HOW["value"]):
+        some = C[tuple(map(copied, regressors.pairs()))]
+        (pairs,) = download((some.data.ptr, np.float64, some.shape))
+        dev.wait()
+        regressions = Regressions.of(pairs, *regressors[1:])
+        arrays = (regressors.first, regressions.start, regressions.members, regressions.weights, effects)
+        for of_block, out in _launched(dev, [C, *map(copied, arrays)], HOW["value"]):
             values = out.ravel()
             size = cp.abs(values)
             if len(size) > k:
                 floor = max(floor, float(cp.sort(size)[len(size) - k]))
             at = cp.flatnonzero(size >= floor)
             some = values[at]
-            pieces = (at.data.ptr, np.int64, at.shape), (some.data.ptr, np.float64, some.shape)
-            places, chosen = dev.transfers.download(*pieces)
+            places, chosen = download((at.data.ptr, np.int64, at.shape), (some.data.ptr, np.float64, some.shape))
             dev.wait()
             found.append((places + of_block.start * len(effects), chosen))
     at, values = (np.concatenate(parts) for parts in zip(*found, strict=True))

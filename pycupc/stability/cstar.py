@@ -17,10 +17,9 @@ from pycupc.algorithm.pc import pc
 from pycupc.data.names import is_real, is_whole, position
 from pycupc.data.table import Table
 from pycupc.effects.largest import largest
-from pycupc.effects.orientations import Orientations
-from pycupc.effects.parent_sets import all_parent_sets
+from pycupc.effects.local import LocalEffects
 from pycupc.effects.regression import Regressions
-from pycupc.effects.result import Effects
+from pycupc.effects.regressors import Regressors
 from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import Plan, checked_study
@@ -28,11 +27,14 @@ from pycupc.stability.ranking import CStaR, Floats
 from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import Gathering, collected
 from pycupc.stability.study import Arrays, Numbered, Resampled
+from pycupc.system.machine import available_cores
 
 #: The number of values of `q` by default.
 N_Q = 10
 #: The arguments of `pc` that direct edges beforehand, so that the graph is no CPDAG.
 _KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
+#: Up to this number of effects, only the correlations that are needed are computed.
+FEW = 50
 
 
 @dataclass(frozen=True)
@@ -61,34 +63,37 @@ class CausalStudy(Resampled[Strongest]):
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
-        graph = Orientations.of(fit.sparse_graph)
-        deviations = None  # else not a product, whose last digits depend on the number of threads
+        known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
+        regressors = Regressors.local(fit.sparse_graph, self.causes, with_knowledge=known)
+        most, deviations = int(self.q[-1]), None
         if not self.standardize:
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
-        known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
-        most = int(self.q[-1])
-        if not stat.has_C and not fit.engine.startswith("cpu"):  # a device has computed the correlations
+        if len(self.effects) > FEW and not stat.has_C and not fit.engine.startswith("cpu"):
             from pycupc.effects import on_gpu
 
-            assert stat.rows is not None
-            sets, first = all_parent_sets(self.causes.tolist(), graph, with_knowledge=known)
-            unsolved = Regressions.unsolved(np.repeat(self.causes, np.diff(first)).tolist(), sets)
             options = self.arguments["engine_options"] or {}
             several = options.get("devices", "all")
-            device = options.get("device", 0 if several == "all" else several[0])
-            asked = unsolved, first, self.causes, self.effects
-            return Strongest(i, *on_gpu.largest(stat.rows, deviations, *asked, most, device))
-        C = stat.C if deviations is None else stat.C * deviations[:, None] * deviations
-        pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
-        found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, _with_knowledge=known, **pairs)
+            asked = (
+                regressors,
+                self.causes,
+                self.effects,
+                most,
+                options.get("device", 0 if several == "all" else several[0]),
+            )
+            return Strongest(i, *on_gpu.largest(stat.correlations.data, deviations, *asked))
+        x, y = regressors.pairs()
+        pairs, columns = _needed(stat, x, y, self.effects)
+        if deviations is not None:
+            pairs = pairs * deviations[x] * deviations[y]
+            columns = columns * deviations[:, None] * deviations[self.effects]
+        regressions = Regressions.of(pairs, regressors.start, regressors.members)
+        found = LocalEffects(self.causes, self.effects, regressors.first, regressions, columns)
         return Strongest(i, *largest(found, most))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The outcome as facts and arrays for a file."""
         return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
 
     def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Strongest:
-        """The reverse of `packed`."""
         cause, effect, value = (arrays[name] for name in ("cause", "effect", "value"))
         sound = len(cause) == len(effect) == len(value) <= self.q[-1] and np.isfinite(value).all()
         if not sound or not (np.isin(cause, self.causes).all() and np.isin(effect, self.effects).all()):
@@ -103,6 +108,18 @@ class CausalStudy(Resampled[Strongest]):
         return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
 
 
+def _needed(stat: SuffStat, x: Ints, y: Ints, effects: Ints) -> tuple[Floats, Floats]:
+    """The correlations of x and y, and of all variables with the effects, float64 (p, number of effects).
+
+    For few effects, where only a device has had all correlations, no others are computed.
+    """
+    if stat.has_C or len(effects) > FEW:
+        return stat.C[x, y], stat.C if len(effects) == stat.p else stat.C[:, effects]
+    columns, every = stat.correlations.columns(), np.arange(stat.p)
+    of_effects = columns.pairs(np.repeat(every, len(effects)), np.tile(effects, stat.p), available_cores())
+    return columns.pairs(x, y, available_cores()), of_effects.reshape(stat.p, -1)
+
+
 class _Ranked(Gathering[Strongest, CStaR]):
     """The largest effects of the resamples so far."""
 
@@ -112,15 +129,12 @@ class _Ranked(Gathering[Strongest, CStaR]):
 
     @property
     def n(self) -> int:
-        """Resamples so far."""
         return len(self._found)
 
     def add(self, outcome: Strongest) -> None:
-        """Keep the effects of a resample."""
         self._found[outcome.index] = outcome
 
     def result(self) -> CStaR:
-        """The ranking."""
         study, found = self._study, [self._found[i] for i in sorted(self._found)]
         fields: dict[str, Any] = {name: getattr(study, name) for name in ("resampling", "causes", "effects", "q")}
         fields |= {name: np.concatenate([getattr(o, name) for o in found]) for name in ("cause", "effect", "value")}

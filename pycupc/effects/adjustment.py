@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from pycupc.data.names import position
 from pycupc.effects.hidden import is_adjusted
 from pycupc.effects.ida import Graph, Variable, labels_of
@@ -25,7 +27,7 @@ class _Question:
 
     def __init__(self, graph: Graph, x: Variables, y: Variables, *, hidden: bool = False) -> None:
         with_marks = hidden and not isinstance(graph, NamedGraph | SparseGraph)
-        self.sparse = sparse = SparseGraph.from_amat_pag(graph) if with_marks else sparse_graph_of(graph)
+        self.sparse = sparse = SparseGraph.from_amat_pag(np.asarray(graph)) if with_marks else sparse_graph_of(graph)
         self.labels, self.hidden = labels_of(graph, sparse.p), hidden
         if not hidden:
             self.graph = Orientations.of(sparse)

@@ -68,7 +68,8 @@ class CausalStudy(Resampled[Strongest]):
         most, deviations = int(self.q[-1]), None
         if not self.standardize:
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
-        if len(self.effects) > FEW and not stat.has_C and not fit.engine.startswith("cpu"):
+        X = None if stat.has_C or fit.engine.startswith("cpu") else stat.correlations.data
+        if X is not None and len(self.effects) > FEW:  # a device has had all correlations
             from pycupc.effects import on_gpu
 
             options = self.arguments["engine_options"] or {}
@@ -80,7 +81,7 @@ class CausalStudy(Resampled[Strongest]):
                 most,
                 options.get("device", 0 if several == "all" else several[0]),
             )
-            return Strongest(i, *on_gpu.largest(stat.correlations.data, deviations, *asked))
+            return Strongest(i, *on_gpu.largest(X, deviations, *asked))
         x, y = regressors.pairs()
         pairs, columns = _needed(stat, x, y, self.effects)
         if deviations is not None:

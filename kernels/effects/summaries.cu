@@ -39,9 +39,7 @@ extern "C" __global__ void summarize_effects(const double* __restrict__ C, const
             sum += how == MEAN ? value : value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : value;  // NaN stays NaN
         }
         sum /= (double)(first[x + 1] - first[x]);  // NaN without regressions
-        if (how == VALUE)
-            out[k] = sum == sum && !itself ? of_least : 0.0;
-        else
-            out[k] = how == MEAN ? sum : how != SMALLEST ? fabs(sum) : sum == sum ? least : sum;
+        if (how == VALUE) out[k] = sum == sum && !itself ? of_least : 0.0;
+        else out[k] = how == MEAN ? sum : how != SMALLEST ? fabs(sum) : sum == sum ? least : sum;
     }
 }

@@ -11,10 +11,9 @@ from pycupc.data.names import position
 from pycupc.effects.hidden import is_adjusted
 from pycupc.effects.ida import Graph, Variable, labels_of
 from pycupc.effects.optimal import is_amenable, is_valid, may_cause, on_causal_paths, optimal_set, possible_ancestors
-from pycupc.effects.orientations import Nodes, Orientations, sparse_graph_of
+from pycupc.effects.orientations import Nodes, Orientations, causal_graph_of, sparse_graph_of
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.pagalgo import PagAlgo
 
 Variables = Variable | Sequence[Variable]
@@ -31,8 +30,9 @@ class _Question:
         self.labels, self.hidden = labels_of(graph, sparse.p), hidden
         if not hidden:
             self.graph = Orientations.of(sparse)
-            Orientations.check_maximal(sparse, self.labels)
-            self.dag = Orientations.of(CausalGraph(labels=self.labels, sparse_graph=sparse).to_dag().sparse_graph)
+            named = causal_graph_of(graph, self.labels)
+            Orientations.check_maximal(named)
+            self.dag = Orientations.of(named.to_dag().sparse_graph)
         self.xs, self.ys = self.positions(x), self.positions(y)
         if not self.xs or not self.ys or {*self.xs} & {*self.ys}:
             raise ValueError(f"x and y must be different variables, at least one each, got {x!r} and {y!r}")

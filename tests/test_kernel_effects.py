@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
 import pytest
 from effects_cases import cpdag, named, random_covariance, random_dag
-from gpu_on_host import HostDevice, build
+from gpu_on_host import HostDevice, Memory, build
+from stability_data import gaussian
 
 import pycupc
 from pycupc.effects import on_gpu
+from pycupc.independence.gaussian.correlation import correlation
 
 
 @pytest.fixture(scope="module")
 def device(tmp_path_factory):
-    return HostDevice(build(tmp_path_factory.mktemp("kernels"), 256, {"effects/summaries": (on_gpu.KERNEL[1],)}))
+    host = HostDevice(build(tmp_path_factory.mktemp("kernels"), 256, {"effects/summaries": (on_gpu.KERNEL[1],)}))
+    vars(host.cp).update(abs=np.abs, sort=np.sort, flatnonzero=lambda a: np.flatnonzero(a).view(Memory))
+    return host
 
 
 @pytest.fixture(autouse=True)
 def _host(device, monkeypatch):
     monkeypatch.setattr(on_gpu, "open_device", lambda index: device)
+    monkeypatch.setattr(on_gpu, "correlation", lambda dev, X: correlation(X).view(Memory))
 
 
 def both(m, C, **options):
@@ -52,6 +59,27 @@ def test_undefined_effects():
     for how in ("smallest", "mean", "sign_agreement"):
         np.testing.assert_array_equal(getattr(gpu, how)(), getattr(cpu, how)())
     assert np.isnan(gpu.smallest()).any(axis=1).tolist() == [v in (2, 4, 5) for v in range(8)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"effects": "v5", "standardize": False}, {"causes": ["v1", "v4", "v7"], "q": 3, "tiers": [1, 2] * 4}],
+)
+@pytest.mark.filterwarnings("ignore:identical columns")
+def test_cstar_is_that_of_the_processor_bit_by_bit(monkeypatch, options):
+    module, X = importlib.import_module("pycupc.stability.cstar"), gaussian(n=60, p=8)
+    X["v3"] = X["v2"]  # undefined effects
+    call = {"alpha": 0.3, "n_resamples": 6, "random_state": 1, **options}
+    cpu, pc = pycupc.cstar(X, **call), module.pc
+
+    def on_a_device(stat, **arguments):
+        return replace(pc(stat.rows, **arguments), engine="gpu (requested)")
+
+    monkeypatch.setattr(module, "pc", on_a_device)
+    monkeypatch.setattr(module, "FEW", 0)
+    for at_a_time in (11, 1 << 26):
+        monkeypatch.setattr(on_gpu, "MOST", at_a_time)
+        assert pycupc.cstar(X, **call) == cpu
 
 
 def test_what_the_gpu_does_not_do():

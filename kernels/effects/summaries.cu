@@ -7,11 +7,12 @@
 //   members  [] the parents of the cause, then the cause
 //   weights  [] of the rows of C, see Regressions in pycupc/effects/regression.py
 //   effects  [n_effects] variables that causes act on
-//   out      [n_causes, n_effects] NaN for a cause without regressions; summarize_effects
+//   out      [n_causes, n_effects] NaN for a cause without regressions; VALUE: the effect of smallest size with its
+//            sign, 0 where one is NaN, there is none, or a variable is its own cause; summarize_effects
 //   how      as in pycupc/effects/on_gpu.py
 #include "common/subsets.cuh"
 
-constexpr int SMALLEST = 0, MEAN = 1;  // 2: sign agreement
+constexpr int SMALLEST = 0, MEAN = 1, VALUE = 3;  // 2: sign agreement
 
 extern "C" __global__ void summarize_effects(const double* __restrict__ C, const i64* __restrict__ first,
                                              const i64* __restrict__ start, const i64* __restrict__ members,
@@ -21,7 +22,8 @@ extern "C" __global__ void summarize_effects(const double* __restrict__ C, const
     const i64 threads = (i64)gridDim.x * blockDim.x;
     for (i64 k = (i64)blockIdx.x * blockDim.x + threadIdx.x; k < n_causes * n_effects; k += threads) {
         const i64 x = k / n_effects, y = effects[k % n_effects];
-        double least = -1.0, sum = 0.0;  // none yet
+        double least = -1.0, of_least = 0.0, sum = 0.0;  // none yet
+        bool itself = false;
         for (i64 r = first[x]; r < first[x + 1]; ++r) {
             const i64 last = start[r + 1] - 1;
             double value = 0.0;
@@ -31,11 +33,13 @@ extern "C" __global__ void summarize_effects(const double* __restrict__ C, const
                 value += weights[i] * C[members[i] * p + y];
             }
             if (parent) value = 0.0;
+            itself |= members[last] == y;
             const double size = fabs(value);
-            if (!(least >= 0.0 && least <= size)) least = size;
+            if (!(least >= 0.0 && least <= size)) least = size, of_least = value;
             sum += how == MEAN ? value : value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : value;  // NaN stays NaN
         }
         sum /= (double)(first[x + 1] - first[x]);  // NaN without regressions
-        out[k] = how == MEAN ? sum : how != SMALLEST ? fabs(sum) : sum == sum ? least : sum;
+        if (how == VALUE) out[k] = sum == sum && !itself ? of_least : 0.0;
+        else out[k] = how == MEAN ? sum : how != SMALLEST ? fabs(sum) : sum == sum ? least : sum;
     }
 }

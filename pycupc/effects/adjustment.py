@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from pycupc.data.names import position
+from pycupc.effects.hidden import is_adjusted
 from pycupc.effects.ida import Graph, Variable, labels_of
 from pycupc.effects.optimal import is_amenable, is_valid, may_cause, on_causal_paths, optimal_set, possible_ancestors
-from pycupc.effects.orientations import Nodes, Orientations, sparse_graph_of
-from pycupc.results.causal_graph import CausalGraph
+from pycupc.effects.orientations import Nodes, Orientations, causal_graph_of, sparse_graph_of
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import SparseGraph
+from pycupc.results.pagalgo import PagAlgo
 
 Variables = Variable | Sequence[Variable]
+Kind = Literal["dag", "cpdag", "pdag", "mag", "pag"]
 KINDS = ("optimal", "canonical", "parents")
 
 
 class _Question:
-    """Causes, effects and a maximally oriented graph; `dag` is one of the DAGs that extend it."""
+    """Causes, effects and a maximally oriented graph, of which `dag` is one of the DAGs that extend it; or a PAG."""
 
-    def __init__(self, graph: Graph, x: Variables, y: Variables) -> None:
-        sparse = sparse_graph_of(graph)
-        self.labels = labels_of(graph, sparse.p)
-        self.graph = Orientations.of(sparse)
-        Orientations.check_maximal(sparse, self.labels)
-        self.dag = Orientations.of(CausalGraph(labels=self.labels, sparse_graph=sparse).to_dag().sparse_graph)
+    def __init__(self, graph: Graph, x: Variables, y: Variables, *, hidden: bool = False) -> None:
+        with_marks = hidden and not isinstance(graph, NamedGraph | SparseGraph)
+        self.sparse = sparse = SparseGraph.from_amat_pag(np.asarray(graph)) if with_marks else sparse_graph_of(graph)
+        self.labels, self.hidden = labels_of(graph, sparse.p), hidden
+        if not hidden:
+            self.graph = Orientations.of(sparse)
+            named = causal_graph_of(graph, self.labels)
+            Orientations.check_maximal(named)
+            self.dag = Orientations.of(named.to_dag().sparse_graph)
         self.xs, self.ys = self.positions(x), self.positions(y)
         if not self.xs or not self.ys or {*self.xs} & {*self.ys}:
             raise ValueError(f"x and y must be different variables, at least one each, got {x!r} and {y!r}")
@@ -83,24 +92,36 @@ def adjustment_set(
     return [asked.labels[v] for v in sorted(found)]
 
 
-def is_adjustment_set(graph: Graph, x: Variables, y: Variables, given: Variables = ()) -> bool:
-    """Whether adjusting for `given` gives the total effects of x on y in every DAG that extends the graph.
+def is_adjustment_set(
+    graph: Graph, x: Variables, y: Variables, given: Variables = (), type: Kind | None = None, *, quirks: bool = False
+) -> bool:
+    """Whether adjusting for `given` gives the total effects of x on y in every DAG that the graph allows.
 
     The generalised adjustment criterion (Perkovic, Textor, Kalisch and Maathuis 2018), as pcalg's ``gac``.
 
     Parameters
     ----------
     graph, x, y
-        As of `adjustment_set`.
+        As of `adjustment_set`; or a PAG, the result of `fci` or `rfci`, or a MAG.
     given : int or str, or a sequence of them
+    type : {"dag", "cpdag", "pdag", "mag", "pag"}, optional
+        "mag" and "pag" allow hidden variables, which the others do not: an array is then amat.pag, the mark at the
+        column. By default "pag" for a result of `fci` or `rfci`, else "pdag", which includes the first two.
+    quirks : bool, default False
+        In a PAG, take an edge x o-> y on a possibly causal path for the effect of x that pcalg takes it for, although a
+        hidden variable may be all that is behind it.
 
     Raises
     ------
     TypeError, ValueError, IndexError
         As `adjustment_set`; or if `given` has a variable of x or y.
     """
-    asked = _Question(graph, x, y)
+    if type not in (None, *get_args(Kind)):
+        raise ValueError(f"type must be one of {', '.join(map(repr, get_args(Kind)))}, got {type!r}")
+    asked = _Question(graph, x, y, hidden=type in ("mag", "pag") or (type is None and isinstance(graph, PagAlgo)))
     members = frozenset(asked.positions(given))
     if members & {*asked.xs, *asked.ys}:
         raise ValueError("given must have no variable of x or y")
+    if asked.hidden:
+        return is_adjusted(asked.sparse, asked.xs, asked.ys, members, quirks=quirks)
     return asked.is_valid(members, asked.ys)

@@ -10,14 +10,13 @@ import numpy as np
 
 from pycupc.data.names import default_labels, position
 from pycupc.data.table import Table
-from pycupc.effects.orientations import Orientations
+from pycupc.effects.orientations import Orientations, causal_graph_of
 from pycupc.effects.regression import Floats, Ints
 from pycupc.effects.result import Effects, Variable
 from pycupc.engines.base import EngineError
 from pycupc.engines.select import GPU_PAYS_FROM
 from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
-from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Message, Setting, Value
 
@@ -75,7 +74,7 @@ def effects(
         raise ValueError(f"data must have the {fit.p} variables of the graph, got {len(C)}")
     graph = Orientations.of(fit.sparse_graph)
     if method == "optimal":
-        Orientations.check_maximal(fit.sparse_graph, fit.labels)
+        Orientations.check_maximal(causal_graph_of(fit, fit.labels))
     with_knowledge = method == "local" and _has_knowledge(fit, graph)
     of, on = _chosen(causes, fit.labels), _chosen(effects, fit.labels)
     return Effects(
@@ -100,11 +99,12 @@ def _chosen_device(engine: str, device: int, method: str, p: int) -> int | None:
 
 def _has_knowledge(fit: NamedGraph, graph: Orientations) -> bool:
     """Whether the graph is a CPDAG with further arrows and all that they imply; a warning if it is no CPDAG either."""
-    why = CausalGraph(labels=fit.labels, sparse_graph=fit.sparse_graph).not_a_cpdag()
+    named = causal_graph_of(fit, fit.labels)
+    why = named.not_a_cpdag()
     if not why:
         return False
     try:
-        Orientations.check_maximal(fit.sparse_graph, fit.labels)
+        Orientations.check_maximal(named)
     except ValueError:
         warnings.warn(Message("effects were computed although the graph is {text}", text=why), stacklevel=3)
         return False

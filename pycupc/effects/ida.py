@@ -13,12 +13,11 @@ from pycupc.data.names import default_labels, position
 from pycupc.effects.dags import all_dags
 from pycupc.effects.joint import modified_choleskies, recursive_regressions
 from pycupc.effects.optimal import optimal_effects
-from pycupc.effects.orientations import Nodes, Orientations, sparse_graph_of
+from pycupc.effects.orientations import Nodes, Orientations, causal_graph_of
 from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, local_parent_sets
 from pycupc.effects.regression import Floats, coefficients_of_causes
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.message import Argument, Message
 
 Variable = int | str
@@ -39,10 +38,10 @@ class _Problem:
             raise ValueError(f"type must be one of {', '.join(map(repr, kinds))}, got {kind!r}")
         if graph is None:
             return
-        self.sparse = sparse_graph_of(graph)
-        if self.sparse.p != p:
-            raise ValueError(f"mcov and the graph must have the same variables, got {p} and {self.sparse.p}")
-        self.graph = Orientations.of(self.sparse)
+        self.named = causal_graph_of(graph, self.labels)
+        if self.named.p != p:
+            raise ValueError(f"mcov and the graph must have the same variables, got {p} and {self.named.p}")
+        self.graph = Orientations.of(self.named.sparse_graph)
 
     def positions(self, variables: Any) -> list[int]:
         """One variable or several, by label or position."""
@@ -51,7 +50,7 @@ class _Problem:
 
     def warn_unless_cpdag(self) -> None:
         """A warning where pcalg has a message: the answer is computed all the same."""
-        if text := CausalGraph(labels=self.labels, sparse_graph=self.sparse).not_a_cpdag():
+        if text := self.named.not_a_cpdag():
             text = Message("effects were computed although the graph is {text}", text=text)
             warnings.warn(text, stacklevel=3)
 
@@ -135,7 +134,7 @@ def ida(
         warnings.warn(text, stacklevel=2)
         y_notparent = False
     if method == "optimal" or (type == "pdag" and method == "local"):
-        Orientations.check_maximal(problem.sparse, problem.labels)
+        Orientations.check_maximal(problem.named)
     elif type == "cpdag":
         problem.warn_unless_cpdag()
     if method == "optimal":
@@ -266,7 +265,7 @@ def _joint_sets(problem: _Problem, xs: Sequence[int], given: Any, kind: str) -> 
             raise ValueError(f"all_pasets must have a set for each of the {len(xs)} causes, got {wrong[0]}")
         return [[frozenset(problem.positions(members)) for members in sets] for sets in given]
     if kind == "pdag":
-        Orientations.check_maximal(problem.sparse, problem.labels)
+        Orientations.check_maximal(problem.named)
         parents = [problem.graph.parents[x] for x in xs]
         choices = joint_parent_sets(xs, problem.graph)
         return [[pa | more for pa, more in zip(parents, sets, strict=True)] for sets, _ in choices]

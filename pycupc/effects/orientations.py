@@ -98,11 +98,10 @@ class Orientations:
         return out
 
     @staticmethod
-    def check_maximal(graph: SparseGraph, labels: tuple[str, ...]) -> None:
+    def check_maximal(graph: CausalGraph) -> None:
         """ValueError unless a DAG extends the graph, and Meek's rules add nothing to it."""
-        named = CausalGraph(labels=labels, sparse_graph=graph)
-        named.to_dag()
-        if not named.is_cpdag and not is_closed(graph):
+        graph.to_dag()
+        if not graph.is_cpdag and not is_closed(graph.sparse_graph):
             raise ValueError(
                 "the graph must be a CPDAG, or one with background knowledge and all that Meek's rules derive from it; "
                 "the rules direct more of its edges"
@@ -148,6 +147,11 @@ def sparse_graph_of(graph: NamedGraph | SparseGraph | ArrayLike) -> SparseGraph:
     if isinstance(graph, SparseGraph):
         return graph
     return SparseGraph.from_dense((np.asarray(graph) != 0).astype(np.int8))
+
+
+def causal_graph_of(graph: NamedGraph | SparseGraph | ArrayLike, labels: tuple[str, ...]) -> CausalGraph:
+    """As `sparse_graph_of`, with names; a graph that has them is returned, since it keeps what it knows of its DAGs."""
+    return graph if isinstance(graph, CausalGraph) else CausalGraph(labels=labels, sparse_graph=sparse_graph_of(graph))
 
 
 def ends_between(xs: Sequence[int], graph: Orientations) -> list[tuple[int, int]]:

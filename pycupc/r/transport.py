@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
+from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
 from pycupc.effects.ida import ida, ida_fast, joint_ida
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
@@ -301,7 +302,7 @@ def situation() -> dict[str, str]:
 
 
 def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of `options["function"]`: "ida", "idaFast" or "jointIda".
+    """The values of `options["function"]`: "ida", "idaFast", "jointIda", or "adjustment", see `_adjustment`.
 
     `sent` holds C, float64 (p, p); `graph`, the graph matrix, int32, column by column, unless `all_pasets` are given;
     and `dags`, int32, row by row. `options` are `x`, `y`, lists of positions from 0; `labels`; and `arguments` of the
@@ -309,6 +310,8 @@ def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tup
     each column by column, and `sizes`, the number of values of each y.
     """
     labels = tuple(map(str, options["labels"]))
+    if options["function"] == "adjustment":
+        return {}, {"values": _adjustment(sent["graph"].reshape(len(labels), -1, order="F"), labels, options)}
     C, p = sent["C"].reshape(len(labels), -1, order="F"), len(labels)
     arguments, y = dict(options["arguments"]), [int(v) for v in options["y"]]
     x = [int(v) for v in options["x"]]
@@ -331,3 +334,17 @@ def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tup
     values = [np.asarray(matrix).ravel(order="F") for matrix in found]
     sizes = np.array([len(v) for v in values], dtype=np.float64)
     return {}, {"values": np.concatenate(values), "sizes": sizes}
+
+
+def _adjustment(marks: NDArray[np.int32], labels: tuple[str, ...], options: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Positions of an adjustment set of this `kind`, from 0; with `z`, whether it is one: 0 or 1.
+
+    `marks` are a graph matrix, or amat.pag where the `type` is "mag" or "pag".
+    """
+    read = SparseGraph.from_amat_pag if options["type"] in ("mag", "pag") else SparseGraph.from_dense
+    graph = NamedGraph(labels=labels, sparse_graph=read(marks.astype(np.int8)))
+    x, y, z = ([int(v) for v in options[name]] if name in options else None for name in ("x", "y", "z"))
+    if z is None:
+        found = adjustment_set(graph, x, y, options["kind"])  # type: ignore[arg-type]
+        return np.array([labels.index(name) for name in found], dtype=np.float64)
+    return np.array([is_adjustment_set(graph, x, y, z, options["type"], quirks=options["quirks"])], dtype=np.float64)  # type: ignore[arg-type]

@@ -65,15 +65,31 @@ class CausalStudy(Resampled[Strongest]):
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
         known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
         regressors = Regressors.local(fit.sparse_graph, self.causes, with_knowledge=known)
-        x, y = regressors.pairs()
-        pairs, columns = _needed(stat, x, y, self.effects)
+        most, deviations = int(self.q[-1]), None
         if not self.standardize:
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
+        X = None if stat.has_C or fit.engine.startswith("cpu") else stat.correlations.data
+        if X is not None and len(self.effects) > FEW:  # a device has had all correlations
+            from pycupc.effects import on_gpu
+
+            options = self.arguments["engine_options"] or {}
+            several = options.get("devices", "all")
+            asked = (
+                regressors,
+                self.causes,
+                self.effects,
+                most,
+                options.get("device", 0 if several == "all" else several[0]),
+            )
+            return Strongest(i, *on_gpu.largest(X, deviations, *asked))
+        x, y = regressors.pairs()
+        pairs, columns = _needed(stat, x, y, self.effects)
+        if deviations is not None:
             pairs = pairs * deviations[x] * deviations[y]
             columns = columns * deviations[:, None] * deviations[self.effects]
         regressions = Regressions.of(pairs, regressors.start, regressors.members)
         found = LocalEffects(self.causes, self.effects, regressors.first, regressions, columns)
-        return Strongest(i, *largest(found, int(self.q[-1])))
+        return Strongest(i, *largest(found, most))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
@@ -96,7 +112,7 @@ class CausalStudy(Resampled[Strongest]):
 def _needed(stat: SuffStat, x: Ints, y: Ints, effects: Ints) -> tuple[Floats, Floats]:
     """The correlations of x and y, and of all variables with the effects, float64 (p, number of effects).
 
-    For few effects, where only a device has all correlations, no others are computed.
+    For few effects, where only a device has had all correlations, no others are computed.
     """
     if stat.has_C or len(effects) > FEW:
         return stat.C[x, y], stat.C if len(effects) == stat.p else stat.C[:, effects]

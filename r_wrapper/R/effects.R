@@ -1,4 +1,4 @@
-# cu_ida(), cu_idaFast(), cu_jointIda(): pcalg's functions for causal effects, computed by pycupc.
+# cu_ida(), cu_idaFast(), cu_jointIda(), cu_adjustment(): pcalg's functions for causal effects, computed by pycupc.
 
 #' Possible total causal effects
 #'
@@ -83,6 +83,56 @@ cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, 
   }
   found <- possible_effects("jointIda", x.pos, y.pos, mcov, graphEst, arguments, length(x.pos))
   if (length(y.pos) > 1L) found else found[[1L]]
+}
+
+#' Adjustment sets
+#'
+#' Finds a set of variables whose adjustment gives the total effects of x on y in every DAG that the graph allows, or
+#' says whether a set is one: the answers of [pcalg::optAdjSet()] and [pcalg::gac()].
+#'
+#' The optimal set is the valid set with the smallest asymptotic variance in linear models (Henckel, Perkovic and
+#' Maathuis 2022); the canonical set has all possible ancestors of x and y that are allowed, and is valid if any set is.
+#'
+#' @param graphEst A DAG or CPDAG, also with background knowledge, as for [cu_ida()]; if `z` is given also a PAG, a
+#'   result of [cu_fci()] or [pcalg::fci()], or the matrix of a MAG or PAG, amat.pag.
+#' @param x.pos,y.pos Positions of the causes and of the effects, or their names.
+#' @param z Instead of a set that is to be found, the set that is to be judged: positions or names, perhaps none.
+#' @param kind `"optimal"`, `"canonical"` or `"parents"`, those of x.
+#' @param type The kind of the graph; in `"mag"` and `"pag"` variables may be hidden. By default `"pag"` for a result of
+#'   `fci`, else `"pdag"`, which includes `"dag"` and `"cpdag"`.
+#' @param quirks In a PAG, take an edge x o-> y on a possibly causal path for an effect of x, as pcalg does, although a
+#'   hidden variable may be all that is behind it?
+#' @return The positions of a set, ascending; an error if no set of this kind is valid. With `z`, `TRUE` or `FALSE`.
+#' @references Perkovic, E., Textor, J., Kalisch, M. and Maathuis, M. H. (2018). Complete graphical characterization and
+#'   construction of adjustment sets in Markov equivalence classes of ancestral graphs. Journal of Machine Learning
+#'   Research 18, 1-62.
+#' @examples
+#' if (cu_available()) {
+#'   m <- matrix(0, 4, 4, dimnames = rep(list(c("a", "x", "y", "b")), 2))
+#'   m["a", c("x", "y")] <- m["x", "y"] <- m["b", "y"] <- 1
+#'   cu_adjustment(m, "x", "y")
+#'   cu_adjustment(m, "x", "y", z = character(0))
+#' }
+#' @seealso [cu_ida()]
+#' @export
+cu_adjustment <- function(graphEst, x.pos, y.pos, z = NULL, kind = c("optimal", "canonical", "parents"), type = NULL,
+                          quirks = FALSE) {
+  pag <- methods::is(graphEst, "fciAlgo")
+  types <- c("dag", "cpdag", "pdag", "mag", "pag")
+  type <- if (is.null(type)) if (pag) "pag" else "pdag" else match.arg(type, types)
+  hidden <- type %in% c("mag", "pag")
+  if (hidden && is.null(z)) error("`z` must be given for a MAG or PAG, of which no set is found")
+  m <- if (pag) graphEst@amat else graph_matrix(graphEst)
+  labels <- if (is.null(colnames(m))) as.character(seq_len(ncol(m))) else colnames(m)
+  at <- function(v, name) as.list(context_positions(v, name, labels) - 1L)
+  options <- list(
+    `function` = "adjustment", labels = as.list(labels), x = at(x.pos, "x.pos"), y = at(y.pos, "y.pos"),
+    kind = match.arg(kind), type = type, quirks = check_flag(quirks, "quirks")
+  )
+  if (!is.null(z)) options$z <- at(z, "z")
+  graph <- as.integer(if (hidden) m else m != 0)
+  found <- compute("effects", options, list(graph = graph))$arrays$values
+  if (is.null(z)) as.integer(found) + 1L else found == 1
 }
 
 # A list with the values of each y: vectors, or matrices with this number of rows. `more`: further arrays.

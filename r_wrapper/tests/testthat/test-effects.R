@@ -42,6 +42,31 @@ test_that("names, matrices and the DAGs of pdag2allDags are taken", {
   expect_equal(cu_ida(1, 6, case$C, m, "global", all.dags = dags), cu_ida(1, 6, case$C, m, "global"))
 })
 
+test_that("adjustment sets and verdicts are pcalg's", {
+  skip_if_not_installed("pcalg")
+  for (seed in 1:4) {
+    g <- random_problem(seed)$graph
+    m <- t(as(g, "matrix"))
+    found <- tryCatch(cu_adjustment(g, 2, 5), error = function(e) "none")
+    wanted <- tryCatch(suppressMessages(pcalg::optAdjSet(m, 2, 5)), error = function(e) "none")
+    if (!identical(wanted, "none")) expect_equal(found, sort(as.integer(wanted)))
+    for (z in list(integer(0), 1, c(1, 3))) expect_equal(cu_adjustment(g, 2, 5, z), pcalg::gac(m, 2, 5, z, "cpdag")$gac)
+  }
+})
+
+test_that("adjustment in a PAG", {
+  m <- matrix(0, 4, 4, dimnames = rep(list(letters[1:4]), 2)) # a o-> c <-o b, c --> d
+  m["a", "c"] <- m["b", "c"] <- m["c", "d"] <- 2
+  m["c", "a"] <- m["c", "b"] <- 1
+  m["d", "c"] <- 3
+  expect_true(cu_adjustment(m, "c", "d", z = "a", type = "pag"))
+  expect_false(cu_adjustment(m, 1, 4, integer(0), type = "pag"))
+  expect_true(cu_adjustment(m, 1, 4, integer(0), type = "pag", quirks = TRUE))
+  expect_error(cu_adjustment(m, 1, 4, type = "pag"), "`z` must be given")
+  expect_error(cu_adjustment(m, 1, 4, "e", type = "pag"), "z")
+  expect_error(cu_adjustment(diag(2) * 0, 1, 2), "no variable of y is a descendant of x")
+})
+
 test_that("what does not fit is refused in R's terms", {
   m <- matrix(0, 3, 3)
   m[1, 2] <- m[2, 1] <- m[2, 3] <- 1

@@ -94,9 +94,13 @@ def load() -> None:
 class PairSearch:
     """The search about pairs of one `Questions`."""
 
-    def __init__(self, test: GaussianTest, questions: Questions, asked: Mask) -> None:
-        """`asked`, bool: for each candidate whether it lets a set count: it is not in the list of `skip`."""
+    def __init__(self, test: GaussianTest, questions: Questions, asked: Mask, reached: Reached | None = None) -> None:
+        """`asked`, bool: for each candidate whether it lets a set count: it is not in the list of `skip`.
+
+        `reached`: what is known of some pairs from a search on a device.
+        """
         self._C, self._questions, self._asked = frozen(test.data.C), questions, asked
+        self._reached = reached or {}
         levels = range(SMALLEST, max(questions.sizes().stop, SMALLEST))
         cutoffs = [Cutoff.around(test.cutoff(level)) for level in levels]
         root = np.sqrt(np.maximum(test.data.n - 3.0 - np.array(levels), 0.0))
@@ -114,8 +118,13 @@ class PairSearch:
         delta = find_delta(matrix)
         if not delta.min() >= LEAST_DELTA:
             return Outcome(sound=False)
-        sizes = self._sizes_of(i, first)
-        last = int(sizes.level[-1])
+        size, positions = self._reached.get(i, (first, None))
+        if positions is not None and not asked[positions].any():
+            positions = None
+        last = min(self._questions.largest, len(candidates))
+        if positions is not None or size > last:
+            return self._outcome(asked, first, size, positions, z)
+        sizes = self._sizes_of(i, size)
         nodes, sets, work = search_space(last, len(candidates) + 1)
         work.asked[: len(candidates)] = asked
         side = Side(
@@ -124,11 +133,8 @@ class PairSearch:
         )  # fmt: skip
         met, allowance = np.array([z, 0.0]), self._allowance(spent)
         done = search_pair(side, x, sizes, met, allowance, matrix, delta, nodes, sets, work, state)
-        n_tests = [number_of_sets(asked, size) for size in range(first, first + done)]
-        if met[1]:
-            positions = work.first[: first + done].tolist()
-            return Outcome(True, [*n_tests, rank(asked, positions) + 1], positions)
-        return Outcome(True, n_tests, None, first + done <= last, float(met[0]))
+        positions = work.first[: size + done].tolist() if met[1] else None
+        return self._outcome(asked, first, size + done, positions, float(met[0]), last)
 
     def smallest(self, i: int, first: int, n_tests: int, z: float, spent: float, state: State) -> tuple[float, bool]:
         """The smallest |z| of pair i, which no set of `first` members or more separates, and whether that is sure.

@@ -30,9 +30,7 @@ from pycupc.engines.subsets import about, exact_members
 from pycupc.independence.gaussian.family import GaussianTest
 
 Indices = NDArray[np.int64]
-#: The size of sets that a pair has got to, which no smaller set separates, and the positions of the first set of this
-#: size that does; None: not known.
-Reached = tuple[int, list[int] | None]
+Reached = tuple[int, list[int] | None]  # as in engines/cpu/pruning/pairs.py
 #: The search takes no row with more neighbours.
 MOST_CANDIDATES = search.CLASSES[-1][0] - 1
 _LIVE, _FIXED = 1, 3  # kernels/common/structures.cuh

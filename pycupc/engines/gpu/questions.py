@@ -99,9 +99,9 @@ class _Batch:
         self._arrays = [dev.transfers.copied(a) for a in arrays]
         self._best = dev.cp.empty(entries, dtype=np.uint64)
         self._counters = dev.cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
-        C, G, start, column, source, least, matrix, width, place, self._open = (int(a.data.ptr) for a in self._arrays)
-        self._graph = Graph(C, G, start, column, source, self._best.data.ptr, least, None, len(self._degrees))
-        self._graph.matrix, self._graph.width, self._graph.place = matrix, width, place
+        at = [int(a.data.ptr) for a in self._arrays]
+        self._graph = Graph(*at[:5], self._best.data.ptr, at[5], None, len(self._degrees), *at[6:9])
+        self._open = at[9]
         self._tests = sieve.RowTests(dev.processors, dev.shared_block, prune=False)
 
     def reached(self, first: Indices, last: Indices) -> dict[int, Reached]:
@@ -128,9 +128,9 @@ class _Batch:
         dev.scratch.reset()
         dev.cp.cuda.runtime.memsetAsync(self._counters.data.ptr, 0, self._counters.nbytes, dev.stream.ptr)
         dev.cp.cuda.runtime.memsetAsync(self._best.data.ptr, 0xFF, self._best.nbytes, dev.stream.ptr)
-        wanted = [*map(with_row_matrices, search.kernels(size)), *self._tests.kernels(size, outlook)]
-        dev.kernels.load(wanted, "compiling the search for separating sets, once per machine")
         widest = int(self._degrees.max())
+        wanted = [*map(with_row_matrices, search.kernels(size, widest)), *self._tests.kernels(size, outlook)]
+        dev.kernels.load(wanted, "compiling the search for separating sets, once per machine")
         level = level_of(dev, widest, self._counters, size, self._test.cutoff(size))
         found = search.launch(dev, self._graph, level, outlook, self._open, ends_early=False)
         at, n = self._ends[1:] - 1, len(self._best)

@@ -99,7 +99,9 @@ def load() -> None:
 class PairSearch:
     """The search about pairs of one `Questions`."""
 
-    def __init__(self, test: GaussianTest, questions: Questions, asked: Mask, reached: Reached | None = None) -> None:
+    def __init__(
+        self, test: GaussianTest, questions: Questions, asked: Mask, reached: dict[int, Reached] | None = None
+    ) -> None:
         """`asked`, bool: for each candidate whether it lets a set count: it is not in the list of `skip`.
 
         `reached`: what is known of some pairs from a search on a device.

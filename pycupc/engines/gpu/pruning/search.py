@@ -61,9 +61,11 @@ def pairs_shared(width: int, warps: int, words: int) -> int:
     return 8 * (matrix + width * (1 + warps)) + 2 * warps * (width + 2) + 16
 
 
-def kernels(level: int) -> list[KernelName]:
-    """Kernels that the search needs, the same at all levels."""
-    return [DELTA, *PAIRS, SHARED, outcome.COUNT, outcome.ENTER]
+def kernels(level: int, widest: int = CLASSES[-1][0]) -> list[KernelName]:
+    """Kernels that the search needs, the same at all levels, for rows of up to `widest` neighbours."""
+    lows = (0, *(high for high, _, _ in CLASSES))
+    pairs = [kernel for kernel, low in zip(PAIRS, lows, strict=False) if low < widest]
+    return [DELTA, *pairs, SHARED, outcome.COUNT, outcome.ENTER]
 
 
 def worthwhile(level: int, outlook: Outlook) -> bool:

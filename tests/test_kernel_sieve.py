@@ -22,12 +22,13 @@ from gpu_on_host import (
     loaded,
     observations,
 )
+from question_cases import compare_answers, counts, random_questions
 from sieve_data import check_sieve, difficult, row_graph
 
 import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines import select
-from pycupc.engines.base import EngineError, Lists, Questions
+from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import engine as gpu_engine
@@ -196,17 +197,8 @@ def test_pruning(two, monkeypatch):
     assert {v.level for v in fit.levels if v.n_bounds} >= {3, 4}
 
 
-def random_questions(rng, p, m):
-    """Pairs with candidates, mostly ascending, sizes from 2 on, and lists to skip."""
-    ends = np.array([rng.choice(p, 2, replace=False) for _ in range(m)])
-    others = [rng.permutation(np.setdiff1d(np.arange(p), pair))[: rng.integers(2, p - 1)] for pair in ends]
-    candidates = [np.sort(some) if rng.random() < 0.8 else some for some in others]
-    skip = [rng.permutation(some)[: rng.integers(0, len(some) + 1)] for some in candidates]
-    return Questions(*ends.T, Lists.of(candidates), 2, int(rng.integers(2, p)), Lists.of(skip))
-
-
 @pytest.mark.parametrize("change", [{}, {"least_sets": 1e9}, {"nodes": (1, 1)}], ids=["search", "walk", "left"])
-def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change):
+def test_questions_are_answered_as_on_the_cpu(engine, library, monkeypatch, change):
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **{"least_sets": 0.0} | change))
     monkeypatch.setattr(tuning, "QUESTION_SETS", 0)
     monkeypatch.setattr(tuning, "WALKED_SETS", 0 if "nodes" in change else 1e9)
@@ -217,24 +209,15 @@ def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change):
         reached.update(answer := questions.search_on_device(*args))
         return answer
 
-    monkeypatch.setattr(questions, "borrowed_device", lambda index: nullcontext(HostDevice(library)))
+    monkeypatch.setattr(questions, "borrowed_device", lambda index: nullcontext(engine.device))
     monkeypatch.setattr(on_cpu, "search_on_device", counted)
-    decided = found = left = 0
+    total = 0
     for seed in range(3):
-        rng = np.random.default_rng(seed)
-        C = np.where(np.eye(9), 1.0, 0.5) if seed == 2 else correlation(observations(seed, 9, 300, 0.7))
-        test = GaussianTest(pycupc.SuffStat(C, 300), 0.05)
-        asked = random_questions(rng, 9, 12)
-        mine, theirs = (take(e, test).first_separating(asked) for e in (HostEngine(library), CpuEngine()))
-        for name in ("found", "value", "n_tests", "open"):
-            np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
-        np.testing.assert_array_equal(mine.S.members, theirs.S.members)
-        np.testing.assert_allclose(mine.finished().p, theirs.finished().p, rtol=1e-6)
-        last = np.minimum(np.diff(asked.candidates.offsets), asked.largest)
-        found += sum(S is not None for _, S in reached.values())
-        decided += sum(size > last[i] for i, (size, _) in reached.items())
-        left += sum(S is None and size <= last[i] for i, (size, S) in reached.items())
+        test, asked = random_questions(seed, 9, 12)
+        compare_answers((HostEngine(library), CpuEngine()), test, asked)
+        total = total + counts(reached, asked)
         reached.clear()
+    decided, found, left = total
     assert min(decided, found) > 3
     assert (left > 3) == ("nodes" in change)
 

@@ -198,18 +198,19 @@ def test_pruning(two, monkeypatch):
 
 
 @pytest.mark.parametrize("change", [{}, {"least_sets": 1e9}, {"nodes": (1, 1)}], ids=["search", "walk", "left"])
-def test_questions_are_answered_as_on_the_cpu(engine, library, monkeypatch, change):
+def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change):
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **{"least_sets": 0.0} | change))
     monkeypatch.setattr(tuning, "QUESTION_SETS", 0)
     monkeypatch.setattr(tuning, "WALKED_SETS", 0 if "nodes" in change else 1e9)
     monkeypatch.setattr(cpu_tuning, "FEW_SETS", 0)
-    reached = {}
+    monkeypatch.setattr(schur, "TABLE_COLUMNS", dict.fromkeys((2, 3, 4), 16))
+    reached, device = {}, HostDevice(library)
 
     def counted(*args):
         reached.update(answer := questions.search_on_device(*args))
         return answer
 
-    monkeypatch.setattr(questions, "borrowed_device", lambda index: nullcontext(engine.device))
+    monkeypatch.setattr(questions, "borrowed_device", lambda index: nullcontext(device))
     monkeypatch.setattr(on_cpu, "search_on_device", counted)
     total = 0
     for seed in range(3):

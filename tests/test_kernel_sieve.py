@@ -22,15 +22,17 @@ from gpu_on_host import (
     loaded,
     observations,
 )
+from question_cases import compare_answers, counts, random_questions
 from sieve_data import check_sieve, difficult, row_graph
 
 import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines import select
 from pycupc.engines.base import EngineError
+from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.engines.gpu import schur, sieve, smallest, tuning
+from pycupc.engines.gpu import on_cpu, questions, schur, sieve, smallest, tuning
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import search, walk
 from pycupc.independence.gaussian.correlation import correlation
@@ -193,6 +195,32 @@ def test_pruning(two, monkeypatch):
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
     assert_same(fit, expected)
     assert {v.level for v in fit.levels if v.n_bounds} >= {3, 4}
+
+
+@pytest.mark.parametrize("change", [{}, {"least_sets": 1e9}, {"nodes": (1, 1)}], ids=["search", "walk", "left"])
+def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change):
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **{"least_sets": 0.0} | change))
+    monkeypatch.setattr(tuning, "QUESTION_SETS", 0)
+    monkeypatch.setattr(tuning, "WALKED_SETS", 0 if "nodes" in change else 1e9)
+    monkeypatch.setattr(cpu_tuning, "FEW_SETS", 0)
+    monkeypatch.setattr(schur, "TABLE_COLUMNS", dict.fromkeys((2, 3, 4), 16))
+    reached, device = {}, HostDevice(library)
+
+    def counted(*args):
+        reached.update(answer := questions.search_on_device(*args))
+        return answer
+
+    monkeypatch.setattr(questions, "borrowed_device", lambda index: nullcontext(device))
+    monkeypatch.setattr(on_cpu, "search_on_device", counted)
+    total = 0
+    for seed in range(3):
+        test, asked = random_questions(seed, 9, 12)
+        compare_answers((HostEngine(library), CpuEngine()), test, asked)
+        total = total + counts(reached, asked)
+        reached.clear()
+    decided, found, left = total
+    assert min(decided, found) > 3
+    assert (left > 3) == ("nodes" in change)
 
 
 @pytest.mark.parametrize("parts", [(1, 0), (2, 2)])

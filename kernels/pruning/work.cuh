@@ -43,8 +43,9 @@ struct Work {
     DEVICE bool shared(const int t) const { return is_part || (now(given) >> t & 1); }
 };
 
-// Rank of a set of l of the row's d neighbours. One thread.
+// Rank of a set of l of the row's d neighbours, or 0 for any set if they may not fit 64 bits. One thread.
 OUT_OF_LINE u64 rank_of(const Binomials binom, const int d, const int l, const Mask& set) {
+    if (binom(d, l) >= BINOM_MAX) return 0;
     u64 rank = binom(d, l) - 1;
     for (int k = 0, i = 0; k < d; ++k)
         if (set.has(k)) rank -= binom(d - 1 - k, l - i++);

@@ -19,7 +19,7 @@ from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import count_separating_sets
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, first_searched, load
+from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, Reached, first_searched, load
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import say_unsure
 from pycupc.engines.cpu.tuning import FIRST_ROUND, INLINE_TESTS, PART_SETS, ROUND_SETS, WORTH_A_WARNING
@@ -43,6 +43,8 @@ class Made(NamedTuple):
     weight: Floats
 
 
+#: Searches pairs of the questions, given the sets of some size or more of each: how far they get, by pair.
+OnDevice = Callable[[GaussianTest, Questions, Indices, Indices], dict[int, Reached]]
 #: Makes the tests of x[i], y[i] given sets[i], int64 (k,), (k,), (k, size).
 Tests = Callable[[Indices, Indices, Indices], Made]
 
@@ -53,15 +55,16 @@ def first_separating(
     n_threads: int,
     progress: CountHook | None = None,
     pruning: PruningMode = True,
+    device: OnDevice | None = None,
 ) -> Answers:
-    """See `Engine.first_separating`."""
+    """See `Engine.first_separating`; `device` searches before the CPU does."""
     run, sizes, m = _Run(test, questions, n_threads, progress), questions.sizes(), len(questions.x)
     if not (isinstance(test, GaussianTest) and pruning):
         run.enumerate(np.full(m, sizes.start), np.full(m, sizes.stop))
         return run.answers()
     first = first_searched(questions, pruning)
     run.enumerate(np.full(m, sizes.start), first)
-    unsound = run.search(test, first, checked=pruning == "checked")
+    unsound = run.search(test, first, checked=pruning == "checked", device=device)
     run.enumerate(first, np.where(unsound, sizes.stop, 0))
     return run.answers()
 
@@ -112,14 +115,16 @@ class _Run:
                 self._left &= ~self._over
                 self._report(int(self._left.sum()))
 
-    def search(self, test: GaussianTest, first: Indices, *, checked: bool) -> Mask:
+    def search(self, test: GaussianTest, first: Indices, *, checked: bool, device: OnDevice | None = None) -> Mask:
         """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
         degree, skip = np.diff(self._questions.candidates.offsets), _skipped(self._questions)
         pairs = np.flatnonzero(self._left & (first <= np.minimum(degree, self._questions.largest)))
         unsound = np.zeros(len(first), dtype=np.bool_)
         if not len(pairs):
             return unsound
-        search = PairSearch(test, self._questions, ~skip if len(skip) else np.ones(degree.sum(), dtype=np.bool_))
+        reached = device(test, self._questions, pairs, first[pairs]) if device else None
+        asked = ~skip if len(skip) else np.ones(degree.sum(), dtype=np.bool_)
+        search = PairSearch(test, self._questions, asked, reached)
         load()
         outcomes: dict[int, Outcome] = {}
 

@@ -87,7 +87,7 @@ class GpuEngine(AnsweringOnCpu):
         self.name = "gpu" if schur_walk else algorithm
         self.families = (GaussianTest, DiscreteTest, *missing.FAMILIES) if schur_walk else (GaussianTest,)
         self.device = open_device(device)
-        self._correlations = correlations
+        self._correlations, self._prunes = correlations, schur_walk and bool(pruning)
         self.member: Member | None = None  # the part in a run of several devices, see `devices.DevicesEngine`
         check = self._check if pruning == "checked" else None
         of_device = self.device.processors, self.device.shared_block

@@ -1,10 +1,13 @@
-"""Questions to the GPU engine, which compiled code on the CPU answers."""
+"""Questions to the GPU engine, which compiled code on the CPU answers, after a search on the device where it pays."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import partial
 
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, Questions
+from pycupc.engines.gpu.device import Device
+from pycupc.engines.gpu.questions import search_on_device
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.machine import available_cores
 
@@ -12,7 +15,9 @@ from pycupc.system.machine import available_cores
 class AnsweringOnCpu(Engine):
     """An engine whose questions the CPU answers; Numba, which most runs do without, is loaded by the first one."""
 
+    device: Device
     _by_columns: Engine | None
+    _prunes: bool
 
     def _forget_questions(self) -> None:
         self._by_columns = None
@@ -26,7 +31,8 @@ class AnsweringOnCpu(Engine):
 
         if (engine := self._without_matrix()) is not None:
             return engine.first_separating(questions, progress)
-        return first_separating(self._test, questions, available_cores(), progress)
+        device = partial(search_on_device, self.device.index) if self._prunes else None
+        return first_separating(self._test, questions, available_cores(), progress, device=device)
 
     def count_separating(self, questions: Questions) -> Counts:
         from pycupc.engines.cpu.questions import count_separating

@@ -137,7 +137,7 @@ class Search:
         least = np.zeros(len(keys))
         least[entries] = np.tile(np.tanh(z[tested] / root) ** 2, 2)
         targets = np.bincount(source[entries], minlength=p)
-        outlook = _outlook(at.level, degrees, targets)
+        outlook = outlook_of(at.level, degrees, targets)
 
         dev.scratch.reset()
         arrays = [self._upload(a) for a in (at.offsets, at.neighbours, source, least)]
@@ -213,7 +213,7 @@ class RowSearch(Search):
         return [sieve.MATRICES, *correlation.KERNELS[:2], *map(with_row_matrices, search.kernels(level))]
 
 
-def _outlook(level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:
+def outlook_of(level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:
     """The tests of `targets` pairs in each row."""
     rows = (targets > 0) & (degrees > level)
     classes = np.bincount(np.searchsorted(tuning.BOUNDS, degrees[rows]), minlength=6)

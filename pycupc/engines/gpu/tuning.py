@@ -118,6 +118,13 @@ OBSERVED_CELLS_PER_OBSERVATION, OBSERVED_CELLS = 4, 256 * 255
 #: global memory. Bytes of the table of one test, at most; the host tests larger ones. Judged.
 OBSERVED_SHARED_BYTES, OBSERVED_TABLE_BYTES = 40 << 10, 1 << 20
 
+# -- questions ---------------------------------------------------------------------------------------------------------
+
+#: Sets that questions must have to be searched on the device: fewer take the CPU a second, made one by one. Sets of one
+#: size of a pair, at most, that are tested one by one if the search gives up: a second. Bytes of the matrices of the
+#: questions that are searched together. Judged.
+QUESTION_SETS, WALKED_SETS, QUESTION_BYTES = 1e6, 1e9, 1 << 30
+
 # -- copies ---------------------------------------------------------------------------------------------------------
 
 #: Bytes of staging memory for uploads, page-locked and kept between runs; bytes that a thread copies at a time. Log,

@@ -58,6 +58,11 @@ def _first_of(d: int, sizes: range, few: int) -> tuple[int, float]:
     return (many[0], sum(about(d, size) for size in range(many[0], sizes.stop))) if many else (sizes.stop, 0.0)
 
 
+#: A size of sets that a pair has got to, which no smaller set separates, and the positions among the candidates of the
+#: first set of this size that does; None: not known.
+Reached = tuple[int, list[int] | None]
+
+
 class Outcome(NamedTuple):
     """The outcome of the search about a pair.
 
@@ -94,9 +99,15 @@ def load() -> None:
 class PairSearch:
     """The search about pairs of one `Questions`."""
 
-    def __init__(self, test: GaussianTest, questions: Questions, asked: Mask) -> None:
-        """`asked`, bool: for each candidate whether it lets a set count: it is not in the list of `skip`."""
+    def __init__(
+        self, test: GaussianTest, questions: Questions, asked: Mask, reached: dict[int, Reached] | None = None
+    ) -> None:
+        """`asked`, bool: for each candidate whether it lets a set count: it is not in the list of `skip`.
+
+        `reached`: what is known of some pairs from a search on a device.
+        """
         self._C, self._questions, self._asked = frozen(test.data.C), questions, asked
+        self._reached = reached or {}
         levels = range(SMALLEST, max(questions.sizes().stop, SMALLEST))
         cutoffs = [Cutoff.around(test.cutoff(level)) for level in levels]
         root = np.sqrt(np.maximum(test.data.n - 3.0 - np.array(levels), 0.0))
@@ -114,8 +125,13 @@ class PairSearch:
         delta = find_delta(matrix)
         if not delta.min() >= LEAST_DELTA:
             return Outcome(sound=False)
-        sizes = self._sizes_of(i, first)
-        last = int(sizes.level[-1])
+        size, positions = self._reached.get(i, (first, None))
+        if positions is not None and not asked[positions].any():
+            positions = None
+        last = min(self._questions.largest, len(candidates))
+        if positions is not None or size > last:
+            return _outcome(asked, range(first, size), last, positions, z)
+        sizes = self._sizes_of(i, size)
         nodes, sets, work = search_space(last, len(candidates) + 1)
         work.asked[: len(candidates)] = asked
         side = Side(
@@ -124,11 +140,8 @@ class PairSearch:
         )  # fmt: skip
         met, allowance = np.array([z, 0.0]), self._allowance(spent)
         done = search_pair(side, x, sizes, met, allowance, matrix, delta, nodes, sets, work, state)
-        n_tests = [number_of_sets(asked, size) for size in range(first, first + done)]
-        if met[1]:
-            positions = work.first[: first + done].tolist()
-            return Outcome(True, [*n_tests, rank(asked, positions) + 1], positions)
-        return Outcome(True, n_tests, None, first + done <= last, float(met[0]))
+        positions = work.first[: size + done].tolist() if met[1] else None
+        return _outcome(asked, range(first, size + done), last, positions, float(met[0]))
 
     def smallest(self, i: int, first: int, n_tests: int, z: float, spent: float, state: State) -> tuple[float, bool]:
         """The smallest |z| of pair i, which no set of `first` members or more separates, and whether that is sure.
@@ -182,6 +195,14 @@ class PairSearch:
     def _asked_of(self, i: int) -> Mask:
         offsets = self._questions.candidates.offsets
         return self._asked[offsets[i] : offsets[i + 1]]
+
+
+def _outcome(asked: Mask, sizes: range, last: int, positions: list[int] | None, z: float) -> Outcome:
+    """No set of these sizes, of which `last` is the largest, separates the pair; the first that does is `positions`."""
+    n_tests = [number_of_sets(asked, size) for size in sizes]
+    if positions is not None:
+        return Outcome(True, [*n_tests, rank(asked, positions) + 1], positions)
+    return Outcome(True, n_tests, None, sizes.stop <= last, z)
 
 
 def number_of_sets(asked: Mask, size: int) -> int:

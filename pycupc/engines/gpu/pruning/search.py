@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pycupc.engines.gpu.device import Device
@@ -60,9 +61,11 @@ def pairs_shared(width: int, warps: int, words: int) -> int:
     return 8 * (matrix + width * (1 + warps)) + 2 * warps * (width + 2) + 16
 
 
-def kernels(level: int) -> list[KernelName]:
-    """Kernels that the search needs, the same at all levels."""
-    return [DELTA, *PAIRS, SHARED, outcome.COUNT, outcome.ENTER]
+def kernels(level: int, widest: int = CLASSES[-1][0]) -> list[KernelName]:
+    """Kernels that the search needs, the same at all levels, for rows of up to `widest` neighbours."""
+    lows = (0, *(high for high, _, _ in CLASSES))
+    pairs = [kernel for kernel, low in zip(PAIRS, lows, strict=False) if low < widest]
+    return [DELTA, *pairs, SHARED, outcome.COUNT, outcome.ENTER]
 
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
@@ -73,17 +76,18 @@ def worthwhile(level: int, outlook: Outlook) -> bool:
 
 
 def launch(
-    dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None, *, minimum: bool = False
-) -> Pruning:
+    dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None, *, minimum: bool = False,
+    ends_early: bool = True,
+) -> Pruning:  # fmt: skip
     """Launch the search; the pairs that it decides are no targets of the tests until `outcome.enter_ranks`.
 
-    With `minimum` it looks for the smallest r^2 of each pair, see search_pairs in kernels/pruning/search.cu, and does
-    not end early. `rows`: see `LevelTests.launch`.
+    With `minimum` it looks for the smallest r^2 of each pair, see search_pairs in kernels/pruning/search.cu. Then it
+    does not end early where it saves no time, nor without `ends_early`. `rows`: see `LevelTests.launch`.
     """
     found = outcome.no_outcome(dev, graph.p, outlook.pairs, rows)
     tests, slower = outlook.tests_at_most, _falling(level.level)
     found.least_sets, found.sets_per_node = TUNING.least_sets, TUNING.sets_per_node * slower
-    found.trial = max(TUNING.trial[0], TUNING.trial[1] * tests / found.sets_per_node)
+    found.trial = max(TUNING.trial[0], TUNING.trial[1] * tests / found.sets_per_node) if ends_early else math.inf
     found.minimum, found.few_nodes = minimum, TUNING.few_nodes
     found.most_nodes = _clamped(tests / TUNING.tests_per_node, TUNING.nodes)
     found.most_questions = _clamped(tests / (TUNING.tests_per_question * slower), TUNING.questions)

@@ -100,7 +100,8 @@ def modules(p, n, seed, size=50):
 def scale_free(p, n, seed, links=2, first=0):
     """A graph by Barabasi and Albert: each variable has up to `links` causes, drawn by the neighbours that they have.
 
-    The first variable is drawn as if it had `first` more. Causes explain 20 to 50 % of a variance. Returns float32 (p, n).
+    The first variable is drawn as if it had `first` more. Causes explain 20 to 50 % of a variance. Returns float32
+    (p, n).
     """
     rng = np.random.default_rng(seed)
     X, ends = rng.standard_normal((p, n), dtype=np.float32), np.zeros(first + 1 + 2 * links * p, dtype=np.int64)

@@ -40,15 +40,16 @@ def scaling_large(args):
 
 
 def many(args):
-    """Data of 10,000 to 10,000,000 variables in modules, float32 in memory, to the skeleton: time and memory."""
+    """`pc` on data of 10,000 to 10,000,000 variables in modules, float32 in memory: time and memory."""
     engine = (args.engines or ["gpu"])[0]
     for p, n, alpha in [size for size in MANY if size[0] in args.variables] if args.variables else MANY:
         X = generators.modules(p, n, 0).T
         times, row = [], {"set": "modules", "p": p, "n": n, "alpha": alpha, "engine": engine}
         for _ in range(2 if p < LONG else 1):
-            fit, seconds = runs.timed(pycupc.skeleton, X, alpha=alpha, engine=engine, numCores=args.threads)
+            fit, seconds = runs.timed(pycupc.pc, X, alpha=alpha, engine=engine, numCores=args.threads)
             times.append(seconds)
         row |= {"seconds": min(times), "levels_seconds": sum(level.seconds for level in fit.levels)}
+        row["level0_seconds"] = fit.levels[0].seconds
         row |= {"tests": sum(fit.n_edgetests), "edges": len(fit.sparse_graph), "peak_bytes": paired.peak_memory()}
         yield row | ({} if engine == "cpu" else {"memory_bytes": int(_pool().total_bytes())})
         del fit, X

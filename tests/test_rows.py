@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from benchmarks.generators import modules
+from benchmarks.generators import modules, scale_free
 
 import pycupc
 from pycupc.engines.base import EngineError, Lists, Pairs, Questions
 from pycupc.engines.cpu import engine as cpu
-from pycupc.engines.cpu import gaussian, matrix, sieve
+from pycupc.engines.cpu import extracts, gaussian, matrix, sieve
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.correlation import correlation
@@ -51,8 +51,11 @@ def pairs(p, share, seed):
     return chosen | chosen.T
 
 
-def both(X, **options):
-    """The fit with the matrix, after a check that the fit without it has the same evidence."""
+def both(X, *, hubs=False, **options):
+    """The fit with the matrix, after a check that the fit without it has the same evidence.
+
+    With `hubs`, doubtful tests may be more: a part of a hub tests sets after the first one, which is in another part.
+    """
     pruning = options.pop("pruning", True)
     dense, rows = (
         pycupc.pc(
@@ -65,7 +68,7 @@ def both(X, **options):
     )
     assert rows == dense
     assert rows.trace == dense.trace
-    facts = [[(s.n_careful, s.n_made, s.n_bounds) for s in fit.levels] for fit in (dense, rows)]
+    facts = [[(s.n_careful * (not hubs), s.n_made, s.n_bounds) for s in fit.levels] for fit in (dense, rows)]
     assert facts[0] == facts[1]
     for fit in (dense, rows):
         fit.p_values.settle_for_tests_made()
@@ -92,6 +95,22 @@ def test_several_tiles_and_extracts(monkeypatch):
     monkeypatch.setattr(sieve, "SIEVE_TILE", 64)
     fit = both(table(60, 300, 0), alpha=0.05)
     assert fit.max_ord > 2
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_hubs_read_parts_of_their_neighbours(scale, monkeypatch):
+    for module in (gaussian, cpu, extracts):
+        monkeypatch.setattr(module, "HUB", 6, raising=False)
+    monkeypatch.setattr(extracts, "HUB_PART", 3)
+    X = scale_free(150, 100, 0, first=40).T if scale else table(60, 40, 7, degree=5)
+    p = X.shape[1]
+    both(X, hubs=True, alpha=0.01, fixedGaps=pairs(p, 0.02, 0), fixedEdges=pairs(p, 0.02, 1))
+
+
+def test_a_hub_of_several_hundred_neighbours():
+    X = scale_free(2000, 100, 0, first=100).T
+    both(X, alpha=1e-5)
+    assert pycupc.skeleton(X, alpha=1e-5, m_max=0, engine="cpu").sparse_graph.degrees().max() > 400
 
 
 def test_tall_tables_are_summed_in_parts(monkeypatch):

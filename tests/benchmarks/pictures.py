@@ -77,9 +77,9 @@ def pruning(plt, frame):
 
 def many(plt, frame):
     """Seconds and memory by the number of variables, with the growth between the smallest and the largest one."""
-    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8))
-    what = ("seconds", 1.0, "seconds for the skeleton"), ("peak_bytes", 1e-9, "memory of the process (GB)")
-    for k, (engine, own) in enumerate(frame.sort_values("p").groupby("engine")):
+    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
+    what = ("seconds", 1.0, "seconds of pc()"), ("peak_bytes", 1e-9, "memory of the process (GB)")
+    for k, (engine, own) in enumerate(frame[frame.n == 200].sort_values("p").groupby("engine")):
         for ax, (column, factor, label) in zip(axes, what, strict=True):
             low, high = own.iloc[0], own.iloc[-1]
             growth = np.log(high[column] / low[column]) / max(np.log(high.p / low.p), 1e-9)

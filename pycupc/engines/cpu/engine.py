@@ -34,7 +34,7 @@ from pycupc.engines.cpu.graph import Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.sample import sample
-from pycupc.engines.cpu.tuning import COLUMN_BYTES, SAMPLED_FROM, SIEVE_FROM
+from pycupc.engines.cpu.tuning import COLUMN_BYTES, HUB, SAMPLED_FROM, SIEVE_FROM
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
@@ -210,6 +210,7 @@ class CpuEngine(Engine):
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
         degrees, free = graph.degrees(), free_memory()
         lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), int(degrees.max(initial=0))
+        d = min(d, HUB) if level == 1 else d
         matrices = max(level - 1, 0) + (self._columns is not None)  # of the widest row, which each thread holds
         self._refuse_beyond(free, lists + matrices * d * (d + 8) * 8 * self.threads, level, degrees)
         findings = graph.no_findings()

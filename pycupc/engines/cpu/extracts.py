@@ -9,6 +9,7 @@ of all rows where the matrix of all variables is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.graph import Graph, Indices
-from pycupc.engines.cpu.tuning import EXTRACT_WIDTH
+from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART
 from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.system.compiled import frozen
@@ -88,6 +89,20 @@ class ColumnSource:
             part = slice(first, end)
             yield part, self._extract(graph, rows[part])
             first, before = end, int(ends[end - 1])
+
+    @staticmethod
+    def parts_of_hub(graph: Graph, x: int) -> Iterator[Indices]:
+        """Entries of row x, a hub: any two of them are together in one part."""
+        starts = range(int(graph.offsets[x]), int(graph.offsets[x + 1]), HUB_PART)
+        parts = [np.arange(v, min(v + HUB_PART, starts.stop)) for v in starts]
+        return map(np.concatenate, combinations(parts, 2))
+
+    def extract_of_hub(self, graph: Graph, x: int, entries: Indices) -> Extract:
+        """Row x with these of its neighbours."""
+        d = len(entries)
+        C = self.columns.among(np.append(graph.neighbours[entries], x))
+        offsets = np.append(np.zeros(d + 1, dtype=np.int64), d)
+        return Extract(frozen(C), offsets, np.arange(d, dtype=np.int32), np.array([d]), entries)
 
     def _extract(self, graph: Graph, rows: Indices) -> Extract:
         """Row after row a block: the neighbours and, last, the row itself."""

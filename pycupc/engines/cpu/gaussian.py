@@ -5,7 +5,9 @@ Its sibling for the G^2 tests, with the same methods, is `discrete`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator, Iterator
+from functools import partial
 from itertools import pairwise
 from math import comb
 from typing import Literal
@@ -23,7 +25,7 @@ from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
-from pycupc.engines.cpu.tuning import GATHER_SHARE, ROWS_SHARE, TASK_TESTS
+from pycupc.engines.cpu.tuning import GATHER_SHARE, HUB, ROWS_SHARE, TASK_TESTS
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import NO_CORRELATIONS, Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian import fisher_z
@@ -209,14 +211,20 @@ class GaussianTests:
         return Queue(graph, targets, level, findings, _Walk(self._source, graph, side), hint).tasks()
 
     def _level1_tasks(self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
-        tests = targets.per_row * (graph.degrees() - 1)
-        for low, high in _row_blocks(tests):
+        tests, source, lock = targets.per_row * (graph.degrees() - 1), self._source, threading.Lock()
+        wide = (graph.degrees() > HUB) & isinstance(source, ColumnSource)
+        for low, high in _row_blocks(tests, np.flatnonzero(wide)):
 
             def task(state: State, low: int = low, high: int = high) -> int:
-                level1.run_rows(self._source, graph, targets, cutoff, np.arange(low, high), findings, state)
+                level1.run_rows(source, graph, targets, cutoff, np.arange(low, high), findings, state)
                 return int(tests[low:high].sum())
 
-            yield task
+            if not wide[low]:
+                yield task
+        for x in np.flatnonzero(wide & (targets.per_row > 0)).tolist():
+            assert isinstance(source, ColumnSource)
+            for entries in source.parts_of_hub(graph, x):
+                yield partial(level1.run_part_of_hub, source, graph, entries, targets, cutoff, findings, lock)
 
 
 class _Walk:
@@ -243,7 +251,7 @@ class _Walk:
                 walk_items(side, some, found, *space, state)
 
 
-def _row_blocks(tests: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Consecutive rows low .. high - 1 of about `TASK_TESTS` tests each."""
+def _row_blocks(tests: NDArray[np.int64], alone: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Consecutive rows low .. high - 1 of about `TASK_TESTS` tests each; the rows `alone` are blocks of their own."""
     cuts = np.flatnonzero(np.diff(np.cumsum(tests) // TASK_TESTS)) + 1
-    return list(pairwise([0, *cuts.tolist(), len(tests)]))
+    return list(pairwise(np.unique(np.concatenate([[0, len(tests)], cuts, alone, alone + 1])).tolist()))

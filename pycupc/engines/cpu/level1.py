@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import threading
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64
 
 from pycupc.engines.base import Floats, Ints
-from pycupc.engines.cpu.extracts import Source
+from pycupc.engines.cpu.extracts import ColumnSource, Extract, Source
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
@@ -46,13 +47,37 @@ def run_rows(
 ) -> None:
     """Test the targets of these rows, which are consecutive."""
     for _, own in source.extracts(graph, rows):
-        low, high = int(own.rows[0]), int(own.rows[-1]) + 1
-        widest, height = int(np.diff(own.offsets[low : high + 1]).max()), min(LEVEL1_TILE, high - low)
-        correlation, variance = np.empty((height, widest)), np.empty((height, widest))
-        spread = np.full((height, len(own.C)), -math.inf)
-        tile = Tile(own.C, own.neighbours, correlation, variance, spread, np.empty(height, np.int64))
-        found = tuple(values[own.entries] for values in findings[:3])
-        _run_rows(tile, own.offsets, targets.chosen[own.entries], cutoff, low, high, found, state)
+        _run_extract(own, targets, cutoff, tuple(values[own.entries] for values in findings[:3]), state)
+
+
+def run_part_of_hub(
+    source: ColumnSource, graph: Graph, entries: Indices, targets: Targets, cutoff: Cutoff, findings: Findings,
+    lock: threading.Lock, state: State,
+) -> int:  # fmt: skip
+    """Test the targets among these entries of a row, given the others; returns the number of pairs of them.
+
+    For each target, one of the parts of the row has its first separating set: the smallest rank is found.
+    """
+    x, n = int(np.searchsorted(graph.offsets, entries[0], side="right")) - 1, len(entries)
+    own = source.extract_of_hub(graph, x, entries)
+    rank, r, smallest = np.full(n, -1), np.zeros(n), np.full(n, math.inf)
+    _run_extract(own, targets, cutoff, (rank, r, smallest), state)
+    found, at = np.flatnonzero(rank >= 0), entries - graph.offsets[x]
+    z = at[rank[found] + (rank[found] >= found)]
+    rank[found] = z - (z > at[found])
+    with lock:
+        findings.add(entries, rank, r, smallest)
+    return n * (n - 1) // 2
+
+
+def _run_extract(own: Extract, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], state: State) -> None:
+    """Test the targets of an extract; `found`: its stretches of `Findings`."""
+    low, high = int(own.rows[0]), int(own.rows[-1]) + 1
+    widest, height = int(np.diff(own.offsets[low : high + 1]).max()), min(LEVEL1_TILE, high - low)
+    correlation, variance = np.empty((height, widest)), np.empty((height, widest))
+    spread = np.full((height, len(own.C)), -math.inf)
+    tile = Tile(own.C, own.neighbours, correlation, variance, spread, np.empty(height, np.int64))
+    _run_rows(tile, own.offsets, targets.chosen[own.entries], cutoff, low, high, found, state)
 
 
 @copied_part

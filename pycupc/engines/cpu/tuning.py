@@ -47,6 +47,9 @@ SPARSE = 3
 
 #: Variables of an extract of several rows: its matrix, half a megabyte, stays in the cache of a core.
 EXTRACT_WIDTH = 256
+#: A row with more neighbours is a hub: at level 1 its tests read matrices of two parts of its neighbours, of up to
+#: `HUB_PART` each, 128 megabytes, instead of one of all neighbours. That computes each correlation twice.
+HUB, HUB_PART = 4096, 2048
 #: Number of variables from which level 0 goes by a sieve where data are given. Below, the matrix takes little time.
 SIEVE_FROM = 10_000
 #: After the sieve the matrix of all variables is computed, if it fits, where the matrices of the rows together have

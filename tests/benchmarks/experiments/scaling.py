@@ -46,10 +46,8 @@ def many(args):
     engine = (args.engines or ["gpu"])[0]
     for p, n, alpha in [size for size in MANY if size[0] in args.variables] if args.variables else MANY:
         X = generators.modules(p, n, 0).T
-        times, row = (
-            [],
-            {"set": "modules", "p": p, "n": n, "alpha": alpha, "engine": engine} | _estimated(X, alpha, engine),
-        )
+        times, row = [], {"set": "modules", "p": p, "n": n, "alpha": alpha, "engine": engine}
+        row |= _estimated(X, alpha, engine)
         for _ in range(3 if p <= LONG and engine != "cpu" else 1):
             if engine != "cpu":
                 _pool().free_all_blocks()

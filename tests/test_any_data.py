@@ -20,7 +20,7 @@ import scipy.stats
 
 import pycupc
 from pycupc import MixedTable, SuffStat, cli, mixCItest, pc
-from pycupc.engines.gpu.concordances import concordances as on_device
+from pycupc.engines.gpu.correlation import concordances as on_device
 from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.latent import Levels, latent_correlation
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation

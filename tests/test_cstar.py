@@ -18,10 +18,9 @@ from stability_data import dask_cluster, discrete, gaussian
 
 import pycupc
 from pycupc.discrete import disCItest
-from pycupc.effects import result as effects_result
+from pycupc.effects import local
 from pycupc.effects.largest import largest
-from pycupc.effects.orientations import Orientations
-from pycupc.effects.result import Effects
+from pycupc.effects.regressors import Regressors
 from pycupc.engines.base import EngineError
 from pycupc.stability import StabilityInterrupted
 from pycupc.stability.cstar import _needed
@@ -197,9 +196,9 @@ def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
     C = np.eye(7) + 0.5 * (np.ones((7, 7)) - np.eye(7))
     C[0, 5] = C[5, 0] = -0.5
     fit = pycupc.pc({"C": np.eye(7), "n": 10}, alpha=0.01)
-    for block in (effects_result.BLOCK, 8):
-        monkeypatch.setattr(effects_result, "BLOCK", block)
-        causes, effects, values = largest(pycupc.effects(fit, C), 9)
+    for block in (local.BLOCK, 8):
+        monkeypatch.setattr(local, "BLOCK", block)
+        causes, effects, values = largest(pycupc.effects(fit, C)._local, 9)
         assert causes.tolist() == [0] * 6 + [1] * 3
         assert effects.tolist() == [1, 2, 3, 4, 5, 6, 0, 2, 3]
         assert values.tolist() == [0.5] * 4 + [-0.5] + [0.5] * 4
@@ -207,13 +206,12 @@ def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
 
 def test_only_the_correlations_that_are_needed(data):
     """As where a device has the matrix: the same bits."""
-    fit = pycupc.pc(data, alpha=0.1)
-    graph, effects = Orientations.of(fit.sparse_graph), np.array([1, 4])
-    some, C = _needed(pycupc.SuffStat.from_data(data), graph, effects), pycupc.SuffStat.from_data(data).C
-    assert (some == 0).any()
-    facts = {"labels": fit.labels, "n": 60, "causes": np.arange(6), "method": "local", "_graph": graph}
-    found = [largest(Effects(C=given, effects=effects, **facts), 9) for given in (some, C)]
-    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+    stats, effects = [pycupc.SuffStat.from_data(data) for _ in range(2)], np.array([1, 4])
+    x, y = Regressors.local(pycupc.pc(data, alpha=0.1).sparse_graph, np.arange(6)).pairs()
+    assert len(stats[1].C) == 6
+    for some, C in zip(*(_needed(stat, x, y, effects) for stat in stats), strict=True):
+        np.testing.assert_array_equal(some, C)
+    assert not stats[0].has_C
 
 
 def test_bound_and_its_schemes(data, expected):

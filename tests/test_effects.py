@@ -16,6 +16,7 @@ import pycupc
 from pycupc.effects.dags import all_dags
 from pycupc.effects.orientations import Orientations
 from pycupc.effects.parent_sets import joint_parent_sets, local_parent_sets
+from pycupc.effects.regressors import Regressors
 
 from effects_cases import compare, cpdag, evaluate, named, random_covariance, random_dag, random_graph  # isort: skip
 
@@ -114,6 +115,24 @@ def _check_class(dags: list[np.ndarray], p: int) -> None:
         ]
         assert set(pairs) == {tuple(_parents(m, x) for x in xs) for m in dags}
         assert len(set(pairs)) == len(pairs)
+
+
+@pytest.mark.parametrize("kind", ["dag", "cpdag", "pdag", "any"])
+def test_all_causes_at_once_as_each_by_itself(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        p = int(rng.integers(1, 11))
+        m = random_dag(rng, p, rng.uniform(0.1, 0.8)) if kind != "any" else rng.integers(0, 2, (p, p)).astype(np.int8)
+        np.fill_diagonal(m, 0)
+        if kind in ("cpdag", "pdag"):
+            m = cpdag(m)
+        if kind == "pdag":
+            m = m * (rng.random(m.shape) < 0.8)
+        sparse = named(m).sparse_graph
+        graph, causes = Orientations.of(sparse), rng.permutation(p)[: int(rng.integers(1, p + 1))]
+        sets = [[graph.parents[x].union(T) for T in local_parent_sets(x, graph)] for x in causes.tolist()]
+        for a, b in zip(Regressors.local(sparse, causes), Regressors.of(causes.tolist(), sets), strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 def _fit(rng, p: int = 12, n: int = 300):

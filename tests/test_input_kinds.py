@@ -18,7 +18,7 @@ import pytest
 from conftest import assert_same
 
 from pycupc import SuffStat, pc
-from pycupc.data import DataError, array_files, binary
+from pycupc.data import DataError, binary, readers
 from pycupc.data.readers import ReadOptions, read_table
 
 NAMES = ["a", "b", "c", "d"]
@@ -482,7 +482,7 @@ def test_float32_files_are_mapped_and_stay_float32(tmp_path):
 
 
 def test_reading_a_large_array_shows_progress(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(array_files, "_HASHED", 10)
+    monkeypatch.setattr(readers, "_HASHED", 10)
     np.save(tmp_path / "d.npy", X)
     with caplog.at_level("INFO", "pycupc"):
         read_table(tmp_path / "d.npy")

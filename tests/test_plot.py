@@ -14,7 +14,7 @@ import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from pycupc.graph.drawing import describe, draw, labelled, matrix, network, plot, save
+from pycupc.graph.drawing import describe, draw, labelled, network, plot, save
 from pycupc.graph.drawing.layout import close_pairs, layout
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.sparse import SparseGraph
@@ -213,7 +213,7 @@ def test_beyond_300_the_overview_names_hubs_and_says_what_its_axes_are(monkeypat
 
 def test_the_pattern_of_the_matrix_has_a_cell_for_each_arrow():
     graph = random_graph(90, 300, 5)
-    image, colours, kinds = matrix._image(graph, np.arange(90))
+    image, colours, kinds = draw._matrix_image(graph, np.arange(90))
     assert kinds == ["directed", "undirected", "bidirected"]
     assert (image.max() + 1, 3) == colours.shape
     assert (colours[0] == 1).all()

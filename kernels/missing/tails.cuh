@@ -5,7 +5,14 @@
 #include "common/warp.cuh"
 #include "discrete/chi_square.cuh"
 
-constexpr double LARGE_DF = 3e6;  // LARGE in tails.py
+constexpr double LARGE_DF = 1e8;  // LARGE in tails.py
+
+// log(gamma(a + b) / gamma(a)), by Stirling's series if a is large: large terms would cancel.
+DEVICE double log_gamma_ratio(const double a, const double b) {
+    if (a < 1e3) return lgamma(a + b) - lgamma(a);
+    const double e = a + b, series = (1.0 / e - 1.0 / a) / 12.0 - (1.0 / (e * e * e) - 1.0 / (a * a * a)) / 360.0;
+    return (a - 0.5) * log1p(b / a) + b * (log(e) - 1.0) + series;
+}
 
 // P(F > value) with k, whole, and df > 0, real, degrees of freedom; NaN if it is undefined.
 DEVICE double upper_tail_of_f(const double value, const double k, const double df) {
@@ -23,7 +30,7 @@ DEVICE double upper_tail_of_f(const double value, const double k, const double d
     double a = 0.5 * df, b = 0.5 * k, x = df / (df + y);
     const double rest = y / (df + y);
     const double log_x = rest < 0.5 ? log1p(-rest) : log(x), log_rest = x < 0.5 ? log1p(-x) : log(rest);
-    const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log_x + b * log_rest);
+    const double front = exp(log_gamma_ratio(a, b) - lgamma(b) + a * log_x + b * log_rest);
     const bool swap = x >= (a + 1.0) / (a + b + 2.0);
     if (swap) {
         const double of_y = a;

@@ -171,12 +171,8 @@ def check_arguments(
 ) -> Problem:
     """Check the arguments of `function`, "pc" or "skeleton", before anything runs, and make the engine.
 
-    Raises
-    ------
-    TypeError, ValueError
-        An argument is invalid; the message names it, what was expected and what was given.
-    EngineError
-        The engine cannot run on this machine.
+    Raises TypeError or ValueError if an argument is invalid: it is named, with what was expected and given;
+    EngineError if the engine cannot run on this machine.
     """
     test = _test(function, variables, options, progress)
     if isinstance(test, CustomTest):

@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Finished, LevelResult, State
+from pycupc.engines.base import Engine, Finished, LevelResult
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.results import npz
@@ -31,6 +31,7 @@ from pycupc.system.version import __version__
 
 if TYPE_CHECKING:
     from pycupc.algorithm.arguments import Problem
+    from pycupc.algorithm.tiers import TieredLevels
 
 _RUN = StudyFile("run.json", npz.Kind("pycupc-run-1", "a checkpoint of pycupc.pc"), "run")
 _LEVEL = npz.Kind("pycupc-level-1", "a level that pycupc.pc kept")
@@ -43,33 +44,13 @@ _FACTS = ("n_tests", "n_removed", "n_careful", "more", "n_made", "n_bounds", "se
 _HASHED = 1 << 25
 
 
-class Levels(Protocol):
-    """The methods of an engine, or of `TieredLevels`, that are needed here."""
-
-    def state(self) -> State:
-        """See `Engine.state`."""
-
-    def answered(self, level: int) -> NDArray[np.bool_] | None:
-        """See `Engine.answered`."""
-
-    def resume(self, levels: Sequence[Finished]) -> None:
-        """See `Engine.resume`."""
-
-
 class Checkpoint:
     """The folder of one run.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Created if it does not exist.
-    problem : Problem
+    Raises ValueError if the folder holds other files, or the run of another version or of other arguments or data,
+    which the message names; or the run cannot be kept.
 
-    Raises
-    ------
-    ValueError
-        The folder holds other files, or the run of another version or of other arguments or data, which the message
-        names; or the run cannot be kept.
+    `folder`: created if it does not exist.
     """
 
     def __init__(self, folder: str | PathLike[str], problem: Problem) -> None:
@@ -86,7 +67,7 @@ class Checkpoint:
 
     # -- levels ------------------------------------------------------------------------------------------------------
 
-    def resume(self, levels: Levels) -> list[LevelResult]:
+    def resume(self, levels: Engine | TieredLevels) -> list[LevelResult]:
         """Let an engine go on after the levels that are kept; returns their results."""
         finished: list[Finished] = []
         while (path := self._level(len(finished))).exists():
@@ -95,7 +76,7 @@ class Checkpoint:
             levels.resume(finished)
         return [level.result for level in finished]
 
-    def keep(self, result: LevelResult, levels: Levels) -> None:
+    def keep(self, result: LevelResult, levels: Engine | TieredLevels) -> None:
         """Write a level that has just finished."""
         state, answered = levels.state(), levels.answered(result.level)
         arrays: dict[str, NDArray[Any]] = {"x": result.x, "y": result.y, "S": result.S.reshape(-1), "r": result.r}
@@ -133,7 +114,6 @@ class Checkpoint:
     # -- parts of level 0, see `PartsKept` ---------------------------------------------------------------------------
 
     def read(self) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
-        """See `PartsKept`."""
         for path in sorted(self._folder.glob("level-0-parts-*.npz")):
             with npz.reading(path, _PARTS) as (meta, arrays):
                 self._check(meta)
@@ -141,20 +121,15 @@ class Checkpoint:
             yield numbers, found
 
     def add(self, number: int, found: Sequence[NDArray[np.integer]]) -> None:
-        """See `PartsKept`."""
         self._since = self._since if self._parts else time.monotonic()
         self._parts.append((number, found))
         if time.monotonic() - self._since < _PATIENCE:
             return
         x, y = (np.concatenate([part[k] for _, part in self._parts]) for k in range(2))
         counts = np.stack([part[2] for _, part in self._parts]).sum(axis=0).astype(np.float64)
-        arrays: dict[str, NDArray[Any]] = {
-            "numbers": np.array([n for n, _ in self._parts]),
-            "x": x,
-            "y": y,
-            "counts": counts,
-        }
-        first = min(n for n, _ in self._parts)
+        numbers = np.array([n for n, _ in self._parts])
+        arrays: dict[str, NDArray[Any]] = {"numbers": numbers, "x": x, "y": y, "counts": counts}
+        first = int(numbers.min())
         npz.write(self._folder / f"level-0-parts-{first:06}.npz", {"run": self._key}, arrays, _PARTS)
         self._parts.clear()
 

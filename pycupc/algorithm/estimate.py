@@ -45,77 +45,42 @@ NOT_MADE = {
 
 @dataclass(frozen=True)
 class Stage:
-    """The state of the estimate before any test (level -1), or after level 0 or 1 has been run.
+    """The state of the estimate before any test (level -1), or after level 0 or 1 has been run."""
 
-    Attributes
-    ----------
-    level : int
-        Last level run, -1 for none.
-    edges, max_degree : int
-        Number of edges, and largest number of neighbours, of the graph at this stage.
-    busiest : str
-        Variable with the most neighbours, "" if there are no edges.
-    n_tests : int or None
-        Number of tests of `level`, pcalg's ``n.edgetests``; None before any.
-    seconds : float
-        Time that `level` took.
-    memory : int
-        Upper bound in bytes on the correlations (of discrete data: the codes), the graph and the separating sets during
-        the next level.
-    most_tests : tuple of int
-        Exact upper bounds on the tests of levels ``level + 1, level + 2, ...``; ends where no variable has enough
-        neighbours, or after `SHOWN` levels.
-    """
-
-    level: int
+    level: int  # last level run, -1 for none
+    # edges, max_degree: number of edges, and largest number of neighbours, of the graph at this stage.
     edges: int
     max_degree: int
-    busiest: str
-    n_tests: int | None
-    seconds: float
+    busiest: str  # variable with the most neighbours, "" if there are no edges
+    n_tests: int | None  # number of tests of `level`, pcalg's ``n.edgetests``; None before any
+    seconds: float  # time that `level` took
+    # Upper bound in bytes on the correlations (of discrete data: the codes), the graph and the separating sets during
+    # the next level.
     memory: int
+    # Exact upper bounds on the tests of levels ``level + 1, level + 2, ...``; ends where no variable has enough
+    # neighbours, or after `SHOWN` levels.
     most_tests: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate of a run; ``print(estimate)`` shows it as a table.
+    """The estimate of a run; ``print(estimate)`` shows it as a table."""
 
-    Attributes
-    ----------
-    p : int
-        Number of variables.
-    n : float
-        Number of observations.
-    alpha : float
-        Significance level.
-    engine : str
-        Name of the engine.
-    test : {"gaussian", "discrete"}
-    memory_needed, memory_free : int
-        Bytes that the engine reserves at the start of a run, and bytes free where it keeps its state.
-    stages : tuple of Stage
-        Before any test, and after each level that was run.
-    trial : Trial or None
-        None if the levels that follow were not tried.
-    sampled : int
-        Number of variables from which the stage after level 0 and the time are estimated; 0 if levels were run.
-    method : {"pc", "fci", "rfci"}
-    after : SetsOfStage or None
-        Of `fci`: the sets of Possible-D-SEP in the graph after the levels that were run or tried.
-    """
-
-    p: int
-    n: float
-    alpha: float
-    engine: str
-    test: str
+    p: int  # number of variables
+    n: float  # number of observations
+    alpha: float  # significance level
+    engine: str  # name of the engine
+    test: str  # {"gaussian", "discrete"}
+    # memory_needed, memory_free: bytes that the engine reserves at the start of a run, and bytes free where it keeps
+    # its state.
     memory_needed: int
     memory_free: int
-    stages: tuple[Stage, ...] = field(repr=False)
-    trial: Trial | None = None
+    stages: tuple[Stage, ...] = field(repr=False)  # before any test, and after each level that was run
+    trial: Trial | None = None  # None if the levels that follow were not tried
+    # Number of variables from which the stage after level 0 and the time are estimated; 0 if levels were run.
     sampled: int = 0
-    method: str = "pc"
+    method: str = "pc"  # {"pc", "fci", "rfci"}
+    # Of `fci`: the sets of Possible-D-SEP in the graph after the levels that were run or tried.
     after: SetsOfStage | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -127,18 +92,9 @@ class Estimate:
 
 
 def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: float = math.inf) -> Estimate:
-    """Run levels 0 to `last` and bound the tests of those that would follow.
+    """Run levels 0 to `last` (-1: none), bound the tests of those that would follow, and close the engine.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its engine is closed afterwards.
-    last : int
-        Last level to run; -1 runs none.
-    trial : float
-        Seconds for which the levels after `last` are tried; 0: they are not.
-    pdsep_max : float
-        As of `fci`.
+    The levels after `last` are tried for `trial` seconds. `pdsep_max` is as of `fci`.
     """
     engine, test, labels, levels = problem.engine, problem.test, problem.labels, problem.levels()
     needed, free = engine.memory(test)

@@ -27,29 +27,17 @@ SHOWN_SIZES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """How the stage is to run.
+    """How the stage is to run."""
 
-    m_max, pdsep_max : float
-        Largest size of a set, and of a Possible-D-SEP set that is used.
-    components : sequence of int arrays, or None
-        With ``biCC`` the biconnected components of the skeleton.
-    fixed : Pairs or None
-        Edges that are not tested.
-    tiers : Tiers or None
-        They limit the sets.
-    quirks : bool
-        Count and record as pcalg does.
-    budget : float or None
-        See `Questions.budget`.
-    """
-
+    # m_max, pdsep_max: largest size of a set, and of a Possible-D-SEP set that is used.
     m_max: float
     pdsep_max: float
+    # sequence of int arrays, or None: with ``biCC`` the biconnected components of the skeleton.
     components: Sequence[NDArray[np.int64]] | None = None
-    fixed: Pairs | None = None
-    tiers: Tiers | None = None
-    quirks: bool = False
-    budget: float | None = None
+    fixed: Pairs | None = None  # edges that are not tested
+    tiers: Tiers | None = None  # they limit the sets
+    quirks: bool = False  # count and record as pcalg does
+    budget: float | None = None  # see `Questions.budget`
 
 
 @dataclass(frozen=True)
@@ -80,21 +68,14 @@ class Answer:
 
 @dataclass
 class Row:
-    """The tests of the edges of x.
-
-    near : list of int
-        The neighbours of x when the row was asked for.
-    T, further : int arrays by neighbour y
-        The members of the sets of x, y, and those that are no neighbours of x.
-    examined : list of int
-        The neighbours whose edge is tested.
-    """
+    """The tests of the edges of x."""
 
     x: int
-    near: list[int]
+    near: list[int]  # the neighbours of x when the row was asked for
+    # T, further: int arrays by neighbour y: the members of the sets of x, y, and those that are no neighbours of x.
     T: dict[int, Ints] = field(default_factory=dict)
     further: dict[int, Ints] = field(default_factory=dict)
-    examined: list[int] = field(default_factory=list)
+    examined: list[int] = field(default_factory=list)  # the neighbours whose edge is tested
     answers: dict[int, Answer] = field(default_factory=dict)
 
 
@@ -137,24 +118,12 @@ def run_stage(
 
 @dataclass(frozen=True)
 class SetsOfStage:
-    """The sets that the stage may have to test.
+    """The sets that the stage may have to test."""
 
-    Attributes
-    ----------
-    pairs : int
-        Ordered pairs with such sets.
-    largest : int
-        Members of the largest set.
-    total : int
-        All sets of all pairs.
-    by_size : tuple of int
-        Of them, those of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
-    """
-
-    pairs: int
-    largest: int
-    total: int
-    by_size: tuple[int, ...]
+    pairs: int  # ordered pairs with such sets
+    largest: int  # members of the largest set
+    total: int  # all sets of all pairs
+    by_size: tuple[int, ...]  # of them, those of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
 
 
 def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage:

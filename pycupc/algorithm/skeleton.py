@@ -194,10 +194,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
 
 
 def find_skeleton(problem: Problem) -> PcAlgo:
-    """Run the level loop on checked arguments; raises EngineError and Interrupted as `skeleton` does.
-
-    The engine can answer questions about the test until the caller closes it.
-    """
+    """Run the level loop; errors as of `skeleton`. The engine answers questions until the caller closes it."""
     engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
     levels = problem.levels()
     results: list[LevelResult] = []

@@ -25,11 +25,6 @@ class TieredLevels:
     """The levels of a run with tiers: `take`, `run_level` and `state` as of an `Engine`, which makes the tests.
 
     Level 0 is that of the engine. From level 1 on the engine is asked about every ordered pair.
-
-    Parameters
-    ----------
-    engine : Engine
-    tiers : Tiers
     """
 
     def __init__(self, engine: Engine, tiers: Tiers) -> None:

@@ -25,39 +25,21 @@ HOPELESS = 30 * 86400
 
 @dataclass(frozen=True)
 class Trial:
-    """How far a run comes in a few seconds, and what that says about the rest.
+    """How far a run comes in a few seconds, and what that says about the rest."""
 
-    Attributes
-    ----------
-    level : int
-        Last level that was begun.
-    finished : bool
-        Whether no level is left, so that `seconds` is the time of a run.
-    seconds : float
-        Time of all levels so far, without compiling.
-    level_seconds : float or None
-        Upper bound on the time of `level` at the speed measured; None if it has finished or cannot be run at all.
-    most_seconds : float or None
-        The same for all levels, if no further edge were removed; at most 1e300.
-    slow_level : int or None
-        First level that may take longer than `HOPELESS`.
-    busiest, degree, share : str, int, float
-        The variable with the most neighbours, their number, and its share of the tests of `slow_level`; "", 0, 0
-        without one.
-    refusal : str
-        Why the engine refused `level`, "" if it did not.
-    """
-
-    level: int
-    finished: bool
-    seconds: float
+    level: int  # last level that was begun
+    finished: bool  # whether no level is left, so that `seconds` is the time of a run
+    seconds: float  # time of all levels so far, without compiling
+    # Upper bound on the time of `level` at the speed measured; None if it has finished or cannot be run at all.
     level_seconds: float | None = None
-    most_seconds: float | None = None
-    slow_level: int | None = None
+    most_seconds: float | None = None  # the same for all levels, if no further edge were removed; at most 1e300
+    slow_level: int | None = None  # first level that may take longer than `HOPELESS`
+    # busiest, degree, share: the variable with the most neighbours, their number, and its share of the tests of
+    # `slow_level`; "", 0, 0 without one.
     busiest: str = ""
     degree: int = 0
     share: float = 0.0
-    refusal: str = ""
+    refusal: str = ""  # why the engine refused `level`, "" if it did not
 
 
 def degrees_at_first(problem: Problem) -> tuple[Counts, Counts]:
@@ -84,14 +66,8 @@ class _Enough(Exception):
 class Watch:
     """A progress hook that stops the level that runs when the time of the trial is over.
 
-    Attributes
-    ----------
-    left : float
-        Seconds that are left; inf before the trial.
-    took : float
-        Seconds from the first report of the level to the last one: it comes when everything is compiled.
-    done, at_most : int
-        Tests of the level.
+    `left`: seconds that are left; inf before the trial. `took`: seconds from the first report of the level to the last
+    one: it comes when everything is compiled. `done`, `at_most`: tests of the level.
     """
 
     def __init__(self, progress: ProgressHook | None) -> None:

@@ -25,7 +25,6 @@ checkout of pycupc. The exit code is 0 if the two are equal, 1 if they differ.
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
     parser = add_command(commands, "compare", main, description=_DESCRIPTION)
     add = parser.add_argument
     add("a", metavar="A", help=f"a result file or folder, or a method: {', '.join(METHODS)}")
@@ -38,7 +37,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run with parsed arguments; returns the exit code."""
     from pycupc.data.names import DataError
     from pycupc.r.bridge import RBridgeError
 

@@ -38,7 +38,6 @@ _RANKING = (
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
     parser = add_command(commands, "cstar", main, description=_DESCRIPTION, data="DATA --effect NAME")
     inputs.add_data_arguments(parser, rows=True)
     add = parser.add_argument_group("candidates").add_argument
@@ -56,7 +55,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run with parsed arguments; returns the exit code."""
     return run_resampled(args, _FILES, _study)
 
 

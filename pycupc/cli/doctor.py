@@ -30,7 +30,6 @@ ENGINES = ("reference", "cpu", "gpu")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
     description = "Examine this machine: system, packages, GPU and R; and run a tiny problem on each engine."
     parser = add_command(commands, "doctor", main, description=description)
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")

@@ -24,7 +24,6 @@ With --method fci, the sets from Possible-D-SEP in the graph that is left then a
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
     parser = add_command(commands, "estimate", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     tests = inputs.add_test_arguments(parser)
@@ -36,7 +35,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
     inputs.check_method(args)
     from pycupc.algorithm import estimate

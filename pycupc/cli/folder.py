@@ -40,13 +40,8 @@ class OutputFolder:
     Write into `new`; `shown` is the target as it was given. FolderExists if the target exists and `force` is not set,
     or must not be replaced; FolderError if nothing can be written there.
 
-    Parameters
-    ----------
-    target : Path
-    force : bool
-        Replace the results of an earlier run: the files that its manifest lists. Other files stay.
-    names : sequence of str
-        Names of files that the run may write; no foreign file may have one of them.
+    `force`: replace the results of an earlier run: the files that its manifest lists. Other files stay. `names`: names
+    of files that the run may write; no foreign file may have one of them.
     """
 
     def __init__(self, target: Path, *, force: bool = False, names: Sequence[str] = ()) -> None:

@@ -35,10 +35,7 @@ def add_command(
     description: str,
     data: str = "",
 ) -> argparse.ArgumentParser:
-    """Add the parser of a command; the parsed arguments hold its `main` and, for errors of usage, its `parser`.
-
-    `data`: how its usage names the data that it takes.
-    """
+    """Add the parser of a command, in whose arguments are its `main` and `parser`; its usage calls the data `data`."""
     form = argparse.RawDescriptionHelpFormatter
     usage = f"pycupc {name} {data} [options]\n       pycupc {name} --example [options]" if data else None
     parser = commands.add_parser(name, help=COMMANDS[name], usage=usage, description=description, formatter_class=form)

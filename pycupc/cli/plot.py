@@ -30,7 +30,6 @@ RESULT is a folder that 'pycupc run' or 'pycupc stability' wrote, or a file that
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
     parser = add_command(commands, "plot", main, description=_DESCRIPTION)
     add = parser.add_argument
     add("result", metavar="RESULT", type=Path, help="a folder of results, or a result file")
@@ -42,7 +41,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run with parsed arguments; returns the exit code."""
     from pycupc import SuffStat
     from pycupc.cli.compare import load_or_compute
     from pycupc.graph import drawing as plotting

@@ -49,7 +49,6 @@ _EDGES = "shares of the resamples in which a pair is adjacent, and has each kind
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
     parser = add_command(commands, "stability", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser, rows=True)
     add_resampling_arguments(parser, "bootstrap")
@@ -77,7 +76,6 @@ def add_resampling_arguments(parser: argparse.ArgumentParser, scheme: Scheme) ->
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run with parsed arguments; returns the exit code."""
     return run_resampled(args, _FILES, _study)
 
 

@@ -17,21 +17,15 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Constraints:
-    """Tiers, context variables, required and forbidden arrows of p variables (docs/TIERS.md).
+    """Tiers, context variables, required and forbidden arrows of p variables (docs/TIERS.md)."""
 
-    Attributes
-    ----------
-    tier : int64 (p,)
-        Position of the tier of each variable, the earliest 0; all 0 without tiers.
-    context_all, context_tier : bool (p,)
-        Variables that nothing causes: parents of all other variables, or of those in their tier.
-    required, forbidden : int64 (k,)
-        tail * p + head of each arrow, ascending. An arrow that is required is forbidden the other way.
-    """
-
-    tier: Indices
+    tier: Indices  # (p,): position of the tier of each variable, the earliest 0; all 0 without tiers
+    # context_all, context_tier: (p,): variables that nothing causes: parents of all other variables, or of those in
+    # their tier.
     context_all: Mask
     context_tier: Mask
+    # required, forbidden: (k,): tail * p + head of each arrow, ascending. An arrow that is required is forbidden the
+    # other way.
     required: Indices
     forbidden: Indices
 
@@ -50,7 +44,6 @@ class Constraints:
         return np.isin(x.astype(np.int64) * self.p + y, self.forbidden)
 
     def is_required(self, x: int, y: int) -> bool:
-        """Whether the arrow x --> y is required."""
         return bool((self.required == x * self.p + y).any())
 
     def is_impossible(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:

@@ -80,7 +80,6 @@ def missing_in(X: Floats, ends: Ends) -> NDArray[np.bool_]:
 
 
 def has_infinite(X: Floats, ends: Ends) -> bool:
-    """Whether a value is infinite."""
     return bool(np.isinf(X[:, ends.incomplete()]).any())
 
 
@@ -162,9 +161,7 @@ def _of_equal_keys(X: Floats, columns: Ints) -> list[Ints]:
     weights = np.random.default_rng(0).integers(1 << 63, size=(n, 1), dtype=np.uint64) * 2 + 1
     rows = max(1, (1 << 20) // p)
     for k in range(0, n, rows):
-        bits = (X[k : k + rows].astype(np.float64) + 0.0).view(
-            np.uint64
-        )  # + 0.0 turns -0.0 into 0.0, which it is equal to
+        bits = (X[k : k + rows].astype(np.float64) + 0.0).view(np.uint64)  # -0.0 becomes 0.0, which it is equal to
         bits ^= bits >> 32
         bits *= weights[k : k + rows]
         keys += bits.sum(axis=0, dtype=np.uint64)

@@ -100,10 +100,8 @@ def check_labels(labels: Any, p: int) -> tuple[str, ...]:
 def position(variable: str | int, labels: Sequence[str]) -> int:
     """Position of a variable that is given by its label or its position.
 
-    Raises
-    ------
-    TypeError, ValueError, IndexError
-        It is neither; there is no variable of this label (the message lists similar ones), or at this position.
+    Raises TypeError, ValueError or IndexError if it is neither; there is no variable of this label (the message lists
+    similar ones), or at this position.
     """
     if isinstance(variable, str):
         if variable not in labels:

@@ -21,11 +21,7 @@ Indices = NDArray[np.int64]
 class Pairs:
     """A set of unordered pairs of p variables.
 
-    Attributes
-    ----------
-    p : int
-    keys : int64 (m,)
-        low * p + high of each pair low < high, ascending.
+    `keys`, int64 (m,): low * p + high of each pair low < high, ascending.
     """
 
     def __init__(self, p: int, low: NDArray[np.integer], high: NDArray[np.integer]) -> None:
@@ -39,13 +35,7 @@ class Pairs:
 
     @classmethod
     def of_names(cls, pairs: Iterable[Iterable[str]], labels: Sequence[str]) -> Pairs:
-        """Pairs of names.
-
-        Raises
-        ------
-        ValueError
-            A name is not one of `labels`, or paired with itself.
-        """
+        """Pairs of names. Raises ValueError if a name is not one of `labels`, or paired with itself."""
         at = {label: i for i, label in enumerate(labels)}
         ends = np.array([_positions(pair, at) for pair in pairs], dtype=np.int64).reshape(-1, 2)
         return cls(len(at), ends[:, 0], ends[:, 1])
@@ -69,12 +59,10 @@ class Pairs:
     __hash__ = None  # type: ignore[assignment]
 
     def __or__(self, other: Pairs | None) -> Pairs:
-        """The pairs of either."""
         keys = self.keys if other is None else np.concatenate([self.keys, other.keys])
         return Pairs(self.p, *np.divmod(keys, self.p))
 
     def __sub__(self, other: Pairs | None) -> Pairs:
-        """The pairs that `other` does not have."""
         keys = self.keys if other is None else np.setdiff1d(self.keys, other.keys, assume_unique=True)
         return Pairs(self.p, *np.divmod(keys, self.p))
 
@@ -116,10 +104,7 @@ class Pairs:
 def read_pairs(path: str | PurePath, labels: Sequence[str]) -> Pairs:
     """Read pairs of variables, for fixed gaps or fixed edges: two names per line, with or without a header line.
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read, or a line does not hold two different names from `labels`.
+    Raises DataError if the file cannot be read, or a line does not hold two different names from `labels`.
     """
     source = read_source(path)
     at = {label: i for i, label in enumerate(labels)}

@@ -1,23 +1,25 @@
-"""Readers of data and of correlation matrices: text (CSV, TSV, ...), Parquet, Feather and Excel."""
+"""Readers of data and of correlation matrices: text (CSV, TSV, ...), Parquet, Feather, Excel, .npy and .h5ad."""
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary, cells
-from pycupc.data.array_files import is_array_file, read_array
 from pycupc.data.findings import Ends, counts_rows, ends_of, has_infinite, missing_in, rounded
-from pycupc.data.names import DataError, listed
+from pycupc.data.names import DataError, kept_names, listed
+from pycupc.data.observations import converted
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, option, rows
+from pycupc.system.log import READING, logger
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,26 +34,15 @@ COUNTING_ROWS = 3
 
 @dataclass(frozen=True, eq=False)
 class FileTable:
-    """A table as it was read from a file.
+    """A table as it was read from a file."""
 
-    Attributes
-    ----------
-    values : (n, p)
-        Rows are observations, columns variables: float64, NaN where a value is missing, or texts of categories, object.
-    labels : list of p str
-    layout : str
-        How the file was read, in words.
-    facts : dict
-        Path, sha256 and number of bytes.
-    ends : Ends, optional
-        Of numbers.
-    """
-
+    # (n, p): rows are observations, columns variables: float64, NaN where a value is missing, or texts of categories,
+    # object.
     values: NDArray[Any]
     labels: list[str]
-    layout: str
-    facts: dict[str, Any]
-    ends: Ends | None = None
+    layout: str  # how the file was read, in words
+    facts: dict[str, Any]  # path, sha256 and number of bytes
+    ends: Ends | None = None  # of numbers
 
 
 def read_table(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
@@ -64,12 +55,9 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> File
         say; the message says how and which.
     """
     options = options or ReadOptions()
-    if is_array_file(path):
-        X, labels, facts = read_array(path, options)
-        table, name = (
-            FileTable(X, labels, f"an array of {X.dtype}", facts, _finite_ends(str(path), X, labels)),
-            str(path),
-        )
+    if PurePath(path).suffix.lower() in (".npy", ".h5ad"):
+        name, (X, labels, facts) = str(path), read_array(path, options)
+        table = FileTable(X, labels, f"an array of {X.dtype}", facts, _finite_ends(name, X, labels))
     else:
         source = read_source(path)
         name = source.name
@@ -269,3 +257,61 @@ def complete_rows(name: str, table: FileTable, holes: NDArray[np.bool_], missing
         f"Drop those rows ({option('missing', 'drop-rows')}) or columns ({option('drop', columns[:3])}), or impute the "
         "values"
     )
+
+
+#: Bytes that are hashed at a time.
+_HASHED = 1 << 24
+
+
+def read_array(path: str | PurePath, options: ReadOptions) -> tuple[NDArray[Any], list[str], dict[str, Any]]:
+    """The values, float32 or float64 (n, p), the names of the columns, and path, sha256 and number of bytes.
+
+    An array of one of these types in a .npy file stays there, as a memory map. `DataError` if the file does not hold a
+    table of numbers.
+    """
+    name = str(path)
+    if not Path(path).is_file():
+        raise DataError(f"{name}: no such file")
+    try:
+        X, names = _h5ad(path) if PurePath(path).suffix.lower() == ".h5ad" else _npy(path)
+    except DataError:
+        raise
+    except Exception as error:  # h5py and NumPy have many of their own
+        raise DataError(f"{name}: cannot be read as an array ({type(error).__name__}: {error})") from error
+    kept = kept_names(name, names, options.only, options.drop)
+    if len(kept) < len(names):
+        wanted = set(kept)
+        X = X[:, [k for k, column in enumerate(names) if column in wanted]]
+    return X, kept, {"path": name, "sha256": _digest(path), "bytes": Path(path).stat().st_size}
+
+
+def _digest(path: str | PurePath) -> str:
+    """The file's sha256; of a large file, lines of the log show the progress."""
+    found, size, done = hashlib.sha256(), Path(path).stat().st_size, 0
+    with open(path, "rb") as file:
+        while part := file.read(_HASHED):
+            found.update(part)
+            if size > 16 * _HASHED and done * 20 // size < (done + len(part)) * 20 // size:
+                logger.info(READING, path, 100 * (done + len(part)) // size, size / 1e9)
+            done += len(part)
+    return found.hexdigest()
+
+
+def _npy(path: str | PurePath) -> tuple[NDArray[Any], list[str]]:
+    X = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
+        raise DataError(f"{path}: must hold a table (n, p), got {getattr(X, 'shape', 'several arrays')}")
+    return converted(X, str(path)).values, [f"V{k + 1}" for k in range(X.shape[1])]
+
+
+def _h5ad(path: str | PurePath) -> tuple[NDArray[Any], list[str]]:
+    try:
+        import anndata
+    except ImportError as error:
+        raise DataError(f"{path}: reading .h5ad requires anndata: pip install anndata") from error
+    data = anndata.read_h5ad(path, backed="r")
+    try:
+        values, names, _ = converted(data, str(path))
+    finally:
+        data.file.close()
+    return values, names or []

@@ -64,26 +64,13 @@ _TEXT = bytes([9, 10, 13, *range(32, 127), *range(128, 256)])
 
 @dataclass(frozen=True)
 class Source:
-    """A file as it was read.
+    """A file as it was read."""
 
-    Attributes
-    ----------
-    name : str
-        Name for messages: the path, or "standard input".
-    ending : str
-        Ending of the name in lower case, without the ending of a compression: ".csv" for data.CSV.gz.
-    kind : {"text", "parquet", "feather", "excel"}
-    raw : bytes
-        The bytes of the file.
-    content : bytes
-        The decompressed bytes; the same object as `raw` if the file is not compressed.
-    """
-
-    name: str
-    ending: str
-    kind: str
-    raw: bytes
-    content: bytes
+    name: str  # name for messages: the path, or "standard input"
+    ending: str  # ending of the name in lower case, without the ending of a compression: ".csv" for data.CSV.gz
+    kind: str  # {"text", "parquet", "feather", "excel"}
+    raw: bytes  # the bytes of the file
+    content: bytes  # the decompressed bytes; the same object as `raw` if the file is not compressed
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -40,33 +40,17 @@ Kind = Literal["numeric", "ordered", "categorical"]
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table of observations: rows are observations, columns are variables.
+    """A table of observations: rows are observations, columns are variables."""
 
-    Attributes
-    ----------
-    values : (n, p)
-        Numbers, float64 or float32, NaN where one is missing; or the codes of categories, int64, from 0 on, none
-        missing.
-    labels : tuple of p str, or None
-        Names of the variables.
-    ends : Ends
-        The smallest and the largest value of each column.
-    kinds : tuple of p {"numeric", "ordered", "categorical"}
-    categories : tuple of p tuples, or None
-        What each code stands for.
-    layout : str
-        How a file was read, in words.
-    facts : dict
-        Of a file: path, sha256, number of bytes, rows dropped.
-    """
-
+    # (n, p): numbers, float64 or float32, NaN where one is missing; or the codes of categories, int64, from 0 on, none
+    # missing.
     values: NDArray[Any]
-    labels: tuple[str, ...] | None
-    ends: Ends
-    kinds: tuple[Kind, ...]
-    categories: tuple[tuple[Any, ...], ...] | None = None
-    layout: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
+    labels: tuple[str, ...] | None  # tuple of p str, or None: names of the variables
+    ends: Ends  # the smallest and the largest value of each column
+    kinds: tuple[Kind, ...]  # tuple of p {"numeric", "ordered", "categorical"}
+    categories: tuple[tuple[Any, ...], ...] | None = None  # tuple of p tuples, or None: what each code stands for
+    layout: str = ""  # how a file was read, in words
+    facts: dict[str, Any] = field(default_factory=dict)  # of a file: path, sha256, number of bytes, rows dropped
 
     @classmethod
     def of(cls, data: Any, labels: Sequence[str] | None = None, *, categories: bool = False, **options: Any) -> Table:

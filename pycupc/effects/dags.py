@@ -25,10 +25,7 @@ def all_dags(graph: Orientations) -> list[Parents]:
     They come in pcalg's order: of each DAG the sinks are listed as they are taken away, always the lowest that there
     is, and these lists are in lexicographic order.
 
-    Raises
-    ------
-    ValueError
-        If there are more than `MOST_DAGS`.
+    Raises ValueError if there are more than `MOST_DAGS`.
     """
     found: list[Parents] = []
     seen: set[Parents] = set()

@@ -79,7 +79,7 @@ def effects(
     with_knowledge = method == "local" and _has_knowledge(fit, graph)
     of, on = _chosen(causes, fit.labels), _chosen(effects, fit.labels)
     return Effects(
-        labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=graph,
+        labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=fit.sparse_graph,
         _with_knowledge=with_knowledge,
     )  # fmt: skip
 

@@ -12,15 +12,8 @@ from pycupc.effects.regression import Floats, Ints, Regressions
 def half_widths(C: Floats, n: float | None, members: Sequence[int], ys: Ints, level: float) -> Floats:
     """Half the intervals of the coefficients of the last member in regressions of each of `ys` on all members.
 
-    Parameters
-    ----------
-    C : float64 (p, p)
-        Covariances, not singular among the members.
-    n : float or None
-        Number of observations; NaN is returned if it is not known or too small.
-    members : sequence of int
-    ys : int64
-    level : float
+    `C`, float64 (p, p): covariances, not singular among the members. `n`: number of observations; NaN is returned if it
+    is not known or too small.
     """
     free = (n or 0.0) - len(members) - 1
     if free <= 0:

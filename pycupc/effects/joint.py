@@ -12,12 +12,7 @@ from pycupc.effects.regression import Floats, coefficients, coefficients_of_caus
 
 
 def recursive_regressions(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[Nodes]], ys: Sequence[int]) -> Floats:
-    """Joint effects of `xs` on each of `ys` by recursive regressions, for each choice of the parents of `xs`.
-
-    Returns
-    -------
-    float64 (len(ys), len(xs), len(sets))
-    """
+    """Joint effects of `xs` on each of `ys` for each choice of parents: float64 (len(ys), len(xs), len(sets))."""
     every, targets = range(len(xs)), [*xs, *ys]
     single = np.empty((len(xs), len(targets), len(sets)))
     for i, x in enumerate(xs):  # few parent sets, each in many choices

@@ -5,25 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from pycupc.effects.blocks import Block, may_lead
+from pycupc.effects.local import LocalEffects
 from pycupc.effects.regression import Floats, Ints
-from pycupc.effects.result import Effects
 
 #: Causes, effects, values of some pairs.
 Pairs = tuple[Ints, Ints, Floats]
 
 
-def largest(effects: Effects, k: int) -> Pairs:
+def largest(effects: LocalEffects, k: int) -> Pairs:
     """The k pairs with the largest smallest absolute effect, in this order: causes, effects, and the smallest effects.
 
     A pair counts if all its possible effects are defined, none is 0, and its variables differ, so that there may be
     fewer than k. Of equal sizes the pair with the lower cause comes first, then the one with the lower effect.
 
-    Returns
-    -------
-    causes, effects : int64 (m,)
-        Positions of the variables.
-    values : float64 (m,)
-        The possible effect of smallest absolute value, with its sign; of several, that of the first parent set.
+    Returns `causes, effects`, int64 (m,): positions of the variables; `values`, float64 (m,): the possible effect of
+    smallest absolute value, with its sign; of several, that of the first parent set.
     """
     # sizes that at least k pairs reach, and 0 is none: one list for all threads, whose order does not matter
     floors = [float(np.nextafter(0.0, 1.0))]
@@ -33,7 +29,7 @@ def largest(effects: Effects, k: int) -> Pairs:
     return x[order], y[order], values[order]
 
 
-def _largest(effects: Effects, block: Block, k: int, floors: list[float]) -> Pairs:
+def _largest(effects: LocalEffects, block: Block, k: int, floors: list[float]) -> Pairs:
     """The pairs of a block that may be among the k largest of all, in any order; `floors` gets a higher one."""
     causes = effects.causes[block.causes]
     size = block.smallest()

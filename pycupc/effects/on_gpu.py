@@ -23,21 +23,10 @@ def summaries(
 ) -> Iterator[tuple[slice, Floats]]:
     """A summary of the effects of some causes at a time on `effects`, float64 (causes, effects).
 
-    Parameters
-    ----------
-    C : float64 (p, p)
-    regressions : Regressions
-    first : int64 (causes + 1,)
-        The first regression of each cause.
-    effects : int64
-    how : {"smallest", "mean", "sign_agreement"}
-    device : int
-        Number of the CUDA device.
+    Raises EngineError if there is no usable device, or its memory does not suffice.
 
-    Raises
-    ------
-    EngineError
-        If there is no usable device, or its memory does not suffice.
+    `C`, float64 (p, p). `first`, int64 (causes + 1,): the first regression of each cause. `how`, {"smallest", "mean",
+    "sign_agreement"}. `device`: number of the CUDA device.
     """
     dev, at_a_time = open_device(device), max(1, MOST // max(1, len(effects)))
     with Session(dev, lambda: None):

@@ -27,20 +27,11 @@ Nodes = frozenset[int]
 
 @dataclass(frozen=True)
 class Orientations:
-    """The neighbours of each variable by what is known of the edge: three lists of p sets.
-
-    Attributes
-    ----------
-    adjacent : list of frozenset
-    parents : list of frozenset
-        Those with an arrow to the variable.
-    siblings : list of frozenset
-        Those joined by an undirected edge.
-    """
+    """The neighbours of each variable by what is known of the edge: three lists of p sets."""
 
     adjacent: list[Nodes]
-    parents: list[Nodes]
-    siblings: list[Nodes]
+    parents: list[Nodes]  # those with an arrow to the variable
+    siblings: list[Nodes]  # those joined by an undirected edge
 
     @classmethod
     def of(cls, graph: SparseGraph) -> Orientations:
@@ -150,10 +141,7 @@ def _sets_of(p: int, member: NDArray[np.int64], of: NDArray[np.int64]) -> list[N
 def sparse_graph_of(graph: NamedGraph | SparseGraph | ArrayLike) -> SparseGraph:
     """A result, a graph, or a graph matrix (row to column, any number but 0 is an edge) as a sparse graph.
 
-    Raises
-    ------
-    ValueError
-        If the matrix is not square or has an edge from a variable to itself.
+    Raises ValueError if the matrix is not square or has an edge from a variable to itself.
     """
     if isinstance(graph, NamedGraph):
         return graph.sparse_graph

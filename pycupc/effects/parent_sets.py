@@ -21,23 +21,12 @@ MOST_PARENT_SETS = 1 << 17
 Choice = tuple[list[Nodes], Orientations]
 
 
-def local_parent_sets(x: int, graph: Orientations, siblings: Nodes | None = None) -> list[Set]:
+def local_parent_sets(x: int, graph: Orientations) -> list[Set]:
     """The siblings that may become parents of x, each valid set once: by size, then lexicographically.
 
-    Parameters
-    ----------
-    x : int
-    graph : Orientations
-    siblings : frozenset, optional
-        Siblings of x that may be parents; by default all.
-
-    Raises
-    ------
-    ValueError
-        If there are more than `MOST_PARENT_SETS`.
+    ValueError if there are more than `MOST_PARENT_SETS`. Those of many causes: `Regressors.local`.
     """
-    siblings = graph.siblings[x] if siblings is None else siblings
-    near, parents = graph.adjacent, graph.parents[x]
+    siblings, near, parents = graph.siblings[x], graph.adjacent, graph.parents[x]
     # a parent of a child of x that is not adjacent to x would make the child a new collider
     forced = {z for z in siblings if graph.parents[z] - near[x] - {x}}
     free = sorted(t for t in siblings if parents <= near[t])
@@ -47,7 +36,7 @@ def local_parent_sets(x: int, graph: Orientations, siblings: Nodes | None = None
     for clique in _cliques((), free, near):
         if forced.issubset(clique):
             found.append(clique)
-            _check_number(len(found), [x])
+            check_number(len(found), [x])
     return sorted(found, key=lambda members: (len(members), members))
 
 
@@ -73,12 +62,13 @@ def joint_parent_sets(xs: Sequence[int], graph: Orientations) -> list[Choice]:
         arrows = [(s, x) if (s, x) in into else (x, s) for s, x in place]
         if (extended := extended_by(arrows)) is not None:
             found.append((sorted(place[end] for end in into), list(sets), extended))
-            _check_number(len(found), xs)
+            check_number(len(found), xs)
     found.sort(key=lambda choice: (len(choice[0]), choice[0]))
     return [(sets, extended) for _, sets, extended in found]
 
 
-def _check_number(n: int, xs: Sequence[int]) -> None:
+def check_number(n: int, xs: Sequence[int]) -> None:
+    """ValueError if `xs` have more than `MOST_PARENT_SETS`."""
     if n > MOST_PARENT_SETS:
         text = (
             "too many possible parent sets of {x}: more than {most}; a graph with fewer undirected edges, by more "
@@ -99,7 +89,7 @@ def joint_parents_in_class(xs: Sequence[int], graph: Orientations) -> list[list[
             components.append(graph.component(x))
     lists = [all_dags(graph.undirected_part(nodes)) for nodes in components]
     if prod(map(len, lists)) > MOST_PARENT_SETS:
-        _check_number(MOST_PARENT_SETS + 1, xs)
+        check_number(MOST_PARENT_SETS + 1, xs)
     found = []
     for dags in product(*reversed(lists)):
         into = {

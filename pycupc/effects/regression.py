@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.system.compiled import announced, compiled, frozen
+from pycupc.system.compiled import announced, compiled
 from pycupc.system.message import Message, Variables
 
 Floats = NDArray[np.float64]
@@ -21,10 +21,7 @@ SMALLEST_PIVOT = 1e-14
 def coefficients(C: Floats, xs: Sequence[int], given: Iterable[int], ys: Sequence[int]) -> Floats:
     """Coefficients of `xs` in the regressions of each of `ys` on `xs` and `given`, float64 (len(xs), len(ys)).
 
-    Raises
-    ------
-    ValueError
-        If they are not determined: the covariance matrix of the regressors is singular.
+    Raises ValueError if they are not determined: the covariance matrix of the regressors is singular.
     """
     members = [*xs, *sorted(given)]
     A = C[np.ix_(members, members)]
@@ -70,33 +67,20 @@ def coefficients_of_causes(
 
 @dataclass(frozen=True)
 class Regressions:
-    """Regressions of any variable on a cause and a parent set of it, as weights of the rows of the covariance matrix.
+    """Regressions of any variable on a cause and a parent set of it, as weights of rows of the covariance matrix."""
 
-    Attributes
-    ----------
-    start : int64 (m + 1,)
-        Regression k has the entries ``start[k]`` to ``start[k + 1] - 1``.
-    members : int64
-        The parents, and last the cause.
-    weights : float64
-        The effects of the cause on all variables are the rows `members` of C, times the weights, summed: the last
-        column of the inverse of the covariance matrix of the members. NaN if that is singular.
-    """
-
-    start: Ints
-    members: Ints
+    start: Ints  # (m + 1,): regression k has the entries ``start[k]`` to ``start[k + 1] - 1``
+    members: Ints  # the parents, and last the cause
+    # The effects of the cause on all variables are the rows `members` of C, times the weights, summed: the last column
+    # of the inverse of the covariance matrix of the members. NaN if that is singular.
     weights: Floats
 
     @classmethod
-    def of(cls, C: Floats, causes: Sequence[int], parents: Sequence[Iterable[int]]) -> Regressions:
-        """The regressions on each cause and its parents, solved from the covariance matrix C (p, p)."""
-        lists = [[*sorted(members), x] for x, members in zip(causes, parents, strict=True)]
-        sizes = np.array([len(members) for members in lists], dtype=np.int64)
-        start = np.concatenate(([0], np.cumsum(sizes)))
-        members = np.array([v for of_one in lists for v in of_one], dtype=np.int64)
-        weights, largest = np.zeros(len(members)), int(sizes.max(initial=1))
+    def of(cls, covariances: Floats, start: Ints, members: Ints) -> Regressions:
+        """The regressions on these members, solved from the covariances of their pairs (`Regressors.pairs`)."""
+        weights, largest = np.zeros(len(members)), int(np.diff(start).max(initial=1))
         with announced("compiling for effects, once per machine"):
-            _solve(frozen(C), start, members, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
+            _solve(covariances, start, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
         return cls(start, members, weights)
 
     def effects(self, C: Floats, first: int, last: int) -> Floats:
@@ -114,21 +98,24 @@ class Regressions:
 
 
 @compiled
-def _solve(C, start, members, weights, L, smallest_pivot):
+def _solve(covariances, start, weights, L, smallest_pivot):
     """Fill `weights`, see `Regressions`: Cholesky decompositions, whose last column of the inverse needs only L^T."""
+    at = 0
     for r in range(len(start) - 1):
         first = start[r]
         k = start[r + 1] - first
         sound = True
         for i in range(k):
             for j in range(i + 1):
-                value = C[members[first + i], members[first + j]]
+                value = covariances[at]
+                variance = value  # in the end the one of i
+                at += 1
                 for h in range(j):
                     value -= L[i, h] * L[j, h]
                 if i > j:
                     L[i, j] = value / L[j, j]
                 else:
-                    sound = sound and value > smallest_pivot * C[members[first + i], members[first + i]]
+                    sound = sound and value > smallest_pivot * variance
                     L[i, i] = np.sqrt(value)
         for i in range(k - 1, -1, -1):
             value = 1 / L[i, i] if i == k - 1 else 0.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +13,20 @@ from numpy.typing import NDArray
 from pycupc.data.names import position
 from pycupc.effects.blocks import Block, may_lead
 from pycupc.effects.intervals import half_widths, of_smallest
+from pycupc.effects.local import BLOCK, LocalEffects
 from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
 from pycupc.effects.orientations import Nodes, Orientations
-from pycupc.effects.parent_sets import joint_parent_sets, local_parent_sets
-from pycupc.effects.regression import Floats, Ints, Regressions
+from pycupc.effects.parent_sets import joint_parent_sets
+from pycupc.effects.regression import Floats, Ints
+from pycupc.effects.regressors import Regressors
+from pycupc.graph.sparse import SparseGraph
 from pycupc.system.log import counted
-from pycupc.system.machine import available_cores, in_threads
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-#: Effects of a block that is computed at once: 16 MB.
-BLOCK = 1 << 21
-
 Variable = int | str
-_T = TypeVar("_T")
 
 
 class Reason(NamedTuple):
@@ -71,33 +69,34 @@ class Effects:
     effects: Ints
     method: str
     device: int | None = None
-    _graph: Orientations = field(repr=False)
+    _graph: SparseGraph = field(repr=False)
     _with_knowledge: bool = False
-    _first: Ints = field(init=False)
-    _parents: list[Nodes] = field(init=False)
+    _regressors: Regressors = field(init=False)
     _graphs: list[Orientations] = field(init=False)
-    _regressions: Regressions = field(init=False)
 
     def __post_init__(self) -> None:
-        self._parents, self._graphs, first = [], [], [0]
+        self._graphs = []
+        if self.method == "local":
+            self._regressors = Regressors.local(self._graph, self.causes, with_knowledge=self._with_knowledge)
+            return
+        sets = []
         for x in self.causes.tolist():
-            known = self._graph.parents[x]
-            if self.method == "optimal":
-                choices = joint_parent_sets([x], self._graph)
-                self._graphs += [graph for _, graph in choices]
-                self._parents += [known | sets[0] for sets, _ in choices]
-            elif self._with_knowledge:
-                self._parents += [known | sets[0] for sets, _ in joint_parent_sets([x], self._graph)]
-            else:
-                self._parents += [known.union(members) for members in local_parent_sets(x, self._graph)]
-            first.append(len(self._parents))
-        self._first = np.array(first, dtype=np.int64)
-        owners = np.repeat(self.causes, np.diff(self._first)).tolist()
-        self._regressions = Regressions.of(self.C, owners, self._parents)
+            choices = joint_parent_sets([x], self._orientations)
+            self._graphs += [graph for _, graph in choices]
+            sets.append([self._orientations.parents[x] | own[0] for own, _ in choices])
+        self._regressors = Regressors.of(self.causes.tolist(), sets)
+
+    @cached_property
+    def _local(self) -> LocalEffects:
+        return LocalEffects.of(self.C, self._regressors, self.causes, self.effects)
+
+    @cached_property
+    def _orientations(self) -> Orientations:
+        return Orientations.of(self._graph)
 
     def __repr__(self) -> str:
         pairs = f"{counted(len(self.causes), 'cause')}, {counted(len(self.effects), 'effect')}"
-        return f"<Effects: {pairs}, {counted(len(self._parents), 'parent set')}, method {self.method!r}>"
+        return f"<Effects: {pairs}, {counted(int(self._regressors.first[-1]), 'parent set')}, method {self.method!r}>"
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -119,53 +118,28 @@ class Effects:
 
     def _is_single(self, x: int, y: int) -> bool:
         """Whether y is a parent of x in the graph, so that the effect is 0 whichever parents x has: one value."""
-        return self.method == "local" and y in self._graph.parents[x]
+        return self.method == "local" and y in self._orientations.parents[x]
 
     def _values(self, causes: slice) -> Floats:
-        first, last = int(self._first[causes.start]), int(self._first[causes.stop])
-        if self.method == "optimal":
-            (x,) = self.causes[causes].tolist()
-            sets = [
-                [optimal_effects(self.C, [x], [y], graph)[0, 0] for y in self.effects.tolist()]
-                for graph in self._graphs[first:last]
-            ]
-            return np.array(sets, dtype=np.float64).reshape(last - first, len(self.effects))
-        C = self.C if len(self.effects) == len(self.C) else self.C[:, self.effects]
-        values = self._regressions.effects(C, first, last)
-        entries = slice(self._regressions.start[first], self._regressions.start[last])
-        place = np.full(len(self.labels), -1, dtype=np.int64)
-        place[self.effects] = np.arange(len(self.effects))
-        member = place[self._regressions.members[entries]]
-        row = np.repeat(np.arange(last - first), np.diff(self._regressions.start[first : last + 1]))
-        cause = np.zeros(len(row), dtype=np.bool_)
-        cause[self._regressions.start[first + 1 : last + 1] - self._regressions.start[first] - 1] = True
-        parent = (member >= 0) & ~cause
-        values[row[parent], member[parent]] = 0.0
-        return values
+        if self.method == "local":
+            return self._local.values(causes)
+        first, last = int(self._regressors.first[causes.start]), int(self._regressors.first[causes.stop])
+        (x,) = self.causes[causes].tolist()
+        sets = [
+            [optimal_effects(self.C, [x], [y], graph)[0, 0] for y in self.effects.tolist()]
+            for graph in self._graphs[first:last]
+        ]
+        return np.array(sets, dtype=np.float64).reshape(last - first, len(self.effects))
+
+    def _parents(self, regression: int) -> Nodes:
+        _, start, members = self._regressors
+        return frozenset(members[start[regression] : start[regression + 1] - 1].tolist())
 
     def _number(self, v: Variable, among: Ints, what: str) -> int:
         at = np.flatnonzero(among == position(v, self.labels))
         if not len(at):
             raise ValueError(f"{v!r} is not among the variables asked about as {what}")
         return int(at[0])
-
-    def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
-        """Yield ``work(block)`` for the effects of some causes at a time, in order; several threads call `work`."""
-
-        def of_block(causes: slice) -> _T:
-            start = self._first[causes.start : causes.stop + 1] - self._first[causes.start]
-            return work(Block(causes, self._values(causes), start))
-
-        slices = self._slices()
-        yield from in_threads(of_block, slices, min(available_cores(), len(slices)))
-
-    def _slices(self) -> list[slice]:  # of causes whose effects are computed at once
-        most = max(1, BLOCK // max(1, len(self.effects))) if self.method == "local" else 1
-        bounds, n = [0], len(self.causes)
-        while bounds[-1] < n:
-            last = int(np.searchsorted(self._first, self._first[bounds[-1]] + most, "right")) - 1
-            bounds.append(min(n, max(last, bounds[-1] + 1)) if self.method == "local" else bounds[-1] + 1)
-        return [slice(a, b) for a, b in pairwise(bounds)]
 
     # -- summaries ----------------------------------------------------------------------------------------------------
 
@@ -193,9 +167,14 @@ class Effects:
         if self.device is not None:
             from pycupc.effects.on_gpu import summaries
 
-            yield from summaries(self.C, self._regressions, self._first, self.effects, how, self.device)
+            found = self._local
+            yield from summaries(self.C, found.regressions, found.first, self.effects, how, self.device)
+        elif self.method == "local":
+            yield from self._local.in_blocks(lambda block: (block.causes, block.summary(how)))
         else:
-            yield from self.in_blocks(lambda block: (block.causes, block.summary(how)))
+            for causes in (slice(k, k + 1) for k in range(len(self.causes))):
+                values = self._values(causes)
+                yield causes, Block(causes, values, np.array([0, len(values)])).summary(how)
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each pair of different variables: cause, effect, n_values, smallest, mean, sign_agreement."""
@@ -246,10 +225,10 @@ class Effects:
 
         names = np.array(self.labels, dtype=object)
         number = np.ones(len(self.labels), dtype=np.int64)
-        number[self.causes] = np.maximum(np.diff(self._first), 1)
+        number[self.causes] = np.maximum(np.diff(self._regressors.first), 1)
         number = number[causes]
         if self.method == "local":
-            arrows = [x * len(names) + y for x in self.causes.tolist() for y in self._graph.parents[x]]
+            arrows = [x * len(names) + y for x in self.causes.tolist() for y in self._orientations.parents[x]]
             number[np.isin(causes * len(names) + effects, arrows)] = 1
         return pd.DataFrame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
@@ -262,10 +241,10 @@ class Effects:
     def _reasons(self, x: int, y: int, level: float) -> list[Reason]:
         k = int(np.flatnonzero(self.causes == x)[0])
         if self._is_single(x, y):
-            return [Reason(0.0, tuple(self.labels[v] for v in sorted(self._graph.parents[x])), None, 0.0, 0.0)]
+            return [Reason(0.0, tuple(self.labels[v] for v in sorted(self._orientations.parents[x])), None, 0.0, 0.0)]
         values, out = self[x, y], []
-        for at, r in enumerate(range(int(self._first[k]), int(self._first[k + 1]))):
-            parents = self._parents[r]
+        for at, r in enumerate(range(int(self._regressors.first[k]), int(self._regressors.first[k + 1]))):
+            parents = self._parents(r)
             given: Nodes | None = None if y in parents else parents
             if self.method == "optimal":
                 graph = self._graphs[r]
@@ -293,10 +272,11 @@ class Effects:
             raise ValueError(f"intervals of all pairs need method 'local', got {self.method!r}")
         value, half = np.full((2, len(self.causes), len(self.effects)), np.nan)
         for k in range(len(self.causes)):
-            sets = range(int(self._first[k]), int(self._first[k + 1]))
+            sets = range(int(self._regressors.first[k]), int(self._regressors.first[k + 1]))
             if sets:
                 values = self._values(slice(k, k + 1))
-                value[k], half[k] = of_smallest(self.C, self.n, self._regressions, sets, values, self.effects, level)
+                regressions = self._local.regressions
+                value[k], half[k] = of_smallest(self.C, self.n, regressions, sets, values, self.effects, level)
         return value, value - half, value + half
 
     def on_page(self, nodes: Ints) -> dict[str, Floats]:

@@ -44,62 +44,34 @@ class LevelResult:
     """The outcome of one level.
 
     x, y, S and r may be incomplete until `Engine.state` returns: an engine may copy them while the next level runs.
-
-    Attributes
-    ----------
-    level : int
-    x, y : int32 (m,)
-        Ordered pairs whose tests removed an edge: x < y on side A, x > y on side B; sorted by (x, y). At level 0, whose
-        removals on side A follow from the graph, only those on side B, which a user's asymmetric test may cause.
-    S : int32 (m, level)
-        Separating sets, each ascending.
-    r : float64 (m,)
-        Canonical partial correlations of the separating tests; their p-values if the test has no r.
-    n_tests : int
-        pcalg's ``n.edgetests`` of this level, exact, also beyond 2^63.
-    n_removed : int
-        Edges removed, level 0 included.
-    n_careful : int
-        Number of doubtful tests, which the canonical formula decided.
-    more : bool
-        A visited pair had more than `level` candidates: pcalg runs another level.
-    n_made : int
-        Number of tests made, if bounds answered the others of `n_tests`; -1 if all were made.
-    n_bounds : int
-        Number of bounds evaluated.
-    seconds : float
-        Time of the tests, without compiling.
     """
 
     level: int
+    # x, y: (m,): ordered pairs whose tests removed an edge: x < y on side A, x > y on side B; sorted by (x, y). At
+    # level 0, whose removals on side A follow from the graph, only those on side B, which a user's asymmetric test may
+    # cause.
     x: Ints
     y: Ints
-    S: Ints
-    r: Floats
-    n_tests: int
-    n_removed: int
-    n_careful: int
-    more: bool
-    n_made: int = -1
-    n_bounds: int = 0
-    seconds: float = 0.0
+    S: Ints  # (m, level): separating sets, each ascending
+    r: Floats  # (m,): canonical partial correlations of the separating tests; their p-values if the test has no r
+    n_tests: int  # pcalg's ``n.edgetests`` of this level, exact, also beyond 2^63
+    n_removed: int  # edges removed, level 0 included
+    n_careful: int  # number of doubtful tests, which the canonical formula decided
+    more: bool  # a visited pair had more than `level` candidates: pcalg runs another level
+    n_made: int = -1  # number of tests made, if bounds answered the others of `n_tests`; -1 if all were made
+    n_bounds: int = 0  # number of bounds evaluated
+    seconds: float = 0.0  # time of the tests, without compiling
 
 
 class Finished(NamedTuple):
-    """A level that an earlier run has finished.
-
-    result : LevelResult
-    x, y, z
-        The edges that it left, see `State`.
-    answered : bool (E,), (1,) or None
-        See `Engine.answered`.
-    """
+    """A level that an earlier run has finished."""
 
     result: LevelResult
+    # x, y, z: the edges that it left, see `State`.
     x: Ints
     y: Ints
     z: Floats
-    answered: Mask | None
+    answered: Mask | None  # bool (E,), (1,) or None: see `Engine.answered`
 
 
 class PartsKept(Protocol):
@@ -113,16 +85,10 @@ class PartsKept(Protocol):
 
 
 class Division(NamedTuple):
-    """How level 0 is made in parts.
+    """How level 0 is made in parts."""
 
-    executor : Executor or None
-        Computes the parts; None: this process.
-    kept : PartsKept or None
-        Keeps the finished ones.
-    """
-
-    executor: Executor | None = None
-    kept: PartsKept | None = None
+    executor: Executor | None = None  # computes the parts; None: this process
+    kept: PartsKept | None = None  # keeps the finished ones
 
 
 #: In one piece.
@@ -130,18 +96,11 @@ UNDIVIDED = Division()
 
 
 class Sampled(NamedTuple):
-    """The work of a run, estimated from some variables.
+    """The work of a run, estimated from some variables."""
 
-    degrees : int64 (k,)
-        Neighbours of each of them after level 0.
-    seconds : float
-        Of all levels.
-    memory : int
-        Bytes at the peak: of memory of the process, without files that are mapped into memory, or of the device.
-    """
-
-    degrees: NDArray[np.int64]
-    seconds: float
+    degrees: NDArray[np.int64]  # (k,): neighbours of each of them after level 0
+    seconds: float  # of all levels
+    # Bytes at the peak: of memory of the process, without files that are mapped into memory, or of the device.
     memory: int
 
 
@@ -154,26 +113,16 @@ class Engine(ABC):
 
     Use: `take`, then `run_level` for 0, 1, 2, ..., `state`, `close`. `first_separating` and `count_separating` answer
     questions at any time between `take` and `close`. An engine may take the next test after `close`.
-
-    Attributes
-    ----------
-    name : str
-    families : tuple of type
-        The families of tests that it can run.
-    side_by_side : int
-        Number of runs on large data that should be made at the same time, each in a thread with its own engine: more
-        than one if Python and a device would otherwise wait for each other.
-    correlates_on_device : bool
-        Whether `correlation` computes on a device rather than in this process's threads.
-    divides : bool
-        Whether it makes level 0 of Gaussian data in parts, see `Division`.
     """
 
     name: str
-    families: tuple[type[IndependenceTest], ...] = ()
+    families: tuple[type[IndependenceTest], ...] = ()  # the families of tests that it can run
+    # Number of runs on large data that should be made at the same time, each in a thread with its own engine: more than
+    # one if Python and a device would otherwise wait for each other.
     side_by_side: int = 1
+    # Whether `correlation` computes on a device rather than in this process's threads.
     correlates_on_device: bool = False
-    divides: bool = False
+    divides: bool = False  # whether it makes level 0 of Gaussian data in parts, see `Division`
 
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), as `pycupc.independence.gaussian.correlation` defines it."""
@@ -181,10 +130,7 @@ class Engine(ABC):
 
     @abstractmethod
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
-        """Bytes that a run needs at its start beside the data there are, and bytes free where the engine keeps them.
-
-        What depends on the edges left is checked during the run.
-        """
+        """Bytes that a run needs at its start beside the data, and bytes free; later needs are checked in the run."""
 
     def take(
         self,
@@ -199,25 +145,13 @@ class Engine(ABC):
     ) -> None:
         """Take a problem, and check its data.
 
-        Parameters
-        ----------
-        test : IndependenceTest
-        names : sequence of str
-            Of the variables, for errors and warnings.
-        gaps, fixed : Pairs, optional
-            Pairs without an edge; edges that are never tested. A pair in both is a gap.
-        m_max : float
-            Last level that will be requested, as long as `LevelResult.more`. An engine may begin a level before it is.
-        progress : callable ``(level, tests_done, tests_at_most, edges_left)``, optional
-        division : Division, optional
-            Engines that do not divide level 0 ignore what is kept of it, and refuse an executor.
+        Raises EngineError if the engine cannot run such tests, or the problem does not fit its memory. ValueError if
+        the data are wrong; the message says where.
 
-        Raises
-        ------
-        EngineError
-            The engine cannot run such tests, or the problem does not fit its memory.
-        ValueError
-            The data are wrong; the message says where.
+        `names`: of the variables, for errors and warnings. `gaps`, `fixed`: pairs without an edge; edges that are never
+        tested. A pair in both is a gap. `m_max`: last level that will be requested, as long as `LevelResult.more`. An
+        engine may begin a level before it is. `progress`, callable ``(level, tests_done, tests_at_most, edges_left)``.
+        `division`: engines that do not divide level 0 ignore what is kept of it, and refuse an executor.
 
         Warns
         -----
@@ -263,13 +197,7 @@ class Engine(ABC):
         return None
 
     def resume(self, levels: Sequence[Finished]) -> None:
-        """Go on after these levels, the first ones of a run of this problem on any engine; call it after `take`.
-
-        Raises
-        ------
-        EngineError
-            The engine cannot.
-        """
+        """Go on after these first levels of a run on any engine; call it after `take`. EngineError if it cannot."""
         name = self._test.name
         raise EngineError(
             f"engine {self.name!r} cannot resume a run on {name} data from a checkpoint; take engine='cpu'"
@@ -290,10 +218,7 @@ class Engine(ABC):
         One set after the other, a user's function is called in the order of docs/CONTRACT.md, section 6. A NaN p-value
         is an error.
 
-        Raises
-        ------
-        ValueError
-            A p-value is NaN.
+        Raises ValueError if a p-value is NaN.
         """
 
     def close(self) -> None:  # noqa: B027 - most engines hold nothing that Python does not free

@@ -40,12 +40,8 @@ def make_engine(
     names the `options` that were not used. The options are keyword arguments of the engine; `_TAKEN_BY` says which of
     them each engine has. "schur", the name of its algorithm, is an alias for "gpu".
 
-    Raises
-    ------
-    ValueError
-        There is no such engine, or it does not take one of the options.
-    EngineError
-        A GPU engine was requested by name and cannot run; no other engine silently replaces it.
+    Raises ValueError if there is no such engine, or it does not take one of the options. EngineError if a GPU engine
+    was requested by name and cannot run; no other engine silently replaces it.
     """
     options = dict(options or {})
     if isinstance(engine, Engine):

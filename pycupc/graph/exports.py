@@ -69,10 +69,7 @@ def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | No
 def edge_columns(
     graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Each edge once: from, to, type, then the `attributes`, in the order of `SparseGraph.edge_list`.
-
-    from --> to where type is "directed".
-    """
+    """Each edge once, as `SparseGraph.edge_list`: from, to (from --> to if directed), type, then the `attributes`."""
     tail, head, kind = graph.edge_list()
     names = np.array(_names(graph, labels), dtype=object)
     table = {"from": names[tail], "to": names[head], "type": kind.astype(object)}

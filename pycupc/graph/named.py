@@ -28,17 +28,10 @@ MAX_SHOWN = 300, 1500
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NamedGraph:
-    """A graph on named variables.
+    """A graph on named variables."""
 
-    Attributes
-    ----------
-    labels : tuple of p str
-    sparse_graph : SparseGraph
-        The edges with their marks.
-    """
-
-    labels: tuple[str, ...]
-    sparse_graph: SparseGraph
+    labels: tuple[str, ...]  # tuple of p str
+    sparse_graph: SparseGraph  # the edges with their marks
 
     @staticmethod
     def from_amat_pag(amat: ArrayLike | pd.DataFrame, labels: Sequence[str] | None = None) -> NamedGraph:

@@ -19,13 +19,9 @@ TEST_SECONDS = 1e-6
 
 
 class Lists(NamedTuple):
-    """A list of variables for each of m questions: the list of question i is ``members[offsets[i]:offsets[i + 1]]``.
+    """A list of variables for each of m questions: the list of question i is ``members[offsets[i]:offsets[i + 1]]``."""
 
-    offsets : int64 (m + 1,)
-    members : int32
-    """
-
-    offsets: Indices
+    offsets: Indices  # (m + 1,)
     members: Ints
 
     @classmethod
@@ -36,7 +32,6 @@ class Lists(NamedTuple):
         return cls(offsets, np.array([v for members in lists for v in members], dtype=np.int32))
 
     def of_question(self, i: int) -> list[int]:
-        """The list of question i."""
         return self.members[self.offsets[i] : self.offsets[i + 1]].tolist()  # type: ignore[no-any-return]
 
 
@@ -45,27 +40,18 @@ class Questions(NamedTuple):
 
     Pair i is tested given the subsets of its candidates with `smallest` to `largest` members, except those that lie
     wholly in its list of `skip`. A set keeps the order of the candidates.
-
-    x, y : int (m,)
-        Each test is called with x first.
-    candidates : Lists
-        Different variables, in any order, x and y not among them.
-    smallest, largest : int
-    skip : Lists or None
-    largest_p : bool
-        Whether the largest p-value of the tests of each pair is wanted.
-    budget : float or None
-        Work about a pair after which it is left open. Of Gaussian tests in seconds, counted by the steps made, at times
-        measured once, so that every machine leaves the same pairs; of other tests it is their number. None: no limit.
     """
 
+    # x, y: int (m,): each test is called with x first.
     x: NDArray[np.integer]
     y: NDArray[np.integer]
-    candidates: Lists
+    candidates: Lists  # different variables, in any order, x and y not among them
     smallest: int
     largest: int
     skip: Lists | None = None
-    largest_p: bool = True
+    largest_p: bool = True  # whether the largest p-value of the tests of each pair is wanted
+    # Work about a pair after which it is left open. Of Gaussian tests in seconds, counted by the steps made, at times
+    # measured once, so that every machine leaves the same pairs; of other tests it is their number. None: no limit.
     budget: float | None = None
 
     def sizes(self) -> range:
@@ -80,34 +66,23 @@ class Questions(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The first separating set of each of m pairs; a NaN p-value counts as the test's `na_p`.
+    """The first separating set of each of m pairs; a NaN p-value counts as the test's `na_p`."""
 
-    found : bool (m,)
-        Whether a set separates the pair.
-    S : Lists
-        The set, in the order of the candidates; empty where none was found.
-    value : float64 (m,)
-        r of the test that separated the pair, or p if the test has no r; NaN where none did.
-    p : float64 (m,)
-        Largest p-value of the tests of the pair; -inf if there were none. Without `Questions.largest_p` the p-value of
-        the test that separated the pair, or NaN.
-    n_tests : int64 (m, k), or Python integers where some exceed 2^62
-        Number of tests of the pair, by the size of the set from 0 on; the one that separated it is the last counted.
-    open : bool (m,)
-        Pairs that were left after the `Questions.budget`, with tests neither made nor answered; none of theirs was
-        found to separate them, and `p` and `n_tests` tell of the others.
-    unfinished : function or None
-        If not None, bounds have answered tests, and p is the largest p-value of the tests made. The function takes the
-        numbers of some pairs, int64 (k,), and gives the largest p-values of all their tests, float64 (k,); that takes
-        longer than the answers.
-    """
-
-    found: Mask
-    S: Lists
-    value: Floats
+    found: Mask  # (m,): whether a set separates the pair
+    S: Lists  # the set, in the order of the candidates; empty where none was found
+    value: Floats  # (m,): r of the test that separated the pair, or p if the test has no r; NaN where none did
+    # (m,): largest p-value of the tests of the pair; -inf if there were none. Without `Questions.largest_p` the p-value
+    # of the test that separated the pair, or NaN.
     p: Floats
+    # int64 (m, k), or Python integers where some exceed 2^62: number of tests of the pair, by the size of the set from
+    # 0 on; the one that separated it is the last counted.
     n_tests: NDArray[Any]
+    # (m,): pairs that were left after the `Questions.budget`, with tests neither made nor answered; none of theirs was
+    # found to separate them, and `p` and `n_tests` tell of the others.
     open: Mask
+    # Function or None: if not None, bounds have answered tests, and p is the largest p-value of the tests made. The
+    # function takes the numbers of some pairs, int64 (k,), and gives the largest p-values of all their tests, float64
+    # (k,); that takes longer than the answers.
     unfinished: Callable[[Indices], Floats] | None = None
 
     def finished(self) -> Answers:
@@ -117,12 +92,9 @@ class Answers(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The number of sets that separate each of m pairs.
+    """The number of sets that separate each of m pairs."""
 
-    found : int64 (m,)
-    containing : int64 (number of all candidates,)
-        For each entry of the candidates' `members` the number of separating sets that contain it.
-    """
-
-    found: Indices
+    found: Indices  # (m,)
+    # (number of all candidates,): for each entry of the candidates' `members` the number of separating sets that
+    # contain it.
     containing: Indices

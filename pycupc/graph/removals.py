@@ -24,14 +24,9 @@ class Removals:
     and `level`, int32 (m,), are the pair in the order of its separating test (x < y on side A, x > y on side B) and the
     size of the set.
 
-    Parameters
-    ----------
-    sets : SepSets, optional
-        The sets that the tests found; without it there are no removals, as in a result of R.
-    r : sequence of float64, optional
-        One array for each of the blocks of `sets`; NaN if the test gives only p-values.
-    r_of : callable, optional
-        Computes an unknown r, given the number of the removal. Without both, accessing `r` raises ValueError.
+    `sets`: the sets that the tests found; without it there are no removals, as in a result of R. `r`: one array for
+    each of the blocks of `sets`; NaN if the test gives only p-values. `r_of`: computes an unknown r, given the number
+    of the removal. Without both, accessing `r` raises ValueError.
     """
 
     def __init__(

@@ -63,7 +63,6 @@ class FlatCells(NamedTuple):
     members: Ints
 
     def take(self, at: NDArray[np.int64]) -> FlatCells:
-        """The cells at these positions."""
         length = self.length[at]
         members = np.repeat(_starts(self.length)[at] - _starts(length), length) + np.arange(int(length.sum()))
         return FlatCells(self.x[at], self.y[at], length, self.members[members])
@@ -80,21 +79,10 @@ class SepSets:
     A pair x < y that is not adjacent, is no gap and has no stored cell has the empty set in cell (x, y). `get` and
     `implied_empty` decide that, and nothing else does.
 
-    Parameters
-    ----------
-    skeleton : SparseGraph
-        Which pairs are adjacent.
-    blocks : sequence of (x, y, members)
-        One block per set size: int32 (m,), int32 (m,), int32 (m, size), sorted by (x, y), each cell in one block only.
-    gaps : int64 (k,), optional
-        ``x * p + y``, x < y, ascending, of the pairs that never had an edge (fixedGaps) and have no set.
-
-    Attributes
-    ----------
-    blocks : tuple of SetsOfOneSize
-        The stored sets.
-    labels : tuple of str
-        Names of the variables, once the sets are part of a result.
+    `skeleton`: which pairs are adjacent. `blocks`, sequence of (x, y, members): one block per set size: int32 (m,),
+    int32 (m,), int32 (m, size), sorted by (x, y), each cell in one block only. `gaps`, int64 (k,): ``x * p + y``, x <
+    y, ascending, of the pairs that never had an edge (fixedGaps) and have no set. `labels`: names of the variables,
+    once the sets are part of a result.
     """
 
     def __init__(
@@ -136,7 +124,6 @@ class SepSets:
     # -- one cell ---------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Number of variables (rows)."""
         return self.p
 
     @overload
@@ -314,7 +301,6 @@ def _starts(length: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def _one_after_the_other(blocks: Sequence[SetsOfOneSize]) -> FlatCells:
-    """The cells of several blocks."""
     none = np.zeros(0, dtype=np.int32)
     x, y = (np.concatenate([none, *(getattr(block, name) for block in blocks)]) for name in ("x", "y"))
     sizes = [block.members.shape[1] for block in blocks]

@@ -121,7 +121,6 @@ class SparseGraph:
     # -- size and look-up -------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Number of edges."""
         return len(self.low)
 
     def __eq__(self, other: object) -> bool:
@@ -152,20 +151,14 @@ class SparseGraph:
         return np.bincount(ends, minlength=self.p).astype(np.int64, copy=False)
 
     def neighbour_lists(self) -> tuple[NDArray[np.int64], Ints]:
-        """Neighbours of each variable: the neighbours of v are ``neighbours[start[v]:start[v + 1]]``, ascending.
-
-        Returns start, int64 (p + 1,), and neighbours, int32 (2 m,).
-        """
+        """start, int64 (p + 1,), and neighbours, int32 (2 m,): of v ascending ``neighbours[start[v]:start[v + 1]]``."""
         start = np.concatenate(([0], np.cumsum(self.degrees())))
         keys = np.concatenate((self.keys, self.high.astype(np.int64) * self.p + self.low))
         keys.sort()
         return start, (keys % max(self.p, 1)).astype(np.int32)
 
     def around(self, centres: ArrayLike, radius: int) -> NDArray[np.int64]:
-        """Variables at most `radius` edges, of whatever direction, from one of `centres`; the nearest come first.
-
-        ValueError if a centre is no variable of the graph.
-        """
+        """Variables at most `radius` edges from one of `centres`, the nearest first; ValueError if there is none."""
         found = np.unique(np.asarray(centres, dtype=np.int64))
         if len(found) and (found[0] < 0 or found[-1] >= self.p):
             raise ValueError(f"centres must be variables 0 to {self.p - 1}, got {found.tolist()[:10]}")
@@ -182,10 +175,7 @@ class SparseGraph:
         return np.concatenate(rings)
 
     def subgraph(self, nodes: ArrayLike) -> SparseGraph:
-        """The edges among some variables, which are renumbered 0, 1, ... in the order given.
-
-        ValueError if a variable is named twice, or there is no such variable.
-        """
+        """The edges among `nodes`, renumbered 0, 1, ... in this order; ValueError unless they are different."""
         nodes = np.asarray(nodes, dtype=np.int64).reshape(-1)
         if len(np.unique(nodes)) != len(nodes) or (len(nodes) and (nodes.min() < 0 or nodes.max() >= self.p)):
             raise ValueError(f"nodes must be different variables 0 to {self.p - 1}, got {nodes.tolist()[:10]}")

@@ -43,59 +43,36 @@ class UnfinishedZ(Protocol):
 
 
 class State(NamedTuple):
-    """The state of a run between two levels.
+    """The state of a run between two levels."""
 
-    x, y : int32 (m,)
-        Edges left, x < y, sorted by (x, y).
-    z : float64 (m,)
-        Smallest |z| of all tests of each edge; of a test without r, minus its largest p-value; inf where never tested.
-    unfinished : UnfinishedZ or None
-        If bounds answered tests of these edges, the object that finds their smallest |z|, also after `Engine.close`.
-    p_max : float64 (p, p) or None
-        pcalg's pMax, if the engine recorded every p-value: symmetric, 1 on the diagonal, -inf where no test was made.
-    largest_p : float64 (m,) or None
-        Largest p-value of each edge, -inf where never tested: in place of z where z is not known.
-    """
-
+    # x, y: (m,): edges left, x < y, sorted by (x, y).
     x: Ints
     y: Ints
+    # (m,): smallest |z| of all tests of each edge; of a test without r, minus its largest p-value; inf where never
+    # tested.
     z: Floats
+    # If bounds answered tests of these edges, the object that finds their smallest |z|, also after `Engine.close`.
     unfinished: UnfinishedZ | None = None
+    # float64 (p, p) or None: pcalg's pMax, if the engine recorded every p-value: symmetric, 1 on the diagonal, -inf
+    # where no test was made.
     p_max: Floats | None = None
+    # float64 (m,) or None: largest p-value of each edge, -inf where never tested: in place of z where z is not known.
     largest_p: Floats | None = None
 
 
 class IndependenceTest(ABC):
-    """A conditional-independence test with its data and its significance level: x and y are independent if p >= alpha.
-
-    Attributes
-    ----------
-    name : str
-    has_r : bool
-        Whether the test compares a partial correlation r with a cutoff. If not, p-values stand in the place of r.
-    p : int
-        Number of variables.
-    n : float or None
-        Number of observations, if known.
-    alpha : float
-    labels : sequence of str or None
-        Names that the data have for the variables.
-    nbytes : int
-        Bytes of the data that an engine reads.
-    na_p : float
-        The p-value in whose place a NaN stands during the levels.
-    in_order : bool
-        Whether the test is to be asked one set after the other, in pcalg's order, since it may draw random numbers.
-    """
+    """A conditional-independence test with its data and alpha: x and y are independent if p >= alpha."""
 
     name: ClassVar[str]
+    # Whether the test compares a partial correlation r with a cutoff. If not, p-values stand in the place of r.
     has_r: ClassVar[bool] = False
-    p: int
-    n: float | None
+    p: int  # number of variables
+    n: float | None  # number of observations, if known
     alpha: float
-    labels: Sequence[str] | None = None
-    nbytes: int = 0
-    na_p: float = 1.0
+    labels: Sequence[str] | None = None  # names that the data have for the variables
+    nbytes: int = 0  # bytes of the data that an engine reads
+    na_p: float = 1.0  # the p-value in whose place a NaN stands during the levels
+    # Whether the test is to be asked one set after the other, in pcalg's order, since it may draw random numbers.
     in_order: ClassVar[bool] = False
 
     def cutoff(self, level: int) -> float:

@@ -37,17 +37,8 @@ class Batch(Protocol):
 class BatchTest(EnumeratedTest):
     """A `Batch` with a significance level.
 
-    Parameters
-    ----------
-    function : Batch
-    alpha : float
-    p : int
-        Number of variables.
-    NAdelete : bool
-        A NaN p-value counts as 1 if True, else as 0.
+    `p`: number of variables. `NAdelete`: a NaN p-value counts as 1 if True, else as 0.
 
-    Notes
-    -----
     Engines ask about some sets of each pair in advance. Tests behind the first that separates a pair are thrown away
     and not counted, so that the answer and the counts are the ones of single calls.
     """

@@ -37,17 +37,8 @@ class PairTest(Protocol):
 class CustomTest(IndependenceTest):
     """A function that is called once per test.
 
-    Parameters
-    ----------
-    function : callable (x, y, S, suffStat) -> p
-        It may be a `PairTest` as well.
-    suff_stat : any
-        Passed to `function`.
-    alpha : float
-    p : int
-        Number of variables.
-    NAdelete : bool
-        A NaN p-value counts as 1 if True, else as 0.
+    `function`, callable (x, y, S, suffStat) -> p: it may be a `PairTest` as well. `suff_stat`: passed to `function`.
+    `p`: number of variables. `NAdelete`: a NaN p-value counts as 1 if True, else as 0.
     """
 
     name = "custom"

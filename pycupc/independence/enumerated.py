@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
-from pycupc.independence.p_values import PValues, RecordedPValues
-from pycupc.independence.tested_p_values import TestedPValues
+from pycupc.independence.p_values import ComputedPValues, PValues, RecordedPValues, set_both
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
     from pycupc.graph.sepset import SepSets
-    from pycupc.graph.sparse import Ints, SparseGraph
 
 
 class EnumeratedTest(IndependenceTest):
-    """A test of which only p-values are known, that is made of many pairs at a time.
+    """A test of which only p-values are known, that is made of many pairs at a time."""
 
-    Attributes
-    ----------
-    cost : float
-        The time of a test, in times of a Gaussian test: about 20 ns.
-    symmetric : bool
-        Whether the tests of (x, y) and (y, x) have the same p-value.
-    at_once : int
-        The most tests that `single_tests` is given at a time; 0: the engine chooses, and threads may call it together.
-    """
-
-    cost: float = 10.0
-    symmetric: bool = True
+    cost: float = 10.0  # the time of a test, in times of a Gaussian test: about 20 ns
+    symmetric: bool = True  # whether the tests of (x, y) and (y, x) have the same p-value
+    # The most tests that `single_tests` is given at a time; 0: the engine chooses, and threads may call it together.
     at_once: int = 0
 
     @abstractmethod
@@ -54,3 +47,42 @@ class EnumeratedTest(IndependenceTest):
         if state.p_max is not None:
             return RecordedPValues(state.p_max)
         return TestedPValues(graph, removals, sepset.gaps(), -state.z, self.unconditional)
+
+
+#: p-values of pairs x, y given nothing: (x int, y int) -> float64
+Unconditional = Callable[[Ints, Ints], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class TestedPValues(ComputedPValues):
+    """P-values of tests that have no r.
+
+    `graph`, `removals`, `gaps`: as in `ComputedPValues`; the `r` of a removal is the p-value of the separating test.
+    `edge_p`, float64 (m,): the largest p-value of each edge; -inf if never tested. `unconditional`: computes the
+    p-values of the other pairs, which were removed at level 0.
+    """
+
+    edge_p: Floats
+    unconditional: Unconditional
+
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        return self._of(graph, self.edge_p)
+
+    def dense(self, out: Floats | None = None) -> Floats:
+        p = self.graph.p
+        result = np.empty((p, p)) if out is None else out
+        for i in range(p - 1):
+            others = np.arange(i + 1, p, dtype=np.int32)
+            p_values = self.unconditional(np.full(len(others), i, dtype=np.int32), others)
+            result[i, i + 1 :] = result[i + 1 :, i] = p_values
+        set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
+        set_both(result, self.removals.x, self.removals.y, self.removals.r)
+        set_both(result, self.graph.low, self.graph.high, self.edge_p)
+        np.fill_diagonal(result, 1.0)
+        return result
+
+    def of_removal(self, k: int) -> float:
+        return float(self.removals.r[k])
+
+    def of_level0(self, x: int, y: int) -> float:
+        return float(self.unconditional(np.array([x], np.int32), np.array([y], np.int32))[0])

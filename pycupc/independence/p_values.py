@@ -28,15 +28,8 @@ class Filling:
     The threads are at work when this exists. So a caller that holds the lock, as R does, can do something else before
     `finish`.
 
-    Parameters
-    ----------
-    threads : sequence of Future
-    stop : int64 (k,), optional
-        Where it is not 0, a thread ends early.
-    last : function, optional
-        Called when the threads have ended.
-    pool : Executor, optional
-        The owner of the threads. A thread that still waits for Python's lock must not outlive this: R may fork then.
+    `stop`, int64 (k,): where it is not 0, a thread ends early. `last`: called when the threads have ended. `pool`: the
+    owner of the threads. A thread that still waits for Python's lock must not outlive this: R may fork then.
     """
 
     def __init__(
@@ -75,10 +68,7 @@ class PValues(ABC):
 
     @abstractmethod
     def dense(self, out: Floats | None = None) -> Floats:
-        """Of all pairs, float64 (p, p): symmetric, 1 on the diagonal, -inf where no test was made.
-
-        Written into `out` if that is given.
-        """
+        """Of all pairs, float64 (p, p), into `out` if given: symmetric, 1 on the diagonal, -inf where never tested."""
 
     def fill(self, out: Floats) -> Filling:
         """Begin to write the matrix of `dense` into `out`, float64 (p, p); `finish` of the returned object ends it."""
@@ -128,21 +118,11 @@ class RecordedPValues(PValues):
 
 @dataclass(frozen=True, eq=False)
 class ComputedPValues(PValues):
-    """P-values computed from the evidence of a run: base of the classes for each kind of test.
+    """P-values computed from the evidence of a run: base of the classes for each kind of test."""
 
-    Attributes
-    ----------
-    graph : SparseGraph
-        The edges that are left.
-    removals : Removals
-        The edges removed at level 1 and above.
-    gaps : int32 (k, 2)
-        Pairs that were never tested (fixedGaps).
-    """
-
-    graph: SparseGraph
-    removals: Removals
-    gaps: Ints
+    graph: SparseGraph  # the edges that are left
+    removals: Removals  # the edges removed at level 1 and above
+    gaps: Ints  # (k, 2): pairs that were never tested (fixedGaps)
 
     def _of(self, graph: SparseGraph, values: Floats) -> Floats:
         """The values of the edges of `graph`, which has all edges of the run, or some of them."""

@@ -16,14 +16,10 @@ _MANY = 1 << 31
 
 
 class UntestedPairs(NamedTuple):
-    """Removed pairs whose separating test would have needed more observations than there are, by pair.
+    """Removed pairs whose separating test would have needed more observations than there are, by pair."""
 
-    Attributes
-    ----------
-    x, y, level, needed : int64 (k,)
-        The pair in the order of its test, the size of the set, and the observations that the test would have needed.
-    """
-
+    # x, y, level, needed: (k,): the pair in the order of its test, the size of the set, and the observations that the
+    # test would have needed.
     x: Integers
     y: Integers
     level: Integers

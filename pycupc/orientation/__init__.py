@@ -34,27 +34,18 @@ U2pd = Literal["relaxed", "rand", "retry"]
 
 @dataclass(frozen=True)
 class Orientation:
-    """An oriented skeleton, and the reasons for its arrows.
-
-    Attributes
-    ----------
-    graph : SparseGraph
-    trace : mapping of (int, int) to tuple
-        For an arrowhead at b on the edge a, b, key (a, b): the last thing that set it, one of ``("collider", x, y, z)``
-        (x -> y <- z), ``("R1", a, b, c)`` (a -> b - c), ``("R2", a, c, b)`` (a -> c -> b), ``("R3", a, c1, c2, b)``
-        (a - c1 -> b, a - c2 -> b). A bidirected edge has an entry for each end.
-    status : str
-        "relaxed"; for "rand" and "retry", how the graph was found: "extendable" (the colliders as they were found),
-        "reoriented" (other directions of the edges that colliders want both ways), "forced" (the CPDAG of a DAG that
-        keeps the colliders' arrows and adds colliders), "random" (the CPDAG of a random DAG on the skeleton).
-    n_tries : int
-        How many other directions "retry" tried.
-    """
+    """An oriented skeleton, and the reasons for its arrows."""
 
     graph: SparseGraph
+    # mapping of (int, int) to tuple: for an arrowhead at b on the edge a, b, key (a, b): the last thing that set it,
+    # one of ``("collider", x, y, z)`` (x -> y <- z), ``("R1", a, b, c)`` (a -> b - c), ``("R2", a, c, b)`` (a -> c ->
+    # b), ``("R3", a, c1, c2, b)`` (a - c1 -> b, a - c2 -> b). A bidirected edge has an entry for each end.
     trace: Mapping[tuple[int, int], Reason]
+    # "relaxed"; for "rand" and "retry", how the graph was found: "extendable" (the colliders as they were found),
+    # "reoriented" (other directions of the edges that colliders want both ways), "forced" (the CPDAG of a DAG that
+    # keeps the colliders' arrows and adds colliders), "random" (the CPDAG of a random DAG on the skeleton).
     status: str = "relaxed"
-    n_tries: int = 0
+    n_tries: int = 0  # how many other directions "retry" tried
 
 
 def orient(
@@ -68,15 +59,9 @@ def orient(
 ) -> Orientation:
     """Orient the edges of a skeleton: colliders, then the rules that follow from them.
 
-    Parameters
-    ----------
-    skeleton : SparseGraph
-        The edges; their marks do not matter.
-    sepset : SepSets
-    u2pd, solve_confl, random_state
-        As of `pycupc.pc`. "rand" and "retry" exclude `solve_confl` and ambiguous triples, as `pc` has checked.
-    ambiguous : int64 (k, 3), optional
-        Triples (a, b, c) that must not be oriented: `TripleCheck.undecided`.
+    `skeleton`: the edges; their marks do not matter. `u2pd`, `solve_confl`, `random_state`: as of `pycupc.pc`. "rand"
+    and "retry" exclude `solve_confl` and ambiguous triples, as `pc` has checked. `ambiguous`, int64 (k, 3): triples (a,
+    b, c) that must not be oriented: `TripleCheck.undecided`.
 
     References
     ----------

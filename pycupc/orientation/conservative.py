@@ -68,26 +68,20 @@ class TripleCheck:
 
 
 class Triples(NamedTuple):
-    """The unshielded triples of a skeleton, sorted by pair, then by b.
+    """The unshielded triples of a skeleton, sorted by pair, then by b."""
 
-    start, neighbours : int64 (p + 1,), int64 (2 m,)
-        The neighbours of v, ascending: ``neighbours[start[v]:start[v + 1]]``.
-    a, c : int64 (n,)
-        The pairs that are not adjacent and have a common neighbour; a < c, sorted.
-    pair, b : int64 (k,)
-        Position of the pair of each triple, and its middle.
-    """
-
+    # start, neighbours: (p + 1,), (2 m,): the neighbours of v, ascending: ``neighbours[start[v]:start[v + 1]]``.
     start: Indices
     neighbours: Indices
+    # a, c: (n,): the pairs that are not adjacent and have a common neighbour; a < c, sorted.
     a: Indices
     c: Indices
+    # pair, b: (k,): position of the pair of each triple, and its middle.
     pair: Indices
     b: Indices
 
     @classmethod
     def of(cls, skeleton: SparseGraph) -> Triples:
-        """The triples of a skeleton."""
         p = max(skeleton.p, 1)
         start, neighbours = skeleton.neighbour_lists()
         owner = np.repeat(np.arange(skeleton.p), np.diff(start))
@@ -135,32 +129,14 @@ def check_triples(
 ) -> TripleCheck:
     """Decide every unshielded triple of a skeleton by the conservative or the majority rule.
 
-    Parameters
-    ----------
-    skeleton : SparseGraph
-    sepset : SepSets
-        The skeleton's own separating sets.
-    test : IndependenceTest
-    count : function
-        `Engine.count_separating` of an engine that has taken the test. A user's function, which may draw random
-        numbers, is called as often as in pcalg and in its order, triple by triple.
-    maj_rule : bool
-        False: a collider if b is in none of the separating sets found, a non-collider if it is in all of them, else
-        ambiguous. True: a collider if b is in less than half of them, a non-collider if in more than half, else
-        ambiguous.
-    known : Constraints, optional
-        Tiers and context variables: only triples that these leave open are decided.
-    listed : int64 (k, 3), optional
-        Only these triples are decided.
+    Raises ValueError if a user's test returns NaN, or a triple has too many subsets for the check to finish.
 
-    Returns
-    -------
-    TripleCheck
-
-    Raises
-    ------
-    ValueError
-        If a user's test returns NaN, or a triple has too many subsets for the check to finish.
+    `sepset`: the skeleton's own separating sets. `count`: `Engine.count_separating` of an engine that has taken the
+    test. A user's function, which may draw random numbers, is called as often as in pcalg and in its order, triple by
+    triple. `maj_rule`: a collider if b is in less than half of the separating sets found, a non-collider if in more
+    than half, else ambiguous; without it a collider if b is in none of them, a non-collider if in all, else ambiguous.
+    `known`: tiers and context variables: only triples that these leave open are decided. `listed`, int64 (k, 3): only
+    these triples are decided.
 
     References
     ----------

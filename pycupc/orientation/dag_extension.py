@@ -89,10 +89,7 @@ def extension_order(graph: MixedGraph) -> NDArray[np.int64] | None:
 
 
 def sink_order(graph: MixedGraph) -> NDArray[np.int64] | None:
-    """A causal order that agrees with every arrow: repeatedly, the lowest node that no arrow leaves is put last.
-
-    None if the arrows form a cycle.
-    """
+    """A causal order that fits all arrows: always the lowest node that no arrow leaves is put last; None in a cycle."""
     order = np.empty(len(graph.start) - 1, dtype=np.int64)
     children = np.bincount(owners(graph.entry)[graph.entry[KIND] == OUT], minlength=len(order))
     return order if _order_sinks_last(graph.start, graph.entry, children, order) else None

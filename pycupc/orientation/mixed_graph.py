@@ -42,25 +42,17 @@ unsigned = np.uint64
 
 
 class MixedGraph(NamedTuple):
-    """A skeleton and the present state of its edges.
+    """A skeleton and the present state of its edges."""
 
-    start : int64 (p + 1,)
-        The entries of variable v are ``start[v]`` to ``start[v + 1] - 1``, its neighbours ascending.
-    entry : int64 (8, 2 m)
-        NEIGHBOUR; MIRROR, the entry of the same edge in the list of the neighbour; PAIRS, see `triple_number`; KIND:
-        `UNDIRECTED`, `IN`, `OUT` or `BOTH` (bidirected: a conflict). Where it is `IN` or `BOTH`: RULE, what last put
-        the arrowhead at the owner, with its further variables FIRST and SECOND, see `Trace`. TURNED belongs to Meek's
-        rules.
-    triple : int8
-        `NO_COLLIDER` and `AMBIGUOUS` of each pair of neighbours of each variable.
-    near : int64 (p, a power of two)
-        See `maybe_adjacent`.
-    """
-
+    # (p + 1,): the entries of variable v are ``start[v]`` to ``start[v + 1] - 1``, its neighbours ascending.
     start: Indices
+    # (8, 2 m): NEIGHBOUR; MIRROR, the entry of the same edge in the list of the neighbour; PAIRS, see `triple_number`;
+    # KIND: `UNDIRECTED`, `IN`, `OUT` or `BOTH` (bidirected: a conflict). Where it is `IN` or `BOTH`: RULE, what last
+    # put the arrowhead at the owner, with its further variables FIRST and SECOND, see `Trace`. TURNED belongs to Meek's
+    # rules.
     entry: Indices
-    triple: Marks
-    near: Indices
+    triple: Marks  # `NO_COLLIDER` and `AMBIGUOUS` of each pair of neighbours of each variable
+    near: Indices  # (p, a power of two): see `maybe_adjacent`
 
 
 def undirected(skeleton: SparseGraph, degrees: Indices | None = None) -> MixedGraph:
@@ -95,7 +87,6 @@ def without_arrows(graph: MixedGraph) -> MixedGraph:
 
 
 def owners(entry: Indices) -> Indices:
-    """The owner of each entry."""
     out: Indices = entry[NEIGHBOUR, entry[MIRROR]]
     return out
 

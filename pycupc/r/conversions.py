@@ -144,7 +144,6 @@ class Converter:
         )
 
     def fcialgo_to_r(self, fit: PagAlgo) -> Any:
-        """A result as an fciAlgo."""
         vectors = to_plain(fit.to_arrays(None))
         numbers = {name: self._r.FloatVector(vectors[name]) for name in ("n.edgetests", "n.edgetestsPDSEP")}
         plain = {
@@ -171,7 +170,6 @@ class Converter:
         return PcAlgo.from_arrays(arrays, labels=labels, max_ord=-1, engine="R (a graph only)")
 
     def pcalgo_to_r(self, fit: PcAlgo) -> Any:
-        """A result as a pcAlgo."""
         vectors, call = to_plain(fit.to_arrays("matrix")), fit.call
         if isinstance(call, RCall):
             weight, counts = call.weight, call.counts
@@ -223,7 +221,6 @@ class Converter:
         return SuffStat(flat.reshape(tuple(self._r.r["dim"](C)), order="F"), fields["n"][0], labels)
 
     def suffstat_to_r(self, data: SuffStat) -> Any:
-        """A SuffStat as R's list of C and n."""
         C = self.matrix(data.C)
         if data.labels is not None:
             names = self._r.StrVector(list(data.labels))

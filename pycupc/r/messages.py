@@ -73,7 +73,6 @@ def _stated(fact: Any, labels: Sequence[str]) -> Any:
 
 
 def _literal(value: Any) -> str:
-    """A value as it is written in R."""
     match value:
         case None:
             return "NULL"

@@ -23,10 +23,7 @@ _TYPES = {10: ("LOGICAL", np.int32), 13: ("INTEGER", np.int32), 14: ("REAL", np.
 
 
 class RVectors:
-    """The vectors in the R environment at `address`, in hexadecimal digits.
-
-    OSError if this process does not offer R's C interface.
-    """
+    """The vectors in the R environment at `address`, in hexadecimal digits; OSError without R's C interface."""
 
     def __init__(self, address: str) -> None:
         self._environment = ctypes.c_void_p(int(address, 16))

@@ -33,6 +33,9 @@ from numpy.typing import NDArray
 
 from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
+from pycupc.effects.ida import ida, ida_fast, joint_ida
+from pycupc.graph.named import NamedGraph
+from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
@@ -41,7 +44,6 @@ from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.independence.p_values import Filling, PValues
 from pycupc.r.background import Background
 from pycupc.r.conversions import to_plain
-from pycupc.r.effects import effects
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors, square
@@ -89,7 +91,7 @@ class Job:
         """Start the computation in its own thread, with the arrays of these names in R's environment.
 
         `options` are those of `pycupc.r.explained` for "compare" and "explain", of `pycupc.r.resampled.answer` for
-        "ask", of `pycupc.r.effects.effects` and of `_correlations`. Otherwise `arguments` of `pycupc.pc`, `stability`
+        "ask", of `effects` and of `_correlations`. Otherwise `arguments` of `pycupc.pc`, `stability`
         or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name of a test of micd,
         or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF` and
         `df`; `pMax`: whether p-values are wanted; `progress`: whether to send progress events; for "stability" and
@@ -296,3 +298,36 @@ def situation() -> dict[str, str]:
     works, text = gpu_works()
     facts["engine gpu"] = f"ready: {text}" if works else f"not ready: {in_r(text, ())}"
     return facts
+
+
+def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of `options["function"]`: "ida", "idaFast" or "jointIda".
+
+    `sent` holds C, float64 (p, p); `graph`, the graph matrix, int32, column by column, unless `all_pasets` are given;
+    and `dags`, int32, row by row. `options` are `x`, `y`, lists of positions from 0; `labels`; and `arguments` of the
+    function by name. Returns no values, and as arrays `values`, float64, the matrices of all y one after the other,
+    each column by column, and `sizes`, the number of values of each y.
+    """
+    labels = tuple(map(str, options["labels"]))
+    C, p = sent["C"].reshape(len(labels), -1, order="F"), len(labels)
+    arguments, y = dict(options["arguments"]), [int(v) for v in options["y"]]
+    x = [int(v) for v in options["x"]]
+    graph = None
+    if "graph" in sent:
+        dense = (sent["graph"].reshape(p, p, order="F") != 0).astype(np.int8)
+        graph = NamedGraph(labels=labels, sparse_graph=SparseGraph.from_dense(dense))
+    if options["function"] == "ida":
+        if "dags" in sent:
+            arguments["all_dags"] = sent["dags"].reshape(-1, p * p)
+        found = ida(x, y, C, graph, **arguments)  # type: ignore[arg-type]
+    elif options["function"] == "idaFast":
+        found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type]
+    else:
+        if "all_pasets" in arguments:
+            arguments["all_pasets"] = [
+                [list(map(int, members)) for members in sets] for sets in arguments["all_pasets"]
+            ]
+        found = joint_ida(x, y, C, graph, **arguments)
+    values = [np.asarray(matrix).ravel(order="F") for matrix in found]
+    sizes = np.array([len(v) for v in values], dtype=np.float64)
+    return {}, {"values": np.concatenate(values), "sizes": sizes}

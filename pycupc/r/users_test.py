@@ -32,7 +32,6 @@ class UsersTest:
         return p
 
     def search(self, level: int, wanted: list[Search], alpha: float, na_p: float) -> list[tuple[int, bool, float]]:
-        """See `PairTest.search`."""
         place: dict[tuple[int, int], int] = {}
         reverse = []
         for k, (x, y, _) in enumerate(wanted, 1):
@@ -57,6 +56,5 @@ class UsersBatch:
         self._background = background
 
     def batch(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        """See `Batch.batch`."""
         event = {"kind": "batch", "x": x.tolist(), "y": y.tolist(), "S": S.ravel().tolist()}
         return np.array(self._background.request(event), dtype=np.float64)

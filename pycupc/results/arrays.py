@@ -50,7 +50,6 @@ from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.gaussian.suffstat import check_n
 from pycupc.independence.p_values import Floats, PValues, RecordedPValues
-from pycupc.independence.untested import UntestedPairs
 from pycupc.results.levels import LevelSummary
 
 
@@ -89,7 +88,6 @@ def trace_entries(trace: Trace) -> list[list[Any]]:
 
 
 def trace_from(entries: Sequence[Any]) -> Trace:
-    """The reverse of `trace_entries`."""
     return {(entry[0], entry[1]): tuple(entry[2:]) for entry in entries}
 
 
@@ -298,16 +296,6 @@ def removals_from_arrays(arrays: Arrays, found: SepSets, known: Correlations | N
         return canonical_among(known, x[k], y[k], sorted(members[ends[k] - level[k] : ends[k]].tolist()))
 
     return Removals(found, r_of=None if known is None else r_of)
-
-
-def untested_arrays(untested: UntestedPairs) -> dict[str, NDArray[Any]]:
-    """The array of the removed pairs that were not tested, if there are any."""
-    return {"untested": np.concatenate(untested).astype(np.float64)} if len(untested.x) else {}
-
-
-def untested_from_arrays(arrays: Arrays) -> NDArray[np.int64]:
-    """The attributes of `UntestedPairs`, int64 (4, k), as far as the arrays hold them."""
-    return np.asarray(arrays.get("untested", ()), dtype=np.int64).reshape(4, -1)
 
 
 def p_values_from_arrays(

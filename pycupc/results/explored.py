@@ -100,7 +100,6 @@ def show_page(content: Content, path: str | PathLike[str] | None = None, *, show
 
 
 def _in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this process."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None
 

@@ -41,48 +41,32 @@ def _no_numbers() -> Floats:
 
 @dataclass(kw_only=True, eq=False)
 class LaterTests:
-    """The edges removed after the levels, in the order of their removal, and the numbers of tests made there.
+    """The edges removed after the levels, in the order of their removal, and the numbers of tests made there."""
 
-    Attributes
-    ----------
-    x, y : int32 (m,)
-        The pair in the order of its separating test.
-    S : Lists
-        The m separating sets.
-    value : float64 (m,)
-        r of the separating test, or its p-value if the test has no r.
-    p : float64 (m,)
-        The p-value of the separating test.
-    stage : {"possible-d-sep", "rfci"}
-        Which tests these are: given subsets of Possible-D-SEP, or those of `rfci` on triples and discriminating paths.
-    n_tests : list of int
-        Number of tests by the size of the set, from 0 on.
-    all_pdsep : list of p int32 arrays, or None
-        pcalg's ``allPdsep``, from 0; an empty array stands for NULL. None if Possible-D-SEP was not computed.
-    n_edgetests_pdsep : list of int
-    max_ord_pdsep : int
-        pcalg's ``n.edgetestsPDSEP`` and ``max.ordPDSEP``; with ``quirks`` without the tests that pcalg fails to count.
-    raised : (x int32 (k,), y int32 (k,), p float64 (k,)), or UnfinishedP
-        Cells [x, y] of pMax that these tests may raise, and the largest p-value of the tests; see `largest_p`.
-    open_pairs : int32 (k, 2)
-        Pairs whose sets were not all tested, since there were too many.
-    """
-
+    # x, y: (m,): the pair in the order of its separating test.
     x: Ints = field(default_factory=_no_variables)
     y: Ints = field(default_factory=_no_variables)
-    S: Lists = field(default_factory=lambda: Lists.of([]))
+    S: Lists = field(default_factory=lambda: Lists.of([]))  # the m separating sets
+    # (m,): r of the separating test, or its p-value if the test has no r.
     value: Floats = field(default_factory=_no_numbers)
-    p: Floats = field(default_factory=_no_numbers)
+    p: Floats = field(default_factory=_no_numbers)  # (m,): the p-value of the separating test
+    # {"possible-d-sep", "rfci"}: which tests these are: given subsets of Possible-D-SEP, or those of `rfci` on triples
+    # and discriminating paths.
     stage: Stage = "possible-d-sep"
-    n_tests: list[int] = field(default_factory=list)
+    n_tests: list[int] = field(default_factory=list)  # number of tests by the size of the set, from 0 on
+    # list of p int32 arrays, or None: pcalg's ``allPdsep``, from 0; an empty array stands for NULL. None if
+    # Possible-D-SEP was not computed.
     all_pdsep: list[Ints] | None = None
     n_edgetests_pdsep: list[int] = field(default_factory=lambda: [0])
+    # pcalg's ``n.edgetestsPDSEP`` and ``max.ordPDSEP``; with ``quirks`` without the tests that pcalg fails to count.
     max_ord_pdsep: int = 0
+    # (x int32 (k,), y int32 (k,), p float64 (k,)), or UnfinishedP: cells [x, y] of pMax that these tests may raise, and
+    # the largest p-value of the tests; see `largest_p`.
     raised: Raised | UnfinishedP = field(default_factory=lambda: (_no_variables(), _no_variables(), _no_numbers()))
+    # (k, 2): pairs whose sets were not all tested, since there were too many.
     open_pairs: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
 
     def __len__(self) -> int:
-        """Number of edges removed."""
         return len(self.x)
 
     def __eq__(self, other: object) -> bool:

@@ -132,14 +132,12 @@ def check_pag(meta: Mapping[str, Any], arrays: flat.Arrays, p: int) -> None:
 
 
 def graph_and_sets(arrays: flat.Arrays, p: int) -> tuple[SparseGraph, SepSets]:
-    """The PAG and its separating sets."""
     of_pag = {name: arrays[_OF_PAG + name] for name in _GRAPH}
     graph = flat.graph_from_arrays(of_pag, p)
     return graph, flat.sepset_from_arrays(of_pag, graph)
 
 
 def later_from(meta: Mapping[str, Any], arrays: flat.Arrays) -> LaterTests:
-    """The tests after the levels."""
     return LaterTests(
         x=arrays["later_x"],
         y=arrays["later_y"],

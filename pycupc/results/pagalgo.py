@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from os import PathLike
 from typing import Any, Literal
 
@@ -12,19 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import Ints, pair_keys, symbol
+from pycupc.graph.sparse import pair_keys, symbol
+from pycupc.results import arrays as flat
 from pycupc.results import npz, pag_arrays
-from pycupc.results.arrays import (
-    Arrays,
-    check_arrays,
-    check_meta,
-    graph_from_arrays,
-    sepset_from_arrays,
-    trace_entries,
-    trace_from,
-)
 from pycupc.results.later_tests import LaterPValues, LaterTests
-from pycupc.results.levels import LevelSummary, closing_lines
+from pycupc.results.levels import closing_lines
 from pycupc.results.pcalgo import PcAlgo, correlations_of
 from pycupc.results.tested_graph import TestedGraph
 from pycupc.results.why import Why, reason_of_mark, why_pair, why_removed_later
@@ -32,6 +25,11 @@ from pycupc.system.log import counted
 
 #: What the tests after the levels are called in a summary.
 _STAGES = {"possible-d-sep": "Possible-D-SEP", "rfci": "tests of RFCI"}
+
+
+def _of(attribute: str, text: str) -> Any:
+    """A property that is an attribute of a part of the result; `text` explains it."""
+    return property(attrgetter(attribute), doc=text)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -86,50 +84,15 @@ class PagAlgo(TestedGraph):
 
     # -- of the skeleton, and pcalg's slots ---------------------------------------------------------------------------
 
-    @property
-    def n_edgetests(self) -> list[int]:
-        """Tests per level of the skeleton."""
-        return self.skeleton_fit.n_edgetests
-
-    @property
-    def max_ord(self) -> int:
-        """Last level of the skeleton."""
-        return self.skeleton_fit.max_ord
-
-    @property
-    def n(self) -> float | None:
-        """Number of observations."""
-        return self.skeleton_fit.n
-
-    @property
-    def alpha(self) -> float | None:
-        """Significance level."""
-        return self.skeleton_fit.alpha
-
-    @property
-    def engine(self) -> str:
-        """Which engine ran, and why it was chosen."""
-        return self.skeleton_fit.engine
-
-    @property
-    def levels(self) -> tuple[LevelSummary, ...]:
-        """The levels of the skeleton."""
-        return self.skeleton_fit.levels
-
-    @property
-    def n_edgetests_pdsep(self) -> list[int]:
-        """pcalg's n.edgetestsPDSEP."""
-        return self.later.n_edgetests_pdsep
-
-    @property
-    def max_ord_pdsep(self) -> int:
-        """pcalg's max.ordPDSEP."""
-        return self.later.max_ord_pdsep
-
-    @property
-    def all_pdsep(self) -> list[Ints] | None:
-        """pcalg's allPdsep, from 0; None if Possible-D-SEP was not computed."""
-        return self.later.all_pdsep
+    n_edgetests = _of("skeleton_fit.n_edgetests", "Tests per level of the skeleton.")
+    max_ord = _of("skeleton_fit.max_ord", "Last level of the skeleton.")
+    n = _of("skeleton_fit.n", "Number of observations.")
+    alpha = _of("skeleton_fit.alpha", "Significance level.")
+    engine = _of("skeleton_fit.engine", "Which engine ran, and why it was chosen.")
+    levels = _of("skeleton_fit.levels", "The levels of the skeleton.")
+    n_edgetests_pdsep = _of("later.n_edgetests_pdsep", "pcalg's n.edgetestsPDSEP.")
+    max_ord_pdsep = _of("later.max_ord_pdsep", "pcalg's max.ordPDSEP.")
+    all_pdsep = _of("later.all_pdsep", "pcalg's allPdsep, from 0; None if Possible-D-SEP was not computed.")
 
     @cached_property
     def found_sepset(self) -> SepSets:
@@ -142,7 +105,6 @@ class PagAlgo(TestedGraph):
 
     @property
     def title(self) -> str:
-        """Headline of the page of `explore`."""
         return f"PAG of {self.method.upper()}"
 
     def __repr__(self) -> str:
@@ -164,11 +126,9 @@ class PagAlgo(TestedGraph):
         return "\n".join([*lines, *closing_lines(notes, self.engine)])
 
     def tests_of_levels(self) -> PcAlgo:
-        """The result of the levels: the skeleton."""
         return self.skeleton_fit
 
     def tests_after_levels(self) -> LaterTests:
-        """The tests made after the levels."""
         return self.later
 
     def _why(self, i: int, j: int) -> Why:
@@ -205,7 +165,7 @@ class PagAlgo(TestedGraph):
     @classmethod
     def from_answer(
         cls,
-        arrays: Arrays,
+        arrays: flat.Arrays,
         *,
         labels: Sequence[str],
         max_ord: int,
@@ -223,7 +183,7 @@ class PagAlgo(TestedGraph):
         recomputed, p = facts.get("known") is not None, len(labels)
         of_levels, removed = pag_arrays.of_levels(arrays, p, as_found=as_found, recomputed=recomputed)
         fit = PcAlgo.from_arrays(of_levels, labels=labels, max_ord=max_ord, engine=engine, **facts)
-        graph = graph_from_arrays(arrays, p)
+        graph = flat.graph_from_arrays(arrays, p)
         has_pdsep = len(arrays["pdsep_members"]) > 0
         is_rfci = not has_pdsep and (call.partition("(")[0].endswith("rfci") or len(removed["x"]) > 0)
         method: Literal["fci", "rfci"] = "rfci" if is_rfci else "fci"
@@ -241,14 +201,14 @@ class PagAlgo(TestedGraph):
             sparse_graph=graph,
             method=method,
             skeleton_fit=fit,
-            sepset=sepset_from_arrays(arrays, graph),
+            sepset=flat.sepset_from_arrays(arrays, graph),
             later=later,
             call=call,
         )
 
     def save(self, path: str | PathLike[str], *, evidence: bool | None = None) -> None:
         """Write everything into one .npz file, see `pycupc.results.pag_arrays`; arguments as of `PcAlgo.save`."""
-        about = {"method": self.method, "call": self.call, "notes": self.notes, "trace": trace_entries(self.trace)}
+        about = {"method": self.method, "call": self.call, "notes": self.notes, "trace": flat.trace_entries(self.trace)}
         meta = {**self.skeleton_fit.meta(), "pag": about | pag_arrays.later_meta(self.later)}
         arrays = pag_arrays.file_arrays(self.sparse_graph, self.sepset, self.later)
         npz.write(path, meta, self.skeleton_fit.to_arrays(evidence=evidence) | arrays, npz.PAG)
@@ -257,9 +217,9 @@ class PagAlgo(TestedGraph):
     def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PagAlgo:
         """Read what `save` wrote; arguments and errors are those of `PcAlgo.load`."""
         with npz.reading(path, npz.PAG) as (meta, arrays):
-            check_meta(meta)
+            flat.check_meta(meta)
             p, about = len(meta["labels"]), meta["pag"]
-            check_arrays(arrays, p)
+            flat.check_arrays(arrays, p)
             pag_arrays.check_pag(about, arrays, p)
         known = None if suffStat is None else correlations_of(suffStat, meta)
         with npz.PAG.expected_at(path):
@@ -270,6 +230,6 @@ class PagAlgo(TestedGraph):
                 sepset=sepset,
                 skeleton_fit=PcAlgo.from_file(meta, arrays, known),
                 later=pag_arrays.later_from(about, arrays),
-                trace=trace_from(about["trace"]),
+                trace=flat.trace_from(about["trace"]),
                 **{name: about[name] for name in ("method", "call", "notes")},
             )

@@ -150,7 +150,6 @@ class PcAlgo(TestedGraph, CausalGraph):
 
     @property
     def title(self) -> str:
-        """Headline of the page of `explore`."""
         return "PC-stable graph"
 
     def tests_of_levels(self) -> PcAlgo:
@@ -190,7 +189,8 @@ class PcAlgo(TestedGraph, CausalGraph):
             if self.found_sepset is not self.sepset:
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
             out |= flat.evidence_arrays(self.p_values, self.removals, self.sparse_graph, everything=evidence)
-            out |= flat.untested_arrays(self.untested)
+            if len(self.untested.x):
+                out["untested"] = np.concatenate(self.untested).astype(np.float64)
         return out
 
     @classmethod
@@ -209,6 +209,7 @@ class PcAlgo(TestedGraph, CausalGraph):
         if "found_x" in arrays:
             found = flat.sepset_from_arrays(arrays, graph, "found_")
         removals = flat.removals_from_arrays(arrays, found, known)
+        untested = np.asarray(arrays.get("untested", ()), dtype=np.int64).reshape(4, -1)
         return cls(
             labels=tuple(labels),
             sparse_graph=graph,
@@ -218,7 +219,7 @@ class PcAlgo(TestedGraph, CausalGraph):
             n_edgetests=flat.counts_from_arrays(arrays, facts.get("levels", ())),
             max_ord=int(max_ord),
             removals=removals,
-            find_untested=partial(UntestedPairs.by_pair, flat.untested_from_arrays(arrays)),
+            find_untested=partial(UntestedPairs.by_pair, untested),
             **facts,
         )
 

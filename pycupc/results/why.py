@@ -105,10 +105,7 @@ class KeptEdges:
         return nodes[order], gone[order]
 
     def weakest_tests(self, low: NDArray[Any], high: NDArray[Any]) -> list[WeakestTest]:
-        """The weakest test of each of these edges, all of which were tested; empty where the tests are not known.
-
-        A test of discrete data is not made again.
-        """
+        """The weakest test of each of these tested edges; empty where tests are not known, as of discrete data."""
         p_values, n = self._fit.p_values, self._fit.n
         if not isinstance(p_values, GaussianPValues) or p_values.known is None or n is None:
             return []

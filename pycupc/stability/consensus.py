@@ -92,7 +92,6 @@ class Edges:
 
     @classmethod
     def of(cls, graph: SparseGraph, counting: Counting = CPDAG) -> Edges:
-        """The edges of `graph`."""
         number = np.zeros((4, 4), dtype=np.uint8)
         number[tuple(counting.kinds.T)] = np.arange(len(counting.kinds))
         return cls(graph.low, graph.high, number[graph.low_mark, graph.high_mark])
@@ -157,7 +156,6 @@ class Tally:
         self._pending, self._n_pending = [], 0
 
     def counts(self) -> Counts:
-        """The counts so far."""
         self._count()
         n_columns = len(self.counting.names)
         pair, column = np.divmod(self._cells, n_columns)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations
 from os import PathLike
 from typing import Any
 
@@ -18,8 +17,9 @@ from pycupc.algorithm.pc import pc
 from pycupc.data.names import is_real, is_whole, position
 from pycupc.data.table import Table
 from pycupc.effects.largest import largest
-from pycupc.effects.orientations import Orientations
-from pycupc.effects.result import Effects
+from pycupc.effects.local import LocalEffects
+from pycupc.effects.regression import Regressions
+from pycupc.effects.regressors import Regressors
 from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import Plan, checked_study
@@ -27,6 +27,7 @@ from pycupc.stability.ranking import CStaR, Floats
 from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import Gathering, collected
 from pycupc.stability.study import Arrays, Numbered, Resampled
+from pycupc.system.machine import available_cores
 
 #: The number of values of `q` by default.
 N_Q = 10
@@ -62,22 +63,22 @@ class CausalStudy(Resampled[Strongest]):
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
-        graph = Orientations.of(fit.sparse_graph)
-        C = _needed(stat, graph, self.effects)
-        if not self.standardize:  # not by a product, whose last digits depend on the number of threads
-            deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
-            C = C * deviations[:, None] * deviations
-        pairs: dict[str, Any] = {"causes": self.causes, "effects": self.effects}
         known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
-        found = Effects(labels=fit.labels, C=C, n=stat.n, method="local", _graph=graph, _with_knowledge=known, **pairs)
+        regressors = Regressors.local(fit.sparse_graph, self.causes, with_knowledge=known)
+        x, y = regressors.pairs()
+        pairs, columns = _needed(stat, x, y, self.effects)
+        if not self.standardize:
+            deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
+            pairs = pairs * deviations[x] * deviations[y]
+            columns = columns * deviations[:, None] * deviations[self.effects]
+        regressions = Regressions.of(pairs, regressors.start, regressors.members)
+        found = LocalEffects(self.causes, self.effects, regressors.first, regressions, columns)
         return Strongest(i, *largest(found, int(self.q[-1])))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The outcome as facts and arrays for a file."""
         return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
 
     def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Strongest:
-        """The reverse of `packed`."""
         cause, effect, value = (arrays[name] for name in ("cause", "effect", "value"))
         sound = len(cause) == len(effect) == len(value) <= self.q[-1] and np.isfinite(value).all()
         if not sound or not (np.isin(cause, self.causes).all() and np.isin(effect, self.effects).all()):
@@ -92,20 +93,16 @@ class CausalStudy(Resampled[Strongest]):
         return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
 
 
-def _needed(stat: SuffStat, graph: Orientations, effects: Ints) -> Floats:
-    """The correlations; for few effects, where only a device has them, those that are read, and 0 for all others."""
+def _needed(stat: SuffStat, x: Ints, y: Ints, effects: Ints) -> tuple[Floats, Floats]:
+    """The correlations of x and y, and of all variables with the effects, float64 (p, number of effects).
+
+    For few effects, where only a device has all correlations, no others are computed.
+    """
     if stat.has_C or len(effects) > FEW:
-        return stat.C
-    near = (sorted(graph.parents[x] | graph.siblings[x] | {x}) for x in range(stat.p))
-    pairs = chain.from_iterable(combinations(members, 2) for members in near)
-    x, y = np.array([*pairs], dtype=np.int64).reshape(-1, 2).T
-    C = np.zeros((stat.p, stat.p))  # which takes memory only where it is written to
-    C[x, y] = C[y, x] = stat.correlations.pairs(x, y)
-    every = np.arange(stat.p)
-    C[:, effects] = stat.correlations.block(every, effects)
-    C[effects, :] = C[:, effects].T
-    C[every, every] = 1.0
-    return C
+        return stat.C[x, y], stat.C if len(effects) == stat.p else stat.C[:, effects]
+    columns, every = stat.correlations.columns(), np.arange(stat.p)
+    of_effects = columns.pairs(np.repeat(every, len(effects)), np.tile(effects, stat.p), available_cores())
+    return columns.pairs(x, y, available_cores()), of_effects.reshape(stat.p, -1)
 
 
 class _Ranked(Gathering[Strongest, CStaR]):
@@ -117,15 +114,12 @@ class _Ranked(Gathering[Strongest, CStaR]):
 
     @property
     def n(self) -> int:
-        """Resamples so far."""
         return len(self._found)
 
     def add(self, outcome: Strongest) -> None:
-        """Keep the effects of a resample."""
         self._found[outcome.index] = outcome
 
     def result(self) -> CStaR:
-        """The ranking."""
         study, found = self._study, [self._found[i] for i in sorted(self._found)]
         fields: dict[str, Any] = {name: getattr(study, name) for name in ("resampling", "causes", "effects", "q")}
         fields |= {name: np.concatenate([getattr(o, name) for o in found]) for name in ("cause", "effect", "value")}

@@ -36,27 +36,18 @@ OwnRows = DiscreteSuffStat | MixedTable | MultipleImputation | IncompleteTable
 class Resampling:
     """The resamples of a table of n rows.
 
-    Attributes
-    ----------
-    n : int
-        Rows of the data.
-    scheme : {"bootstrap", "subsample", "complementary"}
-        n rows drawn with replacement; a share of the rows, each at most once; halves of the rows, where the resamples
-        2k and 2k + 1 have no row in common.
-    fraction : float in (0, 1)
-        Share of the rows in a subsample, rounded down to whole rows.
-    seed : int, at least 0
-
     Raises
     ------
     TypeError, ValueError
         An attribute is invalid, or a resample would have fewer than 2 rows.
     """
 
-    n: int
+    n: int  # rows of the data
+    # {"bootstrap", "subsample", "complementary"}: n rows drawn with replacement; a share of the rows, each at most
+    # once; halves of the rows, where the resamples 2k and 2k + 1 have no row in common.
     scheme: Scheme
-    fraction: float
-    seed: int
+    fraction: float  # float in (0, 1): share of the rows in a subsample, rounded down to whole rows
+    seed: int  # int, at least 0
 
     def __post_init__(self) -> None:
         if self.scheme not in get_args(Scheme):
@@ -141,7 +132,6 @@ class Rows:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.data.values) if isinstance(self.data, Table) else int(self.data.n)
 
     def whole(self) -> SuffStat | OwnRows:
@@ -172,10 +162,7 @@ class Rows:
 
 
 def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = None) -> Rows:
-    """The observations that `pycupc.stability` was given.
-
-    TypeError or ValueError if they are not of the kind that `indepTest` takes, or if that is a user's own test.
-    """
+    """The observations given to `stability`; TypeError or ValueError unless of the kind that `indepTest` takes."""
     fits = indepTest in (None, gaussCItest) and not isinstance(data, SuffStat | OwnRows | Mapping)
     if correlation is not None and not fits:
         text = "{correlation} goes with a table of numbers and the Gaussian test"

@@ -59,11 +59,9 @@ class Gathered(Gathering[Outcome, Stability]):
 
     @property
     def n(self) -> int:
-        """Resamples so far."""
         return len(self._numbers)
 
     def add(self, outcome: Outcome) -> None:
-        """Count the edges of a resample."""
         for tally, edges in zip(self._tallies, outcome.edges, strict=True):
             tally.add(edges)
         self._constant[outcome.constant] += 1
@@ -71,7 +69,6 @@ class Gathered(Gathering[Outcome, Stability]):
         self._note = max(self._note, outcome.note, key=len)  # the longer one names both faults
 
     def result(self) -> Stability:
-        """The frequencies."""
         study, p = self._study, len(self._labels)
         order = sorted(self._numbers)
         tests, constant, copies = zip(*(self._numbers[i] for i in order), strict=True)

@@ -130,10 +130,7 @@ class Study(Resampled[Outcome]):
     method: Method = "pc"
 
     def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
-        """Run the method on resample `i`: a pure function of the study and `i`. Its correlations are computed once.
-
-        `progress`: as of `pc`.
-        """
+        """Run the method on resample `i`, a pure function of the study and `i`; `progress` as of `pc`."""
         resample = self.rows.take(self.resampling.indices(i))
         draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
         edges, n_tests, note, run = [], [], "", METHODS[self.method]
@@ -145,7 +142,6 @@ class Study(Resampled[Outcome]):
         return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
 
     def packed(self, outcome: Outcome) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The outcome as facts and arrays for a file."""
         arrays: dict[str, NDArray[Any]] = {
             "n_tests": outcome.n_tests,
             "constant": outcome.constant,
@@ -156,7 +152,6 @@ class Study(Resampled[Outcome]):
         return {"note": outcome.note}, arrays
 
     def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Outcome:
-        """The reverse of `packed`."""
         n_tests, constant, copies = (arrays[name] for name in ("n_tests", "constant", "n_copies"))
         wrong = n_tests.shape != (len(self.alphas),) or not np.isfinite(n_tests).all() or copies.shape != (1,)
         if wrong or int(constant.max(initial=0)) >= self.p or (np.diff(constant) <= 0).any():

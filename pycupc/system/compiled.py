@@ -80,10 +80,7 @@ def can_cache() -> bool:
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function that Python calls; its machine code is cached on disk, with everything that it calls.
-
-    It releases the GIL, and divides by zero as NumPy does.
-    """
+    """Compile a function that Python calls, cached on disk with all it calls; no GIL, divides by zero as NumPy."""
     dispatcher: Any = njit(**OPTIONS)(function)
     _store(dispatcher, function)
     compile_here = dispatcher.compile
@@ -207,10 +204,7 @@ def part(function: Function) -> Function:
 
 
 def copied_part(function: Function) -> Function:
-    """As `part`, for a function called in one place, or a small one: Numba copies its statements there.
-
-    A call from Python would compile it by itself.
-    """
+    """As `part`, of a small function or of one caller: Numba copies its statements there."""
     return cast("Function", njit(inline="always", **OPTIONS)(function))
 
 

@@ -90,10 +90,7 @@ def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelB
 
 @contextmanager
 def progress_hook(progress: ProgressHook | bool | None) -> Iterator[ProgressHook | None]:
-    """Yield the hook for the argument `progress` of `pycupc.pc`: a bar for True, None for False and None.
-
-    TypeError for anything else that is not callable.
-    """
+    """Yield the hook of `pycupc.pc`'s `progress`: a bar for True, None for False, None; TypeError if not callable."""
     if isinstance(progress, bool):
         with level_bar(wanted=progress, anywhere=True) as bar:
             yield bar

@@ -76,11 +76,8 @@ cu_cstar <- function(x, causes = NULL, effects = NULL, q = NULL, n_resamples = 1
       FALSE, c(resampling$arguments, own)),
     resampling["drawn"]
   )
-  reporter <- make_reporter(FALSE, progress)
-  reply <- withCallingHandlers(compute("cstar", options, c(list(x = X), fixed), reporter), interrupt = function(i) {
-    reporter$close()
-    say_kept(resampling$arguments$checkpoint)
-  })
+  arrays <- c(list(x = X), fixed)
+  reply <- on_resamples("cstar", options, arrays, progress, resampling$arguments$checkpoint)
   ranking <- data.frame(reply$arrays[c("cause", "effect", "median_rank", "pi", "value", "low", "high", "pcer")])
   ranking[c("cause", "effect")] <- lapply(ranking[c("cause", "effect")], function(at) labels[at])
   ranking$pcer[is.nan(ranking$pcer)] <- NA

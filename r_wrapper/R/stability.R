@@ -114,11 +114,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
     resampling["drawn"], data[names(data) %in% c("nlev", "adaptDF", "df")]
   )
   arrays <- c(data[names(data) %in% c("x", "dm")], fixed)
-  reporter <- make_reporter(FALSE, progress)
-  reply <- withCallingHandlers(compute("stability", options, arrays, reporter), interrupt = function(i) {
-    reporter$close()
-    say_kept(resampling$arguments$checkpoint)
-  })
+  reply <- on_resamples("stability", options, arrays, progress, resampling$arguments$checkpoint)
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
   alpha <- as.double(unlist(reply$alphas))
   structure(c(
@@ -202,8 +198,12 @@ coded <- function(x, name = "x") {
   list(dm = vapply(columns, as.integer, integer(nrow(x))) - 1L, nlev = nlev, adaptDF = FALSE)
 }
 
-say_kept <- function(checkpoint) {
-  if (!is.null(checkpoint)) {
+# The reply to `what` on resamples. After Ctrl-C it says where the finished ones are kept, if they are.
+on_resamples <- function(what, options, arrays, progress, checkpoint) {
+  reporter <- make_reporter(FALSE, progress)
+  withCallingHandlers(compute(what, options, arrays, reporter), interrupt = function(i) {
+    reporter$close()
+    if (is.null(checkpoint)) return()
     message("interrupted; the finished resamples are kept in ", checkpoint, ", and the same call resumes from there")
-  }
+  })
 }

@@ -280,6 +280,10 @@ CPU_ENGINE |= {"orientation (ms)": "1e3 * orientation", "peak memory (MB)": "pea
 CPU_ENGINE["allowed memory (MB)"] = "memory_allowed_bytes / 1e6 : .0f"
 LARGE = {"variables p": "p", "engine": "engine", **TESTS, "edges": "edges", "skeleton (ms)": "1e3 * seconds"}
 LARGE |= {"orientation (ms)": "1e3 * orientation", "device memory (MiB)": "memory_bytes / 2**20 : ,.0f"}
+MANY = {"variables p": "p", "n": "n", "alpha": "alpha", "engine": "engine", **TESTS, "edges": "edges"}
+MANY |= {"whole call (s)": "seconds : .3g", "levels (s)": "levels_seconds : .3g"}
+MANY |= {"estimated (s)": "estimated_seconds : .3g", "device memory (GB)": "memory_bytes / 1e9 : .2f"}
+MANY |= {"memory of the process (GB)": "peak_bytes / 1e9 : .2f", "estimated memory (GB)": "estimated_bytes / 1e9 : .2f"}
 PRUNED = {"data set": "set", **TESTS, "tests made": "made : .3g", "bounds": "bounds : .3g", "plain (s)": "plain : .2f"}
 PRUNED |= {"pruned (s)": "pruned : .2f", "ratio": "plain / pruned : .1f", "finding pMax (s)": "p_values : .2f"}
 STUDY = {"data set": "set", "engine": "engine", "alpha": "alpha", **SIZE}
@@ -302,6 +306,7 @@ TABLES = {
     "levels": ("gpu", levels),
     "sweep": ("scaling", sweep),
     "large": ("scaling-large", plain(LARGE)),
+    "many": ("many", plain(MANY)),
     "pruning": ("pruning", plain(PRUNED, has="pruned")),
     "pruning-gpu": ("pruning-gpu", plain(PRUNED, has="pruned")),
     "calls": ("paired", calls),

@@ -26,10 +26,8 @@ from pycupc.system.machine import in_threads
 class EnumeratedTests:
     """Tests of which only p-values are known; `gaussian.GaussianTests` has the same methods.
 
-    Attributes
-    ----------
-    side_b_of_level0 : tuple of int32 (m,), int32 (m,), float64 (m,)
-        The pairs x > y that level 0 has removed on side B, because the test is not symmetric, and their p-values.
+    `side_b_of_level0`, tuple of int32 (m,), int32 (m,), float64 (m,): the pairs x > y that level 0 has removed on side
+    B, because the test is not symmetric, and their p-values.
     """
 
     #: Levels from here on share their compiled code.

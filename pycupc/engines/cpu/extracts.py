@@ -23,26 +23,19 @@ from pycupc.system.compiled import frozen
 
 
 class Extract(NamedTuple):
-    """Some rows of a graph, with the correlations that their tests read.
+    """Some rows of a graph, with the correlations that their tests read."""
 
-    C : float64 (w, w), contiguous, not writeable
-        Of the variables of a row with each other; the cells of variables of different rows may have no meaning.
-    offsets, neighbours : int64 (w + 1,), int32
-        Neighbour lists in the numbers of C; other variables of C have no neighbours.
-    rows : int64 (k,)
-        The rows in the numbers of C; they ascend if they ascend in the graph.
-    entries : slice or int64
-        The entries of the graph in the order of `neighbours`.
-    """
-
+    # float64 (w, w), contiguous, not writeable: of the variables of a row with each other; the cells of variables of
+    # different rows may have no meaning.
     C: Floats
+    # offsets, neighbours: int64 (w + 1,), int32: neighbour lists in the numbers of C; other variables of C have no
+    # neighbours.
     offsets: Indices
     neighbours: Ints
-    rows: Indices
-    entries: slice | Indices
+    rows: Indices  # (k,): the rows in the numbers of C; they ascend if they ascend in the graph
+    entries: slice | Indices  # slice or int64: the entries of the graph in the order of `neighbours`
 
     def in_graph(self, entries: Indices) -> Indices:
-        """These entries of the extract as entries of the graph."""
         return entries + (self.entries.start or 0) if isinstance(self.entries, slice) else self.entries[entries]
 
     @property
@@ -70,12 +63,10 @@ class MatrixSource:
         self.C, self.p = frozen(C), len(C)
 
     def among(self, members: NDArray[np.integer]) -> Floats:
-        """See `Source`."""
         some: Floats = self.C[np.ix_(members, members)]
         return some
 
     def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
-        """See `Source`."""
         everything = slice(None)
         yield everything, Extract(self.C, graph.offsets, graph.neighbours, rows, everything)
 
@@ -87,11 +78,9 @@ class ColumnSource:
         self.columns, self.p = columns, len(columns)
 
     def among(self, members: NDArray[np.integer]) -> Floats:
-        """See `Source`."""
         return self.columns.among(members)
 
     def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
-        """See `Source`."""
         ends = np.cumsum(graph.offsets[rows + 1] - graph.offsets[rows] + 1)
         first, before = 0, 0
         while first < len(rows):

@@ -41,15 +41,9 @@ Reading = Literal["dense", "rows", "sieve"]
 class GaussianTests:
     """Tests of partial correlations.
 
-    Parameters
-    ----------
-    correlations : Correlations
-    n : float
-        Number of observations.
-    pruning : bool or {"always", "checked"}
-        As of `CpuEngine`.
-    reading : {"dense", "rows", "sieve"}
-        Whether tests read the matrix of all variables, or matrices of rows; "sieve": what costs less after level 0.
+    `n`: number of observations. `pruning`, bool or {"always", "checked"}: as of `CpuEngine`. `reading`, {"dense",
+    "rows", "sieve"}: whether tests read the matrix of all variables, or matrices of rows; "sieve": what costs less
+    after level 0.
     """
 
     #: Levels from here on share their compiled code.
@@ -159,10 +153,7 @@ class GaussianTests:
     ) -> Iterator[tuple[Iterator[Task], int]]:
         """Make tests of some pairs that bounds have decided: all, or in rows with many sets random ones.
 
-        Raises
-        ------
-        EngineError
-            If a test contradicts the findings, once the tasks have been run.
+        Raises EngineError if a test contradicts the findings, once the tasks have been run.
         """
         few, many = sample(graph, decided, level)
         chosen, again = np.zeros(len(findings.rank), dtype=np.bool_), graph.no_findings()

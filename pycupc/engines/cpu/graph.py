@@ -37,17 +37,11 @@ class Lists(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """The entries that one side of a level tests.
+    """The entries that one side of a level tests."""
 
-    chosen : bool (E,)
-    per_row : int64 (p,)
-    more : bool
-        A visited pair has more than `level` candidates, so that pcalg runs another level.
-    """
-
-    chosen: Mask
-    per_row: Indices
-    more: bool
+    chosen: Mask  # (E,)
+    per_row: Indices  # (p,)
+    more: bool  # a visited pair has more than `level` candidates, so that pcalg runs another level
 
 
 class FarSet(NamedTuple):
@@ -58,21 +52,13 @@ class FarSet(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The findings of a level about each entry: written by the tests, read by the graph.
+    """The findings of a level about each entry: written by the tests, read by the graph."""
 
-    rank : int64 (E,)
-        Rank of the first separating set, -1 if there is none, `FAR` where `far` has it.
-    r : float64 (E,)
-        Canonical partial correlation given that set.
-    smallest : float64 (E,)
-        Smallest squared partial correlation of the tests of an entry that stays, inf where nothing was tested.
-    far : dict of int to FarSet
-        The first separating sets of entries in wide rows (`subsets.is_wide`).
-    """
-
-    rank: Indices
-    r: Floats
+    rank: Indices  # (E,): rank of the first separating set, -1 if there is none, `FAR` where `far` has it
+    r: Floats  # (E,): canonical partial correlation given that set
+    # (E,): smallest squared partial correlation of the tests of an entry that stays, inf where nothing was tested.
     smallest: Floats
+    # The first separating sets of entries in wide rows (`subsets.is_wide`).
     far: dict[int, FarSet]
 
     def first(self, entry: int) -> int:
@@ -115,16 +101,10 @@ class Made(NamedTuple):
 class Graph:
     """The graph that one level finds; the level leaves a new one to the next.
 
-    Parameters
-    ----------
-    offsets : int64 (p + 1,)
-    neighbours : int32 (E,)
-        Ascending in each row.
-    fixed : bool (E,)
-        Edges that are never tested.
-    z : float64 (E,), or function of entries, int64 (k,)
-        Smallest |z| of all tests of each entry so far, inf where nothing was tested. A function computes it for these
-        entries: most edges of level 0 do not survive level 1, so that nobody asks for theirs.
+    `offsets`, int64 (p + 1,). `neighbours`, int32 (E,): ascending in each row. `fixed`, bool (E,): edges that are never
+    tested. `z`, float64 (E,), or function of entries, int64 (k,): smallest |z| of all tests of each entry so far, inf
+    where nothing was tested. A function computes it for these entries: most edges of level 0 do not survive level 1, so
+    that nobody asks for theirs.
     """
 
     def __init__(

@@ -20,26 +20,15 @@ from pycupc.system.compiled import compiled, copied_part
 
 
 class Tile(NamedTuple):
-    """Up to LEVEL1_TILE rows x, t in all, and the numbers that their tests read.
+    """Up to LEVEL1_TILE rows x, t in all, and the numbers that their tests read."""
 
-    C : float64 (p, p)
-    neighbours : int32 (E,)
-    correlation : float64 (t, d)
-        Correlation of x and its k-th neighbour.
-    variance : float64 (t, d)
-        Variance of x given its k-th neighbour, NaN where it is not above the floor.
-    spread : float64 (t, p)
-        `variance` by variable, -inf for variables that are no neighbours. Between tiles it is -inf everywhere.
-    following : int64 (t,)
-        The entry of each row x that comes next.
-    """
-
-    C: Floats
-    neighbours: Ints
-    correlation: Floats
-    variance: Floats
+    C: Floats  # (p, p)
+    neighbours: Ints  # (E,)
+    correlation: Floats  # (t, d): correlation of x and its k-th neighbour
+    variance: Floats  # (t, d): variance of x given its k-th neighbour, NaN where it is not above the floor
+    # (t, p): `variance` by variable, -inf for variables that are no neighbours. Between tiles it is -inf everywhere.
     spread: Floats
-    following: Indices
+    following: Indices  # (t,): the entry of each row x that comes next
 
 
 class Pair(NamedTuple):
@@ -68,10 +57,7 @@ def run_rows(
 
 @copied_part
 def _n_possible(tile, pair, k0, n, bound):
-    """How many of the n sets from position k0 on are not certainly above the bound.
-
-    Variables between them that are hardly distinct from y may be counted too, which costs time only.
-    """
+    """How many of the n sets from k0 on are perhaps below the bound; those hardly distinct from y may count, too."""
     # unsigned: an index that may be negative is not compiled to vector instructions
     first, entry, x, y = uint64(k0), uint64(pair.start + k0), uint64(pair.x), uint64(pair.y)
     xy = tile.correlation[pair.t, pair.i]

@@ -69,13 +69,7 @@ def _faults(C: Floats, low: int) -> tuple[np.ndarray, tuple[int, int] | None, tu
 
 
 def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:
-    """The edges whose correlation is beyond the cutoff, and the fixed edges.
-
-    Raises
-    ------
-    EngineError
-        There are too many to fit memory.
-    """
+    """The edges whose correlation is beyond the cutoff, and the fixed edges; EngineError if they do not fit memory."""
     p = len(C)
     room = p * p if FOUND_BYTES * p * p < SURELY_FREE else free_memory() // FOUND_BYTES
 

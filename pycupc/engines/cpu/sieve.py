@@ -62,11 +62,8 @@ def level0(
 
     `progress` is called with the number of tiles done and of all tiles.
 
-    Raises
-    ------
-    EngineError
-        There are too many to fit memory; the message says how many, and which alpha would leave fewer. Or the executor
-        of `division` has failed.
+    Raises EngineError if there are too many to fit memory; the message says how many, and which alpha would leave
+    fewer. Or the executor of `division` has failed.
     """
     x, y = Sieve(columns, n, cutoff, division).pairs(n_threads, progress)
     r = columns.pairs(x, y, n_threads)
@@ -90,15 +87,12 @@ def level0(
 
 
 class Found(NamedTuple):
-    """The pairs x < y that may be beyond the cutoff, in some tiles.
+    """The pairs x < y that may be beyond the cutoff, in some tiles."""
 
-    x, y : int32 (m,)
-    counts : int64 (SMALLER_ALPHAS + 1,)
-        How many of them lie between two neighbouring cutoffs of `Search.cutoffs`, below the first, above the last.
-    """
-
-    x: Ints
-    y: Ints
+    x: Ints  # (m,)
+    y: Ints  # (m,)
+    # (SMALLER_ALPHAS + 1,): how many of them lie between two neighbouring cutoffs of `Search.cutoffs`, below the first,
+    # above the last.
     counts: Indices
 
 

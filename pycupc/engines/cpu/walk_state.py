@@ -22,15 +22,10 @@ TINY = 1e-12
 
 
 class Cutoff(NamedTuple):
-    """The cutoff of a level with its doubtful band.
+    """The cutoff of a level with its doubtful band."""
 
-    value : float
-        Largest |r| that is independent (`fisher_z.cutoff`).
-    low, high : float
-        A fast r^2 below `low` is certainly independent, one above `high` certainly not.
-    """
-
-    value: float
+    value: float  # largest |r| that is independent (`fisher_z.cutoff`)
+    # low, high: a fast r^2 below `low` is certainly independent, one above `high` certainly not.
     low: float
     high: float
 
@@ -48,28 +43,17 @@ LARGE = 1e300
 
 
 class Side(NamedTuple):
-    """The data shared by all walks of one side of a level.
+    """The data shared by all walks of one side of a level."""
 
-    C : float64 (p, p)
-    offsets, neighbours : int64 (p + 1,), int32 (E,)
-        The neighbour lists.
-    chosen : bool (E,)
-        Targets.
-    hint : int64 (E,)
-        Number of a prefix that is known to separate the entry, -1 if none is: a walk beyond it drops the target. It
-        serves only to stop early, never as an answer, so it does not matter which thread wrote it when.
-    binomials : int64
-        `subsets.binomial_table` of the largest degree and the level.
-    cutoff : Cutoff
-    level : int
-    """
-
-    C: Floats
+    C: Floats  # (p, p)
+    # offsets, neighbours: (p + 1,), (E,): the neighbour lists.
     offsets: Indices
     neighbours: Ints
-    chosen: Mask
+    chosen: Mask  # (E,): targets
+    # (E,): number of a prefix that is known to separate the entry, -1 if none is: a walk beyond it drops the target. It
+    # serves only to stop early, never as an answer, so it does not matter which thread wrote it when.
     hint: Indices
-    binomials: Indices
+    binomials: Indices  # `subsets.binomial_table` of the largest degree and the level
     cutoff: Cutoff
     level: int
 
@@ -83,13 +67,10 @@ class Items(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """The findings of the walks of a task, a stretch per item, by position: the entry, and the fields of `Findings`.
-
-    entry, rank : int64; r, smallest : float64. The rank is NO_TARGET where nothing was to be tested.
-    """
+    """The findings of the walks of a task, a stretch per item, by position: the entry, and the fields of `Findings`."""
 
     entry: Indices
-    rank: Indices
+    rank: Indices  # NO_TARGET where nothing was to be tested
     r: Floats
     smallest: Floats
 
@@ -103,59 +84,36 @@ NO_CORRELATIONS = np.empty((0, 0))
 
 
 class Matrices(NamedTuple):
-    """The matrices M|P for the prefixes of size t, t = 0 .. level - 2.
+    """The matrices M|P for the prefixes of size t, t = 0 .. level - 2."""
 
-    kj : float64 (t, position k, column j)
-    xj, jj, bound : float64 (t, column j)
-        Of the targets.
-    xk, kk : float64 (t, position k)
-    xx : float64 (t,)
-        NaN where a pivot on the way is not above the floor; nothing else is valid then.
-    position : int64 (t, column)
-        0 for filling.
-    column : int64 (t, position)
-        -1 where there is none.
-    targets, padded, columns : int64 (t,)
-        Number of columns: targets, the same with filling, all.
-    """
-
-    kj: Floats
+    kj: Floats  # (t, position k, column j)
+    # xj, jj, bound: (t, column j): of the targets.
     xj: Floats
     jj: Floats
     bound: Floats
+    # xk, kk: (t, position k)
     xk: Floats
     kk: Floats
-    xx: Floats
-    position: Indices
-    column: Indices
+    xx: Floats  # (t,): NaN where a pivot on the way is not above the floor; nothing else is valid then
+    position: Indices  # (t, column): 0 for filling
+    column: Indices  # (t, position): -1 where there is none
+    # targets, padded, columns: (t,): number of columns: targets, the same with filling, all.
     targets: Indices
     padded: Indices
     columns: Indices
 
 
 class Work(NamedTuple):
-    """Work space of a walk.
+    """Work space of a walk."""
 
-    bound : float64 (position,)
-        Bound of a target, -1 for a variable that is no target, or no longer one.
-    open_before : int64 (t,)
-        Open targets at the time when the matrices of depth t were laid out.
-    chosen : int64 (level,)
-        Positions of the prefix and of the last member.
-    xj, jj : float64 (column,)
-        M_xj and M_jj of the targets given the whole prefix.
-    runs : int64 (d + 2, 3)
-        Pieces of consecutive columns that stay, as (from, to, length).
-    nodes, elimination : int64 (level + 2,), `canonical_space` of the level
-        For the canonical formula.
-    """
-
-    bound: Floats
-    open_before: Indices
-    chosen: Indices
+    bound: Floats  # (position,): bound of a target, -1 for a variable that is no target, or no longer one
+    open_before: Indices  # (t,): open targets at the time when the matrices of depth t were laid out
+    chosen: Indices  # (level,): positions of the prefix and of the last member
+    # xj, jj: (column,): M_xj and M_jj of the targets given the whole prefix.
     xj: Floats
     jj: Floats
-    runs: Indices
+    runs: Indices  # (d + 2, 3): pieces of consecutive columns that stay, as (from, to, length)
+    # nodes, elimination: (level + 2,), `canonical_space` of the level: for the canonical formula.
     nodes: Indices
     elimination: Floats
 
@@ -171,19 +129,15 @@ class Place(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A last member k of the set, after a prefix that ends in s, and the numbers for its tests given the prefix.
-
-    factor : M_ks / M_ss. xk, kk : M_xk and M_kk. determinant : M_xx M_kk - M_xk^2. sure : all pivots are above the
-    floor.
-    """
+    """A last member k of the set, after a prefix that ends in s, and the numbers for its tests given the prefix."""
 
     s: int
     k: int
-    factor: float
-    xk: float
-    kk: float
-    determinant: float
-    sure: bool
+    factor: float  # M_ks / M_ss
+    xk: float  # M_xk
+    kk: float  # M_kk
+    determinant: float  # M_xx M_kk - M_xk^2
+    sure: bool  # all pivots are above the floor
 
 
 def work_space(level: int, d: int) -> tuple[Matrices, Work]:

@@ -55,23 +55,9 @@ def dense_bytes(p: int) -> int:
 
 
 def correlation(dev: Device, X: Floats) -> Any:
-    """Compute the correlation matrix of data on the device; call it inside a `Session`.
+    """Correlations of finite data X, a device array float64 (p, p) with the bits of `gaussian.correlation.correlation`.
 
-    Parameters
-    ----------
-    dev : Device
-    X : float64 (n, p)
-        Observations in rows, variables in columns; finite, in any memory layout.
-
-    Returns
-    -------
-    device array float64 (p, p)
-        The correlations, with the bits of `pycupc.independence.gaussian.correlation.correlation`.
-
-    Raises
-    ------
-    EngineError
-        If two copies of the data and the matrix do not fit the device; raised by the `Session`.
+    Call it inside a `Session`, which raises EngineError if two copies of the data and the matrix do not fit the device.
     """
     n, p = X.shape
     Z, squares = centred(dev, X)
@@ -95,3 +81,21 @@ def centred(dev: Device, X: Floats, *, by_column: bool = False) -> tuple[Any, An
     args += (i64(1), i64(n)) if by_column else (i64(p), i64(1))
     dev.launch(*KERNELS[table.dtype == np.float32], (-(-p // 32),), (32,), args)
     return Z, squares
+
+
+#: Pairs of observations times variables at a time. Sums of as many signs are exact in float32.
+SIGNS, MOST_PAIRS = 1 << 25, 1 << 23
+
+
+def concordances(cupy: Any, X: NDArray[np.float64]) -> NDArray[np.int64]:
+    """As `pycupc.independence.gaussian.ranks.concordances`: products of matrices of signs."""
+    n, p = X.shape
+    values, total = cupy.asarray(X), cupy.zeros((p, p), dtype=cupy.float64)
+    first, second = np.triu_indices(n, 1)
+    step = max(1, min(SIGNS // p, MOST_PAIRS))
+    for k in range(0, len(first), step):
+        a, b = (cupy.asarray(index[k : k + step]) for index in (first, second))
+        signs = cupy.sign(values[a] - values[b]).astype(cupy.float32)
+        total += signs.T @ signs
+    out: NDArray[np.int64] = cupy.asnumpy(total).astype(np.int64)
+    return out

@@ -55,7 +55,6 @@ class CupcTests:
         self._geometry = geometry
 
     def kernel(self, level: int) -> KernelName:
-        """The kernel of a level."""
         for t in TEMPLATES:
             if level == t or level <= -t:
                 return f"cupc/{self._file}", f"{self._file}<{t}>"

@@ -57,10 +57,7 @@ class Device:
         self._tables: dict[int, Any] = {}
 
     def free_memory(self, enough: int = 1 << 62) -> int:
-        """Bytes that can be allocated, in CuPy's pool and beyond.
-
-        The driver, which takes a while to answer, is asked only if the pool has fewer than `enough`.
-        """
+        """Bytes that can be allocated in CuPy's pool, and beyond if it has fewer than `enough`: the driver is slow."""
         with self.cp.cuda.Device(self.index):
             held = int(self.cp.get_default_memory_pool().free_bytes())
             if held >= enough:
@@ -108,10 +105,7 @@ class Device:
         return self._words[16:].tobytes()[:nbytes]
 
     def stop_kernels(self) -> None:
-        """Set the stop flag, which kernels poll, and clear it once they have returned.
-
-        A copy does it, since a kernel would wait for the running ones.
-        """
+        """Set the stop flag, which kernels poll, by a copy: a kernel would wait; clear it once they have returned."""
         copy, order = self.cp.cuda.runtime.memcpyAsync, int(self._locked.ptr)
         copy(self.stop.data.ptr, order + 4, 4, 1, self._signals.ptr)
         self.stream.synchronize()
@@ -129,10 +123,7 @@ class Device:
         return Binomials(self._binom.data.ptr, stride)
 
     def subsets(self, size: int, n: int) -> Any:
-        """Table of the `size`-subsets of range(n) in colexicographic order, one byte per member: uint32 (C(n, size),).
-
-        `n` must be the same in every call with this `size`.
-        """
+        """The `size`-subsets of range(n), colexicographic, a byte per member, uint32; one `n` for each `size`."""
         if size not in self._tables:
             entries = comb(n, size)
             self._tables[size] = self.cp.empty(entries, dtype=np.uint32)
@@ -199,13 +190,7 @@ _of_thread = threading.local()  # its `devices`, by number
 
 
 def open_device(index: int) -> Device:
-    """The `Device` of this thread for the CUDA device with this number.
-
-    Raises
-    ------
-    EngineError
-        If there is no such device or it does not work; the message says why.
-    """
+    """This thread's `Device` for the CUDA device with this number; EngineError says why there is none that works."""
     devices: dict[int, _OwnedDevice] = vars(_of_thread).setdefault("devices", {})
     if index not in devices:
         devices[index] = _own(index)

@@ -37,10 +37,7 @@ class DevicesEngine(Engine):
     of the matrix, and the levels from 1 on by rows. `LevelResult.n_made` may be too small, since a pair may be answered
     by pruning on one device that another one has removed.
 
-    Parameters
-    ----------
-    engines : list of GpuEngine
-        One for each device, with the same options. Tests of discrete data run on one device only.
+    `engines`: one for each device, with the same options. Tests of discrete data run on one device only.
     """
 
     side_by_side = 2
@@ -60,7 +57,6 @@ class DevicesEngine(Engine):
         return max((engine.memory(test) for engine in self._engines), key=lambda need: need[0] - need[1])
 
     def correlation(self, X: Floats) -> Floats:
-        """Correlation matrix of data (n, p), computed on the first device."""
         return self._engines[0].correlation(X)
 
     def compile(self) -> None:
@@ -69,7 +65,6 @@ class DevicesEngine(Engine):
             engine.compile()
 
     def close(self) -> None:
-        """Release the device memory of the run."""
         for engine in self._engines:
             engine.close()
 
@@ -83,7 +78,6 @@ class DevicesEngine(Engine):
         self._everywhere(take)
 
     def resume(self, levels: Sequence[Finished]) -> None:
-        """See `Engine.resume`."""
         self._everywhere(lambda engine: engine.resume(levels))
 
     def _compile(self, level: int) -> None:
@@ -117,33 +111,25 @@ class DevicesEngine(Engine):
             raise
 
     def state(self) -> State:
-        """The edges left; see `Engine.state`."""
         for engine in self._engines[1:]:
             engine.state()
         return self._engines[0].state()
 
     def answered(self, level: int) -> NDArray[np.bool_] | None:
-        """See `Engine.answered`."""
         return self._engines[0].answered(level)
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
-        """See `Engine.first_separating`."""
         return self._engines[0].first_separating(questions, progress)
 
     def count_separating(self, questions: Questions) -> Counts:
-        """See `Engine.count_separating`."""
         return self._engines[0].count_separating(questions)
 
 
 def on_devices(devices: Any, engine_on: Callable[[int], GpuEngine]) -> Engine:
     """The engine on the devices that the option `devices` names; `engine_on` makes the one of a single device.
 
-    Raises
-    ------
-    ValueError
-        If `devices` is neither "all" nor a list of different numbers from 0 on.
-    EngineError
-        If one of them cannot be used.
+    Raises ValueError if `devices` is neither "all" nor a list of different numbers from 0 on. EngineError if one of
+    them cannot be used.
     """
     if isinstance(devices, str) and devices == "all":
         import cupy

@@ -78,13 +78,7 @@ class DeviceCodes:
 
 
 class ContingencyTests(EnumeratedTests):
-    """G^2 tests of a level.
-
-    Raises
-    ------
-    EngineError
-        If blocks have too little shared memory on the device (compute capability 7.5).
-    """
+    """G^2 tests of a level; EngineError if blocks have too little shared memory (compute capability 7.5)."""
 
     pairs, sets, records = PAIRS[0], SETS[2], RECORDS[0]
     further = tuple(RECORDS[1:])

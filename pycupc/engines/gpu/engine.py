@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, missing, sample, schur, sieve, smallest, tuning
-from pycupc.engines.gpu.concordances import concordances
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph, Tick
@@ -107,7 +106,6 @@ class GpuEngine(AnsweringOnCpu):
         self._forget_questions()
 
     def close(self) -> None:
-        """Release the device memory of the run."""
         with suppress(self.device.cp.cuda.runtime.CUDARuntimeError):  # it has been reported
             if self._graph is not None:
                 self._graph.wait()
@@ -147,7 +145,6 @@ class GpuEngine(AnsweringOnCpu):
         return (need := of_data.dense_bytes(p)) <= self.device.free_memory(need)
 
     def correlation(self, X: Floats) -> Floats:
-        """Correlation matrix of data (n, p), computed on the device; see `pycupc.engines.gpu.correlation`."""
         with self._session():
             C = of_data.correlation(self.device, X)
             (host,) = self.device.transfers.download((C.data.ptr, np.float64, C.shape))
@@ -155,9 +152,9 @@ class GpuEngine(AnsweringOnCpu):
         return host
 
     def concordances(self, X: Floats) -> NDArray[np.int64]:
-        """Concordant minus discordant pairs of observations, for Kendall's tau; see `engines.gpu.concordances`."""
+        """Concordant minus discordant pairs of observations, for Kendall's tau."""
         with self._session():
-            return concordances(self.device.cp, X)
+            return of_data.concordances(self.device.cp, X)
 
     def compile(self) -> None:
         """Load all kernels of the engine, and compile those that CuPy's cache lacks."""
@@ -296,10 +293,7 @@ class GpuEngine(AnsweringOnCpu):
             self._running = self._launch(level, lambda: None)
 
     def _collect_level0(self, tick: Tick) -> LevelResult:
-        """Wait for level 0, which has been launched, and launch level 1.
-
-        If it leaves too many edges for matrices of rows, all correlations are computed, and level 0 starts again.
-        """
+        """Wait for level 0 and launch level 1; with too many edges for matrices of rows, begin again with all of C."""
         self._running = None
         try:
             result = self._started().collect_level0(tick)
@@ -313,7 +307,6 @@ class GpuEngine(AnsweringOnCpu):
         return result
 
     def state(self) -> State:
-        """The edges left; see `Engine.state`."""
         graph = self._started()
         with self._session():
             graph.wait()
@@ -323,7 +316,6 @@ class GpuEngine(AnsweringOnCpu):
         return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, self._in_rows()))
 
     def sample(self) -> Sampled | None:
-        """See `Engine.sample`."""
         test, graph = self._test, self._started()
         many = test.p >= tuning.SAMPLED_FROM and not math.isinf(test.cutoff(0))
         if not (many and isinstance(graph, sieve.RowGraph) and isinstance(test, GaussianTest)) or self.member:

@@ -43,22 +43,15 @@ class Shape(NamedTuple):
 
 
 class EnumeratedTests(ABC):
-    """Tests of a level; see `LevelTests`.
+    """Tests of a level; see `LevelTests`."""
 
-    Attributes
-    ----------
-    pairs, sets, records : tuple of two str
-        The kernels of level 0, of the sets of a level, and of its records; `further` are others that a level needs.
-    threads : int
-        Threads per block of these kernels.
-    p : int
-    """
-
+    # pairs, sets, records: the kernels of level 0, of the sets of a level, and of its records; `further` are others
+    # that a level needs.
     pairs: KernelName
     sets: KernelName
     records: KernelName
     further: tuple[KernelName, ...] = ()
-    threads: int
+    threads: int  # threads per block of these kernels
     p: int
 
     def __init__(self, dev: Device) -> None:
@@ -66,7 +59,6 @@ class EnumeratedTests(ABC):
         self._list: Doubtful
 
     def graph(self, gaps: Pairs | None, fixed: Pairs | None) -> EnumeratedGraph:
-        """The graph of a run with these tests."""
         return EnumeratedGraph(self._dev, self, gaps, fixed)
 
     @abstractmethod
@@ -101,10 +93,7 @@ class EnumeratedTests(ABC):
     def launch(
         self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None, *, again: bool = False
     ) -> None:
-        """Launch the tests of a level >= 1, side A before side B.
-
-        `again`: once more, because the list of doubtful tests was too short.
-        """
+        """Launch a level >= 1, side A before side B; `again`: once more, as the list of doubtful tests was short."""
         l, p, most = level.level, graph.p, comb(outlook.widest, level.level)
         shape = self.shape(dev, self.sets, l)
         doubtful, n_rows = self._new_list(dev, l), max(1, sum(outlook.rows))
@@ -168,12 +157,10 @@ class EnumeratedGraph(DeviceGraph):
 
     @classmethod
     def kernels(cls, level: int) -> list[KernelName]:
-        """Kernels that a level needs besides its tests."""
         return [SETTLE] if level else super().kernels(0)
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
-        """Kernels of the first neighbour lists."""
         return [TALLY, *(("graph/neighbours", name) for name in ("count_neighbours", "list_neighbours"))]
 
     def launch_level0(self, cutoff: float) -> Running:
@@ -208,7 +195,6 @@ class EnumeratedGraph(DeviceGraph):
         self.tests.finish_records(self._dev, graph, level, records, most)
 
     def result(self, running: Running, c: Counters) -> LevelResult:
-        """As `DeviceGraph.result`."""
         found = dataclasses.replace(super().result(running, c), n_careful=self._n_doubtful)
         if not self._n_doubtful:
             return found

@@ -48,32 +48,14 @@ class DeviceGraph:
     The engine calls `begin`, launches the tests of the level, then calls `settle`, which launches the steps that follow
     them, `collect`, which waits, and `result`. For level 0 it calls `launch_level0` and `collect_level0`.
 
-    Parameters
-    ----------
-    dev : Device
-    p : int
-        Number of variables.
-    n : float
-        Number of observations.
-    gaps, fixed : Pairs or None
-        Pairs without an edge; edges that are never tested.
-    tests : LevelTests
-        The tests of levels >= 1.
-    C : device array float64 (p, p), or None
-        Correlations. Without them, nothing is stored for all p^2 pairs; see `sieve.RowGraph`.
+    `p`: number of variables. `n`: number of observations. `gaps`, `fixed`: pairs without an edge; edges that are never
+    tested. `tests`: the tests of levels >= 1. `C`, device array float64 (p, p), or None: correlations. Without them,
+    nothing is stored for all p^2 pairs; see `sieve.RowGraph`.
 
-    Attributes
-    ----------
-    mirrored : bool
-        Whether C is known to equal its transpose to `LAST_BITS`.
-    needs_host : bool
-        Whether the host makes some of the tests, so that it waits for a level while it launches it.
-    lists : dict
-        The neighbour lists, arrays of `Graph`, and their bytes per entry.
-    ends : tuple of two
-        The kernels that end a level.
-    member : Member or None
-        The device's part in the work, if several devices share it.
+    `mirrored`: whether C is known to equal its transpose to `LAST_BITS`. `needs_host`: whether the host makes some of
+    the tests, so that it waits for a level while it launches it. `lists`: the neighbour lists, arrays of `Graph`, and
+    their bytes per entry. `ends`, tuple of two: the kernels that end a level. `member`: the device's part in the work,
+    if several devices share it.
     """
 
     needs_host = False
@@ -195,13 +177,7 @@ class DeviceGraph:
     # ---------------------------------------------------------------- levels from 1 on
 
     def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
-        """Prepare a level; returns the structures on which its tests work.
-
-        Raises
-        ------
-        EngineError
-            If the level may need `levels.MOST_TESTS` tests or more, which the device cannot count.
-        """
+        """Prepare a level, whose structures it returns; EngineError from `levels.MOST_TESTS` tests on."""
         if not self.outlook.countable:
             raise EngineError(
                 Message(

@@ -106,13 +106,7 @@ class Kernels:
         self.loaded: dict[KernelName, Kernel] = {}
 
     def get(self, file: str, name: str) -> Kernel:
-        """Kernel `name` of `file`, loaded at its first use.
-
-        Raises
-        ------
-        EngineError
-            If the file cannot be read, or does not compile here.
-        """
+        """Kernel `name` of `file`, loaded at its first use; EngineError if it cannot be read or does not compile."""
         kernel = self.loaded.get((file, name))
         if kernel is None:
             with self._lock:

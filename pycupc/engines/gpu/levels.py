@@ -21,36 +21,20 @@ def canonical_doubles(level: int) -> int:
 
 
 class Outlook(NamedTuple):
-    """The knowledge of the host about the next level when it plans it.
+    """The knowledge of the host about the next level when it plans it."""
 
-    Attributes
-    ----------
-    pairs, widest, busiest : int
-        Ordered pairs of the graph; the largest degree, and the first variable that has it.
-    rows : tuple of 6 int
-        Rows with tests, in each class of degrees.
-    sets, tests_at_most : float
-        Conditioning sets over all rows; number of tests if none of them separates an edge.
-    ill_conditioned : bool
-        Whether many tests of the level before were doubtful (`tuning.ILL_SHARE`).
-    adjacent : device array uint32 (p, ceil(p/32)) or None
-        Before level 1, the graph as bits.
-    rough : device array uint16 (p, p) or None
-        Before level 1, C in two bytes, see kernels/graph/rough.cuh.
-    mirrored : bool
-        Before level 1, whether C equals its transpose to `graph.LAST_BITS`.
-    """
-
+    # pairs, widest, busiest: ordered pairs of the graph; the largest degree, and the first variable that has it.
     pairs: int
     widest: int
     busiest: int
-    rows: tuple[int, ...]
+    rows: tuple[int, ...]  # tuple of 6 int: rows with tests, in each class of degrees
+    # sets, tests_at_most: conditioning sets over all rows; number of tests if none of them separates an edge.
     sets: float
     tests_at_most: float
-    ill_conditioned: bool
-    adjacent: Any = None
-    rough: Any = None
-    mirrored: bool = False
+    ill_conditioned: bool  # whether many tests of the level before were doubtful (`tuning.ILL_SHARE`)
+    adjacent: Any = None  # device array uint32 (p, ceil(p/32)) or None: before level 1, the graph as bits
+    rough: Any = None  # device array uint16 (p, p) or None: before level 1, C in two bytes, see kernels/graph/rough.cuh
+    mirrored: bool = False  # before level 1, whether C equals its transpose to `graph.LAST_BITS`
 
     @property
     def countable(self) -> bool:

@@ -22,7 +22,6 @@ class AnsweringOnCpu(Engine):
         """Whether the run goes without the matrix of all correlations."""
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
-        """See `Engine.first_separating`."""
         from pycupc.engines.cpu.questions import first_separating
 
         if (engine := self._without_matrix()) is not None:
@@ -30,7 +29,6 @@ class AnsweringOnCpu(Engine):
         return first_separating(self._test, questions, available_cores(), progress)
 
     def count_separating(self, questions: Questions) -> Counts:
-        """See `Engine.count_separating`."""
         from pycupc.engines.cpu.questions import count_separating
 
         if (engine := self._without_matrix()) is not None:

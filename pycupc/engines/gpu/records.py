@@ -15,24 +15,14 @@ from pycupc.engines.gpu.device import Device
 
 @dataclass(frozen=True)
 class PendingLevel:
-    """A level at which pruning decided pairs without all their tests.
-
-    Attributes
-    ----------
-    level : int
-    cutoff : float
-        Largest |r| that a test of the level calls independent.
-    offsets : int64 (p + 1,)
-    neighbours : int32 (E,)
-        The graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
-    unknown : bool (E,) or None
-        Ordered pairs whose smallest |z| at this level is still to be found; None: all.
-    """
+    """A level at which pruning decided pairs without all their tests."""
 
     level: int
-    cutoff: float
-    offsets: NDArray[np.int64]
+    cutoff: float  # largest |r| that a test of the level calls independent
+    offsets: NDArray[np.int64]  # (p + 1,)
+    # (E,): the graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
     neighbours: Ints
+    # bool (E,) or None: ordered pairs whose smallest |z| at this level is still to be found; None: all.
     unknown: NDArray[np.bool_] | None = None
 
 
@@ -51,23 +41,12 @@ def pending_of(levels: Sequence[Finished], p: int, cutoff: Callable[[int], float
 
 @dataclass(frozen=True)
 class Running:
-    """A level that has been launched.
-
-    Attributes
-    ----------
-    level : int
-    cutoff : float
-        Largest |r| that a test of the level calls independent.
-    pairs : int
-        Ordered pairs of the graph that it tests.
-    found : device array uint8, or None at level 0
-        Room for its records.
-    """
+    """A level that has been launched."""
 
     level: int
-    cutoff: float
-    pairs: int
-    found: Any
+    cutoff: float  # largest |r| that a test of the level calls independent
+    pairs: int  # ordered pairs of the graph that it tests
+    found: Any  # device array uint8, or None at level 0: room for its records
 
 
 def record_bytes(level: int) -> int:

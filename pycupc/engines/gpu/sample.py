@@ -16,22 +16,13 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 
 
 class Strip(NamedTuple):
-    """Level 0 of the last variables with all others.
+    """Level 0 of the last variables with all others."""
 
-    Attributes
-    ----------
-    x, y : int64 (m,)
-        The pairs that it leaves.
-    first : int
-        The first of these variables.
-    seconds : float
-        Of level 0 of all variables.
-    """
-
+    # x, y: (m,): the pairs that it leaves.
     x: NDArray[np.int64]
     y: NDArray[np.int64]
-    first: int
-    seconds: float
+    first: int  # the first of these variables
+    seconds: float  # of level 0 of all variables
 
 
 def strip_of(graph: sieve.RowGraph, cutoff: float) -> Strip:

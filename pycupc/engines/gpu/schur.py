@@ -46,10 +46,7 @@ def w_pitch(q: int) -> int:
 
 
 def suffix_size(level: int, width: int, most: int, enough: float) -> int:
-    """Members of S after the prefix, from 2 to `most`: no more than it takes for a prefix to have `enough` suffixes.
-
-    `width` is the largest degree of the class.
-    """
+    """Members of S after the prefix, 2 to `most`: a prefix has `enough` suffixes; `width`: largest degree."""
     degree = max(level + 1, 0.7 * width)
     for t in range(2, most):
         if t == level or (degree / level) ** t >= enough:

@@ -56,7 +56,6 @@ class RowTests(SchurTests):
     """Tests of a level by the Schur walk, with a matrix for each row; see `SchurTests`."""
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
-        """See `SchurTests.choices`."""
         return [replace(c, kernel=with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
@@ -78,17 +77,9 @@ class RowTests(SchurTests):
 class RowGraph(DeviceGraph):
     """The graph of one run whose correlations are computed from data when they are needed.
 
-    Parameters
-    ----------
-    dev : Device
-    X : float64 (n, p)
-        The observations, finite; see `correlation.correlation`.
-    gaps, fixed : Pairs or None
-        Pairs without an edge; edges that are never tested.
-    tests : RowTests
-        The tests of levels >= 1.
-    most_entries : float
-        Entries of the matrices of all rows; if there are more, level 0 ends with `TooManyEntries`.
+    `X`, float64 (n, p): the observations, finite; see `correlation.correlation`. `gaps`, `fixed`: pairs without an
+    edge; edges that are never tested. `tests`: the tests of levels >= 1. `most_entries`: entries of the matrices of all
+    rows; if there are more, level 0 ends with `TooManyEntries`.
     """
 
     lists = LISTS | {"place": 4, "G": 1}
@@ -114,7 +105,6 @@ class RowGraph(DeviceGraph):
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
-        """Kernels of level 0 and of the first neighbour lists."""
         return [*KERNELS[:2], ROUND, *PICK.values(), CORRELATE, COUNT, ENTER, SORT, MATRICES]
 
     @staticmethod

@@ -39,28 +39,16 @@ _LIVE = 1  # kernels/common/structures.cuh
 
 @dataclass(frozen=True)
 class SmallestZ:
-    """Finds the smallest |z| of all tests of each edge when it is called; see `pycupc.engines.base.UnfinishedZ`.
+    """Finds the smallest |z| of all tests of each edge when it is called; see `pycupc.engines.base.UnfinishedZ`."""
 
-    Attributes
-    ----------
-    index : int
-        Number of the CUDA device.
-    data : SuffStat
-    pending : list of PendingLevel
-    x, y : int32 (m,)
-        The edges, x < y.
-    z : float64 (m,)
-        The smallest |z| of the tests that were made, inf for an edge that is never tested.
-    by_rows : bool
-        Whether each row gets a matrix of its own from the data, instead of one matrix of all correlations.
-    """
-
-    index: int
+    index: int  # number of the CUDA device
     data: SuffStat
     pending: list[PendingLevel]
+    # x, y: (m,): the edges, x < y.
     x: Ints
     y: Ints
-    z: Floats
+    z: Floats  # (m,): the smallest |z| of the tests that were made, inf for an edge that is never tested
+    # Whether each row gets a matrix of its own from the data, instead of one matrix of all correlations.
     by_rows: bool = False
 
     @property
@@ -189,7 +177,6 @@ class Search:
         return np.zeros(pairs, dtype=np.bool_)
 
     def _of_search(self, level: int) -> list[KernelName]:
-        """Kernels of the search."""
         return search.kernels(level)
 
     def _load(self, level: int, outlook: Outlook) -> None:

@@ -12,14 +12,10 @@ def _pointers(*names: str) -> list[tuple[str, Any]]:
 
 
 class Binomials(ctypes.Structure):
-    """C(n, k) at table[k * stride + n]; in kernels/common/subsets.cuh."""
-
     _fields_ = [*_pointers("table"), ("stride", c_int)]
 
 
 class Graph(ctypes.Structure):
-    """The graph at the start of a level, as neighbour lists."""
-
     _fields_ = [
         *_pointers("C", "G", "start", "column", "source", "best", "least", "z"),
         ("p", c_longlong),
@@ -28,8 +24,6 @@ class Graph(ctypes.Structure):
 
 
 class Counters(ctypes.Structure):
-    """Counts of one level, and the numbers from which the host plans the next."""
-
     _fields_ = [
         *((name, c_ulonglong) for name in ("tests", "removed", "more", "doubtful", "pairs", "widest", "records")),
         ("rows", c_ulonglong * 6),
@@ -46,8 +40,6 @@ class Counters(ctypes.Structure):
 
 
 class Level(ctypes.Structure):
-    """One level: its size, its thresholds, its work space."""
-
     _fields_ = [
         ("binom", Binomials),
         *_pointers("counters", "work", "stop"),
@@ -58,14 +50,10 @@ class Level(ctypes.Structure):
 
 
 class Classes(ctypes.Structure):
-    """Upper bounds of the first five classes of degrees."""
-
     _fields_ = [("bound", c_int * 5)]
 
 
 class Pruning(ctypes.Structure):
-    """Pruning before the tests of a level: its outcome, its work space and its limits."""
-
     _fields_ = [
         *_pointers("delta", "margin", "left", "decided", "rank", "spares", "work"),
         ("work_doubles", c_longlong),
@@ -81,8 +69,6 @@ class Pruning(ctypes.Structure):
 
 
 class RowClass(ctypes.Structure):
-    """How the rows of one class of degrees are cut into work items."""
-
     _fields_ = [
         *_pointers("open"),
         ("sets_per_item", c_double),
@@ -91,32 +77,22 @@ class RowClass(ctypes.Structure):
 
 
 class Queue(ctypes.Structure):
-    """Work items of a class of rows, in phases."""
-
     _fields_ = [*_pointers("offsets", "chunk"), *((name, c_int) for name in ("phases", "p", "index"))]
 
 
 class Shape(ctypes.Structure):
-    """One side of a level of cuPC-E or cuPC-S."""
-
     _fields_ = [("blocks", c_ulonglong), *((name, c_int) for name in ("per_row", "side", "shared_row"))]
 
 
 class RowCounts(ctypes.Structure):
-    """The changes of a level to each row."""
-
     _fields_ = _pointers("kept", "removed")
 
 
 class Records(ctypes.Structure):
-    """The separating sets that a level found."""
-
     _fields_ = _pointers("start", "rank", "found")
 
 
 class Codes(ctypes.Structure):
-    """Discrete data."""
-
     _fields_ = [
         *_pointers("code", "plane", "levels", "first", "f", "cutoff"),
         ("unit", c_double),
@@ -128,8 +104,6 @@ class Codes(ctypes.Structure):
 
 
 class TableSpace(ctypes.Structure):
-    """Where a block of the discrete tests counts."""
-
     _fields_ = [
         *_pointers("large"),
         ("large_cells", c_longlong),
@@ -138,8 +112,6 @@ class TableSpace(ctypes.Structure):
 
 
 class Observed(ctypes.Structure):
-    """The data of tests of which the host knows p-values only."""
-
     _fields_ = [
         *_pointers("value", "number", "there", "code", "levels"),
         *((name, c_double) for name in ("n", "alpha")),
@@ -149,20 +121,14 @@ class Observed(ctypes.Structure):
 
 
 class WarpSpace(ctypes.Structure):
-    """Work space of the warps that make such tests."""
-
     _fields_ = [*_pointers("large"), ("bytes", c_longlong)]
 
 
 class Doubtful(ctypes.Structure):
-    """Doubtful discrete tests, which the host makes."""
-
     _fields_ = [*_pointers("count", "pair", "rank", "x", "y", "S"), ("room", c_longlong)]
 
 
 class SetRange(ctypes.Structure):
-    """The sets of a side that a launch of the discrete tests goes through."""
-
     _fields_ = [*_pointers("open"), *((name, c_ulonglong) for name in ("first", "end", "chunk")), ("side", c_int)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pycupc.graph.drawing.draw import MAX_LABELLED, describe, plot, save, small_picture
-from pycupc.graph.drawing.neighbourhood import Variables, positions
+from pycupc.graph.drawing.draw import MAX_LABELLED, Variables, describe, plot, positions, save, small_picture
 
 __all__ = ["MAX_LABELLED", "Variables", "describe", "plot", "positions", "save", "small_picture"]

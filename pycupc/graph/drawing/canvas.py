@@ -90,9 +90,8 @@ class Canvas:
         arrow = "<|" * (first == ARROW) + "-" + "|>" * (second == ARROW)
         line = FancyArrowPatch((*start,), (*end,), arrowstyle=arrow, mutation_scale=11 * scale, **options)
         self.ax.add_artist(line)
-        path = np.asarray(
-            line.get_path().vertices, dtype=np.float64
-        )  # begins with the line, and is nothing else without arrowheads
+        # begins with the line, and is nothing else without arrowheads
+        path = np.asarray(line.get_path().vertices, dtype=np.float64)
         inward = [path[:2]] * (first == CIRCLE) + [path[:-3:-1]] * (second == CIRCLE)
         self.circles([tip + CIRCLE_SIZE / 2 * _unit(away - tip) for tip, away in inward], style.color, 2.5)
 

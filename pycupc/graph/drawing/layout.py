@@ -153,10 +153,7 @@ def _extent(xy: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
 
 def _beside(extents: Floats) -> Floats:
-    """Lower left corners of the largest block, the first, and of the others to its right.
-
-    They are in rows, which fill a page together with it.
-    """
+    """Lower left corners of the largest block, the first, and of the others in rows to its right, which fill a page."""
     padded = extents[1:] + 0.25
     area = float(padded.prod(axis=1).sum())
     (wide, high), height = extents[0].tolist(), max(4.0, float(np.sqrt(area / 1.4)))

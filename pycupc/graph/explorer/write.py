@@ -28,7 +28,6 @@ MAX_ROOMY = 80
 
 
 def write_page(content: Content, path: str | PathLike[str]) -> None:
-    """Write the page of `content` to a file."""
     Path(path).write_text(page(content), encoding="utf-8", newline="\n")
 
 

@@ -23,19 +23,11 @@ MOST_CUTOFFS = 1 << 16
 
 
 class Entropy(NamedTuple):
-    """f(m) = m ln m in fixed point.
+    """f(m) = m ln m in fixed point."""
 
-    f : int64 (n + 1,)
-        In units of `unit`. Sums of up to 4 n ln n fit 64 bits.
-    unit : float
-        A power of 2.
-    band : float
-        Bound on the difference between G^2 in fixed point and in floating point, as pcalg computes it.
-    """
-
-    f: NDArray[np.int64]
-    unit: float
-    band: float
+    f: NDArray[np.int64]  # (n + 1,): in units of `unit`. Sums of up to 4 n ln n fit 64 bits.
+    unit: float  # a power of 2
+    band: float  # bound on the difference between G^2 in fixed point and in floating point, as pcalg computes it
 
 
 def entropy(n: int) -> Entropy:

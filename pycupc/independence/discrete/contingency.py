@@ -35,53 +35,33 @@ SMALL = 1.0
 
 
 class Data(NamedTuple):
-    """The data shared by all tests of a run.
+    """The data shared by all tests of a run."""
 
-    codes : uint8 (p, n); levels : int64 (p,)
-    f, unit, band
-        As in `Entropy`.
-    cutoff : float64
-        Largest G^2 that is judged independent, by degrees of freedom, as far as it goes.
-    alpha : float
-    adapt : bool
-        Lower the degrees of freedom by the number of empty cells.
-    quirks : bool
-        Answer as pcalg does, with its faults.
-    observed : bool
-        The degrees of freedom are those observed.
-    """
-
-    codes: NDArray[np.uint8]
-    levels: NDArray[np.int64]
+    codes: NDArray[np.uint8]  # (p, n)
+    levels: NDArray[np.int64]  # (p,)
+    # f, unit, band: as in `Entropy`.
     f: NDArray[np.int64]
     unit: float
     band: float
-    cutoff: Floats
+    cutoff: Floats  # largest G^2 that is judged independent, by degrees of freedom, as far as it goes
     alpha: float
-    adapt: bool
-    quirks: bool
-    observed: bool
+    adapt: bool  # lower the degrees of freedom by the number of empty cells
+    quirks: bool  # answer as pcalg does, with its faults
+    observed: bool  # the degrees of freedom are those observed
 
 
 class Counting(NamedTuple):
-    """Work space of a thread.
+    """Work space of a thread."""
 
-    configuration : int32 (l + 1, n)
-        Of each observation: row t of x and the first t members of S. If the degrees of freedom are those observed: row
-        t has the observations, stratum after stratum of the first t members of S.
-    counts : int32 (COPIES, most cells)
-    of_y : int64 (256,)
-    begin : int32 (l + 1, most strata + 1)
-        Position of the first observation of each stratum in row t of `configuration`; last, the position of the end.
-    strata : int64 (l + 1,)
-        How many there are in row t.
-    """
-
+    # (l + 1, n): of each observation: row t of x and the first t members of S. If the degrees of freedom are those
+    # observed: row t has the observations, stratum after stratum of the first t members of S.
     configuration: Ints
-    counts: Ints
-    of_y: NDArray[np.int64]
+    counts: Ints  # (COPIES, most cells)
+    of_y: NDArray[np.int64]  # (256,)
+    # (l + 1, most strata + 1): position of the first observation of each stratum in row t of `configuration`; last, the
+    # position of the end.
     begin: Ints
-    strata: NDArray[np.int64]
+    strata: NDArray[np.int64]  # (l + 1,): how many there are in row t
 
 
 def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:

@@ -1,36 +1,37 @@
-"""The G^2 test with its data."""
+"""The G^2 test with its data, and the removed pairs whose separating test needed more observations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.graph.sepset import SepSets
 from pycupc.independence.base import Floats, Indices, Mask
-from pycupc.independence.discrete.g_square import LARGEST_SET_OF_DISCITEST, OBSERVATIONS_PER_DF, binCItest, disCItest
+from pycupc.independence.discrete.g_square import (
+    LARGEST_SET_OF_DISCITEST,
+    OBSERVATIONS_PER_DF,
+    binCItest,
+    disCItest,
+    observations_needed,
+)
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
-from pycupc.independence.discrete.untested import untested_pairs
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.p_values import PValues
 from pycupc.independence.untested import UntestedPairs
 from pycupc.system.message import Message, Setting
 
 if TYPE_CHECKING:
-    from pycupc.graph.sepset import SepSets
     from pycupc.independence.discrete.contingency import Data
 
 
 class DiscreteTest(EnumeratedTest):
     """G^2 tests.
 
-    Parameters
-    ----------
-    data : DiscreteSuffStat
-    alpha : float
-    binary : bool
-        Whether it is `binCItest`, which has no faults.
-    quirks : bool
-        Whether it reproduces pcalg's faults.
+    `binary`: whether it is `binCItest`, which has no faults. `quirks`: whether it reproduces pcalg's faults.
     """
 
     name = "discrete"
@@ -78,3 +79,24 @@ class DiscreteTest(EnumeratedTest):
             return Message(text, fault=fault, no_quirks=Setting("quirks", False))
         text = "may differ from pcalg's disCItest, {fault}; {quirks} gives pcalg's answer"
         return Message(text, fault=fault, quirks=Setting("quirks", True))
+
+
+def untested_pairs(suff: DiscreteSuffStat, sepset: SepSets, p_values: PValues) -> UntestedPairs:
+    """Those among the removed pairs, whose sets are `sepset`, as the tests found them.
+
+    pcalg's p-value of a test that was not made is 1, as that of perfect independence. Whether it was made depends on
+    nothing but its variables and the data, so it is found out after a run, and only when somebody asks.
+    """
+    x, y = sepset.implied_empty()
+    blocks: list[tuple[NDArray[Any], ...]] = [(x, y, np.empty((len(x), 0), dtype=np.int64))]
+    blocks += [(block.x, block.y, block.members) for block in sepset.blocks]
+    parts = []
+    for x, y, S in blocks:
+        if suff.df == "observed" and S.shape[1]:  # a table is counted for each: only where the test may not have been
+            at = [k for k, pair in enumerate(zip(x.tolist(), y.tolist(), strict=True)) if p_values.at(*pair) == 1.0]
+            x, y, S = x[at], y[at], S[at]
+        needed = observations_needed(suff, x, y, S)
+        few = needed > suff.n
+        level = np.full(int(few.sum()), S.shape[1])
+        parts.append(np.vstack([x[few], y[few], level, needed[few]]).astype(np.int64))
+    return UntestedPairs.by_pair(np.concatenate(parts, axis=1))

@@ -192,10 +192,7 @@ def as_discrete_suff_stat(suffStat: Any, name: str = "suffStat") -> DiscreteSuff
 
     `name` is its name in messages.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is of another kind or lacks an entry.
+    Raises TypeError or ValueError if it is of another kind or lacks an entry.
     """
     if isinstance(suffStat, DiscreteSuffStat):
         return suffStat

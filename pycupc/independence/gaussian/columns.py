@@ -24,17 +24,10 @@ class Columns:
     """The columns of a table, centred, each in one piece of memory.
 
     `pairwise.Blocks` centres them, and the sums here have its terms in its order: the bits are those of `correlation`.
-
-    Attributes
-    ----------
-    centred : float64 (p, n)
-        NaN for a constant column.
-    squares : float64 (p,)
-        S_ii of each column.
     """
 
-    centred: Floats
-    squares: Floats
+    centred: Floats  # (p, n): NaN for a constant column
+    squares: Floats  # (p,): S_ii of each column
 
     @classmethod
     def of(cls, X: Floats, n_threads: int = 1) -> Columns:
@@ -54,7 +47,6 @@ class Columns:
         return out
 
     def __len__(self) -> int:
-        """Number of columns."""
         return len(self.centred)
 
     def pairs(self, x: NDArray[np.integer], y: NDArray[np.integer], n_threads: int = 1) -> Floats:

@@ -39,22 +39,18 @@ Int64 = NDArray[np.int64]
 
 
 class Orders(NamedTuple):
-    """The orders of n observations by p variables.
+    """The orders of n observations by p variables."""
 
-    order, ends : int32 (p, n)
-        The observations of a variable in ascending order; behind the last of those equal to the one in this position.
-    place, below, upto : int32 (p, n)
-        Of each observation: its position in `order`, and how many are smaller, and not larger.
-    tied : bool (p,)
-        Whether a variable has equal observations.
-    """
-
+    # order, ends: (p, n): the observations of a variable in ascending order; behind the last of those equal to the one
+    # in this position.
     order: NDArray[np.int32]
     ends: NDArray[np.int32]
+    # place, below, upto: (p, n): of each observation: its position in `order`, and how many are smaller, and not
+    # larger.
     place: NDArray[np.int32]
     below: NDArray[np.int32]
     upto: NDArray[np.int32]
-    tied: NDArray[np.bool_]
+    tied: NDArray[np.bool_]  # (p,): whether a variable has equal observations
 
 
 @compiled

@@ -30,23 +30,10 @@ class Correlations:
 
     `dense` defines the numbers; `rows` and `block` return the same bits, without the matrix.
 
-    Parameters
-    ----------
-    matrix : float64 (p, p), optional
-    data : float64 or float32 (n, p), optional
-        Finite observations, scaled (`correlation.scaled`), instead of the matrix. They must not be changed.
-    engine : CorrelationEngine, optional
-        Computes the matrix on its device; by default the CPU does, to the same bits.
-    progress : callable ``(done, total)``, optional
-        Called while the CPU computes the matrix.
-    keep : bool
-        Whether `data` stay when the matrix has been computed: 8 n p bytes.
-
-    Attributes
-    ----------
-    p : int
-    data : float64 (n, p), or None
-    progress : callable ``(done, total)``, or None
+    `matrix`, float64 (p, p). `data`, float64 or float32 (n, p): finite observations, scaled (`correlation.scaled`),
+    instead of the matrix. They must not be changed. `engine`: computes the matrix on its device; by default the CPU
+    does, to the same bits. `progress`, callable ``(done, total)``: called while the CPU computes the matrix. `keep`:
+    whether `data` stay when the matrix has been computed: 8 n p bytes.
     """
 
     def __init__(
@@ -95,10 +82,7 @@ class Correlations:
         return cross_correlation(self.data, i, j)
 
     def pairs(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
-        """The correlations of k pairs, float64 (k,).
-
-        For few pairs of data, the matrix is not computed.
-        """
+        """The correlations of k pairs, float64 (k,). For few pairs of data, the matrix is not computed."""
         data = self.data
         if self._matrix is not None or data is None or len(x) > PAIRS_PER_CELL * self.p**2:
             some: Floats = self.dense()[x, y]

@@ -18,7 +18,6 @@ SPLITTER = 134217729.0
 
 @part
 def two_sum(a, b):
-    """The sum a + b."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
@@ -33,7 +32,6 @@ def normalised(a, b):
 
 @part
 def two_product(a, b):
-    """The product a b."""
     p = a * b
     t, u = SPLITTER * a, SPLITTER * b
     a1, b1 = t - (t - a), u - (u - b)

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 class GaussianTest(IndependenceTest):
-    """Tests of partial correlations.
-
-    Parameters
-    ----------
-    data : SuffStat
-    alpha : float
-    """
+    """Tests of partial correlations."""
 
     name = "gaussian"
     has_r = True
@@ -50,18 +44,10 @@ class GaussianTest(IndependenceTest):
 
 @dataclass(frozen=True)
 class LargestP:
-    """Computes the largest p-value of each edge when it is called.
+    """Computes the largest p-value of each edge when it is called."""
 
-    Attributes
-    ----------
-    z : float64 (m,)
-        The smallest |z| of the tests of each edge; inf where there are none.
-    unfinished : UnfinishedZ or None
-        Takes the place of z if a bound spared tests.
-    """
-
-    z: Floats
-    unfinished: UnfinishedZ | None
+    z: Floats  # (m,): the smallest |z| of the tests of each edge; inf where there are none
+    unfinished: UnfinishedZ | None  # takes the place of z if a bound spared tests
 
     @property
     def searches(self) -> bool:

@@ -15,14 +15,7 @@ from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 
 
 class LocalGaussianTest(EnumeratedTest):
-    """Tests of partial correlations in which n - l - 3 has the n of the pairs among x, y and S (`PairN`).
-
-    Parameters
-    ----------
-    data : SuffStat
-        With `SuffStat.pair_n`.
-    alpha : float
-    """
+    """Tests of partial correlations whose n - l - 3 has the n of the pairs among x, y and S: `SuffStat.pair_n`."""
 
     name = "pairwise"
     cost = 10.0

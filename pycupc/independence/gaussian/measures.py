@@ -28,22 +28,14 @@ MEASURES = get_args(MeasureName)
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of association.
-
-    Attributes
-    ----------
-    name : str
-    nearest : bool
-        Whether C is replaced by the nearest correlation matrix if it is indefinite.
-    levels : Levels or None
-        Of "latent": the values of the columns that are binary or ordinal; None before `of_data`.
-    n_rule : {"mean", "min", "harmonic"}, or None
-        Of a table with gaps, whose correlations are those of the rows complete in each pair; see `PairN`.
-    """
+    """A measure of association."""
 
     name: MeasureName = "pearson"
-    nearest: bool = False
+    nearest: bool = False  # whether C is replaced by the nearest correlation matrix if it is indefinite
+    # Of "latent": the values of the columns that are binary or ordinal; None before `of_data`.
     levels: Levels | None = None
+    # {"mean", "min", "harmonic"}, or None: of a table with gaps, whose correlations are those of the rows complete in
+    # each pair; see `PairN`.
     n_rule: str | None = None
 
     def __post_init__(self) -> None:

@@ -35,17 +35,10 @@ class DeferredP(Protocol):
 class GaussianPValues(ComputedPValues):
     """P-values of Gaussian tests, computed from the correlations on demand.
 
-    Attributes
-    ----------
-    graph, removals, gaps
-        As in `ComputedPValues`.
-    edge_p : float64 (m,), or DeferredP
-        The largest p-value of each edge; -inf if never tested. A `DeferredP` is called on first access.
-    n : float
-        Number of observations.
-    known : Correlations, optional
-        They decided the pairs removed at level 0. Without them, only the p-values of the edges and of pairs removed at
-        later levels are known.
+    `graph`, `removals`, `gaps`: as in `ComputedPValues`. `edge_p`, float64 (m,), or DeferredP: the largest p-value of
+    each edge; -inf if never tested. A `DeferredP` is called on first access. `n`: number of observations. `known`: they
+    decided the pairs removed at level 0. Without them, only the p-values of the edges and of pairs removed at later
+    levels are known.
     """
 
     edge_p: Floats | DeferredP

@@ -14,17 +14,11 @@ RULES = get_args(NRule)
 
 
 class PairN(NamedTuple):
-    """Numbers of observations by pair.
+    """Numbers of observations by pair."""
 
-    Attributes
-    ----------
-    matrix : float64 (p, p)
-        Symmetric; the diagonal is not read.
-    rule : {"mean", "min", "harmonic"}
-        A test of x and y given S takes this mean, or the smallest, of the numbers of all pairs among x, y and S.
-    """
-
-    matrix: Floats
+    matrix: Floats  # (p, p): symmetric; the diagonal is not read
+    # {"mean", "min", "harmonic"}: a test of x and y given S takes this mean, or the smallest, of the numbers of all
+    # pairs among x, y and S.
     rule: NRule
 
     @classmethod

@@ -25,21 +25,12 @@ DEPTH = 64
 
 @dataclass(frozen=True)
 class Blocks:
-    """The columns of a table, cut into blocks.
+    """The columns of a table, cut into blocks."""
 
-    Attributes
-    ----------
-    centred : float64 (number of blocks, n, width)
-        The columns, centred; zeros where the last block has fewer than `width`.
-    squares : float64 (number of blocks, width)
-        S_ii of each column.
-    p : int
-        Number of columns.
-    """
-
+    # (number of blocks, n, width): the columns, centred; zeros where the last block has fewer than `width`.
     centred: Floats
-    squares: Floats
-    p: int
+    squares: Floats  # (number of blocks, width): S_ii of each column
+    p: int  # number of columns
 
     @classmethod
     def of_shape(cls, n: int, p: int, width: int) -> Blocks:

@@ -125,15 +125,8 @@ def _careful(C, p, nodes, size, A, width):
 def partial_correlation(C, nodes, size, A):
     """Partial correlation of x and y given S, clipped to +-R_MAX; 0 where pcalg's is NaN.
 
-    Parameters
-    ----------
-    C : float64 (p, p)
-    nodes : int array, at least (size + 2,)
-        The members of S ascending, then x, then y.
-    size : int
-        Members of S: the level.
-    A : float64
-        `canonical_space` of this size or a larger one, overwritten.
+    `C`, float64 (p, p). `nodes`, int array, at least (size + 2,): the members of S ascending, then x, then y. `size`:
+    members of S: the level. `A`: `canonical_space` of this size or a larger one, overwritten.
     """
     if size == 0:
         return clipped(C[nodes[0], nodes[1]])

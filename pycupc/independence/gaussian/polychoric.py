@@ -25,10 +25,7 @@ Int64 = NDArray[np.int64]
 
 
 class Rule(NamedTuple):
-    """The integration: abscissas and weights on [-1, 1], and the angles asin(r) at which the integral is cut.
-
-    Where r nears 1, the integrand changes within 1 - r.
-    """
+    """Abscissas and weights on [-1, 1], and angles asin(r) at which the integral is cut: it changes within 1 - r."""
 
     nodes: Floats
     weights: Floats
@@ -39,17 +36,11 @@ RULE = Rule(*np.polynomial.legendre.leggauss(12), np.array([0.0, 0.6, 1.0, 1.3, 
 
 
 class Classes(NamedTuple):
-    """Ordinal variables.
+    """Ordinal variables."""
 
-    codes : uint8 (p, n)
-    levels : int64 (p,)
-        Number of levels.
-    cut, below : float64 (p, most levels)
-        Thresholds, and shares of the observations up to each level, the last of which is 1.
-    """
-
-    codes: NDArray[np.uint8]
-    levels: NDArray[np.int64]
+    codes: NDArray[np.uint8]  # (p, n)
+    levels: NDArray[np.int64]  # (p,): number of levels
+    # cut, below: (p, most levels): thresholds, and shares of the observations up to each level, the last of which is 1.
     cut: Floats
     below: Floats
 

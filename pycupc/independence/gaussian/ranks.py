@@ -60,10 +60,7 @@ def kendall(X: Floats, progress: CountHook | None = None, engine: Any = None) ->
 
 
 def concordances(X: Floats, progress: CountHook | None = None) -> NDArray[np.int64]:
-    """Pairs of observations that two columns of (n, p) order alike, minus those that they order differently; (p, p).
-
-    On the diagonal are the pairs that differ.
-    """
+    """Pairs of observations that two columns order alike, minus unlike, (p, p); diagonal: pairs that differ."""
     from pycupc.independence.gaussian import concordance  # Numba, which takes a while to import
 
     n, p = X.shape

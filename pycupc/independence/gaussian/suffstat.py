@@ -26,22 +26,14 @@ from pycupc.system.progress import CountHook
 
 @dataclass(frozen=True)
 class MatrixFacts:
-    """The findings of one pass over C; `SuffStat.check` turns it into errors and warnings.
+    """The findings of one pass over C; `SuffStat.check` turns it into errors and warnings."""
 
-    Attributes
-    ----------
-    nan_count : int64 (p,)
-        NaN entries in each row.
-    asymmetric, out_of_range : tuple (i, j) or None
-        An entry that differs from its mirror by more than 1e-8 (or is NaN where its mirror is not); one beyond +-1.
-    bad_diagonal : int or None
-        A diagonal entry that is neither NaN nor within 1e-10 of 1.
-    """
-
-    nan_count: NDArray[np.int64]
+    nan_count: NDArray[np.int64]  # (p,): NaN entries in each row
+    # asymmetric, out_of_range: tuple (i, j) or None: an entry that differs from its mirror by more than 1e-8 (or is NaN
+    # where its mirror is not); one beyond +-1.
     asymmetric: tuple[int, int] | None
     out_of_range: tuple[int, int] | None
-    bad_diagonal: int | None
+    bad_diagonal: int | None  # a diagonal entry that is neither NaN nor within 1e-10 of 1
 
     @classmethod
     def of(cls, C: Floats) -> MatrixFacts:

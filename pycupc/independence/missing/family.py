@@ -18,12 +18,7 @@ from pycupc.system.message import Message, Setting
 class ImputedTest(EnumeratedTest):
     """`gaussMItest`, or `disMItest` of categories.
 
-    Parameters
-    ----------
-    data : MultipleImputation
-    alpha : float
-    NAdelete : bool
-        A NaN p-value counts as 1 if True, else as 0.
+    `NAdelete`: a NaN p-value counts as 1 if True, else as 0.
     """
 
     name = "imputed"
@@ -60,14 +55,8 @@ class ImputedTest(EnumeratedTest):
 class TestwiseTest(EnumeratedTest):
     """`gaussCItwd`, or `disCItwd` of categories.
 
-    Parameters
-    ----------
-    data : IncompleteTable
-    alpha : float
-    NAdelete : bool
-        A NaN p-value counts as 1 if True, else as 0.
-    quirks : bool
-        Whether `disCItwd` answers as micd, with its faults.
+    `NAdelete`: a NaN p-value counts as 1 if True, else as 0. `quirks`: whether `disCItwd` answers as micd, with its
+    faults.
     """
 
     __test__ = False  # not a test of pytest

@@ -48,23 +48,14 @@ def pooled_z(z, n, size):
 
 
 class GaussianWork(NamedTuple):
-    """Work space of a thread.
+    """Work space of a thread."""
 
-    A : float64 (l + 2, l + 2, M)
-        The lower triangles of the correlation matrices of the set, x and y.
-    z, lowest : float64 (M,)
-        Fisher's z; the smallest pivot.
-    nodes : int64 (l + 2,)
-        The set, ascending, x and y.
-    space : float64
-        `canonical_space`.
-    """
-
-    A: Floats
+    A: Floats  # (l + 2, l + 2, M): the lower triangles of the correlation matrices of the set, x and y
+    # z, lowest: (M,): Fisher's z; the smallest pivot.
     z: Floats
     lowest: Floats
-    nodes: Indices
-    space: Floats
+    nodes: Indices  # (l + 2,): the set, ascending, x and y
+    space: Floats  # `canonical_space`
 
 
 @part
@@ -155,22 +146,12 @@ def pooled_g2(of_full, of_mean, k, M):
 
 
 class DiscreteWork(NamedTuple):
-    """Work space of a thread.
+    """Work space of a thread."""
 
-    stratum : int64 (M n,)
-        The configuration of the set of each observation.
-    place : int64
-        For `divided`.
-    counts : float64 (M + 1, cells)
-        The table of each imputation, and their mean.
-    fitted : float64 (2, cells)
-        The mean of the tables expected without the edge; counts of y in a stratum.
-    """
-
-    stratum: Indices
-    place: Indices
-    counts: Floats
-    fitted: Floats
+    stratum: Indices  # (M n,): the configuration of the set of each observation
+    place: Indices  # for `divided`
+    counts: Floats  # (M + 1, cells): the table of each imputation, and their mean
+    fitted: Floats  # (2, cells): the mean of the tables expected without the edge; counts of y in a stratum
 
 
 @part
@@ -237,10 +218,7 @@ def discrete_tests(data, x, y, sets, work, p):
 def discrete_p(data: Codes, x: Indices, y: Indices, sets: Indices) -> Floats:
     """The p-values of `disMItest` of x[i] and y[i] given sets[i], float64 (k,).
 
-    Raises
-    ------
-    ValueError
-        The tables of a test have more than `MOST_CELLS` cells.
+    Raises ValueError if the tables of a test have more than `MOST_CELLS` cells.
     """
     n, p = data.codes.shape[1], np.empty(len(x))
     if not len(x):

@@ -7,8 +7,19 @@ import math
 from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.system.compiled import part
 
-#: From this many degrees of freedom of the denominator on, the tail is expanded around the one of chi-square.
-LARGE = 3e6
+#: From this many degrees of freedom of the denominator on, the tail is expanded around the one of chi-square, since the
+#: fraction loses digits.
+LARGE = 1e8
+
+
+@part
+def log_gamma_ratio(a, b):
+    """log(gamma(a + b) / gamma(a)), by Stirling's series (DLMF 5.11.1) if a is large: large terms would cancel."""
+    if a < 1e3:
+        return math.lgamma(a + b) - math.lgamma(a)
+    e = a + b
+    series = (1.0 / e - 1.0 / a) / 12.0 - (1.0 / (e * e * e) - 1.0 / (a * a * a)) / 360.0
+    return (a - 0.5) * math.log1p(b / a) + b * (math.log(e) - 1.0) + series
 
 
 @part
@@ -33,7 +44,7 @@ def upper_tail_of_f(value, k, df):
     x, rest = df / (df + y), y / (df + y)
     log_x = math.log1p(-rest) if rest < 0.5 else math.log(x)
     log_rest = math.log1p(-x) if x < 0.5 else math.log(rest)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * log_x + b * log_rest)
+    front = math.exp(log_gamma_ratio(a, b) - math.lgamma(b) + a * log_x + b * log_rest)
     swap = x >= (a + 1.0) / (a + b + 2.0)
     if swap:
         a, b, x = b, a, rest

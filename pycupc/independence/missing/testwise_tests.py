@@ -17,10 +17,10 @@ from pycupc.system.compiled import compiled, part
 
 
 class Numbers(NamedTuple):
-    """values : float64 (p, n), 0 where missing; there : float64 (p, n), 1 where there is a value, else 0."""
+    """A table of numbers with gaps."""
 
-    values: Floats
-    there: Floats
+    values: Floats  # (p, n), 0 where missing
+    there: Floats  # (p, n), 1 where there is a value, else 0
 
 
 @part
@@ -54,24 +54,13 @@ def is_constant(values, there, n):
 
 
 class GaussianWork(NamedTuple):
-    """Work space of a thread.
+    """Work space of a thread."""
 
-    centred : float64 (l + 2, n)
-        Deviations from the means of the set, x and y, 0 in rows that are left out.
-    there : float64 (n,)
-        1 in rows that are complete, else 0.
-    C : float64 (l + 2, l + 2)
-    place : int64 (l + 2,)
-        0, 1, 2, ...
-    space : float64
-        `canonical_space`.
-    """
-
-    centred: Floats
-    there: Floats
-    C: Floats
-    place: Indices
-    space: Floats
+    centred: Floats  # (l + 2, n): deviations from the means of the set, x and y, 0 in rows that are left out
+    there: Floats  # (n,): 1 in rows that are complete, else 0
+    C: Floats  # (l + 2, l + 2)
+    place: Indices  # (l + 2,): 0, 1, 2, ...
+    space: Floats  # `canonical_space`
 
 
 @part
@@ -137,10 +126,10 @@ def gaussian_p(data: Numbers, x: Indices, y: Indices, sets: Indices) -> Floats:
 
 
 class Codes(NamedTuple):
-    """codes : int16 (p, n), -1 where missing; levels : int64 (p,); adapt, quirks : bool, as of `contingency.Data`."""
+    """A table of codes with gaps; `adapt` and `quirks` as of `contingency.Data`."""
 
-    codes: NDArray[np.int16]
-    levels: Indices
+    codes: NDArray[np.int16]  # (p, n), -1 where missing
+    levels: Indices  # (p,)
     adapt: bool
     quirks: bool
 
@@ -168,23 +157,14 @@ def _statistic(groups, counts, n, of_all):
 
 
 class DiscreteWork(NamedTuple):
-    """Work space of a thread.
+    """Work space of a thread."""
 
-    kept : int16 (l + 2, n)
-        The codes of the set, x and y in complete rows.
-    groups, counts : int64 (4, n)
-        See `_statistic`.
-    place : int64
-        For `divided`.
-    distinct : int64 (l + 2,)
-        Numbers of levels that occur.
-    """
-
-    kept: NDArray[np.int16]
+    kept: NDArray[np.int16]  # (l + 2, n): the codes of the set, x and y in complete rows
+    # groups, counts: (4, n): see `_statistic`.
     groups: Indices
     counts: Indices
-    place: Indices
-    distinct: Indices
+    place: Indices  # for `divided`
+    distinct: Indices  # (l + 2,): numbers of levels that occur
 
 
 @part

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 class MixedTest(EnumeratedTest):
     """`mixCItest`.
 
-    Parameters
-    ----------
-    data : MixedTable
-        Complete.
-    alpha : float
-    quirks : bool
-        Whether tests of categories only reproduce pcalg's faults, as those of micd do.
+    `data`: complete. `quirks`: whether tests of categories only reproduce pcalg's faults, as those of micd do.
     """
 
     name = "mixed"

@@ -25,26 +25,20 @@ class Numbers(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """Work space, d = l + 2 being the most variables.
+    """Work space, d = l + 2 being the most variables."""
 
-    members : int64 (3, d)
-        The variables of a model, and in row 2 its numbers.
-    group, place, counts : int64 (n,), (n levels,), (n,)
-        The configuration of each observation, space for `divided`, the observations of each configuration.
-    mean, within, all_rows : float64 (n, d), (n d, d), (d, d)
-        Of each configuration the means, and the sums of products about them; these sums over all observations.
-    root : float64 (d, 2 d)
-        A Cholesky factor and its inverse.
-    """
-
-    members: Indices
+    members: Indices  # (3, d): the variables of a model, and in row 2 its numbers
+    # group, place, counts: (n,), (n levels,), (n,): the configuration of each observation, space for `divided`, the
+    # observations of each configuration.
     group: Indices
     place: Indices
     counts: Indices
+    # mean, within, all_rows: (n, d), (n d, d), (d, d): of each configuration the means, and the sums of products about
+    # them; these sums over all observations.
     mean: Floats
     within: Floats
     all_rows: Floats
-    root: Floats
+    root: Floats  # (d, 2 d): a Cholesky factor and its inverse
 
 
 @part

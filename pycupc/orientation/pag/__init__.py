@@ -64,22 +64,10 @@ def orient_pag(
 ) -> PagOrientation:
     """Orient the edges of a skeleton as ``pcalg::fci`` does, or as rfci where its tests remove no edge.
 
-    Parameters
-    ----------
-    skeleton : SparseGraph
-        The edges; their marks do not matter.
-    sepset : SepSets
-    rules : sequence of 10 bool
-        Which of the rules to use.
-    ambiguous : int64 (k, 3), optional
-        Triples (a, b, c) that must not be oriented: `TripleCheck.undecided`.
-    jci : JointCausalInference, optional
-    arrowheads : pairs (a, b)
-        Edges a *-> b whose arrowhead at b is known beforehand.
-    quirks : bool
-        Check the triples of paths as pcalg does, see docs/LATENT.md.
-    of_rfci : bool
-        Repeat all rules in one loop.
+    `skeleton`: the edges; their marks do not matter. `rules`, sequence of 10 bool: which of the rules to use.
+    `ambiguous`, int64 (k, 3): triples (a, b, c) that must not be oriented: `TripleCheck.undecided`. `arrowheads`, pairs
+    (a, b): edges a *-> b whose arrowhead at b is known beforehand. `quirks`: check the triples of paths as pcalg does,
+    see docs/LATENT.md. `of_rfci`: repeat all rules in one loop.
     """
     from pycupc.orientation.pag.orienting import Orienting, in_sets  # loads Numba
 

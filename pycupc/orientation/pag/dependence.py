@@ -108,16 +108,9 @@ class Dependence:
     Attributes: `removed`, in the order of removal; `n_tests` by the size of the set, without those made ahead for
     triples that a removal has broken.
 
-    Parameters
-    ----------
-    ask : function
-        `Engine.first_separating` of an engine that has taken the test.
-    in_order : bool
-        Whether the test is to be asked one set after the other, in pcalg's order.
-    kept : set of (int, int)
-        Pairs x < y whose edge must not be tested.
-    quirks : bool
-        Leave triples that removals make untested, as pcalg does.
+    `ask`: `Engine.first_separating` of an engine that has taken the test. `in_order`: whether the test is to be asked
+    one set after the other, in pcalg's order. `kept`, set of (int, int): pairs x < y whose edge must not be tested.
+    `quirks`: leave triples that removals make untested, as pcalg does.
     """
 
     def __init__(

@@ -134,7 +134,6 @@ def compare(
 
 
 def _parts(one: Compared, two: Compared, rtol: float) -> dict[str, bool]:
-    """Which parts are equal."""
     a, b = one.fit, two.fit
     counts = [[*map(float, side.fit.n_edgetests), -1, *map(float, side.pdsep_counts)] for side in (one, two)]
     parts = {

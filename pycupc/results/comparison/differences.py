@@ -32,33 +32,25 @@ KEPT, GAP = -1, -2
 
 @dataclass(frozen=True)
 class Difference:
-    """One edge that one result removed and the other kept, or removed at a later level.
+    """One edge that one result removed and the other kept, or removed at a later level."""
 
-    Attributes
-    ----------
-    x, y, S : int, int, tuple of int
-        The pair, in the order of the test that removed the edge, and the set that separated it.
-    level, other_level : int
-        Levels at which one result removed the edge and at which the other did, -1 if it kept it.
-    removed_by : int
-        Which result removed it at `level`: 0 or 1.
-    p : tuple of two float
-        The p-value each result recorded in pMax: of the separating test, or the largest of all tests of a kept edge.
-    recomputed_p, condition : float
-        The p-value of this test by pcalg's formula, and the condition number of its matrix; NaN without the data.
-    collinear : tuple of (int, int)
-        Pairs among x, y, S that are collinear up to rounding.
-    """
-
+    # x, y, S: int, int, tuple of int: the pair, in the order of the test that removed the edge, and the set that
+    # separated it.
     x: int
     y: int
+    # level, other_level: levels at which one result removed the edge and at which the other did, -1 if it kept it.
     level: int
     S: tuple[int, ...]
-    removed_by: int
+    removed_by: int  # which result removed it at `level`: 0 or 1
     other_level: int
+    # tuple of two float: the p-value each result recorded in pMax: of the separating test, or the largest of all tests
+    # of a kept edge.
     p: tuple[float, float]
+    # recomputed_p, condition: the p-value of this test by pcalg's formula, and the condition number of its matrix; NaN
+    # without the data.
     recomputed_p: float = np.nan
     condition: float = np.nan
+    # tuple of (int, int): pairs among x, y, S that are collinear up to rounding.
     collinear: tuple[tuple[int, int], ...] = ()
 
     @property

@@ -8,8 +8,8 @@ import numpy as np
 
 import pycupc
 from pycupc.effects.largest import largest
-from pycupc.effects.orientations import Orientations
-from pycupc.effects.result import Effects
+from pycupc.effects.local import LocalEffects
+from pycupc.effects.regressors import Regressors
 
 #: Samples, neighbours on average, data sets.
 N, DEGREE, REPETITIONS = 100, 3, 3
@@ -81,9 +81,9 @@ def by_cstar(X, truth, effects, k, seed, threads):
 
 def by_ida(X, truth, effects, k, seed, threads):
     fit = pycupc.pc(X, alpha=ALPHA, engine="cpu", numCores=threads)
-    graph, C = Orientations.of(fit.sparse_graph), np.corrcoef(X, rowvar=False)
-    of = {"causes": np.arange(len(truth)), "effects": effects}
-    x, y, _ = largest(Effects(labels=fit.labels, C=C, n=N, method="local", _graph=graph, **of), k)
+    causes = np.arange(len(truth))
+    regressors = Regressors.local(fit.sparse_graph, causes)
+    x, y, _ = largest(LocalEffects.of(np.corrcoef(X, rowvar=False), regressors, causes, effects), k)
     return x * len(truth) + y, {}
 
 

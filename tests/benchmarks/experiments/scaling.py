@@ -6,6 +6,8 @@ import itertools
 import numpy as np
 
 import pycupc
+from pycupc.algorithm.arguments import Options, Variables, check_arguments
+from pycupc.algorithm.estimate import run_stages
 
 from .. import generators, paired, runs, workloads
 
@@ -14,7 +16,7 @@ GENERATORS = ("paper", "standardised")
 POINTS = [(p, 0.1, 10000) for p in (1000, 2000, 3000, 4000)]
 POINTS += [(1000, 0.1, n) for n in (2000, 4000, 6000, 8000)] + [(1000, d, 10000) for d in (0.2, 0.3, 0.4, 0.5)]
 LARGE = (1000, 2000, 5000, 10000, 20000)
-#: (p, n, alpha) of data too large for the matrix of all correlations; from so many variables on, a run is made once.
+#: (p, n, alpha) of data too large for the matrix of all correlations; beyond `LONG` variables, a run is made once.
 MANY = [(10_000, 200, 1e-5), (20_000, 300, 1e-4), (50_000, 200, 1e-5), (100_000, 200, 1e-6), (200_000, 200, 1e-6)]
 MANY += [(1_000_000, 200, 1e-6), (1_000_000, 1000, 1e-8), (10_000_000, 200, 1e-8)]
 LONG = 1_000_000
@@ -40,19 +42,33 @@ def scaling_large(args):
 
 
 def many(args):
-    """Data of 10,000 to 10,000,000 variables in modules, float32 in memory, to the skeleton: time and memory."""
+    """Data of 10,000 to 10,000,000 variables in modules, float32 in memory, to the graph: time, memory, estimates."""
     engine = (args.engines or ["gpu"])[0]
     for p, n, alpha in [size for size in MANY if size[0] in args.variables] if args.variables else MANY:
         X = generators.modules(p, n, 0).T
-        times, row = [], {"set": "modules", "p": p, "n": n, "alpha": alpha, "engine": engine}
-        for _ in range(2 if p < LONG else 1):
-            fit, seconds = runs.timed(pycupc.skeleton, X, alpha=alpha, engine=engine, numCores=args.threads)
+        times, row = (
+            [],
+            {"set": "modules", "p": p, "n": n, "alpha": alpha, "engine": engine} | _estimated(X, alpha, engine),
+        )
+        for _ in range(3 if p <= LONG and engine != "cpu" else 1):
+            if engine != "cpu":
+                _pool().free_all_blocks()
+            fit, seconds = runs.timed(pycupc.pc, X, alpha=alpha, engine=engine, numCores=args.threads)
             times.append(seconds)
         row |= {"seconds": min(times), "levels_seconds": sum(level.seconds for level in fit.levels)}
         row |= {"tests": sum(fit.n_edgetests), "edges": len(fit.sparse_graph), "peak_bytes": paired.peak_memory()}
         yield row | ({} if engine == "cpu" else {"memory_bytes": int(_pool().total_bytes())})
         del fit, X
         gc.collect()
+
+
+def _estimated(X, alpha, engine):
+    """Seconds of the levels and bytes as `pycupc estimate` gives them, from a sample of the variables."""
+    options = Options(alpha, np.inf, "stable", True, None)
+    found = run_stages(check_arguments("pc", Variables(X), options, engine), trial=5)
+    return (
+        {"estimated_seconds": found.trial.seconds, "estimated_bytes": found.stages[-1].memory} if found.sampled else {}
+    )
 
 
 def scaling(args):

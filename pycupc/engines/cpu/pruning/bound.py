@@ -156,9 +156,6 @@ def excess(nodes, slot, w, q, m, c, rise, floor):
 
 @part
 def margin(least, q, m, taken):
-    """More than rounding can move a bound on m of q candidates whose smallest delta is `least`.
-
-    docs/PRUNING.md, section 4, derives it.
-    """
+    """More than rounding can move a bound on m of q candidates of least delta `least` (docs/PRUNING.md, section 4)."""
     growth = (taken + m) / MEMBERS if taken + m > MEMBERS else 1.0
     return LEAST_MARGIN + growth * (PER_DELTA * growth + PER_SUM * m * q * math.sqrt(q)) / least

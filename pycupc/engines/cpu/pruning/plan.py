@@ -69,13 +69,7 @@ def _pruned_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], walk
 
 
 class Pruning:
-    """Pruning for one problem.
-
-    Parameters
-    ----------
-    source : Source
-    mode : bool or {"always", "checked"}
-    """
+    """Pruning for one problem; `mode` is a bool, "always" or "checked"."""
 
     def __init__(self, source: Source, mode: PruningMode) -> None:
         self._source, self.mode = source, mode

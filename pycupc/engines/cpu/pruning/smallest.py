@@ -37,20 +37,12 @@ def say_unsure(n: int) -> None:
 
 @dataclass(frozen=True)
 class PrunedTests:
-    """A level with pruned rows.
-
-    Attributes
-    ----------
-    graph : Graph
-        At the start of the level.
-    pruned : bool (E,)
-        Ordered pairs whose tests were answered by pruning.
-    """
+    """A level with pruned rows."""
 
     level: int
     cutoff: Cutoff
-    graph: Graph
-    pruned: Mask
+    graph: Graph  # at the start of the level
+    pruned: Mask  # (E,): ordered pairs whose tests were answered by pruning
 
     @classmethod
     def whole(
@@ -63,27 +55,17 @@ class PrunedTests:
 
 @dataclass(frozen=True)
 class SmallestZ:
-    """Finds the smallest |z| of the tests of each edge when it is called.
-
-    Attributes
-    ----------
-    source : Source
-    n : float
-        Number of observations.
-    x, y : int32 (m,)
-        The edges.
-    z : float64 (m,)
-        The smallest |z| of the tests that were made.
-    """
+    """Finds the smallest |z| of the tests of each edge when it is called."""
 
     source: Source
     pruning: Pruning
-    n: float
+    n: float  # number of observations
     n_threads: int
     levels: list[PrunedTests]
+    # x, y: (m,): the edges.
     x: Ints
     y: Ints
-    z: Floats
+    z: Floats  # (m,): the smallest |z| of the tests that were made
 
     @classmethod
     def on_all_cores(
@@ -93,10 +75,7 @@ class SmallestZ:
         return cls(source, Pruning(source, True), n, available_cores(), levels, x, y, z)
 
     def __call__(self) -> Floats:
-        """The smallest |z| of all tests of each edge, float64 (m,).
-
-        Where that cannot be found in reasonable time, the smallest |z| that was met, and a warning.
-        """
+        """The smallest |z| of all tests of each edge, float64 (m,); of those met, with a warning, if it takes long."""
         begin, z, unsure = time.perf_counter(), self.z.copy(), np.zeros(len(self.z), dtype=np.bool_)
         for done, tests in enumerate(reversed(self.levels)):
             logger.info(LARGEST_P, tests.level, done, len(self.levels))

@@ -52,10 +52,7 @@ def _thinned(entries: Indices) -> Indices:
 def contradicted(
     source: Source, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float
 ) -> list[int]:
-    """The entries about which tests contradict the findings.
-
-    No set before the first separating set, or no set at all, may separate x and y; that set must.
-    """
+    """The entries about which tests contradict the findings: their first separating set, or that there is none."""
     draw, rows = random.Random(level), graph.rows()
 
     def separates(e: int, rank: int) -> bool:
@@ -89,15 +86,10 @@ def load(way: Way) -> None:
 class PrunedSide:
     """Tasks for the rows of one side of a level that are pruned one way.
 
-    Parameters
-    ----------
-    graph, targets, findings
-        Of the level; `targets` are in the rows to prune.
-    bound : float64 (E,)
-        Squared partial correlation below which a test is looked at.
-    minimum : bool
-        Search for the smallest squared partial correlation below the bound instead of for a separating set. A search
-        that takes too long marks its entry in `unsure`: there may be a smaller one than has been found.
+    `graph`, `targets`, `findings`: of the level; `targets` are in the rows to prune. `bound`, float64 (E,): squared
+    partial correlation below which a test is looked at. `minimum`: search for the smallest squared partial correlation
+    below the bound instead of for a separating set. A search that takes too long marks its entry in `unsure`: there may
+    be a smaller one than has been found.
     """
 
     def __init__(  # noqa: PLR0913 - a level's graph, targets and findings, and how to prune them

@@ -71,21 +71,7 @@ def enter_ranks(dev: Device, graph: Graph, level: Level, found: Pruning, pairs: 
 
 
 def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Pruning) -> None:
-    """Make tests of some decided pairs on the CPU: the mode "checked".
-
-    Parameters
-    ----------
-    dev : Device
-    data : SuffStat
-    at : tuple
-        Graph and level, and the number of ordered pairs.
-    found : Pruning
-
-    Raises
-    ------
-    EngineError
-        If a test contradicts the outcome.
-    """
+    """Mode "checked": make tests of some decided pairs on the CPU; EngineError if one contradicts."""
     from pycupc.engines.cpu import threads  # here: it loads Numba, which most runs on the GPU do without
     from pycupc.engines.cpu.gaussian import GaussianTests
     from pycupc.engines.cpu.graph import Graph as GraphOnCpu

@@ -60,10 +60,7 @@ def shared_of_warp(width: int, q: int) -> int:
 
 
 def launch(dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> Pruning:
-    """Launch the walk; the pairs that it decides are no targets of the tests until `outcome.enter_ranks`.
-
-    `rows`: see `LevelTests.launch`.
-    """
+    """Launch the walk; the pairs it decides are no targets until `outcome.enter_ranks`; `rows` as of `LevelTests`."""
     try_walk, walk_rows = (outcome.of(graph, kernels[level.level]) for kernels in (TRY, ROWS))
     l, q, p = level.level, level.level - 2, graph.p
     width, warps = _fitting(dev.shared_block - outcome.STATIC_SHARED, min(outlook.widest, MOST_WALKED), q)

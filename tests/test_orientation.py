@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pycupc import pc
-from pycupc.engines.cpu import all_subsets
+from pycupc.engines.cpu import all_subsets, threads
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
@@ -369,15 +369,15 @@ def test_walk_equals_one_test_at_a_time(seed, maj_rule, alpha):
     assert got.ambiguous == want.ambiguous
 
 
-def test_walk_does_not_depend_on_jobs_or_threads(monkeypatch):
+def test_walk_does_not_depend_on_tasks_or_threads(monkeypatch):
     rng = np.random.default_rng(0)
     C = awkward_data(rng, 14, 60)
     skeleton = np.triu(rng.random((14, 14)) < 0.7, 1)
     skeleton |= skeleton.T
     want = check_dense(skeleton, Cells({}), C, 60, 0.2, maj_rule=True, n_threads=1)
     assert len(want.decisions) > 30
-    monkeypatch.setattr(all_subsets, "FREE", 3)
-    monkeypatch.setattr(all_subsets, "BATCH", 64)
+    monkeypatch.setattr(all_subsets, "TASK_TESTS", 64)
+    monkeypatch.setattr(threads, "INLINE_TESTS", 1)
     got = check_dense(skeleton, Cells({}), C, 60, 0.2, maj_rule=True, n_threads=3)
     assert got.decisions == want.decisions
     assert got.sepset_changes == want.sepset_changes

@@ -12,7 +12,7 @@ from conftest import take
 import pycupc
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.engines.base import Answers, Counts, Engine, Lists, Questions
-from pycupc.engines.cpu import CpuEngine, all_subsets, questions
+from pycupc.engines.cpu import CpuEngine, questions
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest
@@ -188,13 +188,3 @@ def test_a_users_function_is_asked_in_order_and_NaN_is_an_error_only_where_sets_
             engine.count_separating(question)
     assert calls[:5] == [(3, 1, S) for S in ((), (4,), (2,), (0,), (4, 2))]
     assert calls[-4:] == [(3, 1, S) for S in ((), (4,), (2,), (4, 2))]
-
-
-def test_many_candidates_are_counted_in_several_jobs(monkeypatch):
-    monkeypatch.setattr(all_subsets, "FREE", 3)
-    monkeypatch.setattr(all_subsets, "BATCH", 64)
-    test, question = gaussian(1), asked(5, skip=False)
-    whole = take(CpuEngine(2), test).count_separating(question)
-    want = take(ReferenceEngine(), test).count_separating(question)
-    for mine, theirs in zip(whole, want, strict=True):
-        np.testing.assert_array_equal(mine, theirs)

@@ -5,7 +5,7 @@ graph.py, combinations.py       the graph between levels; subsets and their rank
 gaussian.py, discrete.py        the two families of tests: which code runs which level
 matrix.py, level1.py, walk.py   the Gaussian tests of level 0, of level 1, and of the higher levels
 pruning/                        bounds that answer Gaussian tests
-questions.py, all_subsets.py    questions about single pairs, set by set, or all subsets in a walk
+questions.py, all_subsets.py    questions about single pairs; Gaussian tests given all subsets, in one walk
 queue.py, threads.py            rows cut into tasks, and the threads that take them
 tuning.py                       numbers that change time and memory, and no answer
 """

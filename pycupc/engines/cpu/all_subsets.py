@@ -1,227 +1,340 @@
-"""All subsets S of some candidates, one O(1) test per subset: which of them make a and c independent?
+"""Gaussian tests of single pairs given subsets of their candidates, one after the other, in one compiled walk.
 
-For one pair (a, c) and one list of candidates, the subsets are visited depth first. Adding k to S turns the correlation
-matrix of the remaining variables given S into the one given S and k by a rank-one update, so a test needs only three
-entries of that matrix. Half of the subsets are leaves, whose update touches only these three, so a subset costs a
-handful of operations on average, at any size.
+The sets are visited depth first. A set shares the covariances given all its members but the last one with the sets
+before and after it, so that a test costs a handful of operations.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numba import uint64
 
-from pycupc.engines.base import Counts, Floats, Questions
+from pycupc.engines.base import Floats, Mask, Questions
+from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.tuning import BATCH, FREE
-from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
+from pycupc.engines.cpu.pruning.search import Sizes
+from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
+from pycupc.engines.cpu.tuning import TASK_TESTS
+from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
-from pycupc.system.compiled import announced, compiled, part
-from pycupc.system.machine import in_threads
+from pycupc.system.compiled import announced, compiled, frozen, fused_part, part
 
-#: Positions in `Walk.careful`.
-ADDRESS, WANTED = 0, 1
+
+class Asked(NamedTuple):
+    """Pairs x, y, (m,), and the sizes of their sets, first to last.
+
+    The candidates of pair i begin at offsets[i], int64 (m + 1,). `skipped` are those in its list of `skip`, and empty
+    if there are no such lists. `room`, which is lowered, is the number of tests that a pair may still have.
+    """
+
+    x: Indices
+    y: Indices
+    offsets: Indices
+    candidates: Indices
+    skipped: Mask
+    first: Indices
+    last: Indices
+    room: Indices
+
+
+class Made(NamedTuple):
+    """The outcomes of m pairs.
+
+    found : int64 (m,)
+        Separating sets: at most 1 if only the first is wanted.
+    containing : int64
+        For each candidate how many of them contain it.
+    n_tests : int64 (m, k)
+        Tests by the size of the set.
+    r : float64 (m,)
+        The canonical r of the first separating set, if only this is wanted.
+    z : float64 (m,)
+        Smallest |z| of the other tests; inf if there are none, or if it is not wanted.
+    open : bool (m,)
+        There is a set for which no room was left.
+    """
+
+    found: Indices
+    containing: Indices
+    n_tests: Indices
+    r: Floats
+    z: Floats
+    open: Mask
 
 
 class Walk(NamedTuple):
-    """Work space and state of the walk of one job. Depth t belongs to the current set with t free neighbours.
+    """Work space of a walk. Depth t belongs to the sets that consist of the t members chosen and one more.
 
-    matrix : float64 (t, free + 2, free + 2)
-        Upper triangle of the correlation matrix of the free neighbours, a and c, given the set.
-    sound : bool (t,)
-        Every pivot on the way to the set was above the floor.
-    taken, following : int64 (t,)
-        Position of the free neighbour taken in last, and of the one to take in next.
-    separating : int64 (t,)
-        Separating sets found so far in the subtree of the set.
-    nodes : int64
-        The members of the set, ascending; behind them room for a and c, for the canonical formula.
-    order : int64
-        The settled members of the set, the free neighbours, a and c.
-    elimination : float64
-        Work space, also of the canonical formula.
-    careful : int64 (2,)
-        `careful_address`, 0 until it is needed; whether it is needed, in which case the counts are void.
+    x, y, kk : float64 (t, d)
+        Given the members, covariances of each candidate after them with x and with y, and its variance.
+    f : float64 (t, d)
+        Covariances of the member chosen at depth t with the candidates after it, given the members before it, divided
+        by its standard deviation.
+    xx, yy, xy : float64 (t,)
+        Variances of x and y, and their covariance.
+    sound, skipped : bool (t,)
+        Every pivot was above the floor; all members are in the list of `skip`.
+    chosen, following, separating : int64 (t,)
+        Position of the member; of the next one to choose; separating sets among those of the depth and below.
+    bound : float64 (k,)
+        By size: tests with an r^2 above it need no look.
+    nodes, elimination
+        Work space of the canonical formula.
     """
 
-    matrix: Floats
-    sound: NDArray[np.bool_]
-    taken: Indices
+    x: Floats
+    y: Floats
+    kk: Floats
+    f: Floats
+    xx: Floats
+    yy: Floats
+    xy: Floats
+    sound: Mask
+    skipped: Mask
+    chosen: Indices
     following: Indices
     separating: Indices
+    bound: Floats
     nodes: Indices
-    order: Indices
     elimination: Floats
-    careful: Indices
 
 
-def work_space(widest: int) -> Walk:
-    """Arrays for walks over the subsets of up to `widest` neighbours."""
+def _work_space(d: int, size: int) -> Walk:
+    """For sets of up to `size` of d candidates."""
+    depths = size + 1
     return Walk(
-        np.empty((widest + 1, widest + 2, widest + 2)),
-        np.empty(widest + 1, np.bool_),
-        np.empty(widest + 1, np.int64),
-        np.empty(widest + 1, np.int64),
-        np.empty(widest + 1, np.int64),
-        np.empty(widest + 2, np.int64),
-        np.empty(widest + 2, np.int64),
-        canonical_space(widest),
-        np.zeros(2, np.int64),
+        *(np.empty((depths, d)) for _ in range(4)),
+        *(np.empty(depths) for _ in range(3)),
+        *(np.empty(depths, np.bool_) for _ in range(2)),
+        *(np.empty(depths, np.int64) for _ in range(3)),
+        np.empty(depths),
+        np.empty(size + 2, np.int64),
+        canonical_space(size),
     )
 
 
-@part
-def _separates(C, cutoff, walk, depth, size, free):
-    """Are a and c independent given the set of this depth, which has `size` members?"""
-    if math.isinf(cutoff):
-        return True
-    vx, vy = walk.matrix[depth, free, free], walk.matrix[depth, free + 1, free + 1]
-    cov = walk.matrix[depth, free, free + 1]
-    if walk.sound[depth] and vx > PIVOT_FLOOR and vy > PIVOT_FLOOR:
-        r2, square = cov * cov / (vx * vy), cutoff * cutoff
-        if 1.0 - r2 > PIVOT_FLOOR and abs(r2 - square) > CUTOFF_BAND * square:
-            return r2 < square
-    last = size - depth + free  # of the members and the free neighbours in `order`
-    x, y = walk.order[last], walk.order[last + 1]
-    walk.nodes[size], walk.nodes[size + 1] = x, y
-    r = given_set(C, walk.nodes, size, walk.elimination, walk.careful[ADDRESS])
-    if r != r:
-        walk.careful[WANTED] = 1
-    return abs(r) <= cutoff
+def walk_sets(
+    test: GaussianTest,
+    questions: Questions,
+    asked: Asked,
+    n_threads: int,
+    progress: threads.Progress | None = None,
+    *,
+    only_first: bool,
+) -> Made:
+    """Test each pair given its sets: by size until one separates it, or all of them.
 
-
-@part
-def _start(C, walk, base, width):
-    """Condition on the first `base` of the `width` variables in `order`: fills depth 0."""
-    A, order = walk.elimination, walk.order
-    for i in range(width):
-        for j in range(i, width):
-            A[i, j] = 1.0 if i == j else C[order[i], order[j]]
-    walk.sound[0] = True
-    for k in range(base):
-        pivot = A[k, k]
-        walk.nodes[k] = order[k]
-        walk.sound[0] = walk.sound[0] and pivot > PIVOT_FLOOR
-        for i in range(k + 1, width):
-            f = A[k, i] / pivot
-            for j in range(i, width):
-                A[i, j] -= f * A[k, j]
-    for i in range(base, width):
-        for j in range(i, width):
-            walk.matrix[0, i - base, j - base] = A[i, j]
-
-
-@part
-def _take(walk, depth, k, free):
-    """Take free neighbour k into the set: fills depth + 1."""
-    M = walk.matrix
-    pivot = M[depth, k, k]
-    for i in range(k + 1, free + 2):
-        f = M[depth, k, i] / pivot
-        for j in range(i, free + 2):
-            M[depth + 1, i, j] = M[depth, i, j] - f * M[depth, k, j]
-    walk.sound[depth + 1] = walk.sound[depth] and pivot > PIVOT_FLOOR
-    walk.taken[depth + 1], walk.following[depth + 1] = k, k + 1
-
-
-@part
-def _count(C, cut, walk, base, free, containing, offset):
-    """Walk all sets of a job; returns how many separate.
-
-    Adds to `containing`, from `offset` on, how many of them hold each free neighbour.
+    Each test is decided by the canonical formula, or certainly as by that.
     """
-    depth = 0
-    walk.following[0] = 0
-    walk.separating[0] = _separates(C, cut[base], walk, 0, base, free)
-    while True:
-        k = walk.following[depth]
-        if k < free:
-            walk.following[depth] = k + 1
-            walk.nodes[base + depth] = walk.order[base + k]
-            _take(walk, depth, k, free)
-            depth += 1
-            size = base + depth
-            walk.separating[depth] = _separates(C, cut[size], walk, depth, size, free)
-        elif depth > 0:  # the subtree is done
-            containing[offset + walk.taken[depth]] += walk.separating[depth]
-            walk.separating[depth - 1] += walk.separating[depth]
-            depth -= 1
+    m, width, (d, load) = len(asked.x), questions.sizes().stop, _loads(asked)
+    made = Made(
+        np.zeros(m, np.int64), np.zeros(len(asked.candidates), np.int64), np.zeros((m, width), np.int64),
+        np.full(m, math.nan), np.full(m, math.inf), np.zeros(m, np.bool_),
+    )  # fmt: skip
+    C, sizes = frozen(test.data.C), Sizes.of(test, range(width))
+    pairs = np.flatnonzero(load > 0)
+    pairs = pairs[np.argsort(-load[pairs], kind="stable")]
+    number = np.cumsum(load[pairs]) // TASK_TESTS
+    cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(pairs)]
+    largest_p = only_first and questions.largest_p
+
+    def task(ends: tuple[int, int]) -> threads.Task:
+        def run(state: threads.State) -> int:
+            mine, done = pairs[slice(*ends)], 0
+            space = _work_space(int(d[mine].max()), int(np.minimum(asked.last, d)[mine].max()))
+            while done < len(mine) and not state[STOP]:
+                if state[WANTED]:  # for the first time: load it and begin the pair again
+                    state[[CAREFUL, WANTED]] = careful_address(), 0
+                done += _walk_pairs(C, asked, mine[done:], sizes, made, space, only_first, largest_p, state)
+            return len(mine)
+
+        return run
+
+    with announced("compiling for tests of single pairs, once per machine"):
+        threads.run(map(task, pairwise(cuts)) if len(pairs) else (), n_threads, int(load.sum()), progress)
+    return made
+
+
+def _loads(asked: Asked) -> tuple[Indices, Floats]:
+    """The number of candidates of each pair, and about how many tests it may have."""
+    d = np.diff(asked.offsets)
+    last = np.minimum(asked.last, d)
+    load, sets = (asked.first == 0) * 1.0, np.ones(len(d))
+    for size in range(1, int(last.max(initial=0)) + 1):
+        sets *= (d - size + 1) / size
+        load += sets * ((asked.first <= size) & (size <= last))
+    return d, np.minimum(load, 2.0**50)
+
+
+@part
+def _start(C, asked, i, walk, q):
+    """Fill depth 0 with pair i, which has q candidates."""
+    x, y, begin = asked.x[i], asked.y[i], asked.offsets[i]
+    walk.xx[0], walk.yy[0], walk.xy[0] = 1.0, 1.0, C[x, y]
+    walk.sound[0], walk.skipped[0] = True, len(asked.skipped) > 0
+    for c in range(q):
+        v = asked.candidates[begin + c]
+        walk.x[0, c], walk.y[0, c], walk.kk[0, c] = C[v, x], C[v, y], 1.0
+
+
+@fused_part
+def _give(C, asked, begin, walk, t, k, q):
+    """Fill depth t + 1: as depth t, given candidate k as well."""
+    u, v, inverse = t + 1, asked.candidates[begin + k], 1.0 / math.sqrt(walk.kk[t, k])
+    for c in range(k + 1, q):
+        walk.f[t, c] = C[v, asked.candidates[begin + c]]
+    for s in range(t):
+        g = walk.f[s, k]
+        for c in range(uint64(k + 1), uint64(q)):
+            walk.f[t, c] -= g * walk.f[s, c]
+    x, y = walk.x[t, k] * inverse, walk.y[t, k] * inverse
+    walk.xx[u], walk.yy[u], walk.xy[u] = walk.xx[t] - x * x, walk.yy[t] - y * y, walk.xy[t] - x * y
+    for c in range(uint64(k + 1), uint64(q)):
+        g = walk.f[t, c] * inverse
+        walk.f[t, c] = g
+        walk.x[u, c] = walk.x[t, c] - x * g
+        walk.y[u, c] = walk.y[t, c] - y * g
+        walk.kk[u, c] = walk.kk[t, c] - g * g
+
+
+@fused_part
+def _to_look_at(walk, t, first, q, bound):
+    """How many last members from `first` on have a test that is not certainly dependent with r^2 above the bound."""
+    xx, yy, xy, n = walk.xx[t], walk.yy[t], walk.xy[t], 0
+    for c in range(uint64(first), uint64(q)):
+        kk, x, y = walk.kk[t, c], walk.x[t, c], walk.y[t, c]
+        vx, vy, cov, least = xx * kk - x * x, yy * kk - y * y, xy * kk - x * y, PIVOT_FLOOR * kk
+        both, square = vx * vy, cov * cov
+        certain = (square > bound * both) & (both - square > PIVOT_FLOOR * both) & (vx > least) & (vy > least)
+        n += not (certain & (kk > PIVOT_FLOOR))
+    return n
+
+
+@part
+def _canonical(C, asked, i, walk, size, state):
+    """The canonical r given the first `size` members of `chosen`; NaN if it needs code that is not loaded."""
+    begin = asked.offsets[i]
+    for s in range(size):
+        v, t = asked.candidates[begin + walk.chosen[s]], s
+        while t > 0 and walk.nodes[t - 1] > v:
+            walk.nodes[t] = walk.nodes[t - 1]
+            t -= 1
+        walk.nodes[t] = v
+    walk.nodes[size], walk.nodes[size + 1] = asked.x[i], asked.y[i]
+    r = given_set(C, walk.nodes, size, walk.elimination, state[CAREFUL])
+    state[WANTED] = r != r
+    return r
+
+
+@part
+def _test(C, asked, i, sizes, made, walk, t, c, only_first, state):  # noqa: PLR0913 - compiled code
+    """Make the test given the t members chosen and, unless it is -1, candidate c; returns whether the walk goes on."""
+    begin, size, kk, x, y = asked.offsets[i], t, 1.0, 0.0, 0.0
+    if c >= 0:
+        size, kk, x, y = t + 1, walk.kk[t, c], walk.x[t, c], walk.y[t, c]
+        walk.chosen[t] = c
+        if walk.skipped[t] and asked.skipped[begin + c]:
+            return True
+    if asked.room[i] == 0:
+        made.open[i] = True
+        return False
+    asked.room[i] -= 1
+    made.n_tests[i, size] += 1
+    vx, vy, cov, least = walk.xx[t] * kk - x * x, walk.yy[t] * kk - y * y, walk.xy[t] * kk - x * y, PIVOT_FLOOR * kk
+    both, r, square = vx * vy, math.nan, cov * cov
+    sound = walk.sound[t] and kk > PIVOT_FLOOR and vx > least and vy > least and both - square > PIVOT_FLOOR * both
+    square /= both
+    if sound and not sizes.low[size] <= square <= sizes.high[size]:
+        separated = square < sizes.low[size]
+    else:
+        r = _canonical(C, asked, i, walk, size, state)
+        separated, square = abs(r) <= sizes.value[size], r * r
+    if not separated:
+        walk.bound[size] = min(walk.bound[size], square)
+        return state[WANTED] == 0
+    made.found[i] += 1
+    walk.separating[t] += 1
+    if c >= 0:
+        made.containing[begin + c] += 1
+    if only_first:
+        made.r[i] = r if r == r else _canonical(C, asked, i, walk, size, state)
+    return not only_first
+
+
+@part
+def _test_last(C, asked, i, sizes, made, walk, t, first, q, only_first, state):  # noqa: PLR0913 - compiled code
+    """Make the tests with the last members from `first` on; returns whether the walk goes on."""
+    begin, n, bound = asked.offsets[i], q - first, max(walk.bound[t + 1], sizes.high[t + 1])
+    if walk.skipped[t]:
+        for c in range(first, q):
+            n -= asked.skipped[begin + c]
+    if asked.room[i] >= n and walk.sound[t] and _to_look_at(walk, t, first, q, bound) == 0:
+        asked.room[i] -= n
+        made.n_tests[i, t + 1] += n
+        return state[STOP] == 0
+    for c in range(first, q):
+        if not _test(C, asked, i, sizes, made, walk, t, c, only_first, state):
+            return False
+    return state[STOP] == 0
+
+
+@part
+def _visit(C, asked, i, sizes, made, walk, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
+    """Make the tests of sets with low to high members, depth first; returns whether there may be more."""
+    begin, t, go = asked.offsets[i], 0, True
+    walk.following[0] = walk.separating[0] = 0
+    if low == 1:
+        go = _test_last(C, asked, i, sizes, made, walk, 0, 0, q, only_first, state)
+    while t >= 0:
+        k, missing = walk.following[t], max(low - t - 1, 1)
+        if go and t + 1 < high and k + missing < q:
+            walk.chosen[t], walk.following[t], walk.following[t + 1] = k, k + 1, k + 1
+            walk.sound[t + 1] = walk.sound[t] and walk.kk[t, k] > PIVOT_FLOOR
+            walk.skipped[t + 1] = walk.skipped[t] and asked.skipped[begin + k]
+            _give(C, asked, begin, walk, t, k, q)
+            t += 1
+            walk.separating[t] = 0
+            if t + 1 >= low:
+                go = _test_last(C, asked, i, sizes, made, walk, t, k + 1, q, only_first, state)
         else:
-            return walk.separating[0]
-
-
-def count_separating_sets(C: Floats, cutoff: Callable[[int], float], questions: Questions, n_threads: int) -> Counts:
-    """`Engine.count_separating` of Gaussian tests, for all subsets of the candidates.
-
-    Parameters
-    ----------
-    C : float64 (p, p), contiguous
-    cutoff : function
-        `fisher_z.cutoff` of each level.
-    questions : Questions
-    n_threads : int
-    """
-    offsets, members = questions.candidates
-    x, y, degree = questions.x, questions.y, np.diff(offsets)
-    cut = np.array([cutoff(size) for size in range(int(degree.max(initial=0)) + 1)])
-    owner = np.repeat(np.arange(len(degree)), degree)
-    order = np.lexsort((members, owner))  # the walk keeps its sets ascending
-    columns = members[order].astype(np.int64)
-    found, containing = np.zeros(len(x), dtype=np.int64), np.zeros(len(members), dtype=np.int64)
-    settled = np.maximum(degree - FREE, 0)  # of more than FREE candidates the first ones, once each way
-    n_jobs = 1 << settled
-    side = np.repeat(np.arange(len(x)), n_jobs)
-    bits = np.arange(len(side)) - np.repeat(np.cumsum(n_jobs) - n_jobs, n_jobs)
-    load = np.cumsum(1 << (degree - settled)[side]) // BATCH
-    cuts = [0, *(np.flatnonzero(np.diff(load)) + 1).tolist(), len(side)]
-
-    def work(batch: tuple[int, int]) -> tuple[Indices, Indices, int, Indices]:
-        at = side[slice(*batch)]  # consecutive, and so is their stretch of `containing`
-        low = int(offsets[at[0]])
-        jobs = np.column_stack([x[at], y[at], at, settled[at], bits[slice(*batch)], offsets[at] - low]).astype(np.int64)
-        counts = np.zeros(len(at), np.int64), np.zeros(int(offsets[at[-1] + 1]) - low, np.int64)
-        space = work_space(int(degree.max()))
-        _count_jobs(C, cut, jobs, offsets, columns, space, *counts)
-        if space.careful[WANTED]:  # for the first time: load it and begin again
-            space.careful[:] = careful_address(), 0
-            counts[1][:] = 0
-            _count_jobs(C, cut, jobs, offsets, columns, space, *counts)
-        return at, counts[0], low, counts[1]
-
-    with announced("compiling for the conservative and majority rule, once per machine"):
-        for at, n_found, low, n_containing in in_threads(work, pairwise(cuts) if len(side) else (), n_threads):
-            np.add.at(found, at, n_found)
-            containing[low : low + len(n_containing)] += n_containing
-    out = np.empty_like(containing)
-    out[order] = containing
-    return Counts(found, out)
+            t -= 1
+            if t >= 0:
+                made.containing[begin + walk.chosen[t]] += walk.separating[t + 1]
+                walk.separating[t] += walk.separating[t + 1]
+    return go
 
 
 @compiled
-def _count_jobs(C, cut, jobs, starts, columns, walk, found, containing):
-    """Write the number of separating sets of each job, and add how many hold each candidate to `containing`.
-
-    Each job, of int64 (m, 6), has x, y, the number of the pair, how many of its first candidates are settled, which of
-    these are in S (bits), and where in `containing` its counts go. `starts` and `columns` are the ascending candidates,
-    `walk` the `work_space` of the largest number of candidates.
-    """
-    for job in range(len(jobs)):
-        owner, settled, bits, offset = jobs[job, 2], jobs[job, 3], jobs[job, 4], jobs[job, 5]
-        degree = starts[owner + 1] - starts[owner]
-        n, base = 0, 0
-        for i in range(degree):
-            if i >= settled or bits >> i & 1:
-                walk.order[n] = columns[starts[owner] + i]
-                n += 1
-                base += i < settled
-        walk.order[n], walk.order[n + 1] = jobs[job, 0], jobs[job, 1]
-        _start(C, walk, base, n + 2)
-        found[job] = _count(C, cut, walk, base, n - base, containing, offset + settled)
-        for i in range(settled):
-            if bits >> i & 1:
-                containing[offset + i] += found[job]
+def _walk_pairs(C, asked, pairs, sizes, made, walk, only_first, largest_p, state):  # noqa: PLR0913 - compiled code
+    """Write the outcomes of these pairs; returns how many, fewer than all if it is stopped or WANTED."""
+    for n in range(len(pairs)):
+        i = pairs[n]
+        q = asked.offsets[i + 1] - asked.offsets[i]
+        last = min(asked.last[i], q)
+        made.found[i] = 0
+        for c in range(q):
+            made.containing[asked.offsets[i] + c] = 0
+        for size in range(asked.first[i], last + 1):
+            asked.room[i] += made.n_tests[i, size]  # of a walk that was broken off
+            made.n_tests[i, size] = 0
+            walk.bound[size] = math.inf if largest_p else sizes.high[size]
+        _start(C, asked, i, walk, q)
+        low, go = max(asked.first[i], 1), True
+        if asked.first[i] == 0 and not walk.skipped[0]:
+            go = _test(C, asked, i, sizes, made, walk, 0, -1, only_first, state)
+        while go and low <= last:
+            high = low if only_first else last
+            go = _visit(C, asked, i, sizes, made, walk, low, high, q, only_first, state)
+            low = high + 1
+        if state[WANTED] or state[STOP]:
+            return n
+        for size in range(asked.first[i], last + 1):
+            if largest_p and walk.bound[size] < math.inf:
+                z = sizes.root[size] * math.atanh(min(math.sqrt(walk.bound[size]), R_MAX))
+                made.z[i] = min(made.z[i], z)
+    return len(pairs)

@@ -9,14 +9,14 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Answers, CountHook, Counts, EngineError, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import threads
-from pycupc.engines.cpu.all_subsets import count_separating_sets
+from pycupc.engines.cpu.all_subsets import Asked, walk_sets
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, Reached, first_searched, load
@@ -29,24 +29,13 @@ from pycupc.independence.base import IndependenceTest, no_p_value
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.partial_correlation import canonical_r, canonical_space, careful_address, given_set
-from pycupc.system.compiled import announced, compiled, frozen
+from pycupc.independence.gaussian.partial_correlation import canonical_r
+from pycupc.system.compiled import announced, compiled
 from pycupc.system.log import logger
 from pycupc.system.machine import in_threads
 
-
-class Made(NamedTuple):
-    """Tests: whether they find independence, r or p, and the p-value or minus |z|."""
-
-    independent: Mask
-    value: Floats
-    weight: Floats
-
-
 #: Searches pairs of the questions, given the sets of some size or more of each: how far they get, by pair.
 OnDevice = Callable[[GaussianTest, Questions, Indices, Indices], dict[int, Reached]]
-#: Makes the tests of x[i], y[i] given sets[i], int64 (k,), (k,), (k, size).
-Tests = Callable[[Indices, Indices, Indices], Made]
 
 
 def first_separating(
@@ -81,7 +70,8 @@ class _Run:
         self._over = np.zeros(m, dtype=np.bool_)  # pairs whose work exceeded the budget
         self._n_tests: NDArray[Any] = np.zeros((m, questions.sizes().stop), dtype=np.int64)
         self._value, self._weight = np.full(m, math.nan), np.full(m, -math.inf)
-        self._found: dict[int, list[int]] = {}
+        self._separated = np.zeros(m, dtype=np.bool_)
+        self._inside = np.zeros(len(questions.candidates.members), dtype=np.bool_)  # members of the separating sets
         self._searched: dict[int, tuple[PairSearch, int, int]] = {}  # not separated: search, first size, its tests
 
     def _ends(self, i: int) -> tuple[int, int]:
@@ -93,27 +83,42 @@ class _Run:
 
     def enumerate(self, begin: Indices, end: Indices) -> None:
         """Test the pairs that are left given their sets of begin[i] to end[i] - 1 members."""
-        m, n_tests = len(self._left), self._n_tests
+        if isinstance(self._test, GaussianTest):
+            self._walk(self._test, begin, end)
+            return
+        offsets, m = self._questions.candidates.offsets, len(self._left)
         for size in self._questions.sizes():
             asked = self._left & (begin <= size) & (size < end)
             if not asked.any():
                 continue
             rounds = _rounds(self._test, self._questions, size, asked, self._room, self._over, self._n_threads)
-            for owner, _, members, made in rounds:
-                hits = np.flatnonzero(made.independent)
+            for owner, positions, _, independent, p in rounds:
+                hits = np.flatnonzero(independent)
                 separated, first = np.unique(owner[hits], return_index=True)
                 first = hits[first]
                 last = np.full(m, len(owner))
                 last[separated] = first
                 counted = np.arange(len(owner)) <= last[owner]
-                n_tests[:, size] += np.bincount(owner[counted], minlength=m)
-                np.maximum.at(self._weight, owner[counted], made.weight[counted])
-                value = made.value if self._test.has_r else made.weight
-                asked[separated], self._over[separated], self._value[separated] = False, False, value[first]
-                self._found.update(zip(separated.tolist(), members[first].tolist(), strict=True))
-                self._left[separated] = False
-                self._left &= ~self._over
+                self._n_tests[:, size] += np.bincount(owner[counted], minlength=m)
+                weight = np.nan_to_num(p, nan=self._test.na_p)
+                np.maximum.at(self._weight, owner[counted], weight[counted])
+                self._inside[(offsets[separated, None] + positions[first]).ravel()] = True
+                asked[separated], self._over[separated], self._value[separated] = False, False, weight[first]
+                self._separated[separated] = True
+                self._left &= ~self._over & ~self._separated
                 self._report(int(self._left.sum()))
+
+    def _walk(self, test: GaussianTest, begin: Indices, end: Indices) -> None:
+        """`enumerate` Gaussian tests."""
+        ask = _asked(self._questions, begin, np.where(self._left, end - 1, -1), self._room)
+        progress = threads.Progress(lambda decided: self._report(max(len(self._left) - decided, 1)))
+        made = walk_sets(test, self._questions, ask, self._n_threads, progress, only_first=True)
+        self._n_tests += made.n_tests
+        self._over |= made.open
+        self._weight = np.maximum(self._weight, -made.z)
+        self._enter(test, np.flatnonzero(made.found), made.r)
+        self._inside |= made.containing > 0
+        self._left &= ~self._over & ~self._separated
 
     def search(self, test: GaussianTest, first: Indices, *, checked: bool, device: OnDevice | None = None) -> Mask:
         """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
@@ -203,57 +208,69 @@ class _Run:
     def _take(self, test: GaussianTest, first: Indices, outcomes: dict[int, Outcome]) -> None:
         if any(n > 2**62 for outcome in outcomes.values() for n in outcome.n_tests):
             self._n_tests = self._n_tests.astype(object)
+        found, r = [i for i, outcome in outcomes.items() if outcome.positions is not None], np.zeros(len(first))
         for i, outcome in outcomes.items():
             self._n_tests[i, first[i] : first[i] + len(outcome.n_tests)] = outcome.n_tests
             self._left[i], self._over[i], self._weight[i] = False, outcome.open, -outcome.z
             if outcome.positions is not None:
                 x, y, candidates = *self._ends(i), self._questions.candidates.of_question(i)
-                S = [candidates[k] for k in outcome.positions]
-                r = self._value[i] = canonical_r(test.data.C, x, y, sorted(S))
-                self._found[i], self._weight[i] = S, -fisher_z.z_score(r, test.data.n, len(S))
+                r[i] = canonical_r(test.data.C, x, y, sorted(candidates[k] for k in outcome.positions))
+                self._inside[self._questions.candidates.offsets[i] + np.array(outcome.positions)] = True
+        self._enter(test, np.array(found, dtype=np.int64), r)
+
+    def _enter(self, test: GaussianTest, pairs: Indices, r: Floats) -> None:
+        """These pairs are separated, with r[i]; the last test of each is that."""
+        sizes = np.arange(self._n_tests.shape[1])
+        size = ((self._n_tests[pairs] > 0) * sizes).max(axis=1, initial=0)
+        self._separated[pairs], self._value[pairs] = True, r[pairs]
+        assert test.n is not None
+        self._weight[pairs] = -fisher_z.z_score(r[pairs], test.n, size)
 
     def answers(self) -> Answers:
-        m = len(self._left)
         self._report(0)
-        sets = Lists.of(self._found.get(i, ()) for i in range(m))
+        offsets, members = self._questions.candidates
+        sets = Lists(np.append(0, np.cumsum(self._inside))[offsets], members[self._inside])
         unfinished = self.largest_p if self._searched else None
-        return Answers(self._separated(), sets, self._value, self._p(), self._n_tests, self._over, unfinished)
-
-    def _separated(self) -> Mask:
-        separated = np.zeros(len(self._left), dtype=np.bool_)
-        separated[list(self._found)] = True
-        return separated
+        return Answers(self._separated, sets, self._value, self._p(), self._n_tests, self._over, unfinished)
 
     def _p(self) -> Floats:
         weight = self._weight
         p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if self._test.has_r else weight.copy()
-        return p if self._questions.largest_p else np.where(self._separated(), p, math.nan)
+        return p if self._questions.largest_p else np.where(self._separated, p, math.nan)
 
 
 def count_separating(test: IndependenceTest, questions: Questions, n_threads: int) -> Counts:
     """See `Engine.count_separating`."""
-    m, (offsets, candidates) = len(questions.x), questions.candidates
-    sizes, widest = questions.sizes(), int(np.diff(offsets).max(initial=0))
-    if isinstance(test, GaussianTest) and questions.skip is None and sizes == range(widest + 1):
-        return count_separating_sets(frozen(test.data.C), test.cutoff, questions, n_threads)
+    m, (offsets, candidates), sizes = len(questions.x), questions.candidates, questions.sizes()
+    room = np.full(m, 2**62)
+    if isinstance(test, GaussianTest):
+        ask = _asked(questions, np.full(m, sizes.start), np.full(m, sizes.stop - 1), room)
+        made = walk_sets(test, questions, ask, n_threads, only_first=False)
+        return Counts(made.found, made.containing)
     found, containing = np.zeros(m, dtype=np.int64), np.zeros(len(candidates), dtype=np.int64)
     asked, over = np.ones(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
-    room = np.full(m, 2**62)
     for size in sizes:
-        for owner, positions, sets, made in _rounds(test, questions, size, asked, room, over, n_threads):
-            if not test.has_r and (undefined := np.flatnonzero(np.isnan(made.value))).size:
+        for owner, positions, sets, independent, p in _rounds(test, questions, size, asked, room, over, n_threads):
+            if (undefined := np.flatnonzero(np.isnan(p))).size:
                 i = undefined[0]
                 raise no_p_value(int(questions.x[owner[i]]), int(questions.y[owner[i]]), tuple(sets[i].tolist()))
-            found += np.bincount(owner[made.independent], minlength=m)
-            at = (offsets[owner, None] + positions)[made.independent]
+            found += np.bincount(owner[independent], minlength=m)
+            at = (offsets[owner, None] + positions)[independent]
             containing += np.bincount(at.ravel(), minlength=len(candidates))
     return Counts(found, containing)
 
 
+def _asked(questions: Questions, first: Indices, last: Indices, room: Indices) -> Asked:
+    """The questions about sets of first[i] to last[i] members."""
+    (offsets, members), ends = questions.candidates, (questions.x, questions.y)
+    x, y, candidates = (np.ascontiguousarray(values, dtype=np.int64) for values in (*ends, members))
+    return Asked(x, y, offsets, candidates, _skipped(questions), first, last, room)
+
+
 def _rounds(
     test: IndependenceTest, questions: Questions, size: int, asked: Mask, room: Indices, over: Mask, n_threads: int
-) -> Iterator[tuple[Indices, Indices, Indices, Made]]:
-    """Tests of all sets of one size: the number of the pair, the positions of the set, its members, the outcome.
+) -> Iterator[tuple[Indices, Indices, Indices, Mask, Floats]]:
+    """Tests of all sets of one size: the number of the pair, the positions of the set, its members, the outcome, p.
 
     Each pair meets its sets in order, as many as it has room; one with further sets is `over` then. One that is `asked`
     no more after a round meets no more.
@@ -263,8 +280,8 @@ def _rounds(
     chosen = np.tile(np.arange(size), (len(degree), 1))
     left = asked & ~over & (degree >= size)
     at_once, x, y = FIRST_ROUND, questions.x.astype(np.int64), questions.y.astype(np.int64)
-    tests = _gaussian_tests(test) if isinstance(test, GaussianTest) else _enumerated_tests(test)
-    limit = test.at_once if isinstance(test, EnumeratedTest) else 0
+    assert isinstance(test, EnumeratedTest)
+    tests, limit = test.single_tests, test.at_once
     step = limit or PART_SETS
     with announced("compiling for tests of single pairs, once per machine"):
         while (pairs := np.flatnonzero(left)).size:
@@ -278,9 +295,9 @@ def _rounds(
             if cuts:
                 parts = zip(*(np.split(values, cuts) for values in asking), strict=True)
                 made = in_threads(lambda part: tests(*part), parts, 1 if limit else n_threads)
-                yield owner, positions, members, Made(*map(np.concatenate, zip(*made, strict=True)))
+                yield owner, positions, members, *map(np.concatenate, zip(*made, strict=True))
             else:  # most rounds are small, and so is their time
-                yield owner, positions, members, tests(*asking)
+                yield owner, positions, members, *tests(*asking)
             left &= asked
             at_once *= 4
 
@@ -319,35 +336,3 @@ def _next_sets(offsets, skipped, pairs, chosen, left, room, over, at_once, owner
                 room[pair] -= 1
             left[pair] = not over[pair] and next_subset(chosen[pair], size, d) >= 0
     return n
-
-
-def _gaussian_tests(test: GaussianTest) -> Tests:
-    C = frozen(test.data.C)
-
-    def run(x: Indices, y: Indices, sets: Indices) -> Made:
-        r, size = np.empty(len(x)), sets.shape[1]
-        nodes = np.column_stack([np.sort(sets, axis=1), x, y])
-        _correlations(C, nodes, canonical_space(size), 0, r)
-        if np.isnan(r).any():
-            _correlations(C, nodes, canonical_space(size), careful_address(), r)
-        assert test.n is not None
-        return Made(np.abs(r) <= test.cutoff(size), r, -fisher_z.z_score(r, test.n, size))
-
-    return run
-
-
-@compiled
-def _correlations(C, nodes, space, careful, r):
-    """Write r of the last two of each row of nodes given the others; NaN where `given_set` needs `careful`."""
-    for i in range(len(nodes)):
-        r[i] = given_set(C, nodes[i], nodes.shape[1] - 2, space, careful)
-
-
-def _enumerated_tests(test: IndependenceTest) -> Tests:
-    assert isinstance(test, EnumeratedTest)
-
-    def run(x: Indices, y: Indices, sets: Indices) -> Made:
-        independent, p = test.single_tests(x, y, sets)
-        return Made(independent, p, np.nan_to_num(p, nan=test.na_p))
-
-    return run

@@ -92,10 +92,6 @@ WORTH_A_WARNING = 60.0
 #: Tests without bounds: pairs that a task takes at most, and candidates of all of them; and Gaussian tests that take as
 #: long as its tests, if they are more than those of one pair: some 100 milliseconds, so that threads end together.
 PAIRS_AT_ONCE, CANDIDATES_AT_ONCE, WORK_AT_ONCE = 512, 1 << 22, 5_000_000
-#: All subsets of some candidates: 2^FREE of them are a job, and about `BATCH` a batch: milliseconds, so that Ctrl-C
-#: soon takes effect.
-FREE = 16
-BATCH = 2**17
 
 # -- pruning ----------------------------------------------------------------------------------------------------------
 

@@ -108,11 +108,7 @@ class PairSearch:
         """
         self._C, self._questions, self._asked = frozen(test.data.C), questions, asked
         self._reached = reached or {}
-        levels = range(SMALLEST, max(questions.sizes().stop, SMALLEST))
-        cutoffs = [Cutoff.around(test.cutoff(level)) for level in levels]
-        root = np.sqrt(np.maximum(test.data.n - 3.0 - np.array(levels), 0.0))
-        value, low, high = np.array(cutoffs).reshape(-1, 3).T.copy()
-        self._sizes = Sizes(np.array(levels, np.int64), value, low, high, root)
+        self._sizes = Sizes.of(test, range(SMALLEST, max(questions.sizes().stop, SMALLEST)))
         self._offsets = np.zeros(test.p, dtype=np.int64)  # the lists of every variable begin at 0
 
     def __call__(self, i: int, first: int, z: float, spent: float, state: State) -> Outcome:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, SEPARATED, examine
@@ -12,6 +14,7 @@ from pycupc.engines.cpu.pruning.node import BASE, ROOT, child, root
 from pycupc.engines.cpu.pruning.walk_state import LEFT, Side
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_state import Cutoff
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.compiled import compiled, part
 
 #: Rows whose smallest delta is below this are not searched: their pivots might be doubtful.
@@ -34,6 +37,13 @@ class Sizes(NamedTuple):
     low: Floats
     high: Floats
     root: Floats  # sqrt(n - level - 3): |z| by atanh |r|
+
+    @classmethod
+    def of(cls, test: GaussianTest, levels: range) -> Sizes:
+        """Those of the sets of a test with so many members."""
+        value, low, high = np.array([Cutoff.around(test.cutoff(k)) for k in levels]).reshape(-1, 3).T.copy()
+        root = np.sqrt(np.maximum(test.data.n - 3.0 - np.array(levels), 0.0))
+        return cls(np.array(levels, np.int64), value, low, high, root)
 
 
 @part

@@ -157,7 +157,8 @@ def test_checked_answers_are_tested(monkeypatch):
     C, n = random_correlations(rng)
     test = GaussianTest(pycupc.SuffStat(C, n), 0.05)
     questions = asked(rng, len(C), 20)._replace(smallest=2, largest=6)
-    monkeypatch.setattr(tuning, "FEW_SETS", 1)
+    for name, value in (("FEW_SETS", 1), ("WORTH", 0.0), ("WORTH_LOADING", 0.0)):
+        monkeypatch.setattr(tuning, name, value)
     plain, checked = answered(test, questions, pruning=False), answered(test, questions, pruning="checked")
     np.testing.assert_array_equal(plain.n_tests, checked.n_tests)
     assert plain.found.any()

@@ -107,15 +107,13 @@ class Walk(NamedTuple):
 def _work_space(d: int, size: int) -> Walk:
     """For sets of up to `size` of d candidates."""
     depths = size + 1
-    return Walk(
-        *(np.empty((depths, d)) for _ in range(4)),
-        *(np.empty(depths) for _ in range(3)),
-        *(np.empty(depths, np.bool_) for _ in range(2)),
-        *(np.empty(depths, np.int64) for _ in range(3)),
-        np.empty(depths),
-        np.empty(size + 2, np.int64),
-        canonical_space(size),
-    )
+    x, y, kk, f = (np.empty((depths, d)) for _ in range(4))
+    xx, yy, xy, bound = (np.empty(depths) for _ in range(4))
+    sound, skipped = (np.empty(depths, np.bool_) for _ in range(2))
+    chosen, following, separating = (np.empty(depths, np.int64) for _ in range(3))
+    nodes = np.empty(size + 2, np.int64)
+    of_walk = sound, skipped, chosen, following, separating
+    return Walk(x, y, kk, f, xx, yy, xy, *of_walk, bound, nodes, canonical_space(size))
 
 
 def walk_sets(

@@ -20,8 +20,8 @@
 #'   positive semidefinite then; a warning says so.
 #' @param n.rule With `"pairwise"`: the number of observations that a test of x and y given S takes from those of the
 #'   pairs among x, y and S, which is their mean, smallest or harmonic mean.
-#' @return A list with `C`, the correlations, and `n`, the number of observations. With missing values, `n` is the matrix
-#'   of the numbers of each pair, and `n_rule` is `n.rule`.
+#' @return A list with `C`, the correlations, and `n`, the number of observations. With missing values, `n` is the
+#'   matrix of the numbers of each pair, and `n_rule` is `n.rule`.
 #' @examples
 #' if (cu_available()) {
 #'   S <- cu_suffStat(exp(matrix(rnorm(200), 50)), "spearman")

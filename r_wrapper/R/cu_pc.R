@@ -63,11 +63,12 @@
 #'
 #' @param suffStat List with `C`, the correlation matrix, and `n`, the number of observations, which need not be a whole
 #'   number (an effective sample size), or a matrix of the number of each pair, of which a test takes the mean, or what
-#'   `n_rule` says, see [cu_suffStat()]. For discrete data a list with `dm`, the codes 0, 1, ... (n x p), `nlev`, the number of levels of each variable, and
-#'   `adaptDF`; with `df = "observed"` in it, only rows, columns and configurations that occur count for the degrees of
-#'   freedom, which finds more of the edges of sparse tables than pcalg does. Instead of such a list, the observations
-#'   themselves: a matrix or data frame with a row for each, whose correlations the engine computes, or which holds
-#'   categories. For another `indepTest`, whatever that function expects.
+#'   `n_rule` says, see [cu_suffStat()]. For discrete data a list with `dm`, the codes 0, 1, ... (n x p), `nlev`, the
+#'   number of levels of each variable, and `adaptDF`; with `df = "observed"` in it, only rows, columns and
+#'   configurations that occur count for the degrees of freedom, which finds more of the edges of sparse tables than
+#'   pcalg does. Instead of such a list, the observations themselves: a matrix or data frame with a row for each,
+#'   whose correlations the engine computes, or which holds categories. For another `indepTest`, whatever that
+#'   function expects.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
 #'   string), which the engines compute themselves, or a test of micd, see the section on them. Any other
 #'   function `indepTest(x, y, S, suffStat)` is called once per test: the answer is the same, at the speed of R. If it

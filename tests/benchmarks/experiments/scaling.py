@@ -20,6 +20,8 @@ LARGE = (1000, 2000, 5000, 10000, 20000)
 MANY = [(10_000, 200, 1e-5), (20_000, 300, 1e-4), (50_000, 200, 1e-5), (100_000, 200, 1e-6), (200_000, 200, 1e-6)]
 MANY += [(1_000_000, 200, 1e-6), (1_000_000, 1000, 1e-8), (10_000_000, 200, 1e-8)]
 LONG = 1_000_000
+#: From this number of variables on, `pycupc estimate` takes a sample of them on every engine.
+SAMPLED = 100_000
 #: Time limit of one run of a sweep, in seconds.
 SWEEP_LIMIT = 10.0
 #: Number of graphs at one point on which an engine may exceed the limit before it is given up there.
@@ -62,11 +64,11 @@ def many(args):
 
 def _estimated(X, alpha, engine):
     """Seconds of the levels and bytes as `pycupc estimate` gives them, from a sample of the variables."""
-    options = Options(alpha, np.inf, "stable", True, None)
-    found = run_stages(check_arguments("pc", Variables(X), options, engine), trial=5)
-    return (
-        {"estimated_seconds": found.trial.seconds, "estimated_bytes": found.stages[-1].memory} if found.sampled else {}
-    )
+    if X.shape[1] < SAMPLED:
+        return {}
+    problem = check_arguments("pc", Variables(X), Options(alpha, np.inf, "stable", True, None), engine)
+    found = run_stages(problem, trial=5)
+    return {"estimated_seconds": found.trial.seconds, "estimated_bytes": found.stages[-1].memory}
 
 
 def scaling(args):

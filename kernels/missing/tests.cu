@@ -27,7 +27,7 @@ struct WarpState {
     i64 bytes;
 };
 
-// Lays out the dynamic shared memory; shared_bytes() in missing.py adds up the same.
+// Lays out the dynamic shared memory; shape() in missing.py adds up the same.
 DEVICE WarpState lay_out(uint4* memory, const WarpSpace& space, const int l) {
     const int warp = threadIdx.x >> 5, of_ints = (2 * l + 5) / 4;  // in units of 16 bytes
     int* const ints = (int*)(memory + warp * of_ints);

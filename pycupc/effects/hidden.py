@@ -7,13 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.sparse import SparseGraph
+from pycupc.effects.orientations import Nodes
+from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, Marks, SparseGraph
 from pycupc.results.causal_graph import CausalGraph
 
-Nodes = frozenset[int]
-#: [i, j] is the mark at j, as amat.pag.
-CIRCLE, ARROW, TAIL = 1, 2, 3
-Marks = NDArray[np.int8]
+# A and M are matrices as amat.pag: [i, j] is the mark at j.
 
 
 def is_adjusted(graph: SparseGraph, xs: Sequence[int], ys: Sequence[int], given: Nodes, *, quirks: bool) -> bool:

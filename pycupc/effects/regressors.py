@@ -83,6 +83,12 @@ def _enumerate(start, entry, causes, most, first, begin, members, work):
             depth = 0
             k = 0
             while depth >= 0:
+                if depth < size and k < n_free:
+                    if _is_near_all(start, entry, free, chosen, depth, k):
+                        chosen[depth] = k
+                        depth += 1
+                    k += 1
+                    continue
                 if depth == size:
                     some = True
                     if _holds_forced(forced, n_free, chosen, size):
@@ -95,17 +101,9 @@ def _enumerate(start, entry, causes, most, first, begin, members, work):
                         if sets - first[c] > most:
                             size = n_free
                             break
-                    depth -= 1
-                    k = chosen[depth] + 1 if depth >= 0 else 0
-                elif k == n_free:
-                    depth -= 1
-                    k = chosen[depth] + 1 if depth >= 0 else 0
-                elif _is_near_all(start, entry, free, chosen, depth, k):
-                    chosen[depth] = k
-                    depth += 1
-                    k += 1
-                else:
-                    k += 1
+                depth -= 1
+                if depth >= 0:
+                    k = chosen[depth] + 1
             size += 1
         first[c + 1] = sets
     return end

@@ -65,23 +65,15 @@ class CausalStudy(Resampled[Strongest]):
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
         known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
         regressors = Regressors.local(fit.sparse_graph, self.causes, with_knowledge=known)
-        most, deviations = int(self.q[-1]), None
+        k, deviations = int(self.q[-1]), None
         if not self.standardize:
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
         X = None if stat.has_C or fit.engine.startswith("cpu") else stat.correlations.data
         if X is not None and len(self.effects) > FEW:  # a device has had all correlations
             from pycupc.effects import on_gpu
 
-            options = self.arguments["engine_options"] or {}
-            several = options.get("devices", "all")
-            asked = (
-                regressors,
-                self.causes,
-                self.effects,
-                most,
-                options.get("device", 0 if several == "all" else several[0]),
-            )
-            return Strongest(i, *on_gpu.largest(X, deviations, *asked))
+            device = _first_device(self.arguments["engine_options"] or {})
+            return Strongest(i, *on_gpu.largest(X, deviations, regressors, self.causes, self.effects, k, device))
         x, y = regressors.pairs()
         pairs, columns = _needed(stat, x, y, self.effects)
         if deviations is not None:
@@ -89,7 +81,7 @@ class CausalStudy(Resampled[Strongest]):
             columns = columns * deviations[:, None] * deviations[self.effects]
         regressions = Regressions.of(pairs, regressors.start, regressors.members)
         found = LocalEffects(self.causes, self.effects, regressors.first, regressions, columns)
-        return Strongest(i, *largest(found, most))
+        return Strongest(i, *largest(found, k))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
@@ -107,6 +99,12 @@ class CausalStudy(Resampled[Strongest]):
         chosen = {"causes": self.causes, "effects": self.effects}
         own = {name: "all" if len(given) == self.p else given.tolist() for name, given in chosen.items()}
         return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
+
+
+def _first_device(engine_options: Mapping[str, Any]) -> int:
+    devices = engine_options.get("devices", "all")
+    first: int = engine_options.get("device", 0 if devices == "all" else devices[0])
+    return first
 
 
 def _needed(stat: SuffStat, x: Ints, y: Ints, effects: Ints) -> tuple[Floats, Floats]:

@@ -15,6 +15,7 @@ from numba import uint64
 
 from pycupc.engines.base import Floats, Mask, Questions
 from pycupc.engines.cpu import threads
+from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.search import Sizes
 from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
@@ -218,11 +219,7 @@ def _canonical(C, asked, i, walk, size, state):
     """The canonical r given the first `size` members of `chosen`; NaN if it needs code that is not loaded."""
     begin = asked.offsets[i]
     for s in range(size):
-        v, t = asked.candidates[begin + walk.chosen[s]], s
-        while t > 0 and walk.nodes[t - 1] > v:
-            walk.nodes[t] = walk.nodes[t - 1]
-            t -= 1
-        walk.nodes[t] = v
+        put_in_order(walk.nodes, s, asked.candidates[begin + walk.chosen[s]])
     walk.nodes[size], walk.nodes[size + 1] = asked.x[i], asked.y[i]
     r = given_set(C, walk.nodes, size, walk.elimination, state[CAREFUL])
     state[WANTED] = r != r

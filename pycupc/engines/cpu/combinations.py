@@ -44,6 +44,16 @@ def rank_without(binomials, n, size, positions, skipped):
 
 
 @copied_part
+def put_in_order(members, n, v):
+    """Put v into its place among the first n members, which ascend."""
+    t = n
+    while t > 0 and members[t - 1] > v:
+        members[t] = members[t - 1]
+        t -= 1
+    members[t] = v
+
+
+@copied_part
 def next_subset(chosen, size, n):
     """The next subset of range(n) in lexicographic order; returns its first member that differs, -1 after the last."""
     i = size - 1

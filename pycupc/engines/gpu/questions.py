@@ -13,7 +13,7 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Questions
 from pycupc.engines.gpu import sieve, tuning
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
+from pycupc.engines.gpu.graph import FIXED, LIVE
 from pycupc.engines.gpu.kernels import with_row_matrices
 from pycupc.engines.gpu.levels import MOST_TESTS, Outlook, level_of
 from pycupc.engines.gpu.pruning import outcome, search
@@ -29,11 +30,12 @@ from pycupc.engines.gpu.structures import Counters, Graph, Level
 from pycupc.engines.subsets import about, exact_members
 from pycupc.independence.gaussian.family import GaussianTest
 
+if TYPE_CHECKING:
+    from pycupc.engines.cpu.pruning.pairs import Reached
+
 Indices = NDArray[np.int64]
-Reached = tuple[int, list[int] | None]  # as in engines/cpu/pruning/pairs.py
 #: The search takes no row with more neighbours.
 MOST_CANDIDATES = search.CLASSES[-1][0] - 1
-_LIVE, _FIXED = 1, 3  # kernels/common/structures.cuh
 
 
 def search_on_device(
@@ -91,7 +93,7 @@ class _Batch:
         place = np.arange(entries) - np.repeat(self._ends - self._degrees, self._degrees)
         row = np.repeat(np.arange(len(width)), self._degrees)
         arrays = [
-            matrices, np.full(entries, _FIXED, np.uint8), np.concatenate(([0], self._ends)),
+            matrices, np.full(entries, FIXED, np.uint8), np.concatenate(([0], self._ends)),
             np.zeros(entries, np.int32),  # every neighbour has the number 0: the targets come before their rows
             row.astype(np.int32), np.zeros(entries), np.cumsum(width**2) - width**2, width.astype(np.int32),
             place.astype(np.int32), np.zeros(len(width), np.int32),
@@ -146,8 +148,8 @@ class _Batch:
 
     def _mark(self, rows: NDArray[np.bool_]) -> None:
         """Make y the target of these rows."""
-        state = np.full(len(self._best), _FIXED, dtype=np.uint8)
-        state[self._ends[rows] - 1] = _LIVE
+        state = np.full(len(self._best), FIXED, dtype=np.uint8)
+        state[self._ends[rows] - 1] = LIVE
         self._dev.transfers.upload(state, self._arrays[1])
         self._dev.transfers.upload(rows.astype(np.int32), self._arrays[-1])
 

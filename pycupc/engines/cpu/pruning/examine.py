@@ -10,6 +10,7 @@ import math
 
 from numba import uint64
 
+from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.pruning.bound import ANY, excess, largest_sum
 from pycupc.engines.cpu.pruning.node import child
 from pycupc.engines.cpu.pruning.walk_state import TESTS
@@ -96,11 +97,7 @@ def _canonical(side, nodes, slot, sets, w, state):
     level, start = side.level, side.offsets[w.variables[side.level]]
     _write_found(nodes, slot, sets, level)
     for u in range(level):
-        v, t = side.neighbours[start + sets.found[u]], u
-        while t > 0 and w.variables[t - 1] > v:
-            w.variables[t] = w.variables[t - 1]
-            t -= 1
-        w.variables[t] = v
+        put_in_order(w.variables, u, side.neighbours[start + sets.found[u]])
     return given_several(side.C, w.variables, level, w.elimination, 0)
 
 

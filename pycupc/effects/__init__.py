@@ -2,8 +2,8 @@
 
 effects.py        `effects`: all pairs at once; result.py, its value; blocks.py, largest.py, parts of that
 ida.py            pcalg's ida, idaFast and jointIda
-adjustment.py     adjustment sets as lists; hidden.py, in a PAG
-parent_sets.py    the parent sets of a cause; dags.py, all DAGs; optimal.py, optimal adjustment sets
+adjustment.py     adjustment sets as lists
+parent_sets.py    the parent sets of a cause; dags.py, all DAGs; paths.py, causal paths and what blocks the others
 orientations.py   a graph as sets of neighbours, with Meek's rules
 local.py          the effects of many causes at once; regressors.py, their parent sets
 regression.py     the numbers, from a covariance matrix; joint.py, those of several causes; intervals.py; on_gpu.py

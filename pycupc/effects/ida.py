@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from pycupc.data.names import default_labels, position
 from pycupc.effects.dags import all_dags
 from pycupc.effects.joint import modified_choleskies, recursive_regressions
-from pycupc.effects.optimal import optimal_effects
 from pycupc.effects.orientations import Nodes, Orientations, causal_graph_of
 from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, local_parent_sets
-from pycupc.effects.regression import Floats, coefficients_of_causes
+from pycupc.effects.paths import optimal_effects
+from pycupc.effects.regression import Floats, effects_given
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
 from pycupc.system.message import Argument, Message
@@ -155,23 +155,19 @@ def _local(problem: _Problem, x: int, y: int, y_notparent: bool, kind: str) -> F
         sets = [frozenset(members) for members in local_parent_sets(x, graph)]
     else:
         sets = [members[0] for members, _ in joint_parent_sets([x], graph)]
-    return _effects_given(problem.C, x, y, [parents | members for members in sets]) if sets else np.full(1, np.nan)
-
-
-def _effects_given(C: Floats, x: int, y: int, sets: Sequence[Nodes]) -> Floats:
-    """The effect of x on y for each parent set of x: 0 if y is one of them."""
-    return coefficients_of_causes(C, [x] * len(sets), sets, [y])[:, 0]
+    given = [parents | members for members in sets]
+    return effects_given(problem.C, x, given, [y])[:, 0] if given else np.full(1, np.nan)
 
 
 def _global(problem: _Problem, x: int, y: int, y_notparent: bool, dags: ArrayLike | None) -> Floats:
     if dags is not None:
         matrices = np.asarray(dags).reshape(-1, len(problem.C), len(problem.C))  # [to, from]
-        return _effects_given(problem.C, x, y, [frozenset(np.flatnonzero(m[x]).tolist()) for m in matrices])
+        return effects_given(problem.C, x, [frozenset(np.flatnonzero(m[x]).tolist()) for m in matrices], [y])[:, 0]
     graph = problem.graph.with_edge_from(x, y, turn=False) if y_notparent else problem.graph
     found = all_dags(graph)
     if not found:
         raise ValueError("no DAG extends the graph; method 'global' needs one")
-    return _effects_given(problem.C, x, y, [parents[x] for parents in found])
+    return effects_given(problem.C, x, [parents[x] for parents in found], [y])[:, 0]
 
 
 def _optimal(problem: _Problem, xs: Sequence[int], ys: Sequence[int]) -> list[Floats]:
@@ -205,7 +201,7 @@ def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Gra
     sets = [parents.union(members) for members in local_parent_sets(at, problem.graph)]
     if not sets:
         raise ValueError(f"x = {problem.labels[at]} has no valid set of parents: the graph is no CPDAG")
-    return coefficients_of_causes(problem.C, [at] * len(sets), sets, ys).T
+    return effects_given(problem.C, at, sets, ys).T
 
 
 def joint_ida(

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from pycupc.effects.orientations import Nodes
-from pycupc.effects.regression import Floats, coefficients, coefficients_of_causes
+from pycupc.effects.regression import Floats, coefficients, effects_given
 
 
 def recursive_regressions(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[Nodes]], ys: Sequence[int]) -> Floats:
@@ -17,7 +17,7 @@ def recursive_regressions(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[
     single = np.empty((len(xs), len(targets), len(sets)))
     for i, x in enumerate(xs):  # few parent sets, each in many choices
         number = {parents: k for k, parents in enumerate(dict.fromkeys(choice[i] for choice in sets))}
-        found = coefficients_of_causes(C, [x] * len(number), [*number], targets)
+        found = effects_given(C, x, [*number], targets)
         single[i] = found[[number[choice[i]] for choice in sets]].T
 
     @cache
@@ -38,28 +38,21 @@ def recursive_regressions(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[
 
 
 def modified_choleskies(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[Nodes]], ys: Sequence[int]) -> Floats:
-    """As `recursive_regressions`, by modified Cholesky decompositions."""
+    """As `recursive_regressions`, by the covariances after intervening on one cause after the other."""
     out = np.zeros((len(ys), len(xs), len(sets)))
-    for k, y in enumerate(ys):
-        for j, parents in enumerate(sets if y not in xs else ()):
-            out[k, :, j] = modified_cholesky(C, xs, parents, y)
+    for j, choice in enumerate(sets):
+        members = sorted({*xs, *ys}.union(*choice))
+        place = {v: k for k, v in enumerate(members)}
+        S: Floats = C[np.ix_(members, members)]
+        for x, parents in zip(xs, choice, strict=True):
+            before, at = [place[v] for v in sorted(parents)], place[x]
+            change = coefficients(S, [at], [before], range(len(members)))[0, 0]
+            if before:
+                change[before] = 0.0
+                cut = np.eye(len(members))
+                cut[:, before] -= np.outer(change, np.linalg.solve(S[np.ix_(before, before)], S[before, at]))
+                S = cut @ S @ cut.T
+        for i, (x, parents) in enumerate(zip(xs, choice, strict=True)):
+            moved = [y not in parents and y not in xs for y in ys]
+            out[:, i, j] = moved * S[place[x], [place[y] for y in ys]] / S[place[x], place[x]]
     return out
-
-
-def modified_cholesky(C: Floats, xs: Sequence[int], parents: Sequence[Nodes], y: int) -> Floats:
-    """Joint effects of `xs` on y by the covariances after intervening on one cause after the other."""
-    members = sorted({*xs, y}.union(*parents))
-    place = {v: k for k, v in enumerate(members)}
-    S: Floats = C[np.ix_(members, members)]
-    for x, pa in zip(xs, parents, strict=True):
-        before, at = [place[v] for v in sorted(pa)], place[x]
-        change = coefficients(S, [at], before, range(len(members)))[0]
-        change[before] = 0.0
-        if before:
-            cut = np.eye(len(members))
-            cut[:, before] -= np.outer(change, np.linalg.solve(S[np.ix_(before, before)], S[before, at]))
-            S = cut @ S @ cut.T
-    end = place[y]
-    return np.array(
-        [0.0 if y in pa else S[place[x], end] / S[place[x], place[x]] for x, pa in zip(xs, parents, strict=True)]
-    )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.named import NamedGraph
-from pycupc.graph.sparse import ARROW, DIRECTED, TAIL, SparseGraph
+from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 from pycupc.orientation.known import is_closed
 from pycupc.orientation.meek import with_arrows
 from pycupc.orientation.mixed_graph import IN, KIND, NEIGHBOUR, UNDIRECTED, directed_as, owners
@@ -30,28 +30,35 @@ class Orientations:
     """The neighbours of each variable by what is known of the edge: three lists of p sets."""
 
     adjacent: list[Nodes]
-    parents: list[Nodes]  # those with an arrow to the variable
-    siblings: list[Nodes]  # those joined by an undirected edge
+    parents: list[Nodes]  # those with an arrow to the variable; of a bidirected edge each end is one of the other
+    siblings: list[Nodes]  # those joined by an edge without an arrowhead
 
     @classmethod
-    def of(cls, graph: SparseGraph) -> Orientations:
-        """The orientations of a graph without circles; ValueError if it has some."""
-        graph.cells()  # refuses circles
-        tail, head, kind = graph.edge_list()
-        known = kind == DIRECTED
-        ends = np.array([tail, head], dtype=np.int64)
-        both, open_ends = np.hstack([ends, ends[::-1]]), ends[:, ~known]
-        either = np.hstack([open_ends, open_ends[::-1]])
-        return cls(*(_sets_of(graph.p, *arcs) for arcs in (both, ends[:, known], either)))
+    def of(cls, graph: SparseGraph, *, hidden: bool = False) -> Orientations:
+        """The orientations of a graph without circles; ValueError if it has some.
+
+        With `hidden` variables, circles are tails, and bidirected edges remain what they are.
+        """
+        ends, heads = np.array([graph.low, graph.high]), np.array([graph.low_mark, graph.high_mark]) == ARROW
+        if not hidden:
+            graph.cells()  # refuses circles
+            heads &= ~heads.all(axis=0)
+        into, undirected = np.concatenate((heads[1], heads[0])), ~heads.any(axis=0)
+        both = np.hstack([ends, ends[::-1]])
+        return cls(*(_sets_of(graph.p, *both[:, kept]) for kept in (slice(None), into, np.tile(undirected, 2))))
 
     @property
     def p(self) -> int:
         """Number of variables."""
         return len(self.adjacent)
 
-    def children(self, v: int) -> Nodes:
-        """The variables that v has an arrow to."""
-        return self.adjacent[v] - self.parents[v] - self.siblings[v]
+    def onward(self, v: int) -> Nodes:
+        """The variables that v may be a cause of: no arrow leads from them to v."""
+        return self.adjacent[v] - self.parents[v]
+
+    def back(self, v: int) -> Nodes:
+        """The variables that may be causes of v: no arrow leads from v to them."""
+        return frozenset(w for w in self.adjacent[v] if v not in self.parents[w])
 
     def extensions(self, xs: Sequence[int]) -> Callable[[Iterable[tuple[int, int]]], Orientations | None]:
         """A function of arrows at `xs`: the graph with them and all that Meek's rules 1 to 4 derive from them.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.effects.orientations import Nodes
 from pycupc.system.compiled import announced, compiled
 from pycupc.system.message import Message, Variables
 
@@ -18,50 +19,35 @@ Ints = NDArray[np.int64]
 SMALLEST_PIVOT = 1e-14
 
 
-def coefficients(C: Floats, xs: Sequence[int], given: Iterable[int], ys: Sequence[int]) -> Floats:
-    """Coefficients of `xs` in the regressions of each of `ys` on `xs` and `given`, float64 (len(xs), len(ys)).
+def coefficients(C: Floats, xs: Sequence[int], sets: Iterable[Iterable[int]], ys: Sequence[int]) -> Floats:
+    """Coefficients of `xs` in the regressions of each of `ys` on `xs` and each of `sets`.
 
-    Raises ValueError if they are not determined: the covariance matrix of the regressors is singular.
+    float64 (number of sets, len(xs), len(ys)). Raises ValueError if they are not determined: the covariance matrix of
+    the regressors is singular.
     """
-    members = [*xs, *sorted(given)]
-    A = C[np.ix_(members, members)]
-    try:
-        found = np.asarray(np.linalg.solve(A, C[np.ix_(members, ys)]), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        found = np.full((len(members), len(ys)), np.nan)
-    if not np.isfinite(found).all() or np.linalg.cond(A, 1) > 1 / np.finfo(np.float64).eps:
-        text = "the effect of {x} given {given} is not determined: the covariance matrix of these variables is singular"
-        raise ValueError(Message(text, x=Variables(tuple(xs)), given=Variables(tuple(members[len(xs) :]))))
-    return found[: len(xs)]
-
-
-def coefficients_of_causes(
-    C: Floats, causes: Sequence[int], given: Sequence[frozenset[int]], ys: Sequence[int]
-) -> Floats:
-    """The effects of each cause, given the parents beside it, on each of `ys`, float64 (len(causes), len(ys)).
-
-    0 on a parent, 1 on the cause itself. ValueError as of `coefficients`. The matrices of one size are inverted
-    together.
-    """
-    lists = [[x, *sorted(parents)] for x, parents in zip(causes, given, strict=True)]
-    sizes = np.array([len(members) for members in lists], dtype=np.int64)
-    out = np.empty((len(lists), len(ys)))
-    for size in np.unique(sizes).tolist():
-        at = np.flatnonzero(sizes == size)
-        members = np.array([lists[k] for k in at.tolist()])
+    lists = [[*xs, *sorted(given)] for given in sets]
+    out = np.empty((len(lists), len(xs), len(ys)))
+    for size in {*map(len, lists)}:
+        at = [k for k, members in enumerate(lists) if len(members) == size]
+        members = np.array([lists[k] for k in at])
         A = C[members[:, :, None], members[:, None, :]]
-        try:
-            inverse = np.linalg.inv(A)
-            condition = abs(A).sum(axis=1).max(axis=1) * abs(inverse).sum(axis=1).max(axis=1)  # in the norm 1
-        except np.linalg.LinAlgError:
-            condition = np.full(len(at), np.inf)
-        for k in at[~(condition <= 1 / np.finfo(np.float64).eps)].tolist():
-            coefficients(C, [causes[k]], given[k], ys)  # says what is singular
-        out[at] = np.einsum("kj,kjy->ky", inverse[:, 0], C[members[:, :, None], np.asarray(ys)])
-    for k, known in enumerate(lists):
-        for j, y in enumerate(ys):
-            if y in known:
-                out[k, j] = float(y == known[0])
+        singular = ~(np.linalg.cond(A, 1) <= 1 / np.finfo(np.float64).eps)
+        if singular.any():
+            given = Variables(tuple(lists[at[int(singular.argmax())]][len(xs) :]))
+            of = "the effect of {x} given {given} is not determined: the covariance matrix of these variables is singular"
+            raise ValueError(Message(of, x=Variables(tuple(xs)), given=given))
+        out[at] = np.linalg.solve(A, C[members[:, :, None], np.asarray(ys)])[:, : len(xs)]
+    return out
+
+
+def effects_given(C: Floats, x: int, sets: Sequence[Nodes], ys: Sequence[int]) -> Floats:
+    """The effects of x on each of `ys` for each parent set of x, float64 (number of sets, len(ys)).
+
+    0 on a parent, 1 on x itself. ValueError as of `coefficients`.
+    """
+    out: Floats = coefficients(C, [x], sets, ys)[:, 0]
+    out[np.array([[y in parents for y in ys] for parents in sets], dtype=np.bool_).reshape(out.shape)] = 0.0
+    out[:, np.asarray(ys) == x] = 1.0
     return out
 
 

@@ -14,9 +14,9 @@ from pycupc.data.names import position
 from pycupc.effects.blocks import Block, may_lead
 from pycupc.effects.intervals import half_widths, of_smallest
 from pycupc.effects.local import BLOCK, LocalEffects
-from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
 from pycupc.effects.orientations import Nodes, Orientations
 from pycupc.effects.parent_sets import joint_parent_sets
+from pycupc.effects.paths import may_cause, optimal_effects, optimal_set
 from pycupc.effects.regression import Floats, Ints
 from pycupc.effects.regressors import Regressors
 from pycupc.graph.sparse import SparseGraph

@@ -10,8 +10,8 @@ import numpy as np
 
 from pycupc.data.names import default_labels, position
 from pycupc.data.table import Table
-from pycupc.effects.orientations import Orientations, causal_graph_of
-from pycupc.effects.regression import Floats, Ints
+from pycupc.effects.orientations import Ints, Orientations, causal_graph_of
+from pycupc.effects.regression import Floats
 from pycupc.effects.result import Effects, Variable
 from pycupc.engines.base import EngineError
 from pycupc.engines.select import GPU_PAYS_FROM
@@ -72,10 +72,10 @@ def effects(
     C, n = _covariances(fit, data)
     if C.shape != (fit.p, fit.p):
         raise ValueError(f"data must have the {fit.p} variables of the graph, got {len(C)}")
-    graph = Orientations.of(fit.sparse_graph)
+    fit.sparse_graph.cells()  # refuses circles
     if method == "optimal":
         Orientations.check_maximal(causal_graph_of(fit, fit.labels))
-    with_knowledge = method == "local" and _has_knowledge(fit, graph)
+    with_knowledge = method == "local" and _has_knowledge(fit)
     of, on = _chosen(causes, fit.labels), _chosen(effects, fit.labels)
     return Effects(
         labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=fit.sparse_graph,
@@ -97,7 +97,7 @@ def _chosen_device(engine: str, device: int, method: str, p: int) -> int | None:
     return device if works else None
 
 
-def _has_knowledge(fit: NamedGraph, graph: Orientations) -> bool:
+def _has_knowledge(fit: NamedGraph) -> bool:
     """Whether the graph is a CPDAG with further arrows and all that they imply; a warning if it is no CPDAG either."""
     named = causal_graph_of(fit, fit.labels)
     why = named.not_a_cpdag()

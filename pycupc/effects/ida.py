@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 
 from pycupc.data.names import default_labels, position
 from pycupc.effects.dags import all_dags
-from pycupc.effects.joint import modified_choleskies, recursive_regressions
-from pycupc.effects.orientations import Nodes, Orientations, causal_graph_of
-from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, local_parent_sets
+from pycupc.effects.orientations import Nodes, Orientations, causal_graph_of, parents_of, with_edge_from
+from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, parent_sets
 from pycupc.effects.paths import optimal_effects
-from pycupc.effects.regression import Floats, effects_given
+from pycupc.effects.regression import Floats, effects_given, modified_choleskies, recursive_regressions
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
 from pycupc.system.message import Argument, Message
@@ -39,9 +38,10 @@ class _Problem:
         if graph is None:
             return
         self.named = causal_graph_of(graph, self.labels)
+        self.graph = self.named.sparse_graph
         if self.named.p != p:
             raise ValueError(f"mcov and the graph must have the same variables, got {p} and {self.named.p}")
-        self.graph = Orientations.of(self.named.sparse_graph)
+        self.graph.cells()  # refuses circles
 
     def positions(self, variables: Any) -> list[int]:
         """One variable or several, by label or position."""
@@ -147,32 +147,30 @@ def ida(
 
 
 def _local(problem: _Problem, x: int, y: int, y_notparent: bool, kind: str) -> Floats:
-    graph = problem.graph.with_edge_from(x, y, turn=True) if y_notparent else problem.graph
-    parents = graph.parents[x]
-    if y in parents:
+    graph = with_edge_from(x, y, problem.graph, turn=True) if y_notparent else problem.graph
+    if y in parents_of(x, graph):
         return np.zeros(1)
-    if kind == "cpdag":
-        sets = [frozenset(members) for members in local_parent_sets(x, graph)]
-    else:
-        sets = [members[0] for members, _ in joint_parent_sets([x], graph)]
-    given = [parents | members for members in sets]
-    return effects_given(problem.C, x, given, [y])[:, 0] if given else np.full(1, np.nan)
+    sets = parent_sets(graph, [x], with_knowledge=kind == "pdag").of_cause(0)
+    return effects_given(problem.C, x, sets, [y])[:, 0] if sets else np.full(1, np.nan)
 
 
 def _global(problem: _Problem, x: int, y: int, y_notparent: bool, dags: ArrayLike | None) -> Floats:
     if dags is not None:
         matrices = np.asarray(dags).reshape(-1, len(problem.C), len(problem.C))  # [to, from]
-        return effects_given(problem.C, x, [frozenset(np.flatnonzero(m[x]).tolist()) for m in matrices], [y])[:, 0]
-    graph = problem.graph.with_edge_from(x, y, turn=False) if y_notparent else problem.graph
-    found = all_dags(graph)
-    if not found:
-        raise ValueError("no DAG extends the graph; method 'global' needs one")
-    return effects_given(problem.C, x, [parents[x] for parents in found], [y])[:, 0]
+        sets = [frozenset(np.flatnonzero(matrix[x]).tolist()) for matrix in matrices]
+    else:
+        graph = with_edge_from(x, y, problem.graph, turn=False) if y_notparent else problem.graph
+        sets = [parents[x] for parents in all_dags(Orientations.of(graph))]
+        if not sets:
+            raise ValueError("no DAG extends the graph; method 'global' needs one")
+    return effects_given(problem.C, x, sets, [y])[:, 0]
 
 
 def _optimal(problem: _Problem, xs: Sequence[int], ys: Sequence[int]) -> list[Floats]:
     """Effects of `xs` on each of `ys`, float64 (len(xs), k), for each way to direct the edges at `xs`."""
-    found = [optimal_effects(problem.C, xs, ys, graph) for _, graph in joint_parent_sets(xs, problem.graph)]
+    known = Orientations.of(problem.graph)
+    choices = joint_parent_sets(xs, problem.graph)
+    found = [optimal_effects(problem.C, xs, ys, known.directed(choice.arrows)) for choice in choices]
     return [np.array([values[:, k] for values in found]).T for k in range(len(ys))]
 
 
@@ -197,8 +195,7 @@ def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Gra
     """
     problem = _Problem(mcov, graph, "cpdag")
     (at,), ys = problem.positions(x), problem.positions(y_set)
-    parents = problem.graph.parents[at]
-    sets = [parents.union(members) for members in local_parent_sets(at, problem.graph)]
+    sets = parent_sets(problem.graph, [at]).of_cause(0)
     if not sets:
         raise ValueError(f"x = {problem.labels[at]} has no valid set of parents: the graph is no CPDAG")
     return effects_given(problem.C, at, sets, ys).T
@@ -262,12 +259,10 @@ def _joint_sets(problem: _Problem, xs: Sequence[int], given: Any, kind: str) -> 
         return [[frozenset(problem.positions(members)) for members in sets] for sets in given]
     if kind == "pdag":
         Orientations.check_maximal(problem.named)
-        parents = [problem.graph.parents[x] for x in xs]
-        choices = joint_parent_sets(xs, problem.graph)
-        return [[pa | more for pa, more in zip(parents, sets, strict=True)] for sets, _ in choices]
+        return [[*choice.parents] for choice in joint_parent_sets(xs, problem.graph)]
     if kind == "cpdag":
         problem.warn_unless_cpdag()
-    sets = joint_parents_in_class(xs, problem.graph)
+    sets = joint_parents_in_class(xs, Orientations.of(problem.graph))
     if not sets:
         raise ValueError("no DAG extends the undirected edges around the causes")
     return sets

@@ -7,7 +7,7 @@ known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,8 +20,8 @@ from pycupc.orientation.meek import with_arrows
 from pycupc.orientation.mixed_graph import IN, KIND, NEIGHBOUR, UNDIRECTED, directed_as, owners
 from pycupc.results.causal_graph import CausalGraph
 
-#: A set of variables, ascending; one parent set for each of several causes.
-Set = tuple[int, ...]
+Ints = NDArray[np.int64]
+#: A set of variables.
 Nodes = frozenset[int]
 
 
@@ -60,48 +60,13 @@ class Orientations:
         """The variables that may be causes of v: no arrow leads from v to them."""
         return frozenset(w for w in self.adjacent[v] if v not in self.parents[w])
 
-    def extensions(self, xs: Sequence[int]) -> Callable[[Iterable[tuple[int, int]]], Orientations | None]:
-        """A function of arrows at `xs`: the graph with them and all that Meek's rules 1 to 4 derive from them.
-
-        It sets one arrow after the other, and gives None if one contradicts an arrow of the graph or one derived from
-        those before it (Meek 1995). Only edges that undirected edges join to `xs` can be directed by the rules.
-        """
-        nodes = sorted({v for x in xs for v in self.component(x)})
-        place = {v: k for k, v in enumerate(nodes)}
-        edges = [(a, b) for a in nodes for b in sorted(self.adjacent[a]) if a < b and b in place]
-        low, high = np.array([(place[a], place[b]) for a, b in edges], dtype=np.int32).reshape(-1, 2).T
-        low_mark = np.array([ARROW if b in self.parents[a] else TAIL for a, b in edges], dtype=np.int8)
-        high_mark = np.array([ARROW if a in self.parents[b] else TAIL for a, b in edges], dtype=np.int8)
-        part = directed_as(SparseGraph(len(nodes), low, high, low_mark, high_mark))
-        undirected = np.flatnonzero(part.entry[KIND] == UNDIRECTED)
-        of = np.array(nodes)
-        tails, heads = of[part.entry[NEIGHBOUR, undirected]].tolist(), of[owners(part.entry)[undirected]].tolist()
-
-        def extended(arrows: Iterable[tuple[int, int]]) -> Orientations | None:
-            kind = with_arrows(part, [(place[a], place[b]) for a, b in arrows])
-            if kind is None:
-                return None
-            out = Orientations(self.adjacent, self.parents.copy(), self.siblings.copy())
-            for tail, head, is_now in zip(tails, heads, kind[undirected].tolist(), strict=True):
-                if is_now == IN:
-                    out._direct(tail, head)
-            return out
-
-        return extended
-
-    def with_edge_from(self, x: int, y: int, *, turn: bool) -> Orientations:
-        """The graph with an undirected edge between x and y as an arrow to y.
-
-        An arrow from y to x is turned, or else taken away, as pcalg does for its methods "local" and "global".
-        """
-        out = Orientations(self.adjacent.copy(), self.parents.copy(), self.siblings.copy())
-        if y in out.siblings[x] or (turn and y in out.parents[x]):
-            out.parents[x] -= {y}
-            out._direct(x, y)
-        elif y in out.parents[x]:
-            out.parents[x] -= {y}
-            out.adjacent[x] -= {y}
-            out.adjacent[y] -= {x}
+    def directed(self, arrows: Iterable[tuple[int, int]]) -> Orientations:
+        """The graph with some undirected edges as arrows."""
+        out = Orientations(self.adjacent, self.parents.copy(), self.siblings.copy())
+        for a, b in arrows:
+            out.siblings[a] -= {b}
+            out.siblings[b] -= {a}
+            out.parents[b] |= {a}
         return out
 
     @staticmethod
@@ -131,11 +96,6 @@ class Orientations:
         siblings = [frozenset(place[w] for w in self.siblings[v] if w in place) for v in nodes]
         return Orientations(siblings, [frozenset()] * len(nodes), siblings)
 
-    def _direct(self, a: int, b: int) -> None:
-        self.siblings[a] -= {b}
-        self.siblings[b] -= {a}
-        self.parents[b] |= {a}
-
 
 def _sets_of(p: int, member: NDArray[np.int64], of: NDArray[np.int64]) -> list[Nodes]:
     """The members of each variable's set, from pairs; most sets are empty, and one object."""
@@ -161,6 +121,51 @@ def causal_graph_of(graph: NamedGraph | SparseGraph | ArrayLike, labels: tuple[s
     return graph if isinstance(graph, CausalGraph) else CausalGraph(labels=labels, sparse_graph=sparse_graph_of(graph))
 
 
-def ends_between(xs: Sequence[int], graph: Orientations) -> list[tuple[int, int]]:
-    """The arrows (sibling, x) that the undirected edges at `xs` may become, in the order of `xs` and of siblings."""
-    return [(s, x) for x in xs for s in sorted(graph.siblings[x])]
+def parents_of(x: int, graph: SparseGraph) -> Nodes:
+    """The variables with an arrow to x."""
+    low = (graph.high == x) & (graph.high_mark == ARROW) & (graph.low_mark != ARROW)
+    high = (graph.low == x) & (graph.low_mark == ARROW) & (graph.high_mark != ARROW)
+    return frozenset(graph.low[low].tolist() + graph.high[high].tolist())
+
+
+def with_edge_from(x: int, y: int, graph: SparseGraph, *, turn: bool) -> SparseGraph:
+    """The graph with an undirected edge between x and y as an arrow to y.
+
+    An arrow from y to x is turned, or else taken away, as pcalg does for its methods "local" and "global".
+    """
+    e = int(graph.edge_number(x, y))
+    if e < 0:
+        return graph
+    if y in parents_of(x, graph) and not turn:
+        return graph.with_edges(np.delete(np.arange(len(graph)), e))
+    marks = np.array([graph.low_mark, graph.high_mark])
+    marks[:, e] = (TAIL, ARROW) if x < y else (ARROW, TAIL)
+    return replace(graph, low_mark=marks[0], high_mark=marks[1])
+
+
+def extensions(
+    xs: Sequence[int], graph: SparseGraph, known: Orientations
+) -> Callable[[Iterable[tuple[int, int]]], list[tuple[int, int]] | None]:
+    """A function of arrows at `xs`: all undirected edges that they and Meek's rules 1 to 4 direct, as (tail, head).
+
+    `known` are the orientations of the graph. The function sets one arrow after the other, and gives None if one
+    contradicts an arrow of the graph or one derived from those before it (Meek 1995). Only edges that undirected edges
+    join to `xs` can be directed by the rules.
+    """
+    nodes = np.array(sorted({v for x in xs for v in known.component(x)}))
+    near = graph.subgraph(nodes)
+    marks = np.array([near.low_mark, near.high_mark])
+    marks[:, marks[0] == marks[1]] = TAIL
+    mixed = directed_as(replace(near, low_mark=marks[0], high_mark=marks[1]))
+    undirected = np.flatnonzero(mixed.entry[KIND] == UNDIRECTED)
+    tails, heads = nodes[mixed.entry[NEIGHBOUR, undirected]], nodes[owners(mixed.entry)[undirected]]
+    place = {v: k for k, v in enumerate(nodes.tolist())}
+
+    def extended(arrows: Iterable[tuple[int, int]]) -> list[tuple[int, int]] | None:
+        kind = with_arrows(mixed, [(place[a], place[b]) for a, b in arrows])
+        if kind is None:
+            return None
+        new = kind[undirected] == IN
+        return list(zip(tails[new].tolist(), heads[new].tolist(), strict=True))
+
+    return extended

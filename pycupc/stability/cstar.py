@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from pycupc.algorithm.pc import pc
 from pycupc.data.names import is_real, is_whole, position
 from pycupc.data.table import Table
-from pycupc.effects.largest import largest
-from pycupc.effects.local import LocalEffects
-from pycupc.effects.regression import Regressions
-from pycupc.effects.regressors import Regressors
+from pycupc.effects.local import LocalEffects, largest
+from pycupc.effects.parent_sets import parent_sets
+from pycupc.effects.regression import weights_of
 from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import Plan, checked_study
@@ -64,7 +63,7 @@ class CausalStudy(Resampled[Strongest]):
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
         known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
-        regressors = Regressors.local(fit.sparse_graph, self.causes, with_knowledge=known)
+        sets = parent_sets(fit.sparse_graph, self.causes.tolist(), with_knowledge=known)
         k, deviations = int(self.q[-1]), None
         if not self.standardize:
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
@@ -73,14 +72,13 @@ class CausalStudy(Resampled[Strongest]):
             from pycupc.effects import on_gpu
 
             device = _first_device(self.arguments["engine_options"] or {})
-            return Strongest(i, *on_gpu.largest(X, deviations, regressors, self.causes, self.effects, k, device))
-        x, y = regressors.pairs()
+            return Strongest(i, *on_gpu.largest_of(X, deviations, sets, self.causes, self.effects, k, device))
+        x, y = sets.pairs()
         pairs, columns = _needed(stat, x, y, self.effects)
         if deviations is not None:
             pairs = pairs * deviations[x] * deviations[y]
             columns = columns * deviations[:, None] * deviations[self.effects]
-        regressions = Regressions.of(pairs, regressors.start, regressors.members)
-        found = LocalEffects(self.causes, self.effects, regressors.first, regressions, columns)
+        found = LocalEffects(self.causes, self.effects, sets, weights_of(pairs, sets), columns)
         return Strongest(i, *largest(found, k))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -6,7 +6,7 @@ known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 from pycupc.orientation.known import is_closed
-from pycupc.orientation.meek import with_arrows
-from pycupc.orientation.mixed_graph import IN, KIND, NEIGHBOUR, UNDIRECTED, directed_as, owners
 from pycupc.results.causal_graph import CausalGraph
 
 Ints = NDArray[np.int64]
@@ -128,6 +126,13 @@ def parents_of(x: int, graph: SparseGraph) -> Nodes:
     return frozenset(graph.low[low].tolist() + graph.high[high].tolist())
 
 
+def with_equal_marks_as_tails(graph: SparseGraph) -> SparseGraph:
+    """The graph with undirected edges in the place of bidirected ones."""
+    both = graph.low_mark == graph.high_mark
+    low, high = np.where(both, TAIL, (graph.low_mark, graph.high_mark)).astype(np.int8)
+    return replace(graph, low_mark=low, high_mark=high)
+
+
 def with_edge_from(x: int, y: int, graph: SparseGraph, *, turn: bool) -> SparseGraph:
     """The graph with an undirected edge between x and y as an arrow to y.
 
@@ -141,31 +146,3 @@ def with_edge_from(x: int, y: int, graph: SparseGraph, *, turn: bool) -> SparseG
     marks = np.array([graph.low_mark, graph.high_mark])
     marks[:, e] = (TAIL, ARROW) if x < y else (ARROW, TAIL)
     return replace(graph, low_mark=marks[0], high_mark=marks[1])
-
-
-def extensions(
-    xs: Sequence[int], graph: SparseGraph, known: Orientations
-) -> Callable[[Iterable[tuple[int, int]]], list[tuple[int, int]] | None]:
-    """A function of arrows at `xs`: all undirected edges that they and Meek's rules 1 to 4 direct, as (tail, head).
-
-    `known` are the orientations of the graph. The function sets one arrow after the other, and gives None if one
-    contradicts an arrow of the graph or one derived from those before it (Meek 1995). Only edges that undirected edges
-    join to `xs` can be directed by the rules.
-    """
-    nodes = np.array(sorted({v for x in xs for v in known.component(x)}))
-    near = graph.subgraph(nodes)
-    marks = np.array([near.low_mark, near.high_mark])
-    marks[:, marks[0] == marks[1]] = TAIL
-    mixed = directed_as(replace(near, low_mark=marks[0], high_mark=marks[1]))
-    undirected = np.flatnonzero(mixed.entry[KIND] == UNDIRECTED)
-    tails, heads = nodes[mixed.entry[NEIGHBOUR, undirected]], nodes[owners(mixed.entry)[undirected]]
-    place = {v: k for k, v in enumerate(nodes.tolist())}
-
-    def extended(arrows: Iterable[tuple[int, int]]) -> list[tuple[int, int]] | None:
-        kind = with_arrows(mixed, [(place[a], place[b]) for a, b in arrows])
-        if kind is None:
-            return None
-        new = kind[undirected] == IN
-        return list(zip(tails[new].tolist(), heads[new].tolist(), strict=True))
-
-    return extended

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pycupc.effects.dags import all_dags
-from pycupc.effects.orientations import Ints, Nodes, Orientations, extensions
+from pycupc.effects.orientations import Ints, Nodes, Orientations, with_equal_marks_as_tails
 from pycupc.graph.sparse import SparseGraph
-from pycupc.orientation.mixed_graph import IN, KIND, NEIGHBOUR, OUT, directed_as, find
+from pycupc.orientation.meek import with_arrow
+from pycupc.orientation.mixed_graph import IN, KIND, MIRROR, NEIGHBOUR, OUT, UNDIRECTED, directed_as, find, owners
 from pycupc.system.compiled import announced, compiled, part
 from pycupc.system.message import Message, Variables
 
@@ -81,22 +82,32 @@ class Choice(NamedTuple):
 def joint_parent_sets(xs: Sequence[int], graph: SparseGraph) -> list[Choice]:
     """All ways to direct the undirected edges at `xs` that extend the graph by rules 1 to 4 without contradiction.
 
-    In pcalg's order: by the number of arrows into `xs`, then lexicographically by their positions among all that may
-    be, in the order of `xs` and of siblings. ValueError if there are too many.
+    The arrows are set one after the other, each with all that the rules derive from it (Meek 1995); only edges that
+    undirected edges join to `xs` can be among these. In pcalg's order: by the number of arrows into `xs`, then
+    lexicographically by their positions among all that may be, in the order of `xs` and of siblings. ValueError if
+    there are too many.
     """
-    known, sets, found = Orientations.of(graph), parent_sets(graph, xs), []
-    extended, ends = extensions(xs, graph, known), [(s, x) for x in xs for s in sorted(known.siblings[x])]
-    for parents in product(*(sets.of_cause(k) for k in range(len(xs)))):
-        of = dict(zip(xs, parents, strict=True))
-        into = [s in of[x] for s, x in ends]
-        if any(s in of and is_parent == (x in of[s]) for (s, x), is_parent in zip(ends, into, strict=True)):
+    known = Orientations.of(graph)
+    nodes = np.array(sorted({v for x in xs for v in known.component(x)}))
+    start = directed_as(with_equal_marks_as_tails(graph.subgraph(nodes)))
+    open_ends, owner = np.flatnonzero(start.entry[KIND] == UNDIRECTED), nodes[owners(start.entry)]
+    neighbour, own = nodes[start.entry[NEIGHBOUR]], owner[open_ends]
+    ends: list[int] = np.concatenate([open_ends[own == x] for x in xs]).tolist()
+    found, line = [], [(start, 0)]
+    while line:
+        state, k = line.pop()
+        if k < len(ends):
+            either = (with_arrow(state, e) for e in (ends[k], int(state.entry[MIRROR, ends[k]])))
+            line += [(more, k + 1) for more in either if more is not None]
             continue
-        arrows = extended([(s, x) if is_parent else (x, s) for (s, x), is_parent in zip(ends, into, strict=True)])
-        if arrows is not None:
-            found.append(([k for k, is_parent in enumerate(into) if is_parent], Choice(parents, arrows)))
-            _check_number(len(found), xs)
-    found.sort(key=lambda choice: (len(choice[0]), choice[0]))
-    return [choice for _, choice in found]
+        kind = state.entry[KIND]
+        into = [k for k, e in enumerate(ends) if kind[e] == IN]
+        new = open_ends[kind[open_ends] == IN]
+        arrows = list(zip(neighbour[new].tolist(), owner[new].tolist(), strict=True))
+        parents = tuple(known.parents[x].union(a for a, b in arrows if b == x) for x in xs)
+        found.append((len(into), into, Choice(parents, arrows)))
+        _check_number(len(found), xs)
+    return [choice for *_, choice in sorted(found, key=lambda choice: choice[:2])]
 
 
 def joint_parents_in_class(xs: Sequence[int], graph: Orientations) -> list[list[Nodes]]:

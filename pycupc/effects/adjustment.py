@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
-from pycupc.data.names import position
-from pycupc.effects.ida import Graph, Variable, labels_of
-from pycupc.effects.orientations import Nodes, Orientations, causal_graph_of, sparse_graph_of
+from pycupc.data.names import positions
+from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, causal_graph_of, check_maximal
 from pycupc.effects.paths import blocks, may_cause, on_causal_paths, optimal_set, possible_ancestors
-from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.pagalgo import PagAlgo
@@ -29,25 +27,18 @@ class _Question:
     """
 
     def __init__(self, graph: Graph, x: Variables, y: Variables, *, hidden: bool = False, quirks: bool = False) -> None:
-        with_marks = hidden and not isinstance(graph, NamedGraph | SparseGraph)
-        sparse = SparseGraph.from_amat_pag(np.asarray(graph)) if with_marks else sparse_graph_of(graph)
-        self.labels, self.hidden, self.quirks = labels_of(graph, sparse.p), hidden, quirks
-        self.graph = Orientations.of(sparse, hidden=hidden)
+        named = causal_graph_of(graph, with_marks=hidden)
+        self.labels, self.hidden, self.quirks = named.labels, hidden, quirks
+        self.graph = Orientations.of(named.sparse_graph, hidden=hidden)
         if hidden:
-            self.marks, member = sparse.amat_pag(), _mag(sparse)
+            self.marks, member = named.sparse_graph.amat_pag(), _mag(named.sparse_graph)
         else:
-            named = causal_graph_of(graph, self.labels)
-            Orientations.check_maximal(named)
+            check_maximal(named)
             member = named.to_dag().sparse_graph
         self.member = Orientations.of(member, hidden=hidden)
-        self.xs, self.ys = self.positions(x), self.positions(y)
+        self.xs, self.ys = (list(dict.fromkeys(positions(v, self.labels))) for v in (x, y))
         if not self.xs or not self.ys or {*self.xs} & {*self.ys}:
             raise ValueError(f"x and y must be different variables, at least one each, got {x!r} and {y!r}")
-
-    def positions(self, variables: Any) -> list[int]:
-        """Positions of one variable or several, each once."""
-        several = [variables] if isinstance(variables, str) or not hasattr(variables, "__iter__") else variables
-        return list(dict.fromkeys(position(v, self.labels) for v in several))
 
     def is_valid(self, given: Nodes, ys: Sequence[int]) -> bool:
         """The generalised criterion: of the graphs of a class, blocked paths need to be sought in one only."""
@@ -158,7 +149,7 @@ def is_adjustment_set(
         raise ValueError(f"type must be one of {', '.join(map(repr, get_args(Kind)))}, got {type!r}")
     hidden = type in ("mag", "pag") or (type is None and isinstance(graph, PagAlgo))
     asked = _Question(graph, x, y, hidden=hidden, quirks=quirks)
-    members = frozenset(asked.positions(given))
+    members = frozenset(positions(given, asked.labels))
     if members & {*asked.xs, *asked.ys}:
         raise ValueError("given must have no variable of x or y")
     return asked.is_valid(members, asked.ys)

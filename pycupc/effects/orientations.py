@@ -6,18 +6,24 @@ known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pycupc.data.names import default_labels
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 from pycupc.orientation.known import is_closed
 from pycupc.results.causal_graph import CausalGraph
+from pycupc.system.message import Message
 
+Graph = NamedGraph | SparseGraph | ArrayLike
+Variable = int | str
 Ints = NDArray[np.int64]
 #: A set of variables.
 Nodes = frozenset[int]
@@ -67,16 +73,6 @@ class Orientations:
             out.parents[b] |= {a}
         return out
 
-    @staticmethod
-    def check_maximal(graph: CausalGraph) -> None:
-        """ValueError unless a DAG extends the graph, and Meek's rules add nothing to it."""
-        graph.to_dag()
-        if not graph.is_cpdag and not is_closed(graph.sparse_graph):
-            raise ValueError(
-                "the graph must be a CPDAG, or one with background knowledge and all that Meek's rules derive from it; "
-                "the rules direct more of its edges"
-            )
-
     def component(self, x: int) -> list[int]:
         """The variables that undirected edges join to x, in the order of a depth-first search."""
         found: dict[int, None] = {}
@@ -102,21 +98,47 @@ def _sets_of(p: int, member: NDArray[np.int64], of: NDArray[np.int64]) -> list[N
     return [frozenset(members[a:b]) for a, b in pairwise(start)]
 
 
-def sparse_graph_of(graph: NamedGraph | SparseGraph | ArrayLike) -> SparseGraph:
-    """A result, a graph, or a graph matrix (row to column, any number but 0 is an edge) as a sparse graph.
+def causal_graph_of(graph: Graph, names: Any = None, *, with_marks: bool = False) -> CausalGraph:
+    """A result, a graph, or a graph matrix (row to column, any number but 0 is an edge) as a graph with names.
 
-    Raises ValueError if the matrix is not square or has an edge from a variable to itself.
+    They are its own, or `names`, or "1" to "p". A `CausalGraph` is returned, since it keeps what it knows of its DAGs.
+    `with_marks`: a matrix is amat.pag. ValueError if a matrix is not square or has an edge from a variable to itself.
     """
-    if isinstance(graph, NamedGraph):
-        return graph.sparse_graph
-    if isinstance(graph, SparseGraph):
+    if isinstance(graph, CausalGraph):
         return graph
-    return SparseGraph.from_dense((np.asarray(graph) != 0).astype(np.int8))
+    if isinstance(graph, NamedGraph):
+        return CausalGraph(labels=graph.labels, sparse_graph=graph.sparse_graph)
+    own = getattr(graph, "columns", None)
+    if isinstance(graph, SparseGraph):
+        sparse = graph
+    elif with_marks:
+        sparse = SparseGraph.from_amat_pag(graph)
+    else:
+        sparse = SparseGraph.from_dense((np.asarray(graph) != 0).astype(np.int8))
+    return CausalGraph(labels=names_of(sparse.p, own, names), sparse_graph=sparse)
 
 
-def causal_graph_of(graph: NamedGraph | SparseGraph | ArrayLike, labels: tuple[str, ...]) -> CausalGraph:
-    """As `sparse_graph_of`, with names; a graph that has them is returned, since it keeps what it knows of its DAGs."""
-    return graph if isinstance(graph, CausalGraph) else CausalGraph(labels=labels, sparse_graph=sparse_graph_of(graph))
+def names_of(p: int, *given: Collection[Any] | None) -> tuple[str, ...]:
+    """The first names that are given and as many as there are variables, or "1" to "p"."""
+    found = next((names for names in given if names is not None and len(names) == p), default_labels(p))
+    return tuple(map(str, found))
+
+
+def check_maximal(graph: CausalGraph) -> None:
+    """ValueError unless a DAG extends the graph, and Meek's rules add nothing to it."""
+    graph.to_dag()
+    if not graph.is_cpdag and not is_closed(graph.sparse_graph):
+        raise ValueError(
+            "the graph must be a CPDAG, or one with background knowledge and all that Meek's rules derive from it; "
+            "the rules direct more of its edges"
+        )
+
+
+def warn_unless_cpdag(graph: CausalGraph, stacklevel: int = 3) -> None:
+    """A warning where pcalg has a message: the answer is computed all the same."""
+    if text := graph.not_a_cpdag():
+        text = Message("effects were computed although the graph is {text}", text=text)
+        warnings.warn(text, stacklevel=stacklevel)
 
 
 def parents_of(x: int, graph: SparseGraph) -> Nodes:

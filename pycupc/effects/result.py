@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import position
 from pycupc.effects.local import Block, LocalEffects, largest
-from pycupc.effects.orientations import Ints, Nodes, Orientations, parents_of
+from pycupc.effects.orientations import Ints, Nodes, Orientations, Variable, parents_of
 from pycupc.effects.parent_sets import Choice, ParentSets, joint_parent_sets, parent_sets
 from pycupc.effects.paths import may_cause, optimal_effects, optimal_set
 from pycupc.effects.regression import Floats, half_widths
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Variable = int | str
 _T = TypeVar("_T")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.pc import pc
-from pycupc.data.names import is_real, is_whole, position
+from pycupc.data.names import is_real, is_whole, positions
 from pycupc.data.table import Table
 from pycupc.effects.local import LocalEffects, largest
 from pycupc.effects.parent_sets import parent_sets
@@ -239,8 +239,8 @@ def _candidates(name: str, given: Any, labels: Sequence[str]) -> Ints:
     """Positions of one variable or several, ascending; all if None."""
     if given is None:
         return np.arange(len(labels))
-    several = given if np.ndim(given) > 0 else [given]
-    found = np.unique([position(v, labels) for v in several])
+    several = positions(given, labels)
+    found = np.unique(several)
     if len(found) < len(several) or not len(found):
         raise ValueError(f"{name} must name one variable or several, each once, got {given!r}")
     return found

@@ -8,7 +8,7 @@ order. Orders that direct the same edges are followed once.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from itertools import chain
 
 from pycupc.effects.orientations import Nodes, Orientations
 
@@ -62,7 +62,7 @@ def _without_settled_sinks(graph: Orientations, nodes: Nodes, parents: Parents) 
 def _sinks(parents: Parents) -> list[int]:
     """The variables of a DAG in the order in which they are taken away as the lowest sink that there is."""
     children = [0] * len(parents)
-    for v in _members(parents):
+    for v in chain.from_iterable(parents):
         children[v] += 1
     sinks = [v for v, n in enumerate(children) if n == 0]
     order = []
@@ -73,7 +73,3 @@ def _sinks(parents: Parents) -> list[int]:
             if children[v] == 0:
                 heapq.heappush(sinks, v)
     return order
-
-
-def _members(parents: Parents) -> Iterator[int]:
-    return (v for members in parents for v in members)

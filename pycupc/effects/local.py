@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,7 +34,9 @@ class Block(NamedTuple):
     def summary(self, how: str) -> Floats:
         """`Effects.smallest`, `mean` or `sign_agreement` of each pair, float64 (causes, effects)."""
         reduce = np.minimum if how == "smallest" else np.add
-        values = {"smallest": np.abs, "mean": np.asarray, "sign_agreement": np.sign}[how](self.values)
+        values = self.values
+        if how != "mean":
+            values = np.abs(values) if how == "smallest" else np.sign(values)
         out, there = np.full((len(self.start) - 1, values.shape[1]), np.nan), np.flatnonzero(np.diff(self.start))
         if len(there):
             out[there] = reduce.reduceat(values, self.start[there], axis=0)
@@ -42,6 +44,10 @@ class Block(NamedTuple):
             return out
         mean: Floats = out / np.maximum(np.diff(self.start), 1)[:, None]
         return mean if how == "mean" else np.abs(mean)
+
+
+#: A method that hands the effects to a function, block by block.
+InBlocks = Callable[[Callable[[Block], Pairs]], Iterator[Pairs]]
 
 
 @dataclass(frozen=True)
@@ -95,17 +101,7 @@ class LocalEffects:
         yield from in_threads(of_block, slices, min(available_cores(), len(slices)))
 
 
-class Blocks(Protocol):
-    """Effects of `causes` on `effects` that are computed by blocks."""
-
-    causes: Ints
-    effects: Ints
-
-    def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
-        """Yield ``work(block)`` for the effects of some causes at a time."""
-
-
-def largest(of: Blocks, k: int, least: float = LEAST) -> Pairs:
+def largest(in_blocks: InBlocks, causes: Ints, effects: Ints, k: int, least: float = LEAST) -> Pairs:
     """The k pairs with the largest smallest absolute effect, in this order: causes, effects, and the smallest effects.
 
     A pair counts if all its possible effects are defined, none is smaller than `least`, and its variables differ, so
@@ -116,8 +112,11 @@ def largest(of: Blocks, k: int, least: float = LEAST) -> Pairs:
     smallest absolute value, with its sign; of several, that of the first parent set.
     """
     floors = [least]  # sizes that at least k pairs reach: one list for all threads, whose order does not matter
-    found = of.in_blocks(lambda block: _largest(block, of.causes[block.causes], of.effects, k, floors))
-    return first_pairs(*(np.concatenate(parts) for parts in zip(*found, strict=True)), k)
+    x, y, values = (
+        np.concatenate(parts)
+        for parts in zip(*in_blocks(lambda of: _largest(of, causes[of.causes], effects, k, floors)), strict=True)
+    )
+    return first_pairs(x, y, values, k)
 
 
 def _largest(block: Block, causes: Ints, effects: Ints, k: int, floors: list[float]) -> Pairs:

@@ -23,22 +23,22 @@ HOW = {"smallest": 0, "mean": 1, "sign_agreement": 2, "value": 3}
 MOST = 1 << 26
 
 
-def summaries(C: Floats, of: LocalEffects, how: str, device: int) -> Iterator[tuple[slice, Floats]]:
-    """A summary of the effects of some causes at a time, float64 (causes, effects).
+def summary(C: Floats, of: LocalEffects, how: str, device: int) -> Floats:
+    """A summary of the effects of all pairs, float64 (causes, effects).
 
     `C`, float64 (p, p). `how`, {"smallest", "mean", "sign_agreement"}. `device`: number of the CUDA device. Raises
     EngineError if there is no usable device, or its memory does not suffice.
     """
-    dev = open_device(device)
+    dev, found = open_device(device), np.empty((len(of.causes), len(of.effects)))
     with Session(dev, lambda: None):
         for causes, out in _launched(dev, dev.transfers.copied(C), of, HOW[how]):
-            (values,) = dev.transfers.download((out.data.ptr, np.float64, out.shape))
+            (found[causes],) = dev.transfers.download((out.data.ptr, np.float64, out.shape))
             dev.wait()
-            yield causes, values
+    return found
 
 
 def largest(C: Floats, of: LocalEffects, k: int, least: float, device: int) -> Pairs:
-    """As `pycupc.effects.local.largest`; EngineError as of `summaries`."""
+    """As `pycupc.effects.local.largest`; EngineError as of `summary`."""
     dev = open_device(device)
     with Session(dev, lambda: None):
         return _largest(dev, dev.transfers.copied(C), of, k, least)

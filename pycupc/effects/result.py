@@ -147,17 +147,12 @@ class Effects:
         return self._joined("sign_agreement")
 
     def _joined(self, how: str) -> Floats:
-        parts = [values for _, values in self._summaries(how)]
+        if self.device is not None:
+            from pycupc.effects.on_gpu import summary
+
+            return summary(self.C, self._local, how, self.device)
+        parts = [*self.in_blocks(lambda block: block.summary(how))]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def _summaries(self, how: str) -> Iterator[tuple[slice, Floats]]:
-        """A summary of the effects of some causes at a time."""
-        if self.device is None:
-            yield from self.in_blocks(lambda block: (block.causes, block.summary(how)))
-        else:
-            from pycupc.effects.on_gpu import summaries
-
-            yield from summaries(self.C, self._local, how, self.device)
 
     def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
         """Yield ``work(block)`` for the effects of some causes at a time; threads may call `work`."""
@@ -192,7 +187,7 @@ class Effects:
             uncertainty about the graph.
         """
         if self.device is None:
-            x, y, smallest = largest(self, k, 0.0)
+            x, y, smallest = largest(self.in_blocks, self.causes, self.effects, k, 0.0)
         else:
             from pycupc.effects import on_gpu
 

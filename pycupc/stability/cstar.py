@@ -79,7 +79,7 @@ class CausalStudy(Resampled[Strongest]):
             pairs = pairs * deviations[x] * deviations[y]
             columns = columns * deviations[:, None] * deviations[self.effects]
         found = LocalEffects(self.causes, self.effects, sets, weights_of(pairs, sets), columns)
-        return Strongest(i, *largest(found, k))
+        return Strongest(i, *largest(found.in_blocks, self.causes, self.effects, k))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}

@@ -82,7 +82,8 @@ def by_ida(X, truth, effects, k, seed, threads):
     fit = pycupc.pc(X, alpha=ALPHA, engine="cpu", numCores=threads)
     causes = np.arange(len(truth))
     sets = parent_sets(fit.sparse_graph, causes)
-    x, y, _ = largest(LocalEffects.of(np.corrcoef(X, rowvar=False), sets, causes, effects), k)
+    found = LocalEffects.of(np.corrcoef(X, rowvar=False), sets, causes, effects)
+    x, y, _ = largest(found.in_blocks, causes, effects, k)
     return x * len(truth) + y, {}
 
 

@@ -31,7 +31,9 @@ def all_dags(graph: Orientations) -> list[Parents]:
     seen: set[Parents] = set()
     states = [(frozenset(range(graph.p)), tuple(graph.parents))]
     while states:
-        nodes, parents = _without_settled_sinks(graph, *states.pop())
+        nodes, parents = states.pop()
+        while settled := {x for x in nodes if graph.adjacent[x] & nodes <= graph.parents[x]}:  # sinks as they are
+            nodes -= settled
         if parents in seen:
             continue
         seen.add(parents)
@@ -47,16 +49,6 @@ def all_dags(graph: Orientations) -> list[Parents]:
                 more[x] |= siblings
                 states.append((nodes - {x}, tuple(more)))
     return sorted(found, key=_sinks)
-
-
-def _without_settled_sinks(graph: Orientations, nodes: Nodes, parents: Parents) -> tuple[Nodes, Parents]:
-    """Take away all sinks without undirected edges, repeatedly."""
-    left = nodes
-    while True:
-        settled = [x for x in left if graph.adjacent[x] & left <= graph.parents[x]]
-        if not settled:
-            return left, parents
-        left -= frozenset(settled)
 
 
 def _sinks(parents: Parents) -> list[int]:

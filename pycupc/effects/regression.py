@@ -36,9 +36,9 @@ def coefficients(C: Floats, xs: Sequence[int], sets: Iterable[Iterable[int]], ys
         A = C[members[:, :, None], members[:, None, :]]
         singular = ~(np.linalg.cond(A, 1) <= 1 / np.finfo(np.float64).eps)
         if singular.any():
+            text = "the effect of {x} given {given} is not determined: the covariance matrix of these variables is "
             x, given = Variables(tuple(xs)), Variables(tuple(lists[at[int(singular.argmax())]][len(xs) :]))
-            why = "is not determined: the covariance matrix of these variables is singular"
-            raise ValueError(Message(f"the effect of {{x}} given {{given}} {why}", x=x, given=given))
+            raise ValueError(Message(text + "singular", x=x, given=given))
         out[at] = np.linalg.solve(A, C[members[:, :, None], np.asarray(ys)])[:, : len(xs)]
     return out
 

@@ -187,7 +187,8 @@ class RCoT:
                 2 * spread**2,
                 8 * (spread @ spread) * spread,
             )
-            moments[:, low : low + step] = _on_host(xp.stack([power.sum(axis=(1, 2)) for power in powers]))
+            sums = xp.stack([power.sum(axis=(1, 2)) for power in powers])
+            moments[:, low : low + step] = getattr(xp, "asnumpy", np.asarray)(sums)
         statistic, k1, k2, k3 = moments
         with np.errstate(invalid="ignore", divide="ignore"):
             df = 8 * k2**3 / k3**2
@@ -215,7 +216,3 @@ def _standardised(xp: Any, values: Any) -> Any:
     """Mean 0 and variance 1 along the last axis; 0 where the variance is 0."""
     spread = values.std(axis=-1, keepdims=True)
     return (values - values.mean(axis=-1, keepdims=True)) / xp.where(spread > 0, spread, 1.0)
-
-
-def _on_host(values: Any) -> Floats:
-    return np.asarray(values.get() if hasattr(values, "get") else values)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pycupc.graph.drawing import Variables, describe, positions
 from pycupc.graph.explorer import Content, RemovedPairs, page, write_page
 from pycupc.graph.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_EFFECTS, MAX_NODES, MAX_REMOVED, MAX_TESTS
+from pycupc.graph.named import NamedGraph
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z
@@ -31,27 +32,32 @@ Integers = NDArray[np.int64]
 Names = Sequence[int | str]
 
 
-class ExploredResult(Protocol):
-    """The attributes of a `TestedGraph` that this module reads."""
+class ExploredResult(NamedGraph):
+    """A graph with the evidence for its edges: `p_values`, their one source, and `trace`, what set each mark.
 
-    is_pag: ClassVar[bool]
-    labels: tuple[str, ...]
-    sparse_graph: SparseGraph
+    A key of `trace` is a pair; the mark is at the second of the two. `is_pag` says whether the rules are those of FCI.
+    """
+
+    is_pag: ClassVar[bool] = False
     p_values: PValues
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
 
     @property
     def title(self) -> str:
-        """Headline of the page."""
+        """Headline of the page of `explore`."""
+        raise NotImplementedError
 
     def tests_of_levels(self) -> TestedResult:
         """The result of the levels of the skeleton."""
+        raise NotImplementedError
 
     def tests_after_levels(self) -> LaterTests:
-        """The tests made after the levels."""
+        """The tests made after the levels; here none."""
+        return LaterTests()
 
     def page_note(self) -> str:
-        """A sentence about the graph, or ""."""
+        """A sentence about the graph for its page, or ""."""
+        return ""
 
 
 class ExploredEffects(Protocol):
@@ -123,7 +129,8 @@ def content(
     removed, named = _removed(fit, place)
     low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
     kept = KeptEdges(levels)
-    tests, highest = kept.n_tests(low, high)
+    numbers, highest = kept.n_tests(low, high)
+    tests = numbers.astype(np.float64)
     tests[np.isneginf(edge_p)] = 0  # fixedEdges
     correlations = None
     if len(nodes) <= MAX_CORRELATIONS:
@@ -285,8 +292,8 @@ def _weakest(
         return []
     out: list[tuple[list[int | str], float] | None] = [None] * len(low)
     tested = cheapest[tests[cheapest] > 0]
-    for k, test in zip(tested.tolist(), kept.weakest_tests(low[tested], high[tested]), strict=False):
-        out[k] = [names[v] for v in test.S], test.r
+    for k, (S, r) in zip(tested.tolist(), kept.weakest_tests(low[tested], high[tested]), strict=False):
+        out[k] = [names[v] for v in S], r
     return out
 
 

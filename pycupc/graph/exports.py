@@ -10,7 +10,6 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,12 +92,7 @@ def _cells(values: NDArray[Any]) -> list[str]:
 
 def _digits(values: NDArray[Any]) -> list[str]:
     """Each number as the shortest text that is read back as the same float64."""
-    return _printed(values.astype(np.float64).tobytes())
-
-
-@lru_cache(maxsize=8)  # three files of a result hold the same numbers, and to print them takes half of the time
-def _printed(numbers: bytes) -> list[str]:
-    return list(map(repr, np.frombuffer(numbers).tolist()))
+    return list(map(repr, values.astype(np.float64).tolist()))
 
 
 def amat_csv(graph: SparseGraph, labels: Sequence[str], *, pag: bool = False) -> str:
@@ -222,24 +216,12 @@ def to_dot(graph: SparseGraph, labels: Sequence[str]) -> str:
 
 def to_json(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> str:
     """JSON text: nodes and edges, ``convention`` says how to read an edge. A number that is not finite becomes null."""
-    names = _json(_names(graph, labels))
-    tail, head, kind = graph.edge_list()
-    texts = [[names[v] for v in tail.tolist()], [names[v] for v in head.tolist()], _json(kind.tolist())]
-    columns = _aligned(attributes, len(tail))
-    for values in columns.values():
+    names, columns = _names(graph, labels), edge_columns(graph, labels, attributes)
+    for name, values in columns.items():
         if values.dtype.kind == "f":
-            finite = np.isfinite(values).tolist()
-            texts.append([text if there else "null" for text, there in zip(_digits(values), finite, strict=True)])
-        else:
-            texts.append(_json(values.tolist()))
-    form = ",\n".join(key.replace("%", "%%") + ": %s" for key in _json(["from", "to", "type", *columns]))
-    edges = [f"{{{form}}}" % row for row in zip(*texts, strict=True)]
-    parts = {"format": '"pycupc graph, version 1"', "convention": f'"{convention(graph, EDGE_LIST)}"'}
-    parts |= {key: "[" + ",\n".join(values) + "]" for key, values in {"nodes": names, "edges": edges}.items()}
-    return "{" + ",\n".join(f'"{key}": {text}' for key, text in parts.items()) + "}\n"
-
-
-def _json(values: list[Any]) -> list[str]:
-    """Each value as JSON."""
-    text = json.dumps(values, separators=("\n", ":"), ensure_ascii=False, allow_nan=False)
-    return text[1:-1].split("\n") if values else []  # within a value, a new line would be written as two letters
+            columns[name] = np.where(np.isfinite(values), values, None)
+    rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+    edges = [dict(zip(columns, row, strict=True)) for row in rows]
+    about = {"format": "pycupc graph, version 1", "convention": convention(graph, EDGE_LIST)}
+    parts = {**about, "nodes": names, "edges": edges}
+    return json.dumps(parts, separators=(",\n", ": "), ensure_ascii=False, allow_nan=False) + "\n"

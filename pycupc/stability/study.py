@@ -164,7 +164,7 @@ class Study(Resampled[Outcome]):
         low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
         pairs = low.astype(np.int64) * self.p + high
         wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
-        if wrong or int(high.max(initial=0)) >= self.p or int(kind.max(initial=0)) > counting(self.method).most:
+        if wrong or int(high.max(initial=0)) >= self.p or int(kind.max(initial=0)) >= len(counting(self.method).kinds):
             raise ValueError("its edges are out of range")
         return Edges(low, high, kind.astype(np.uint8))
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -59,19 +59,21 @@ def _json(value: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _packed(values: NDArray[Any] | None) -> dict[str, str] | None:
-    """An array for JavaScript: whole numbers in the smallest type that holds them, other numbers unchanged."""
-    if values is None:
-        return None
-    if values.dtype.kind in "iu":
-        values = values.astype(np.min_scalar_type(int(values.max(initial=0))))
-    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    return {"type": values.dtype.name, "base64": base64.b64encode(little.tobytes()).decode("ascii")}
+def _packed(name: str, value: Any) -> Any:
+    """A value for JSON: arrays by rows, whole numbers in the smallest type that holds them, others in single precision.
 
-
-def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
-    """As `_packed`, in single precision."""
-    return None if values is None else _packed(values.astype(np.float32))
+    p-values and numbers of tests stay in double precision.
+    """
+    if isinstance(value, Mapping):
+        return {key: _packed(key, part) for key, part in value.items()}
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype.kind in "iu":
+        value = value.astype(np.min_scalar_type(int(value.max(initial=0))))
+    elif name not in ("edge_p", "p", "edge_tests"):
+        value = value.astype(np.float32)
+    little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+    return {"type": value.dtype.name, "base64": base64.b64encode(little.tobytes()).decode("ascii")}
 
 
 def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
@@ -88,54 +90,17 @@ def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
 
 
 def _data(content: Content) -> dict[str, Any]:
-    """The data that the scripts read; page/data.js names each entry."""
+    """The data that the scripts read: the entries of `Content`, and in place of the graph its edges and positions."""
     graph, removed = content.graph, content.removed
     xy = _positions(graph, content.labels)
     tail, head, _ = graph.edge_list()
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:
         listed = f"the {len(removed.x):,} pairs that came closest to staying: highest levels first, then smallest p"
-    return {
-        "title": content.title,
-        "facts": content.facts,
-        "note": content.note,
-        "pag": content.pag,
-        "nodes": graph.p,
-        "labels": [str(label) for label in content.labels],
-        "degree": _packed(content.degree),
-        "edges": {
-            "tail": _packed(tail),
-            "head": _packed(head),
-            "kind": _packed(graph.kind_numbers()),
-            "p": None if content.edge_p is None else _packed(np.asarray(content.edge_p, dtype=np.float64)),
-            "r": _single(content.edge_r),
-            "tests": _packed(content.edge_tests),
-            "level": _packed(content.edge_level),
-            "weakest": content.weakest,
-            "stability": _single(content.stability),
-            "shares": {mark: _single(share) for mark, share in content.shares.items()},
-            "reasons": content.reasons,
-            "left_out": content.edges_left_out,
-        },
-        "removed": {
-            "x": _packed(removed.x),
-            "y": _packed(removed.y),
-            "level": _packed(removed.level),
-            "members": _packed(removed.members),
-            "r": _single(removed.r),
-            "p": _packed(removed.p),  # NaN where not known
-            "complete_from": removed.complete_from,
-            "after_levels": removed.after_levels,
-            "note": f"listed: {listed}" if len(removed.x) else "",
-        },
-        "untested": content.untested.tolist(),
-        "gaps": _packed(content.gaps.ravel()),
-        "correlations": _single(content.correlations),
-        "effects": {name: _single(values.ravel()) for name, values in content.effects.items()},
-        "cutoffs": list(content.cutoffs),
-        "n": content.n,
-        "alpha": content.alpha,
-        "start": content.start,
-        "x": _single(xy[:, 0]),
-        "y": _single(-xy[:, 1]),  # upward on paper, downward on a screen
-    }
+    drawn = {"nodes": graph.p, "tail": tail, "head": head, "kind": graph.kind_numbers()}
+    drawn |= {"x": xy[:, 0], "y": -xy[:, 1]}  # upward on paper, downward on a screen
+    drawn["untested"] = content.untested.tolist()  # the observations may be more than 2^32
+    drawn["removed"] = {**vars(removed), "note": f"listed: {listed}" if len(removed.x) else ""}
+    others = {name: value for name, value in vars(content).items() if name not in ("graph", "removed")}
+    packed: dict[str, Any] = _packed("", others | drawn)
+    return packed

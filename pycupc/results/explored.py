@@ -23,7 +23,6 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues
-from pycupc.independence.untested import UntestedPairs
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.why import KeptEdges, TestedResult
 
@@ -136,6 +135,10 @@ def content(
     if len(nodes) <= MAX_CORRELATIONS:
         correlations = fit.p_values.correlations(*nodes[np.array(np.triu_indices(len(nodes), 1))])
     gaps = place[levels.found_sepset.gaps()].reshape(-1, 2)
+    untested = np.column_stack([place[levels.untested.x], place[levels.untested.y], levels.untested.needed])
+    last = int(removed.level.max(initial=0))
+    n, alpha = levels.n, levels.alpha
+    cutoffs = [math.nan if n is None or alpha is None else fisher_z.cutoff(alpha, n, k) for k in range(last + 1)]
     part["labels"] += [fit.labels[v] for v in named.tolist()]
     of_pairs, missing = _effects(effects, fit.labels, nodes)
     part["note"] = " ".join(filter(None, (fit.page_note(), part["note"], missing)))
@@ -152,12 +155,12 @@ def content(
         reasons=_reasons(fit, low, high, names),
         stability=_frequencies(stability, len(graph), at),
         removed=removed,
-        untested=_untested(levels.untested, place),
+        untested=untested[(untested[:, :2] >= 0).all(axis=1)][:MAX_REMOVED],
         gaps=gaps[(gaps >= 0).all(axis=1)].astype(np.int32),
         correlations=correlations,
-        cutoffs=[_cutoff(levels, level) for level in range(int(removed.level.max(initial=0)) + 1)],
-        n=levels.n,
-        alpha=levels.alpha,
+        cutoffs=[cutoff if math.isfinite(cutoff) else None for cutoff in cutoffs],
+        n=n,
+        alpha=alpha,
         effects=of_pairs,
     )
 
@@ -276,12 +279,6 @@ def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Intege
     return RemovedPairs(number[x], number[y], levels, number[members], r_known, p, complete_from, late), named
 
 
-def _untested(untested: UntestedPairs, place: Integers) -> Integers:
-    """Pairs of variables of the page that were not tested, and the observations needed; MAX_REMOVED at the most."""
-    found = np.column_stack([place[untested.x], place[untested.y], untested.needed])
-    return found[(found[:, :2] >= 0).all(axis=1)][:MAX_REMOVED]
-
-
 def _weakest(
     kept: KeptEdges, low: NDArray[Any], high: NDArray[Any], tests: NDArray[np.float64], names: Names
 ) -> list[tuple[list[int | str], float] | None]:
@@ -317,14 +314,6 @@ def _frequencies(stability: ArrayLike | None, m: int, at: Integers) -> NDArray[n
             f"array of shape {values.shape}"
         )
     return values[at]
-
-
-def _cutoff(fit: TestedResult, level: int) -> float | None:
-    """Largest |r| that is judged independent; None if it is unknown or every r is."""
-    if fit.n is None or fit.alpha is None:
-        return None
-    found = fisher_z.cutoff(fit.alpha, fit.n, level)
-    return found if math.isfinite(found) else None
 
 
 def _facts(fit: TestedResult, graph: SparseGraph) -> str:

@@ -126,7 +126,7 @@ def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -
 
 
 def _below(extents: Floats, linked: int) -> Floats:
-    """Lower left corners of the first `linked` components in rows, and below them of the others, nodes without edges."""
+    """Lower left corners of the first `linked` components in rows, and below them of the others, without edges."""
     block = extents[:linked]
     width = max(float(block[:, 0].max(initial=0.0)), 1.3 * float(np.sqrt(block.prod(axis=1).sum() + 1e-9)), 4.0)
     corners, bottom = _rows(block.tolist(), width, top=0.0, gap=0.35)

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.drawing import Variables, describe, positions
 from pycupc.graph.explorer import Content, RemovedPairs, page, write_page
-from pycupc.graph.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_EFFECTS, MAX_NODES, MAX_REMOVED, MAX_TESTS
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph
@@ -27,6 +26,16 @@ from pycupc.results.later_tests import LaterTests
 from pycupc.results.why import KeptEdges, TestedResult
 
 Integers = NDArray[np.int64]
+#: Most variables and edges that a page holds.
+MAX_NODES, MAX_EDGES = 5_000, 20_000
+#: Most removed pairs of level 1 and above that a page lists.
+MAX_REMOVED = 100_000
+#: Most tests that are repeated for a page, to find the weakest test of each edge; they take a few tenths of a second.
+MAX_TESTS = 40_000
+#: Most variables for which a page holds the effects of all pairs.
+MAX_EFFECTS = 200
+#: Most variables for which a page holds the correlations of all pairs.
+MAX_CORRELATIONS = 800
 #: Of each variable its number on the page, or its label if it is not on the page.
 Names = Sequence[int | str]
 

@@ -2,7 +2,7 @@
 // The graph and the evidence: reads the block of data, and answers what is adjacent to what, and why.
 // Everything here is plain numbers and texts; no label is ever put into the page as markup.
 
-// the entries of `Content` in pycupc/graph/explorer/content.py, with the ends, kinds and positions of its graph
+// the entries of `Content` in pycupc/graph/explorer/write.py, with the ends, kinds and positions of its graph
 const data = JSON.parse(document.getElementById("data").textContent, (_, value) => (value && value.base64 !== undefined ? unpack(value) : value));
 
 /** A typed array from {type, base64}. */

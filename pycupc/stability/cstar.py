@@ -56,7 +56,7 @@ class CausalStudy(Resampled[Strongest]):
     def outcome(self, i: int, progress: ProgressHook | None = None) -> Strongest:
         """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
         rows = self.resampling.indices(i)
-        stat = self.rows.take(rows).suff_stat
+        stat, *_ = self.rows.take(rows)
         assert isinstance(stat, SuffStat)
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
         random_state = self.resampling.random_state(i)

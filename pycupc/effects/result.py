@@ -20,6 +20,7 @@ from pycupc.effects.parent_sets import joint_parent_sets
 from pycupc.effects.regression import Floats, Ints
 from pycupc.effects.regressors import Regressors
 from pycupc.graph.sparse import SparseGraph
+from pycupc.system.extras import data_frame
 from pycupc.system.log import counted
 
 if TYPE_CHECKING:
@@ -221,8 +222,6 @@ class Effects:
         })  # fmt: skip
 
     def _table(self, causes: Ints, effects: Ints, columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
-        import pandas as pd
-
         names = np.array(self.labels, dtype=object)
         number = np.ones(len(self.labels), dtype=np.int64)
         number[self.causes] = np.maximum(np.diff(self._regressors.first), 1)
@@ -230,7 +229,7 @@ class Effects:
         if self.method == "local":
             arrows = [x * len(names) + y for x in self.causes.tolist() for y in self._orientations.parents[x]]
             number[np.isin(causes * len(names) + effects, arrows)] = 1
-        return pd.DataFrame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
+        return data_frame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
     def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> list[Reason]:
         """Each possible effect of x on y with the parents of x that give it, and its confidence interval."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sparse import ARROW, BIDIRECTED, CIRCLE, DIRECTED, KINDS, TAIL, UNDIRECTED, SparseGraph
+from pycupc.system.extras import data_frame, needed
 from pycupc.system.log import distinct, printable
 
 if TYPE_CHECKING:
@@ -52,17 +53,13 @@ def convention(graph: SparseGraph, directions: str) -> str:
 
 def with_labels(matrix: NDArray[np.int8], graph: SparseGraph, labels: Sequence[str]) -> pd.DataFrame:
     """A matrix (p, p) of `graph` with the labels of its rows and columns."""
-    import pandas as pd
-
     names = _names(graph, labels)
-    return pd.DataFrame(matrix, index=names, columns=names)
+    return data_frame(matrix, index=names, columns=names)
 
 
 def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> pd.DataFrame:
     """The table of `edge_columns`."""
-    import pandas as pd
-
-    return pd.DataFrame(edge_columns(graph, labels, attributes))
+    return data_frame(edge_columns(graph, labels, attributes))
 
 
 def edge_columns(
@@ -122,12 +119,11 @@ def to_networkx(graph: SparseGraph, labels: Sequence[str], attributes: Attribute
     well. An edge with the same mark at both ends is stored as two arcs, u to v and v to u, both with its type. Needs
     networkx (extra ``plot``).
     """
-    import networkx as nx
-
+    nx = needed("networkx", "to_networkx()", "plot")
     names = _names(graph, labels)
     columns = {"type": graph.edge_list()[2], **_aligned(attributes, len(graph))}
     data = {name: values.tolist() for name, values in columns.items()}
-    out = nx.DiGraph(convention=convention(graph, BOTH_WAYS))
+    out: networkx.DiGraph = nx.DiGraph(convention=convention(graph, BOTH_WAYS))
     out.add_nodes_from(names)
     for u, v, k in arcs_of(graph):
         out.add_edge(names[u], names[v], **{name: values[k] for name, values in data.items()})

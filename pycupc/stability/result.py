@@ -17,6 +17,7 @@ from pycupc.results import npz
 from pycupc.stability import bounds, saved
 from pycupc.stability.consensus import Consensus, Counts, PagConsensus, least_count, stable_graph
 from pycupc.stability.saved import SavedStudy
+from pycupc.system.extras import data_frame
 
 if TYPE_CHECKING:
     import networkx
@@ -88,9 +89,7 @@ class Stability(SavedStudy):
         TypeError, ValueError
             If `threshold` is not in [0, 1], or `alpha` is not a level of the run.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.edge_columns(threshold, alpha))
+        return data_frame(self.edge_columns(threshold, alpha))
 
     def edge_columns(self, threshold: float = 0.5, alpha: float | None = None) -> dict[str, NDArray[Any]]:
         """The columns of `edges`."""
@@ -105,9 +104,7 @@ class Stability(SavedStudy):
 
     def to_pandas(self, threshold: float = 0.0) -> pd.DataFrame:
         """`edges` for all alphas, one after the other."""
-        import pandas as pd
-
-        return pd.DataFrame(self.columns(threshold))
+        return data_frame(self.columns(threshold))
 
     def columns(self, threshold: float = 0.0) -> dict[str, NDArray[Any]]:
         """The columns of `to_pandas`."""
@@ -120,8 +117,6 @@ class Stability(SavedStudy):
         The table has the pairs that at some alpha are adjacent in at least a share `threshold` of the resamples, the
         most frequent first.
         """
-        import pandas as pd
-
         ascending = sorted(self.alphas)
         keys = np.unique(np.concatenate([self._keys(alpha) for alpha in ascending]))
         table = np.zeros((len(keys), len(ascending)), dtype=np.int64)
@@ -130,7 +125,7 @@ class Stability(SavedStudy):
         kept = self._frequent(table.max(axis=1), threshold)
         names = np.array(self.labels, dtype=object)
         low, high = np.divmod(keys[kept], max(self.p, 1))
-        out = pd.DataFrame(table[kept] / max(self.n_resamples, 1), columns=ascending)
+        out = data_frame(table[kept] / max(self.n_resamples, 1), columns=ascending)
         out.insert(0, "from", names[low])
         out.insert(1, "to", names[high])
         return out

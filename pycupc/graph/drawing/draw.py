@@ -35,6 +35,7 @@ from pycupc.graph.drawing.labelled import draw_labelled
 from pycupc.graph.drawing.network import draw_network
 from pycupc.graph.sparse import KINDS, SparseGraph
 from pycupc.system.caches import set_environment
+from pycupc.system.extras import needed
 from pycupc.system.log import counted, printable
 
 if TYPE_CHECKING:
@@ -176,10 +177,7 @@ def _new_axes() -> tuple[Figure, Axes]:
 
 def _require_matplotlib() -> None:
     set_environment()
-    try:
-        import matplotlib  # noqa: F401 - only whether it can be imported
-    except ImportError as error:
-        raise ImportError("drawing requires matplotlib: pip install 'pycupc[plot]'") from error
+    needed("matplotlib", "drawing", "plot")
 
 
 def describe(graph: SparseGraph) -> str:

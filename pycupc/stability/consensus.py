@@ -201,8 +201,8 @@ class StableGraph(NamedGraph):
 
     def save_picture(self, *paths: Path, around: plotting.Variables | None = None, radius: int = 2) -> None:
         """Write the picture that `plot` draws into files; see `pycupc.graph.drawing.save`."""
-        options = {"strength": self.frequencies["adjacent"], "title": self.title if around is None else None}
-        plotting.save(self.sparse_graph, self.labels, *paths, around=around, radius=radius, **options)
+        options: dict[str, Any] = {"strength": self.frequencies["adjacent"], "radius": radius, "around": around}
+        plotting.save(self.sparse_graph, self.labels, *paths, title=self.title if around is None else None, **options)
 
     def explore(
         self, path: str | PathLike[str] | None = None, *, show: bool = True, **part: Any

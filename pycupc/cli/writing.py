@@ -94,8 +94,7 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKin
     """``graph(result)`` for other programs: its list of edges, in the file of the name `edges`, its matrix, formats."""
 
     def edge_list(result: Any) -> str:
-        named = graph(result)
-        return exports.csv(exports.edge_columns(named.sparse_graph, named.labels, named.edge_attributes()))
+        return exports.csv(graph(result).edge_columns())
 
     def no_amat(result: Any, request: Request) -> str | None:
         p = len(graph(result).labels)
@@ -105,10 +104,10 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKin
         return not isinstance(graph(result), CausalGraph)
 
     def amat(result: Any) -> str:
-        return exports.amat_csv(graph(result).sparse_graph, graph(result).labels, pag=is_pag(result))
+        return graph(result).amat_csv(pag=is_pag(result))
 
     def edges_in(convention: str) -> Callable[[Any], str]:
-        return lambda result: exports.convention(graph(result).sparse_graph, convention)
+        return lambda result: graph(result).convention(convention)
 
     def left_out(result: Any, request: Request) -> str | None:
         return too_large(graph(result), request)

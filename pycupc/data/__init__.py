@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pycupc.data.categories import read_categories
 from pycupc.data.readers import DataError, read_data
+from pycupc.system.extras import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,5 @@ def load_example(kind: Literal["continuous", "discrete"] = "continuous") -> pd.D
     """
     if kind == "continuous":
         return read_data(EXAMPLES[kind])
-    import pandas as pd
-
     table = read_categories(EXAMPLES[kind])
-    return pd.DataFrame(table.values, columns=table.labels)
+    return data_frame(table.values, columns=table.labels)

@@ -17,6 +17,7 @@ from pycupc.effects.parent_sets import Choice, ParentSets, joint_parent_sets, pa
 from pycupc.effects.paths import may_cause, optimal_effects, optimal_set
 from pycupc.effects.regression import Floats, half_widths
 from pycupc.graph.sparse import DIRECTED, SparseGraph
+from pycupc.system.extras import data_frame
 from pycupc.system.log import counted
 
 if TYPE_CHECKING:
@@ -203,8 +204,6 @@ class Effects:
         })  # fmt: skip
 
     def _table(self, causes: Ints, effects: Ints, columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
-        import pandas as pd
-
         names, n_sets = np.array(self.labels, dtype=object), np.ones(len(self.labels), dtype=np.int64)
         n_sets[self.causes] = np.maximum(np.diff(self._sets.first), 1)
         number = n_sets[causes]
@@ -212,7 +211,7 @@ class Effects:
             tail, head, kind = self._graph.edge_list()
             arrows = head.astype(np.int64) * len(names) + tail
             number[np.isin(causes * len(names) + effects, arrows[kind == DIRECTED])] = 1
-        return pd.DataFrame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
+        return data_frame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
     def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> list[Reason]:
         """Each possible effect of x on y with the parents of x that give it, and its confidence interval."""

@@ -21,7 +21,7 @@ from pycupc.effects.parent_sets import parent_sets
 from pycupc.effects.regression import weights_of
 from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.stability.arguments import Plan, checked_study
+from pycupc.stability.arguments import KNOWLEDGE, Plan, checked_study
 from pycupc.stability.ranking import CStaR, Floats
 from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import Gathering, collected
@@ -30,8 +30,6 @@ from pycupc.system.machine import available_cores
 
 #: The number of values of `q` by default.
 N_Q = 10
-#: The arguments of `pc` that direct edges beforehand, so that the graph is no CPDAG.
-_KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
 #: Up to this number of effects, only the correlations that are needed are computed.
 FEW = 50
 
@@ -57,12 +55,12 @@ class CausalStudy(Resampled[Strongest]):
     def outcome(self, i: int, progress: ProgressHook | None = None) -> Strongest:
         """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
         rows = self.resampling.indices(i)
-        stat = self.rows.take(rows).suff_stat
+        stat, *_ = self.rows.take(rows)
         assert isinstance(stat, SuffStat)
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
-        known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
+        known = any(self.arguments.get(name) is not None for name in KNOWLEDGE)
         sets = parent_sets(fit.sparse_graph, self.causes.tolist(), with_knowledge=known)
         k, deviations = int(self.q[-1]), None
         if not self.standardize:
@@ -71,7 +69,8 @@ class CausalStudy(Resampled[Strongest]):
         if X is not None and len(self.effects) > FEW:  # a device has had all correlations
             from pycupc.effects import on_gpu
 
-            device = _first_device(self.arguments["engine_options"] or {})
+            options = {"devices": "all", **(self.arguments["engine_options"] or {})}
+            device = options.get("device", 0 if options["devices"] == "all" else options["devices"][0])
             return Strongest(i, *on_gpu.largest_of(X, deviations, sets, self.causes, self.effects, k, device))
         x, y = sets.pairs()
         pairs, columns = _needed(stat, x, y, self.effects)
@@ -99,12 +98,6 @@ class CausalStudy(Resampled[Strongest]):
         return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
 
 
-def _first_device(engine_options: Mapping[str, Any]) -> int:
-    devices = engine_options.get("devices", "all")
-    first: int = engine_options.get("device", 0 if devices == "all" else devices[0])
-    return first
-
-
 def _needed(stat: SuffStat, x: Ints, y: Ints, effects: Ints) -> tuple[Floats, Floats]:
     """The correlations of x and y, and of all variables with the effects, float64 (p, number of effects).
 
@@ -124,11 +117,8 @@ class _Ranked(Gathering[Strongest, CStaR]):
         self._study = study
         self._found: dict[int, Strongest] = {}
 
-    @property
-    def n(self) -> int:
-        return len(self._found)
-
     def add(self, outcome: Strongest) -> None:
+        self.n += 1
         self._found[outcome.index] = outcome
 
     def result(self) -> CStaR:

@@ -17,6 +17,7 @@ from pycupc.results.arrays import indices, require
 from pycupc.stability import bounds
 from pycupc.stability.rows import Resampling
 from pycupc.stability.saved import Ints, OverResamples
+from pycupc.system.extras import data_frame
 from pycupc.system.log import counted
 
 if TYPE_CHECKING:
@@ -101,9 +102,7 @@ class CStaR(OverResamples):
         ValueError
             If `q` is none of those of the run.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.columns(q))
+        return data_frame(self.columns(q))
 
     def top(self, k: int = 20, q: int | None = None) -> pd.DataFrame:
         """The first k rows of `to_pandas`."""

@@ -39,7 +39,7 @@ class Orientations:
 
     @classmethod
     def of(cls, graph: SparseGraph, *, hidden: bool = False) -> Orientations:
-        """The orientations of a graph, with circles as tails; only `hidden` variables leave bidirected edges as such."""
+        """The orientations of a graph, circles as tails; only with `hidden` variables bidirected edges remain such."""
         ends, heads = np.array([graph.low, graph.high]), np.array([graph.low_mark, graph.high_mark]) == ARROW
         if not hidden:
             heads &= ~heads.all(axis=0)

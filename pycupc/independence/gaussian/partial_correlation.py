@@ -150,7 +150,7 @@ def p_values_of_tests(
     y: NDArray[np.int64],
     S: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """The p-values of x[i] and y[i] given S[i], float64 (m,); `n` of each pair; `rule`: position in `measures.RULES`."""
+    """The p-values of x[i] and y[i] given S[i], float64 (m,); `n` of each pair, `rule`: place in `measures.RULES`."""
     nodes = np.ascontiguousarray(np.column_stack([np.sort(S, axis=1), x, y]).astype(np.int64))
     p, space = np.empty(len(x)), canonical_space(S.shape[1])
     if not _fill_p_values(frozen(C), frozen(n), rule, nodes, space, 0, p):

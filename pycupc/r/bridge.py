@@ -104,16 +104,14 @@ def from_r(robject: Any) -> NamedGraph | SuffStat:
     """
     with r_session() as robjects:
         classes = tuple(robjects.r["class"](robject))
-        if "pcAlgo" in classes:
+        if "pcAlgo" in classes or "fciAlgo" in classes:
             require_packages(robjects, "graph")
-            return _converter().pcalgo_from_r(robject)
+            return _converter().result_from_r(robject)
         if "graphNEL" in classes:
             require_packages(robjects, "graph")
             return _converter().graph_from_r(robject)
         if "list" in classes:
             return _converter().suffstat_from_r(robject)
-        if "fciAlgo" in classes:
-            return _converter().fcialgo_from_r(robject)
         form = robjects.r["attr"](robject, "type")
         if form != robjects.NULL and (kind := str(form[0]).removeprefix("amat.")) in ("pag", "cpdag"):
             return _converter().amat_from_r(robject, kind)
@@ -137,7 +135,7 @@ def to_r(fit: NamedGraph | SuffStat) -> Any:
         if not isinstance(fit, (PcAlgo, PagAlgo)):
             return _converter().amat_to_r(fit)
         require_packages(robjects, "pcalg", "graph")
-        return _converter().pcalgo_to_r(fit) if isinstance(fit, PcAlgo) else _converter().fcialgo_to_r(fit)
+        return _converter().result_to_r(fit)
 
 
 def pcalg_pc(suffStat: Any, alpha: float, labels: Sequence[str] | None = None, **options: Any) -> PcAlgo:
@@ -201,6 +199,6 @@ def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
         args = {"alpha": float(alpha)} | {names[key]: value for key, value in values.items()}
         args["labels"] = robjects.StrVector(list(labels or data.labels or default_labels(data.p)))
         fit = converter.code["run_pcalg"](name, converter.matrix(data.C), float(data.n), robjects.ListVector(args))
-        out = converter.pcalgo_from_r(fit)
+        out = converter.result_from_r(fit)
     out.n, out.alpha, out.engine = data.n, float(alpha), f"pcalg::{name}"
     return out

@@ -122,27 +122,12 @@ found_by <- function(fit) {
   list(if (methods::is(fit, "fciAlgo")) fit@amat else fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@pMax))
 }
 
-# A pcAlgo as plain values, `options`, and flat `arrays`. `found`: its sets as the tests found them, if known to differ.
+# An object as plain values, `options`, and `arrays`. `found`: its sets as the tests found them, if known to differ.
 plain_fit <- function(fit, found) {
-  set <- c("x", "y", "length", "members", "gap_x", "gap_y")
-  if (methods::is(fit, "fciAlgo")) return(plain_pag_fit(fit, found[set]))
   plain <- as_plain(fit)
+  plain$values$labels <- as.list(plain$values$labels)
   list(
-    options = list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell,
-      found = !is.null(found), found_every_cell = is.null(found$p)),
-    arrays = c(graph = plain$graph[c("from", "to", "mark")], sepset = plain$sepset[set], found = found[set],
-      list(n.edgetests = as.double(plain$n.edgetests), pMax = plain$pMax))
-  )
-}
-
-# An fciAlgo likewise.
-plain_pag_fit <- function(fit, found) {
-  plain <- as_plain_pag(fit)
-  list(
-    options = list(labels = as.list(plain$labels), max_ord = plain$max.ord, max_ord_pdsep = plain$max.ordPDSEP,
-      every_cell = TRUE, found = length(found) > 0L, found_every_cell = FALSE, call = deparse(fit@call)[[1]]),
-    arrays = c(edge = plain$edge, sepset = plain$sepset, found = found, pdsep = plain$pdsep,
-      list(n.edgetests = as.double(plain$n.edgetests), n.edgetestsPDSEP = as.double(plain$n.edgetestsPDSEP),
-        pMax = plain$pMax))
+    options = c(plain$values, found_every_cell = !is.null(found) && is.null(found$p)),
+    arrays = c(plain$arrays, found = found[c("x", "y", "length", "members", "gap_x", "gap_y")])
   )
 }

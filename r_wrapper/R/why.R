@@ -40,7 +40,7 @@ cu_why <- function(fit, x, y, suffStat = NULL, alpha = NULL) {
   pag <- methods::is(fit, "fciAlgo")
   if (!pag && !methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc(), cu_fci() or another function", fit)
   refuse_consensus(fit, "fit")
-  labels <- if (pag) as_plain_pag(fit)$labels else graph::nodes(fit@graph)
+  labels <- names_in(fit)
   x <- position(x, labels)
   y <- position(y, labels)
   if (x == y) error("`x` and `y` must be different variables; got ", quoted(labels[x]), " twice")
@@ -84,7 +84,7 @@ print.cu_why <- function(x, ...) {
 #' @export
 as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
   answer <- explain(x, suffStat, alpha, question = "edges")
-  labels <- graph::nodes(x@graph)
+  labels <- names_in(x)
   data.frame(
     from = labels[answer$arrays$from], to = labels[answer$arrays$to], type = as.character(answer$type),
     pMax = answer$arrays$pMax, set_by = as.character(answer$set_by)
@@ -95,7 +95,7 @@ as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat
 #' @export
 as.data.frame.fciAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
   answer <- explain(x, suffStat, alpha, question = "edges")
-  labels <- as_plain_pag(x)$labels
+  labels <- names_in(x)
   text <- lapply(answer[c("edge", "type", "set_by", "from_set_by")], as.character)
   data.frame(
     from = labels[answer$arrays$from], edge = text$edge, to = labels[answer$arrays$to], type = text$type,

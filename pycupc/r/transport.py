@@ -62,7 +62,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 14
+PROTOCOL = 15
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 #: The options of R that a function does not have.
 _NOT_ARGUMENTS = {
@@ -182,19 +182,19 @@ class Job:
         arrays = fit.to_arrays(None)
         if fit.found_sepset is not fit.sepset and "ambiguous_triples" in fit.notes:
             arrays |= sepset_arrays(fit.found_sepset, "found_")
+        values: dict[str, Any] = {"max_ord": int(fit.max_ord), "quirks": ""}
         if isinstance(fit, PagAlgo):
-            notes = fit.skeleton_fit.notes | fit.notes
-            return {
-                "max_ord": int(fit.max_ord),
-                "max_ord_pdsep": int(fit.max_ord_pdsep),
-                "notes": [in_r(note, fit.labels) for note in notes.values() if isinstance(note, str)],
-            }, to_plain(arrays)
-        return {
-            "max_ord": int(fit.max_ord),
+            notes = (fit.skeleton_fit.notes | fit.notes).values()
+            values["notes"] = [in_r(note, fit.labels) for note in notes if isinstance(note, str)]
+            values["max_ord_pdsep"] = int(fit.max_ord_pdsep)
+            return values, to_plain(arrays)
+        note, orientation = in_r(fit.cpdag_note(), fit.labels), str(fit.notes.get("orientation", ""))
+        return values | {
             "engine": fit.engine,
             "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),
-            "orientation": str(fit.notes.get("orientation", "")),
-            "cpdag_note": in_r(fit.cpdag_note(), fit.labels),
+            "orientation": orientation,
+            # a random graph is drawn later, from a DAG
+            "notes": [f"The graph is {note}"] if note and not orientation.endswith("random") else [],
             "vanished": int(fit.notes.get("edges_without_direction", 0)),
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,

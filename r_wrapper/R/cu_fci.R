@@ -65,13 +65,10 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
     rules = as.list(as.logical(rules)), doPdsep = check_flag(doPdsep, "doPdsep"), biCC = check_flag(biCC, "biCC"),
     selectionBias = check_flag(selectionBias, "selectionBias"), jci = jci, contextVars = as.list(contextVars)
   )
-  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
+  given <- shared(environment(), if (missing(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_fci()", "there is no other form of the answer")
 
-  plain <- transport("fci", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
-    NAdelete = NAdelete, m.max = m.max, conservative = conservative, maj.rule = maj.rule, threads = threads,
-    verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax, more = list(options = more)
-  )
+  plain <- transport("fci", suffStat, indepTest, alpha, labels, given, TRUE, list(options = more))
   answered(if (biCC) with_double_sets(plain, conservative || maj.rule) else plain, cl)
 }
 
@@ -102,15 +99,11 @@ cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stab
   check_method(match.arg(skel.method), "pcalg::rfci()")
   check_orientation("relaxed", conservative, maj.rule, FALSE)
   check_rules(rules)
-  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
+  given <- shared(environment(), if (missing(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_rfci()", "there is no other form of the answer")
 
-  plain <- transport("rfci", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
-    NAdelete = NAdelete, m.max = m.max, conservative = conservative, maj.rule = maj.rule, threads = threads,
-    verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax,
-    more = list(options = list(rules = as.list(as.logical(rules))))
-  )
-  answered(plain, cl)
+  more <- list(options = list(rules = as.list(as.logical(rules))))
+  answered(transport("rfci", suffStat, indepTest, alpha, labels, given, TRUE, more), cl)
 }
 
 # The object; where a rule changed sets, those that the tests found are remembered.

@@ -34,7 +34,7 @@ def values_of(data: Any, name: str) -> Converted:
     if values.dtype == object:
         with contextlib.suppress(TypeError, ValueError):
             values = values.astype(np.float64)
-    return Converted(values, column_names(data), list(getattr(data, "dtypes", [])))
+    return Converted(values, column_names(data), [])
 
 
 def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...]]:

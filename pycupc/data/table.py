@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,6 @@ from pycupc.data.readers import FileTable, read_table
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.message import Argument, Message, Words
 
-Kind = Literal["numeric", "ordered", "categorical"]
-
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -46,7 +44,6 @@ class Table:
     values: NDArray[Any]
     labels: tuple[str, ...] | None  # tuple of p str, or None: names of the variables
     ends: Ends  # the smallest and the largest value of each column
-    kinds: tuple[Kind, ...]  # tuple of p {"numeric", "ordered", "categorical"}
     categories: tuple[tuple[Any, ...], ...] | None = None  # tuple of p tuples, or None: what each code stands for
     layout: str = ""  # how a file was read, in words
     facts: dict[str, Any] = field(default_factory=dict)  # of a file: path, sha256, number of bytes, rows dropped
@@ -89,12 +86,14 @@ class Table:
         labels = names if labels is None else labels
         checked = None if labels is None else check_labels(labels, values.shape[1])
         if categories:
-            table = cls._coded(values, checked, types)
+            codes, of_columns = code_table(values, names_for(checked, values.shape[1]))
+            high = np.array([len(of_column) - 1.0 for of_column in of_columns])
+            table = cls(codes, checked, Ends(np.zeros(len(high)), high), of_columns)
         else:
             kept = file is not None or is_mapped(values)
             own = values if kept else np.empty_like(values)  # the caller may change it before C is computed
             ends = (file and file.ends) or ends_of(values, None if kept else own)
-            table = cls(own, checked, ends, _numeric(values))
+            table = cls(own, checked, ends)
             if types:
                 warn_of_rounding(own, ends, types, names or table.names)
         return replace(table, layout=file.layout, facts=file.facts) if file else table
@@ -102,15 +101,7 @@ class Table:
     @classmethod
     def of_values(cls, values: Floats, labels: tuple[str, ...] | None) -> Table:
         """The table of finite numbers and names that have been checked; it is not copied."""
-        return cls(values, labels, ends_of(values), _numeric(values))
-
-    @classmethod
-    def _coded(cls, values: NDArray[Any], labels: tuple[str, ...] | None, types: Sequence[Any]) -> Table:
-        p = values.shape[1]
-        codes, categories = code_table(values, names_for(labels, p))
-        kinds: list[Kind] = ["ordered" if getattr(t, "ordered", False) else "categorical" for t in types or [None] * p]
-        ends = Ends(np.zeros(p), np.array([len(of_column) - 1.0 for of_column in categories]))
-        return cls(codes, labels, ends, tuple(kinds), categories)
+        return cls(values, labels, ends_of(values))
 
     @cached_property
     def names(self) -> Sequence[str]:
@@ -189,10 +180,6 @@ class Table:
 def is_mapped(values: NDArray[Any]) -> bool:
     """Whether this is a memory map that cannot be written to."""
     return isinstance(values.base, mmap.mmap | np.memmap) and not values.flags.writeable
-
-
-def _numeric(values: Floats) -> tuple[Kind, ...]:
-    return tuple(["numeric"] * values.shape[1])
 
 
 def _check_shape(values: Floats) -> None:

@@ -85,23 +85,17 @@ print.cu_why <- function(x, ...) {
 as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
   answer <- explain(x, suffStat, alpha, question = "edges")
   labels <- names_in(x)
-  data.frame(
-    from = labels[answer$arrays$from], to = labels[answer$arrays$to], type = as.character(answer$type),
-    pMax = answer$arrays$pMax, set_by = as.character(answer$set_by)
+  columns <- c("from", "edge", "to", "type", "pMax", "set_by", "from_set_by")
+  found <- c(
+    list(from = labels[answer$arrays$from], to = labels[answer$arrays$to], pMax = answer$arrays$pMax),
+    lapply(answer[intersect(columns, names(answer))], as.character)
   )
+  data.frame(found[intersect(columns, names(found))])
 }
 
 #' @rdname as.data.frame.pcAlgo
 #' @export
-as.data.frame.fciAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
-  answer <- explain(x, suffStat, alpha, question = "edges")
-  labels <- names_in(x)
-  text <- lapply(answer[c("edge", "type", "set_by", "from_set_by")], as.character)
-  data.frame(
-    from = labels[answer$arrays$from], edge = text$edge, to = labels[answer$arrays$to], type = text$type,
-    pMax = answer$arrays$pMax, set_by = text$set_by, from_set_by = text$from_set_by
-  )
-}
+as.data.frame.fciAlgo <- as.data.frame.pcAlgo
 
 # Python's answer to a question about the edges of a pcAlgo or fciAlgo.
 explain <- function(fit, suffStat, alpha, ...) {

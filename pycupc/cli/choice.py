@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycupc.data import DataError
-from pycupc.data.coding import MOST_CODES
+from pycupc.data.categories import MOST_CODES
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import read_categories
-from pycupc.data.coding import MOST_CODES, MOST_LEVELS, is_missing, with_gaps
+from pycupc.data.categories import MOST_CODES, MOST_LEVELS, is_missing, read_categories, with_gaps
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
 from pycupc.data.table import Table

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import warn_of_rounding
-from pycupc.data.categories import read_categories
-from pycupc.data.coding import code_table, is_measured, look_categorical, values_of
+from pycupc.data.categories import code_table, is_measured, look_categorical, read_categories, values_of
 from pycupc.data.findings import (
     COUNTING_ROWS,
     Ends,

@@ -21,6 +21,7 @@ from pycupc.data.names import default_labels
 from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.r.conversions import Converter
+from pycupc.r.messages import R_NAMES
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
@@ -173,19 +174,16 @@ def pcalg_skeleton(suffStat: Any, alpha: float, labels: Sequence[str] | None = N
     return _run_pcalg("skeleton", suffStat, alpha, labels, options)
 
 
-#: Names of the options in Python and in R.
-_SHARED = {name: name for name in ("fixedGaps", "fixedEdges", "NAdelete", "numCores", "verbose")} | {"m_max": "m.max"}
+#: The options that pcalg has as well.
+_SHARED = frozenset(("fixedGaps", "fixedEdges", "NAdelete", "numCores", "verbose", "m_max"))
 _OPTIONS = {
-    "skeleton": _SHARED | {"method": "method"},
-    "pc": _SHARED
-    | {"u2pd": "u2pd", "conservative": "conservative"}
-    | {"skel_method": "skel.method", "maj_rule": "maj.rule", "solve_confl": "solve.confl"},
+    "skeleton": _SHARED | {"method"},
+    "pc": _SHARED | {"u2pd", "conservative", "skel_method", "maj_rule", "solve_confl"},
 }
 
 
 def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | None, options: dict[str, Any]) -> PcAlgo:
-    names = _OPTIONS[name]
-    if unknown := sorted(options.keys() - names.keys()):
+    if unknown := sorted(options.keys() - _OPTIONS[name]):
         raise TypeError(f"pcalg::{name} has no argument {', '.join(unknown)}")
     data = as_suff_stat(suffStat)
     with r_session() as robjects:
@@ -196,7 +194,7 @@ def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
             values[key] = converter.matrix(np.asarray(values[key]) != 0)
         if "m_max" in values:
             values["m_max"] = float(values["m_max"])
-        args = {"alpha": float(alpha)} | {names[key]: value for key, value in values.items()}
+        args = {"alpha": float(alpha)} | {R_NAMES.get(key, key): value for key, value in values.items()}
         args["labels"] = robjects.StrVector(list(labels or data.labels or default_labels(data.p)))
         fit = converter.code["run_pcalg"](name, converter.matrix(data.C), float(data.n), robjects.ListVector(args))
         out = converter.result_from_r(fit)

@@ -43,13 +43,12 @@ from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.literal import TESTS
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.independence.p_values import Filling, PValues
-from pycupc.r.background import Background
+from pycupc.r.background import Background, UsersBatch, UsersTest
 from pycupc.r.conversions import to_plain
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors, square
 from pycupc.r.resampled import answer, ranking_values, to_values
-from pycupc.r.users_test import UsersBatch, UsersTest
 from pycupc.results.arrays import sepset_arrays
 from pycupc.results.later_tests import LaterPValues
 from pycupc.results.pagalgo import PagAlgo

@@ -149,22 +149,24 @@ def pictures(
 def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKind, ...]:
     """``graph(result)`` for other programs: its list of edges, in the file of the name `edges`, its matrix, formats."""
 
-    def edge_list(result: Any) -> str:
-        named = graph(result)
+    def of_graph(function: Callable[[NamedGraph], str]) -> Callable[[Any], str]:
+        return lambda result: function(graph(result))
+
+    def edges_in(convention: str) -> Callable[[Any], str]:
+        return of_graph(lambda named: exports.convention(named.sparse_graph, convention))
+
+    def edge_list(named: NamedGraph) -> str:
         return exports.csv(exports.edge_columns(named.sparse_graph, named.labels, named.edge_attributes()))
+
+    def amat(named: NamedGraph) -> str:
+        return exports.amat_csv(named.sparse_graph, named.labels, pag=not isinstance(named, CausalGraph))
+
+    def cells(named: NamedGraph) -> str:
+        return exports.PCALG_AMAT if isinstance(named, CausalGraph) else exports.PAG_AMAT
 
     def no_amat(result: Any, request: Request) -> str | None:
         p = len(graph(result).labels)
         return None if request.amat or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
-
-    def is_pag(result: Any) -> bool:
-        return not isinstance(graph(result), CausalGraph)
-
-    def amat(result: Any) -> str:
-        return exports.amat_csv(graph(result).sparse_graph, graph(result).labels, pag=is_pag(result))
-
-    def edges_in(convention: str) -> Callable[[Any], str]:
-        return lambda result: exports.convention(graph(result).sparse_graph, convention)
 
     def left_out(result: Any, request: Request) -> str | None:
         return too_large(graph(result), request)
@@ -181,12 +183,9 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKin
 
         return write
 
-    def cells(result: Any) -> str:
-        return exports.PAG_AMAT if is_pag(result) else exports.PCALG_AMAT
-
     return (
-        text(edges, edges_in(exports.EDGE_LIST), edge_list),
-        text("amat.csv", cells, amat, left_out=no_amat),
+        text(edges, edges_in(exports.EDGE_LIST), of_graph(edge_list)),
+        text("amat.csv", of_graph(cells), of_graph(amat), left_out=no_amat),
         FileKind("graph.graphml", edges_in(exports.BOTH_WAYS), in_format("to_graphml"), left_out),
         FileKind("graph.dot", edges_in(exports.EDGE_LIST), in_format("to_dot"), left_out),
         FileKind("graph.json", edges_in(exports.EDGE_LIST), in_format("to_json"), left_out),

@@ -51,7 +51,7 @@ class Background:
         self._handler = signal.getsignal(signal.SIGINT)
         _set_python_handler(lambda *_: None)
 
-    def start(self, compute: Callable[[], Event]) -> None:
+    def begin(self, compute: Callable[[], Event]) -> None:
         """Start the computation. The value that `compute` returns is the last event."""
         self._worker = _worker()
         self._worker.tasks.put(lambda: self._work(compute))
@@ -86,12 +86,18 @@ class Background:
             raise KeyboardInterrupt
         return answer
 
-    def answer(self, value: Any) -> None:
-        """Answer the last `request`. Called by R."""
+    def answer(self, value: Any) -> Event | None:
+        """Answer the last `request`; returns the next event, as `step`. Called by R."""
         self._answers.put(value)
+        return self.step()
 
-    def next_event(self) -> Event | None:
-        """The next event; None if there is none yet. Called by R."""
+    def step(self) -> Event | None:
+        """The next event; None if there is none yet. Called by R. Its `kind` says how R has to answer:
+
+        "tests" and "batch": as `UsersTest` and `UsersBatch` say, and `answer`; "progress": level, done, at_most, edges,
+        as floats; "count": resamples done, total, as floats; "line": text, a line of the log; "reply": the
+        computation has ended.
+        """
         try:
             return self._events.get(timeout=TICK)
         except queue.Empty:

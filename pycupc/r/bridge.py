@@ -107,7 +107,8 @@ def from_r(robject: Any) -> NamedGraph | SuffStat:
         classes = tuple(robjects.r["class"](robject))
         if "pcAlgo" in classes or "fciAlgo" in classes:
             require_packages(robjects, "graph")
-            return _converter().result_from_r(robject)
+            found: PcAlgo | PagAlgo = _converter().result_from_r(robject)
+            return found
         if "graphNEL" in classes:
             require_packages(robjects, "graph")
             return _converter().graph_from_r(robject)
@@ -197,6 +198,6 @@ def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
         args = {"alpha": float(alpha)} | {R_NAMES.get(key, key): value for key, value in values.items()}
         args["labels"] = robjects.StrVector(list(labels or data.labels or default_labels(data.p)))
         fit = converter.code["run_pcalg"](name, converter.matrix(data.C), float(data.n), robjects.ListVector(args))
-        out = converter.result_from_r(fit)
+        out: PcAlgo = converter.result_from_r(fit)
     out.n, out.alpha, out.engine = data.n, float(alpha), f"pcalg::{name}"
     return out

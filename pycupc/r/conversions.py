@@ -69,8 +69,8 @@ def to_plain(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return vectors
 
 
-def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **facts: Any) -> PcAlgo | PagAlgo:
-    """The result that as_plain() of pcalgo.R took apart, from its arrays and values.
+def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **facts: Any) -> Any:
+    """The `PcAlgo` or `PagAlgo` that as_plain() of pcalgo.R took apart, from its arrays and values.
 
     Where a rule changed sets, `found` among the arrays are those of the tests. `facts` are further arguments of
     `PcAlgo.from_arrays` or `PagAlgo.from_answer`. With the correlations, `known`, among them, all p-values of a pcAlgo
@@ -120,8 +120,8 @@ class Converter:
         for file in (_SHARED / "pcalgo.R", _HERE / "bridge.R"):
             robjects.r["sys.source"](str(file), envir=self.code)
 
-    def result_from_r(self, robject: Any) -> PcAlgo | PagAlgo:
-        """A pcAlgo or fciAlgo as a result; TypeError for slots of another type or size."""
+    def result_from_r(self, robject: Any) -> Any:
+        """A pcAlgo or fciAlgo as a `PcAlgo` or `PagAlgo`; TypeError for slots of another type or size."""
         counts = _slot(robject, "n.edgetests", "REALSXP", "INTSXP")
         _slot(robject, "pMax", "REALSXP")
         plain = _named(self.code["as_plain"](robject))

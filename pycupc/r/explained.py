@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,12 @@ from pycupc.results.pcalgo import PcAlgo
 
 Sent = Mapping[str, NDArray[Any]]
 Answer = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+#: C and n, if R gave them.
+Data = Mapping[str, Any]
+Fit = TypeVar("Fit", PcAlgo, PagAlgo)
 
 
-def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PcAlgo | PagAlgo:
+def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> Any:
     """The result whose arrays R has `sent`, and whose values are in `options`, with names that begin with `side`."""
     arrays, values = (
         {name.removeprefix(side): value for name, value in given.items() if name.startswith(side)}
@@ -64,7 +67,7 @@ def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     return {"equal": found.equal, "parts": found.parts, "text": found.text}, arrays
 
 
-def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> dict[str, Any] | None:
+def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> Data | None:
     return {"C": square(sent["C"]), "n": options["n"]} if "C" in sent else None
 
 
@@ -116,15 +119,16 @@ def _why(fit: PcAlgo | PagAlgo, options: Mapping[str, Any]) -> Answer:
     return {"why": values, "text": str(why)}, {}
 
 
-Data = Mapping[str, Any]
-
-
 def with_reasons(fit: PcAlgo, data: Data | None) -> PcAlgo:
     """`fit` with the reasons of its arrows, if they can be found; `data`: its C and n, if R gave them."""
     if len(fit.sparse_graph) == fit.edge_counts()[1]:
         return fit
-    same = (oriented for oriented in _orientations(fit, data) if oriented.graph == fit.sparse_graph)
-    found = next(same, None)
+    return _with_trace(fit, _orientations(fit, data))
+
+
+def _with_trace(fit: Fit, variants: Iterator[Orientation | PagOrientation]) -> Fit:
+    """`fit` with the reasons of the first variant that has its graph; as it is if there is none."""
+    found = next((oriented for oriented in variants if oriented.graph == fit.sparse_graph), None)
     return fit if found is None else replace(fit, trace=found.trace)
 
 
@@ -180,11 +184,7 @@ def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Mapping[str, NDArray
     order = np.lexsort(ends[::-1])
     skeleton = SparseGraph.undirected(p, *(end[order] for end in ends))
     fit = replace(fit, tiers=Tiers(known.tier, lost=lost))
-    for check in _checks(fit, data, skeleton, known):
-        oriented = orient_known(skeleton, check, known)
-        if oriented.graph == graph:
-            return replace(fit, trace=oriented.trace)
-    return fit
+    return _with_trace(fit, (orient_known(skeleton, check, known) for check in _checks(fit, data, skeleton, known)))
 
 
 def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> PagAlgo:
@@ -200,8 +200,7 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data |
             S = sorted(later.S.of_question(k))
             later.value[k] = canonical_r(data["C"], x, y, S)
             later.p[k] = p_value(later.value[k], data["n"], len(S))
-    found = next((pag for pag in _pags(fit, options, data) if pag.graph == fit.sparse_graph), None)
-    return fit if found is None else replace(fit, trace=found.trace)
+    return _with_trace(fit, _pags(fit, options, data))
 
 
 def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> Iterator[PagOrientation]:

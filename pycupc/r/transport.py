@@ -71,7 +71,7 @@ _NOT_ARGUMENTS = {
 }
 
 
-class Job:
+class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `finish`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
@@ -81,11 +81,11 @@ class Job:
 
     def __init__(self, what: str, address: str) -> None:
         self._what, self._vectors = what, RVectors(address)
+        super().__init__()
         self._in: dict[str, NDArray[Any]] = {}
         self._out: dict[str, NDArray[Any]] = {}
         self._p_values: PValues | None = None
         self._filling: Filling | None = None
-        self._background = Background()
 
     def start(self, options: dict[str, Any], names: Sequence[str]) -> None:
         """Start the computation in its own thread, with the arrays of these names in R's environment.
@@ -98,21 +98,7 @@ class Job:
         "cstar" `drawn`, the seed if the user and the checkpoint give none.
         """
         self._in = {name: self._vectors[name] for name in names}
-        self._background.start(lambda: self._reply(options))
-
-    def step(self) -> dict[str, Any] | None:
-        """The next event, None if there is none yet. Its `kind` says how R has to answer:
-
-        "tests": search for separating sets as `UsersTest` says, and `answer`; "progress": level, done, at_most,
-        edges, as floats; "count": resamples done, total, as floats; "line": text, a line of the log; "reply": the
-        computation has ended.
-        """
-        return self._background.next_event()
-
-    def answer(self, values: list[float]) -> dict[str, Any] | None:
-        """Answer an event "tests"; returns the next event, as `step`."""
-        self._background.answer(values)
-        return self._background.next_event()
+        self.begin(lambda: self._reply(options))
 
     def fill(self) -> None:
         """Copy the arrays of the answer into the vectors of their names and sizes in R's environment.
@@ -138,7 +124,7 @@ class Job:
 
         False if the computation could not be stopped: it may go on, and R must leave the vectors to it.
         """
-        stopped = self._background.close()
+        stopped = super().close()
         if self._filling is not None:
             self._filling.stop()
             self._filling = None  # it refers to the result
@@ -148,8 +134,7 @@ class Job:
     def _reply(self, options: dict[str, Any]) -> dict[str, Any]:
         """Compute; returns plain values and never raises an Exception."""
         labels = options["labels" if "labels" in options else "a.labels"]
-        send = self._background.send
-        with failures_in_reply(labels) as reply, lines_to(lambda text: send({"kind": "line", "text": text})):
+        with failures_in_reply(labels) as reply, lines_to(lambda text: self.send({"kind": "line", "text": text})):
             values, arrays = self._compute(options)
             self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
             sizes = {
@@ -220,7 +205,7 @@ class Job:
             return {"suffStat": {"C": square(self._in["C"]), "n": n, "n_rule": options.get("n_rule")}}
         if options["test"] == "":
             users = UsersBatch if options.get("batch") else UsersTest
-            return {"suffStat": None, "indepTest": users(self._background)}
+            return {"suffStat": None, "indepTest": users(self)}
         dm = self._in["dm"].reshape(len(labels), -1).T
         nlev = options.get("nlev")
         suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], df=options["df"], labels=labels)
@@ -238,7 +223,7 @@ class Job:
             event, now = dict(zip(names, map(float, numbers), strict=True)), time.monotonic()
             if now - last > 0.1 or event.get("level", level) != level or event["done"] == event.get("total"):
                 level, last = event.get("level", level), now
-                self._background.send({"kind": kind, **event})
+                self.send({"kind": kind, **event})
 
         return hook
 

@@ -72,8 +72,9 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     add("--drop-non-numeric", action="store_true", help="leave out all columns with other cells than numbers")
     missing_rows = (
         "missing values: testwise leaves incomplete rows out of each test; pairwise takes for each correlation the "
-        "rows with both values; impute=M tests M imputations by chained equations; drop-rows leaves incomplete rows "
-        "out; error; auto: testwise (default)"
+        "rows with both values, and for each test the mean of their numbers over its pairs of variables (pairwise=min: "
+        "the smallest; pairwise=harmonic: the harmonic mean); impute=M tests M imputations by chained equations; "
+        "drop-rows leaves incomplete rows out; error; auto: testwise (default)"
     )
     add("--missing", type=missing_values, default="auto", metavar="HOW", help=missing_rows)
 
@@ -297,7 +298,7 @@ probability = _number(float, 0, 1, "a number from 0 to 1")
 def missing_values(text: str) -> str:
     """The argument of --missing: a word, or impute=M with a whole number from 2."""
     name, _, number = text.partition("=")
-    words = ("auto", "testwise", "pairwise", "drop-rows", "error")
+    words = ("auto", "testwise", "pairwise", "pairwise=min", "pairwise=harmonic", "drop-rows", "error")
     if text in words or (name == "impute" and number.isdecimal() and int(number) > 1):
         return text
     raise argparse.ArgumentTypeError(f"expected {', '.join(words)}, or impute=M with M from 2, got {text!r}")

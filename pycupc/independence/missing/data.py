@@ -195,7 +195,8 @@ class IncompleteTable:
         if (few := np.argwhere(there.T @ there < 2)).size:
             names = names_for(self.labels, self.p)
             pairs = listed([f"{names[i]} and {names[j]}" for i, j in few.tolist() if i < j] or [names[few[0][0]]])
-            warnings.warn(f"fewer than 2 observations are complete in {pairs}: their p-value is NaN", stacklevel=3)
+            text = f"fewer than 2 observations are complete in {pairs}: without imputation their p-value is NaN"
+            warnings.warn(text, stacklevel=3)
 
     def take(self, rows: Indices) -> IncompleteTable:
         """The observations in `rows`, int64 (k,)."""

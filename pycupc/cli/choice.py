@@ -108,7 +108,6 @@ def _with_correlations(args: argparse.Namespace, table: Table, bar: LevelBar | N
 
 
 def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any], why: str) -> Chosen:
-    """Every value for a category."""
     if options["missing"] == "keep" and str(path) != STDIN:
         mixed = MixedTable.of(path, **options)
         if np.isnan(mixed.values).any():

@@ -44,7 +44,6 @@ which a message names.
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
     parser = add_command(commands, "run", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     inputs.add_test_arguments(parser, limited=True)

@@ -76,12 +76,8 @@ def main(args: argparse.Namespace) -> int:
     return run_resampled(args, _FILES, _study)
 
 
-class Study(NamedTuple):
-    """The object that the files show, the facts about it for the manifest, and a text for the user."""
-
-    shown: Any
-    facts: dict[str, Any]
-    text: str
+#: The object that the files show, the facts about it for the manifest, and a text for the user.
+Study = tuple[Any, dict[str, Any], str]
 
 
 def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Callable[..., Study]) -> int:
@@ -99,13 +95,13 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
             options |= {"n_resamples": args.resamples, "random_state": args.seed}
             options |= {"scheme": args.scheme, "fraction": args.fraction}
             options["progress"] = output.progress_wanted(args) and sys.stderr.isatty()
-            found = study(args, suff_stat, record.source, options)
-        kept = writing.keep(files, found.shown, request, found.facts, folder, record)
+            found, facts, summary = study(args, suff_stat, record.source, options)
+        kept = writing.keep(files, found, request, facts, folder, record)
     if args.checkpoint is None and kept.failure is None:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-    return writing.report(kept, None if args.quiet else found.text)
+    return writing.report(kept, None if args.quiet else summary)
 
 
 @contextmanager
@@ -170,7 +166,7 @@ def _study(args: argparse.Namespace, suff_stat: Any, source: dict[str, Any], opt
             "edges": consensus.sparse_graph.counts(),
         },
     }
-    return Study(_Shown(result, consensus, summary), facts, f"{summary}\n\n{_about(result, consensus)}")
+    return _Shown(result, consensus, summary), facts, f"{summary}\n\n{_about(result, consensus)}"
 
 
 def _about(result: Stability, consensus: Consensus | PagConsensus) -> str:

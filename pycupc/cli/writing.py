@@ -119,7 +119,6 @@ class FileKind:
 
 
 def write_text(content: str, path: Path) -> None:
-    """Write text as in every file of results."""
     path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
 
 

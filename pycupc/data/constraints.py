@@ -31,7 +31,6 @@ class Constraints:
 
     @property
     def p(self) -> int:
-        """Number of variables."""
         return len(self.tier)
 
     @property

@@ -13,20 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data import findings
 from pycupc.data.binary import warn_of_rounding
 from pycupc.data.categories import code_table, is_measured, look_categorical, read_categories, values_of
-from pycupc.data.findings import (
-    COUNTING_ROWS,
-    Ends,
-    Floats,
-    Ints,
-    counts_rows,
-    ends_of,
-    groups_of_copies,
-    kind_of_matrix,
-    missing_in,
-    sentinels,
-)
+from pycupc.data.findings import Ends, Floats, Ints, ends_of
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import Converted, chosen_columns, converted
 from pycupc.data.readers import FileTable, read_table
@@ -110,7 +100,7 @@ class Table:
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Where values are missing, bool (n, p)."""
-        return missing_in(self.values, self.ends)
+        return findings.missing_in(self.values, self.ends)
 
     @cached_property
     def constant(self) -> Ints:
@@ -121,7 +111,7 @@ class Table:
     def copies(self) -> list[list[int]]:
         """Groups of equal columns, without constant ones: ascending, and sorted by their first members."""
         constant = set(self.constant.tolist())
-        return [group for group in groups_of_copies(self.values) if group[0] not in constant]
+        return [group for group in findings.groups_of_copies(self.values) if group[0] not in constant]
 
     def check(self, *, complete: bool = True) -> None:
         """Check that a table of numbers is complete and finite, and no matrix; see `pycupc.SuffStat.from_data`.
@@ -146,12 +136,12 @@ class Table:
 
     def _remarks(self) -> Iterator[str]:
         """Warnings about the columns of a complete table of numbers."""
-        if (start := counts_rows(self.values[:, 0], COUNTING_ROWS)) is not None:
+        if (start := findings.counts_rows(self.values[:, 0], findings.COUNTING_ROWS)) is not None:
             yield (
                 f"{self.names[0]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number "
                 "of the row and no variable, leave it out"
             )
-        for j, number, count, rest in sentinels(self.values, self.ends):
+        for j, number, count, rest in findings.sentinels(self.values, self.ends):
             yield (
                 f"{self.names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} "
                 f"to {rest.max():g}; if that means a missing value: "
@@ -192,7 +182,7 @@ def _check_shape(values: Floats) -> None:
 
 def _refuse_matrix(X: Floats) -> None:
     """Raise `ValueError` if a table of observations is a correlation or covariance matrix."""
-    if (kind := kind_of_matrix(X)) is None:
+    if (kind := findings.kind_of_matrix(X)) is None:
         return
     n, unit = len(X), kind == "correlation"
     C = "C" if unit else "C / numpy.sqrt(numpy.outer(C.diagonal(), C.diagonal()))"

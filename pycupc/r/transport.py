@@ -145,7 +145,6 @@ class Job(Background):
         return {"kind": "reply", **reply}
 
     def _compute(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The values and the arrays of the answer."""
         others = {"compare": compared, "explain": explain, "ask": answer}
         others |= {"effects": effects, "correlations": _correlations}
         if self._what in others:
@@ -153,7 +152,6 @@ class Job(Background):
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)
 
     def _run(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Run `pc`, `skeleton`, `fci` or `rfci`."""
         start = time.perf_counter()
         arguments = self._arguments(options)
         if options["progress"]:
@@ -194,7 +192,6 @@ class Job(Background):
         return arguments | self._test(options, labels) | {"labels": labels} | masks
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
-        """The data and their test."""
         if options["test"] in (of_micd := {**TESTS, "mixCItest": mixCItest}):
             return {**_data_of_micd(options, self._in, labels), "indepTest": of_micd[options["test"]]}
         if "x" in self._in:  # the observations
@@ -228,7 +225,6 @@ class Job(Background):
         return hook
 
     def _resampled(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Run `stability` or `cstar`."""
         arguments = self._arguments(options) | {"progress": self._hook("count", "done", "total")}
         if arguments["random_state"] is None:
             kept = seed_in(arguments["checkpoint"]) if arguments["checkpoint"] else None

@@ -53,7 +53,10 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   }
   names <- paste0(unname(names), if (names[["a"]] == names[["b"]]) c(" (a)", " (b)"))
 
-  found <- if (!any(pags) && !any(vapply(sides, only_changed_sets, NA))) lapply(sides, remembered)
+  found <- lapply(sides, remembered)
+  # Where a rule changed sets, and it is not remembered how the tests found them, the changed ones are compared.
+  changed <- mapply(function(fit, found) is.null(found) && uses_rule(as.list(fit@call)), sides, found)
+  if (any(pags) || any(changed)) found <- NULL
   a <- plain_fit(sides$a, found$a)
   b <- plain_fit(sides$b, found$b)
   data <- if (!is.null(suffStat) && gaussian) check_gauss(suffStat, length(a$options$labels))
@@ -102,9 +105,6 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
 uses_rule <- function(args) {
   any(vapply(c("conservative", "maj.rule"), function(name) !is.null(args[[name]]) && !isFALSE(args[[name]]), NA))
 }
-
-# Were sets changed by a rule, of which it is not remembered how the tests found them?
-only_changed_sets <- function(fit) uses_rule(as.list(fit@call)) && is.null(remembered(fit))
 
 # The sets as the tests found them, of the last 16 results in which a rule changed some, or what was known before the
 # tests, `before`. They are kept here, because the object, which is to be identical to pcalg's, has no place for them.

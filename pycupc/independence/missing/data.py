@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.coding import MOST_LEVELS, in_order, values_of, with_gaps
+from pycupc.data.categories import MOST_LEVELS, in_order, values_of, with_gaps
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices

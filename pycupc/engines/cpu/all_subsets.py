@@ -12,7 +12,7 @@ from pycupc.engines.base import Floats, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.sets import Sets, Sizes, choose, give
+from pycupc.engines.cpu.sets import Sizes, choose, give, space_for_sets
 from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import TASK_TESTS
 from pycupc.engines.cpu.walk_state import work_space
@@ -87,8 +87,7 @@ def walk_sets(
         def run(state: threads.State) -> int:
             done = 0
             most, size = int(d[mine].max()), int(np.minimum(asked.last, d)[mine].max())
-            sets = work_space(Sets, t=size + 1, d=most)
-            work = work_space(Work, t=size + 1, elimination=canonical_space(size))
+            sets, work = space_for_sets(size, most), work_space(Work, t=size + 1, elimination=canonical_space(size))
             while done < len(mine) and not state[STOP]:
                 if state[WANTED]:  # for the first time: load it and begin the pair again
                     state[[CAREFUL, WANTED]] = careful_address(), 0
@@ -122,6 +121,15 @@ def _start(C, asked, i, sets, work, q):
     for c in range(q):
         v = asked.candidates[begin + c]
         sets.x[0, c], sets.y[0, c], sets.kk[0, c] = C[v, x], C[v, y], 1.0
+
+
+@part
+def _gather(C, candidates, begin, sets, q):
+    """Fill depth 0 with the covariances of the candidates."""
+    for a in range(q):
+        v = candidates[begin + a]
+        for b in range(a + 1, q):
+            sets.C[0, a, b] = C[v, candidates[begin + b]]
 
 
 @fused_part
@@ -213,9 +221,7 @@ def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state
             k = sets.chosen[t]
             work.sound[t + 1] = work.sound[t] and sets.kk[t, k] > PIVOT_FLOOR
             work.skipped[t + 1] = work.skipped[t] and asked.skipped[begin + k]
-            for c in range(k + 1, q):
-                sets.f[t, c] = C[asked.candidates[begin + k], asked.candidates[begin + c]]
-            give(sets, t, q)
+            give(sets, t, high, q)
             t += 1
             work.separating[t] = 0
             if t + 1 >= low:
@@ -246,8 +252,12 @@ def _walk_pairs(C, asked, pairs, sizes, made, sets, work, only_first, largest_p,
         low, go = max(asked.first[i], 1), True
         if asked.first[i] == 0 and not work.skipped[0]:
             go = _test(C, asked, i, sizes, made, sets, work, 0, -1, only_first, state)
+        gathered = False
         while go and low <= last:
             high = low if only_first else last
+            if high > 1 and not gathered:
+                _gather(C, asked.candidates, asked.offsets[i], sets, q)
+                gathered = True
             go = _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state)
             low = high + 1
         if state[WANTED] or state[STOP]:

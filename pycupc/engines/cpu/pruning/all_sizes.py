@@ -13,10 +13,10 @@ from typing import NamedTuple
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.bound import excess
-from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, counts, divide, give_next, last_members, start
+from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, counts, divide, last_members, start
 from pycupc.engines.cpu.pruning.node import ROOT, child, root
 from pycupc.engines.cpu.pruning.walk_state import TESTS
-from pycupc.engines.cpu.sets import choose
+from pycupc.engines.cpu.sets import choose, give
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.tuning import NODE_TIME, PER_SQUARE, SUBSETS_OF, TEST_TIME
 from pycupc.system.compiled import compiled, part
@@ -95,7 +95,7 @@ def _test_subsets(nodes, slot, m, sizes, z, limits, sets, w):
         _test_last(nodes, slot, 0, 0, sizes, z, limits, sets, w)
     while t >= 0:
         if choose(sets, t, 1, m, q):
-            give_next(nodes, slot, sets, t, q)
+            give(sets, t, m, q)
             t += 1
             _test_last(nodes, slot, t, sets.following[t], sizes, z, limits, sets, w)
         else:

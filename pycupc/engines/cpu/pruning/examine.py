@@ -55,16 +55,9 @@ def start(nodes, slot, sets, q):
     """The node as depth 0."""
     for a in range(q):
         sets.x[0, a], sets.y[0, a], sets.kk[0, a] = nodes.x[slot, a], nodes.y[slot, a], 1.0
+        for b in range(a + 1, q):
+            sets.C[0, a, b] = nodes.C[slot, a, b]
     sets.xx[0], sets.yy[0], sets.xy[0], sets.following[0] = 1.0, 1.0, nodes.rho[slot], 0
-
-
-@part
-def give_next(nodes, slot, sets, t, q):
-    """Give the member chosen at depth t."""
-    k = sets.chosen[t]
-    for c in range(k + 1, q):
-        sets.f[t, c] = nodes.C[slot, k, c]
-    give(sets, t, q)
 
 
 @part
@@ -128,7 +121,7 @@ def _test_all(side, nodes, slot, sets, w, state):
     w.spent[0] += NODE_TIME
     while t >= 0 and found == NONE:
         if choose(sets, t, m, m, q):
-            give_next(nodes, slot, sets, t, q)
+            give(sets, t, m, q)
             t += 1
             continue
         if t == m - 1:

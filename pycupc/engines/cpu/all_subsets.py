@@ -1,7 +1,7 @@
 """Gaussian tests of single pairs given subsets of their candidates, one after the other, in one compiled walk.
 
 The sets are visited depth first. A set shares the covariances given all its members but the last one with the sets
-before and after it, so that a test costs a handful of operations.
+before and after it, so that a test costs a handful of operations; and so do the covariances given these members.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from pycupc.engines.cpu.tuning import TASK_TESTS
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
-from pycupc.system.compiled import announced, compiled, frozen, fused_part, part
+from pycupc.system.compiled import announced, compiled, copied_part, frozen, fused_part, part
+
+#: So many tests of a pair take weeks: sets of the sizes after them are out of reach.
+ENDLESS = 2.0**50
 
 
 class Asked(NamedTuple):
@@ -73,9 +76,10 @@ class Walk(NamedTuple):
 
     x, y, kk : float64 (t, d)
         Given the members, covariances of each candidate after them with x and with y, and its variance.
-    f : float64 (t, d)
-        Covariances of the member chosen at depth t with the candidates after it, given the members before it, divided
-        by its standard deviation.
+    among : float64 (t, d, d)
+        From depth 1 on, covariances of each candidate with those after it.
+    f : float64 (d,)
+        Covariances of the member chosen last with the candidates after it, divided by its standard deviation.
     xx, yy, xy : float64 (t,)
         Variances of x and y, and their covariance.
     sound, skipped : bool (t,)
@@ -91,6 +95,7 @@ class Walk(NamedTuple):
     x: Floats
     y: Floats
     kk: Floats
+    among: Floats
     f: Floats
     xx: Floats
     yy: Floats
@@ -105,16 +110,17 @@ class Walk(NamedTuple):
     elimination: Floats
 
 
-def _work_space(d: int, size: int) -> Walk:
-    """For sets of up to `size` of d candidates."""
+def _work_space(d: int, size: int, largest: int) -> Walk:
+    """For sets of up to `size` of d candidates; `largest`: of the sizes asked for, which may be out of reach."""
     depths = size + 1
-    x, y, kk, f = (np.empty((depths, d)) for _ in range(4))
-    xx, yy, xy, bound = (np.empty(depths) for _ in range(4))
+    x, y, kk = (np.empty((depths, d)) for _ in range(3))
+    among, f, bound = np.empty((max(size - 1, 1), d, d)), np.empty(d), np.empty(largest + 1)
+    xx, yy, xy = (np.empty(depths) for _ in range(3))
     sound, skipped = (np.empty(depths, np.bool_) for _ in range(2))
     chosen, following, separating = (np.empty(depths, np.int64) for _ in range(3))
     nodes = np.empty(size + 2, np.int64)
     of_walk = sound, skipped, chosen, following, separating
-    return Walk(x, y, kk, f, xx, yy, xy, *of_walk, bound, nodes, canonical_space(size))
+    return Walk(x, y, kk, among, f, xx, yy, xy, *of_walk, bound, nodes, canonical_space(size))
 
 
 def walk_sets(
@@ -130,7 +136,7 @@ def walk_sets(
 
     Each test is decided by the canonical formula, or certainly as by that.
     """
-    m, width, (d, load) = len(asked.x), questions.sizes().stop, _loads(asked)
+    m, width, (d, load, reach) = len(asked.x), questions.sizes().stop, _loads(asked)
     made = Made(
         np.zeros(m, np.int64), np.zeros(len(asked.candidates), np.int64), np.zeros((m, width), np.int64),
         np.full(m, math.nan), np.full(m, math.inf), np.zeros(m, np.bool_),
@@ -145,7 +151,7 @@ def walk_sets(
     def task(ends: tuple[int, int]) -> threads.Task:
         def run(state: threads.State) -> int:
             mine, done = pairs[slice(*ends)], 0
-            space = _work_space(int(d[mine].max()), int(np.minimum(asked.last, d)[mine].max()))
+            space = _work_space(int(d[mine].max()), int(reach[mine].max()), width)
             while done < len(mine) and not state[STOP]:
                 if state[WANTED]:  # for the first time: load it and begin the pair again
                     state[[CAREFUL, WANTED]] = careful_address(), 0
@@ -159,15 +165,16 @@ def walk_sets(
     return made
 
 
-def _loads(asked: Asked) -> tuple[Indices, Floats]:
-    """The number of candidates of each pair, and about how many tests it may have."""
+def _loads(asked: Asked) -> tuple[Indices, Floats, Indices]:
+    """Of each pair the number of candidates, about how many tests it may have, and the largest size that they reach."""
     d = np.diff(asked.offsets)
     last = np.minimum(asked.last, d)
-    load, sets = (asked.first == 0) * 1.0, np.ones(len(d))
+    load, sets, reach = (asked.first == 0) * 1.0, np.ones(len(d)), np.zeros(len(d), dtype=np.int64)
     for size in range(1, int(last.max(initial=0)) + 1):
+        reach[(load < ENDLESS) & (size <= last)] = size
         sets *= (d - size + 1) / size
         load += sets * ((asked.first <= size) & (size <= last))
-    return d, np.minimum(load, 2.0**50)
+    return d, np.minimum(load, ENDLESS), reach
 
 
 @part
@@ -182,23 +189,22 @@ def _start(C, asked, i, walk, q):
 
 
 @fused_part
-def _give(C, asked, begin, walk, t, k, q):
-    """Fill depth t + 1: as depth t, given candidate k as well."""
+def _give(C, asked, begin, walk, t, k, q, among):  # noqa: PLR0913 - compiled code
+    """Fill depth t + 1: as depth t, given candidate k as well; with the covariances `among` the candidates, or not."""
     u, v, inverse = t + 1, asked.candidates[begin + k], 1.0 / math.sqrt(walk.kk[t, k])
-    for c in range(k + 1, q):
-        walk.f[t, c] = C[v, asked.candidates[begin + c]]
-    for s in range(t):
-        g = walk.f[s, k]
-        for c in range(uint64(k + 1), uint64(q)):
-            walk.f[t, c] -= g * walk.f[s, c]
     x, y = walk.x[t, k] * inverse, walk.y[t, k] * inverse
     walk.xx[u], walk.yy[u], walk.xy[u] = walk.xx[t] - x * x, walk.yy[t] - y * y, walk.xy[t] - x * y
     for c in range(uint64(k + 1), uint64(q)):
-        g = walk.f[t, c] * inverse
-        walk.f[t, c] = g
+        g = (C[v, asked.candidates[begin + c]] if t == 0 else walk.among[t - 1, k, c]) * inverse
+        walk.f[c] = g
         walk.x[u, c] = walk.x[t, c] - x * g
         walk.y[u, c] = walk.y[t, c] - y * g
         walk.kk[u, c] = walk.kk[t, c] - g * g
+    for a in range(k + 1, q if among else 0):
+        v, g = asked.candidates[begin + a], walk.f[a]
+        for c in range(uint64(a + 1), uint64(q)):
+            known = C[v, asked.candidates[begin + c]] if t == 0 else walk.among[t - 1, a, c]
+            walk.among[t, a, c] = known - g * walk.f[c]
 
 
 @fused_part
@@ -261,7 +267,7 @@ def _test(C, asked, i, sizes, made, walk, t, c, only_first, state):  # noqa: PLR
     return not only_first
 
 
-@part
+@copied_part
 def _test_last(C, asked, i, sizes, made, walk, t, first, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests with the last members from `first` on; returns whether the walk goes on."""
     begin, n, bound = asked.offsets[i], q - first, max(walk.bound[t + 1], sizes.high[t + 1])
@@ -281,21 +287,20 @@ def _test_last(C, asked, i, sizes, made, walk, t, first, q, only_first, state): 
 @part
 def _visit(C, asked, i, sizes, made, walk, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests of sets with low to high members, depth first; returns whether there may be more."""
-    begin, t, go = asked.offsets[i], 0, True
+    begin, t, go, new = asked.offsets[i], 0, True, True
     walk.following[0] = walk.separating[0] = 0
-    if low == 1:
-        go = _test_last(C, asked, i, sizes, made, walk, 0, 0, q, only_first, state)
     while t >= 0:
         k, missing = walk.following[t], max(low - t - 1, 1)
-        if go and t + 1 < high and k + missing < q:
+        if new and t + 1 >= low:
+            go = _test_last(C, asked, i, sizes, made, walk, t, k, q, only_first, state)
+        new = go and t + 1 < high and k + missing < q
+        if new:
             walk.chosen[t], walk.following[t], walk.following[t + 1] = k, k + 1, k + 1
             walk.sound[t + 1] = walk.sound[t] and walk.kk[t, k] > PIVOT_FLOOR
             walk.skipped[t + 1] = walk.skipped[t] and asked.skipped[begin + k]
-            _give(C, asked, begin, walk, t, k, q)
+            _give(C, asked, begin, walk, t, k, q, t + 2 < high)
             t += 1
             walk.separating[t] = 0
-            if t + 1 >= low:
-                go = _test_last(C, asked, i, sizes, made, walk, t, k + 1, q, only_first, state)
         else:
             t -= 1
             if t >= 0:

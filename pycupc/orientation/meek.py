@@ -38,7 +38,7 @@ from pycupc.orientation.mixed_graph import (
     put_arrowhead,
     triple_number,
 )
-from pycupc.orientation.trace import FIRST_KNOWN, RULE_4
+from pycupc.orientation.trace import FIRST_KNOWN
 from pycupc.system.compiled import announced, compiled_for_large, part
 
 #: Positions in `counts`: how many nodes wait, and the lowest of them.
@@ -175,8 +175,7 @@ def _apply_rules(  # noqa: C901, PLR0913, PLR0915 - in one piece, because pieces
                                 first = c
                                 second = d
                     if first >= 0:
-                        number = rule if rule < 4 else RULE_4
-                        if put_arrowhead(entry, head, number, first, second, solve_confl):
+                        if put_arrowhead(entry, head, rule, first, second, solve_confl):
                             arrows[n_arrows] = head
                             n_arrows += 1
                         entry[TURNED, head] = now

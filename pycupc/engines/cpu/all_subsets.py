@@ -189,7 +189,7 @@ def _start(C, asked, i, walk, q):
 
 
 @fused_part
-def _give(C, asked, begin, walk, t, k, q, among):  # noqa: PLR0913 - compiled code
+def _give(C, asked, begin, walk, t, k, q, among):
     """Fill depth t + 1: as depth t, given candidate k as well; with the covariances `among` the candidates, or not."""
     u, v, inverse = t + 1, asked.candidates[begin + k], 1.0 / math.sqrt(walk.kk[t, k])
     x, y = walk.x[t, k] * inverse, walk.y[t, k] * inverse

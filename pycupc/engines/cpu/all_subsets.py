@@ -253,9 +253,7 @@ def _walk_pairs(C, asked, pairs, sizes, made, sets, work, only_first, largest_p,
             high = low if only_first else last
             for a in range(q if high > 2 and not filled else 0):
                 for c in range(a + 1, q):
-                    sets.among[0, a, c] = C[
-                        asked.candidates[asked.offsets[i] + a], asked.candidates[asked.offsets[i] + c]
-                    ]
+                    sets.among[0, a, c] = C[asked.candidates[begin + a], asked.candidates[begin + c]]
             filled = high > 2
             go = _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state)
             low = high + 1

@@ -12,17 +12,14 @@ from pycupc.engines.base import Floats, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.sets import Sets, Sizes, choose, give
+from pycupc.engines.cpu.sets import Sizes, choose, give, space_for_sets
 from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import TASK_TESTS
 from pycupc.engines.cpu.walk_state import work_space
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
-from pycupc.system.compiled import announced, compiled, copied_part, frozen, fused_part, part
-
-#: So many tests of a pair take weeks: sets of the sizes after them are out of reach.
-ENDLESS = 2.0**50
+from pycupc.system.compiled import announced, compiled, frozen, fused_part, part
 
 
 class Asked(NamedTuple):
@@ -77,7 +74,7 @@ def walk_sets(
 
     Each test is decided by the canonical formula, or certainly as by that.
     """
-    m, width, (d, load, reach) = len(asked.x), questions.sizes().stop, _loads(asked)
+    m, width, (d, load) = len(asked.x), questions.sizes().stop, _loads(asked)
     r, z = np.full(m, math.nan), np.full(m, math.inf)
     made = work_space(Made, m=m, c=len(asked.candidates), k=width, r=r, z=z)
     C, sizes = frozen(test.data.C), Sizes.of(test, range(width))
@@ -90,8 +87,7 @@ def walk_sets(
         def run(state: threads.State) -> int:
             done = 0
             most, size = int(d[mine].max()), int(np.minimum(asked.last, d)[mine].max())
-            sets = work_space(Sets, t=size + 1, s=int(reach[mine].max()), d=most)
-            work = work_space(Work, t=size + 1, elimination=canonical_space(size))
+            sets, work = space_for_sets(size, most), work_space(Work, t=size + 1, elimination=canonical_space(size))
             while done < len(mine) and not state[STOP]:
                 if state[WANTED]:  # for the first time: load it and begin the pair again
                     state[[CAREFUL, WANTED]] = careful_address(), 0
@@ -105,16 +101,15 @@ def walk_sets(
     return made
 
 
-def _loads(asked: Asked) -> tuple[Indices, Floats, Indices]:
-    """Of each pair the number of candidates, about how many tests it may have, and the largest size that they reach."""
+def _loads(asked: Asked) -> tuple[Indices, Floats]:
+    """The number of candidates of each pair, and about how many tests it may have."""
     d = np.diff(asked.offsets)
     last = np.minimum(asked.last, d)
-    load, sets, reach = (asked.first == 0) * 1.0, np.ones(len(d)), np.zeros(len(d), dtype=np.int64)
+    load, sets = (asked.first == 0) * 1.0, np.ones(len(d))
     for size in range(1, int(last.max(initial=0)) + 1):
-        reach[(load < ENDLESS) & (size <= last)] = size
         sets *= (d - size + 1) / size
         load += sets * ((asked.first <= size) & (size <= last))
-    return d, np.minimum(load, ENDLESS), reach
+    return d, np.minimum(load, 2.0**50)
 
 
 @part
@@ -126,6 +121,15 @@ def _start(C, asked, i, sets, work, q):
     for c in range(q):
         v = asked.candidates[begin + c]
         sets.x[0, c], sets.y[0, c], sets.kk[0, c] = C[v, x], C[v, y], 1.0
+
+
+@part
+def _gather(C, candidates, begin, sets, q):
+    """Fill depth 0 with the covariances of the candidates."""
+    for a in range(q):
+        v = candidates[begin + a]
+        for b in range(a + 1, q):
+            sets.C[0, a, b] = C[v, candidates[begin + b]]
 
 
 @fused_part
@@ -188,7 +192,7 @@ def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noq
     return not only_first
 
 
-@copied_part
+@part
 def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests with the last members from `first` on; returns whether the walk goes on."""
     begin, n, bound = asked.offsets[i], q - first, max(work.bound[t + 1], sizes.high[t + 1])
@@ -208,21 +212,20 @@ def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, st
 @part
 def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests of sets with low to high members, depth first; returns whether there may be more."""
-    begin, t, go, new = asked.offsets[i], 0, True, True
+    begin, t, go = asked.offsets[i], 0, True
     sets.following[0] = work.separating[0] = 0
+    if low == 1:
+        go = _test_last(C, asked, i, sizes, made, sets, work, 0, 0, q, only_first, state)
     while t >= 0:
-        if new and t + 1 >= low:
-            go = _test_last(C, asked, i, sizes, made, sets, work, t, sets.following[t], q, only_first, state)
-        new = go and choose(sets, t, low, high, q)
-        if new:
+        if go and choose(sets, t, low, high, q):
             k = sets.chosen[t]
             work.sound[t + 1] = work.sound[t] and sets.kk[t, k] > PIVOT_FLOOR
             work.skipped[t + 1] = work.skipped[t] and asked.skipped[begin + k]
-            for c in range(k + 1, q if t == 0 else 0):
-                sets.f[c] = C[asked.candidates[begin + k], asked.candidates[begin + c]]
-            give(sets, t, q, t + 2 < high)
+            give(sets, t, high, q)
             t += 1
             work.separating[t] = 0
+            if t + 1 >= low:
+                go = _test_last(C, asked, i, sizes, made, sets, work, t, k + 1, q, only_first, state)
         else:
             t -= 1
             if t >= 0:
@@ -246,15 +249,15 @@ def _walk_pairs(C, asked, pairs, sizes, made, sets, work, only_first, largest_p,
             made.n_tests[i, size] = 0
             work.bound[size] = math.inf if largest_p else sizes.high[size]
         _start(C, asked, i, sets, work, q)
-        low, go, filled, begin = max(asked.first[i], 1), True, False, asked.offsets[i]
+        low, go = max(asked.first[i], 1), True
         if asked.first[i] == 0 and not work.skipped[0]:
             go = _test(C, asked, i, sizes, made, sets, work, 0, -1, only_first, state)
+        gathered = False
         while go and low <= last:
             high = low if only_first else last
-            for a in range(q if high > 2 and not filled else 0):
-                for c in range(a + 1, q):
-                    sets.among[0, a, c] = C[asked.candidates[begin + a], asked.candidates[begin + c]]
-            filled = high > 2
+            if high > 1 and not gathered:
+                _gather(C, asked.candidates, asked.offsets[i], sets, q)
+                gathered = True
             go = _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state)
             low = high + 1
         if state[WANTED] or state[STOP]:

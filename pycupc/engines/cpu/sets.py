@@ -6,7 +6,6 @@ its other members with the sets before and after it, so that its test costs a ha
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from numba import uint64
 
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.walk_state import Cutoff
+from pycupc.engines.cpu.walk_state import Cutoff, work_space
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.compiled import copied_part, fused_part
 
@@ -44,17 +43,20 @@ class Sizes(NamedTuple):
 class Sets(NamedTuple):
     """Covariances given the members chosen, of x, y and the candidates c after these members."""
 
+    C: Annotated[Floats, "inner d d"]  # of the candidates; upper triangle; where another member may be chosen
     x: Annotated[Floats, "t d"]  # of c with x
     y: Annotated[Floats, "t d"]  # of c with y
     kk: Annotated[Floats, "t d"]  # variance of c
-    among: Annotated[Floats, "s d d"]  # of c with the candidates after it, at depths that give two members more
-    # of c with the member chosen last, given the members before it, divided by the member's standard deviation
-    f: Annotated[Floats, "d"]
     xx: Annotated[Floats, "t"]  # variances of x and y, and their covariance
     yy: Annotated[Floats, "t"]
     xy: Annotated[Floats, "t"]
     chosen: Annotated[Indices, "t"]  # the member, and the next one to choose
     following: Annotated[Indices, "t"]
+
+
+def space_for_sets(size: int, d: int) -> Sets:
+    """For sets of up to `size` of d candidates."""
+    return work_space(Sets, inner=max(size - 1, 0), t=size + 1, d=d)
 
 
 @copied_part
@@ -68,22 +70,21 @@ def choose(sets, t, low, high, q):
 
 
 @fused_part
-def give(sets, t, q, more):
-    """Write depth t + 1: as depth t, given the member chosen there too, with the covariances `among` if more is given.
-
-    At depth 0 the member's covariances are in f, and if `more`, all are in `among`.
-    """
+def give(sets, t, high, q):
+    """Write depth t + 1: as depth t, given the member chosen there too, for sets of up to `high` of q candidates."""
     u, k = t + 1, sets.chosen[t]
-    inverse = 1.0 / math.sqrt(sets.kk[t, k])
-    x, y = sets.x[t, k] * inverse, sets.y[t, k] * inverse
-    sets.xx[u], sets.yy[u], sets.xy[u] = sets.xx[t] - x * x, sets.yy[t] - y * y, sets.xy[t] - x * y
-    for c in range(uint64(k + 1), uint64(q)):
-        g = (sets.among[t, k, c] if t > 0 else sets.f[c]) * inverse
-        sets.f[c] = g
-        sets.x[u, c] = sets.x[t, c] - x * g
-        sets.y[u, c] = sets.y[t, c] - y * g
-        sets.kk[u, c] = sets.kk[t, c] - g * g
-    for a in range(k + 1, q if more else 0):
-        g = sets.f[a]
-        for c in range(uint64(a + 1), uint64(q)):
-            sets.among[u, a, c] = sets.among[t, a, c] - g * sets.f[c]
+    inverse = 1.0 / sets.kk[t, k]
+    xk, yk = sets.x[t, k] * inverse, sets.y[t, k] * inverse
+    sets.xx[u] = sets.xx[t] - xk * sets.x[t, k]
+    sets.yy[u] = sets.yy[t] - yk * sets.y[t, k]
+    sets.xy[u] = sets.xy[t] - xk * sets.y[t, k]
+    for a in range(uint64(k + 1), uint64(q)):
+        c = sets.C[t, k, a]
+        sets.x[u, a] = sets.x[t, a] - xk * c
+        sets.y[u, a] = sets.y[t, a] - yk * c
+        sets.kk[u, a] = sets.kk[t, a] - c * c * inverse
+    if u + 1 < high:
+        for a in range(k + 1, q):
+            f = sets.C[t, k, a] * inverse
+            for b in range(uint64(a + 1), uint64(q)):
+                sets.C[u, a, b] = sets.C[t, a, b] - f * sets.C[t, k, b]

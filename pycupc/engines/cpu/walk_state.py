@@ -30,20 +30,24 @@ def work_space(kind: type[Space], **given: Any) -> Space:
     itself is taken as it is.
     """
 
-    def array(name: str, dimensions: list[list[str]], dtype: Any) -> Any:
-        return np.zeros([sum(int(v) if v.isdigit() else given[v] for v in terms) for terms in dimensions], dtype)
+    def array(name: str, dimensions: list[tuple[list[str], int]], dtype: Any) -> Any:
+        if name in given:
+            return given[name]
+        return np.zeros([number + sum([given[v] for v in lengths]) for lengths, number in dimensions], dtype)
 
-    return kind(*(given[field[0]] if field[0] in given else array(*field) for field in _fields(kind)))
+    return kind(*[array(*field) for field in _fields(kind)])
 
 
 @functools.cache
-def _fields(kind: type[tuple[Any, ...]]) -> list[tuple[str, list[list[str]], Any]]:
-    """The name of each field, the terms of its dimensions, and its dtype."""
+def _fields(kind: type[tuple[Any, ...]]) -> list[tuple[str, list[tuple[list[str], int]], Any]]:
+    """The name of each field, its dimensions as lengths and a number to be summed, and its dtype."""
+
+    def parsed(dimension: str) -> tuple[list[str], int]:
+        terms = dimension.split("+")
+        return [v for v in terms if not v.isdigit()], sum(int(v) for v in terms if v.isdigit())
+
     hints = [(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items()]
-    return [
-        (name, [terms.split("+") for terms in dimensions.split()], get_args(get_args(array)[1])[0])
-        for name, array, dimensions in hints
-    ]
+    return [(name, list(map(parsed, axes.split())), get_args(get_args(array)[1])[0]) for name, array, axes in hints]
 
 
 class Cutoff(NamedTuple):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from itertools import pairwise
 
 import numpy as np
@@ -18,14 +18,15 @@ from pycupc.orientation.mixed_graph import (
     MIRROR,
     NEIGHBOUR,
     MixedGraph,
+    compiling,
     find,
     owners,
+    steps_of,
     triple_number,
     undirected,
 )
 from pycupc.orientation.pag import Decide, JointCausalInference, PagOrientation, lists, local_rules, paths
 from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN, KNOWN, Reason
-from pycupc.system.compiled import announced, plain_if_small
 
 Indices = NDArray[np.int64]
 _TIER, _JCI = FIRST_KNOWN + KNOWN.index("tier"), FIRST_KNOWN + KNOWN.index("JCI")
@@ -51,21 +52,18 @@ class Orienting:
 
     def __init__(self, skeleton: SparseGraph, quirks: bool = False, *, of_rfci: bool = False) -> None:
         self.p, self._quirks, self._of_rfci = skeleton.p, quirks, of_rfci and quirks
-        degrees = skeleton.degrees()
-        self._steps = int((degrees**2).sum())
+        self._steps = steps_of(skeleton)
         self._paths: list[Reason] = []
         self._seen = np.zeros(max(self.p, 2 * len(skeleton)) + 1, dtype=np.int64)
         self._work = np.zeros((3, self.p + 3), dtype=np.int64)
-        with self.compiling(1):
-            self.graph = undirected(skeleton, degrees)
+        with compiling(self._steps):
+            self.graph = undirected(skeleton)
         self.graph.entry[KIND] = CIRCLE
         self._owner = owners(self.graph.entry)
 
-    @contextmanager
-    def compiling(self, steps: int = 20) -> Iterator[None]:
-        """Small graphs are oriented by plain Python, see `plain_if_small`; `steps` for each pair of an entry."""
-        with announced("compiling for the orientation, once per machine"), plain_if_small(steps * self._steps):
-            yield
+    def compiling(self) -> AbstractContextManager[None]:
+        """For what follows, of which small graphs are oriented by plain Python."""
+        return compiling(20 * self._steps)
 
     def left(self) -> SparseGraph:
         """The edges left, with their marks."""

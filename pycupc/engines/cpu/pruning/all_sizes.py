@@ -13,10 +13,10 @@ from typing import NamedTuple
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.bound import excess
-from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, counts, divide, give_next, last_members, start
+from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, counts, divide, last_members, start
 from pycupc.engines.cpu.pruning.node import ROOT, child, root
 from pycupc.engines.cpu.pruning.walk_state import TESTS
-from pycupc.engines.cpu.sets import choose
+from pycupc.engines.cpu.sets import choose, give
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.tuning import NODE_TIME, PER_SQUARE, SUBSETS_OF, TEST_TIME
 from pycupc.system.compiled import compiled, part
@@ -87,7 +87,7 @@ def _test_last(nodes, slot, t, first, sizes, z, limits, sets, w):  # noqa: PLR09
 def _test_subsets(nodes, slot, m, sizes, z, limits, sets, w):
     """Test all sets of a node."""
     q, t, alone = nodes.q[slot], 0, nodes.taken[slot] - sizes.level[0]
-    start(nodes, slot, sets, q, m)
+    start(nodes, slot, sets, q)
     w.spent[0] += NODE_TIME
     if alone >= 0 and counts(nodes, slot, sets.chosen, 0, w):
         _meet(sizes, alone, nodes.rho[slot] * nodes.rho[slot], z, limits)
@@ -95,7 +95,7 @@ def _test_subsets(nodes, slot, m, sizes, z, limits, sets, w):
         _test_last(nodes, slot, 0, 0, sizes, z, limits, sets, w)
     while t >= 0:
         if choose(sets, t, 1, m, q):
-            give_next(nodes, slot, sets, t, q, m)
+            give(sets, t, m, q)
             t += 1
             _test_last(nodes, slot, t, sets.following[t], sizes, z, limits, sets, w)
         else:

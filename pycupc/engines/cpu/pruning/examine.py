@@ -51,22 +51,13 @@ def last_members(sets, t, first, q, bound):
 
 
 @part
-def start(nodes, slot, sets, q, m):
-    """The node as depth 0, of whose candidates up to m are given."""
+def start(nodes, slot, sets, q):
+    """The node as depth 0."""
     for a in range(q):
         sets.x[0, a], sets.y[0, a], sets.kk[0, a] = nodes.x[slot, a], nodes.y[slot, a], 1.0
-        for c in range(a + 1, q if m > 2 else 0):
-            sets.among[0, a, c] = nodes.C[slot, a, c]
+        for b in range(a + 1, q):
+            sets.C[0, a, b] = nodes.C[slot, a, b]
     sets.xx[0], sets.yy[0], sets.xy[0], sets.following[0] = 1.0, 1.0, nodes.rho[slot], 0
-
-
-@part
-def give_next(nodes, slot, sets, t, q, m):
-    """Give the member chosen at depth t."""
-    k = sets.chosen[t]
-    for c in range(k + 1, q if t == 0 else 0):
-        sets.f[c] = nodes.C[slot, k, c]
-    give(sets, t, q, t + 2 < m)
 
 
 @part
@@ -126,11 +117,11 @@ def _look(side, nodes, slot, sets, t, first, w, state):
 def _test_all(side, nodes, slot, sets, w, state):
     """Test all sets of a node in lexicographic order until one separates the pair, which is left in w.found."""
     q, m, t, found = nodes.q[slot], nodes.m[slot], 0, NONE
-    start(nodes, slot, sets, q, m)
+    start(nodes, slot, sets, q)
     w.spent[0] += NODE_TIME
     while t >= 0 and found == NONE:
         if choose(sets, t, m, m, q):
-            give_next(nodes, slot, sets, t, q, m)
+            give(sets, t, m, q)
             t += 1
             continue
         if t == m - 1:

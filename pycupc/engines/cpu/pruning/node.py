@@ -12,7 +12,7 @@ import numpy as np
 
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.sets import Sets
+from pycupc.engines.cpu.sets import Sets, space_for_sets
 from pycupc.engines.cpu.tuning import SETS_PER_PAIR
 from pycupc.engines.cpu.walk_state import work_space
 from pycupc.independence.gaussian.partial_correlation import canonical_space
@@ -73,7 +73,7 @@ def search_space(level: int, d: int, asked: Mask | None = None) -> tuple[Nodes, 
     asked = np.ones(d, dtype=np.bool_) if asked is None else asked
     given = {"sets_per_pair": np.full(1, SETS_PER_PAIR), "elimination": canonical_space(level), "asked": asked}
     nodes = work_space(Nodes, slot=level + 3, d=d, level=level)
-    return nodes, work_space(Sets, t=level + 1, s=level, d=d), work_space(Work, d=d, level=level, **given)
+    return nodes, space_for_sets(level, d), work_space(Work, d=d, level=level, **given)
 
 
 @part

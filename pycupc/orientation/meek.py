@@ -70,7 +70,7 @@ def apply_rules(
 
 
 def add_arrow(graph: MixedGraph, e: int, reason: int = FIRST_KNOWN) -> bool:
-    """Direct an edge to the owner of entry e, if it is undirected, and all that the rules derive; False if it cannot."""
+    """Direct an undirected edge to the owner of entry e, and all that the rules derive; False if it cannot be done."""
     if graph.entry[KIND, e] == UNDIRECTED:
         put_arrowhead(graph.entry, e, reason, 0, 0, False)
         apply_rules(graph, rule_4=True)

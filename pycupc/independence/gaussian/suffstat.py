@@ -18,8 +18,7 @@ from pycupc.data.observations import converted
 from pycupc.data.table import Table
 from pycupc.independence.gaussian.correlation import Floats
 from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
-from pycupc.independence.gaussian.measures import Measure, definite, pairwise_complete
-from pycupc.independence.gaussian.pair_n import PairN
+from pycupc.independence.gaussian.measures import Measure, PairN, definite, pairwise_complete
 from pycupc.system.message import Cell, Message, Setting, Value
 from pycupc.system.progress import CountHook
 

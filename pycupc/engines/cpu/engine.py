@@ -227,7 +227,7 @@ class CpuEngine(Engine):
         made = self._tests.complete(graph, level, cutoff, findings, separated)
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
-        return LevelResult(level, *separated, len(separated.x), n_careful, more, made.tests, made.bounds)
+        return LevelResult(level, *separated, len(separated.x), n_careful, more, *made)
 
     def _level_progress(self, level: int, degrees: NDArray[np.int64], findings: Findings) -> threads.Progress | None:
         hook, kept = self._progress, self._division.kept

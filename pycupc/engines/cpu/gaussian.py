@@ -19,7 +19,7 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Division, EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix, sieve
 from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, walks
-from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Made, Separated, Targets
+from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Separated, Targets
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
@@ -55,9 +55,8 @@ class GaussianTests:
 
     def __init__(self, correlations: Correlations, n: float, pruning: PruningMode, reading: Reading = "dense") -> None:
         self._correlations, self._n, self._reading = correlations, n, reading
-        self._source: MatrixSource | ColumnSource
         dense = reading == "dense"
-        self._source = MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
+        self._source: Source = MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         self._pruning = Pruning(self._source, pruning)
         self._pruned_sides: list[PrunedSide] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
@@ -166,11 +165,13 @@ class GaussianTests:
                 f"{len(few) + len(many)} pairs checked. Please report this with your data"
             )
 
-    def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:
-        """Compute the partial correlations that pruning left out, and remember which tests it answered."""
+    def complete(
+        self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated
+    ) -> tuple[int, int]:
+        """Compute r where pruning left it out, and remember what it answered; returns the tests made and bounds."""
         pruned = findings.done == ANSWERED
         if not self._pruned_sides and not pruned.any():
-            return Made(separated.n_tests, 0)
+            return separated.n_tests, 0
         for i in np.flatnonzero(np.isnan(separated.r)):
             separated.r[i] = canonical_among(self._source, separated.x[i], separated.y[i], separated.S[i])
         found = findings.rank >= 0
@@ -180,7 +181,7 @@ class GaussianTests:
         bounds = sum(side.bounds for side in self._pruned_sides)
         self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph, pruned))
         self._pruned_sides = []
-        return Made(made, bounds)
+        return made, bounds
 
     def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> SmallestZ | None:
         """The object that finds the smallest |z| of each edge; None if all tests were made."""
@@ -194,8 +195,7 @@ class GaussianTests:
 
     def _walks(self, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
         """The tests of a level >= 2 by walks over prefixes."""
-        side = Side.of(graph, targets, level, cutoff)
-        return Queue(graph, targets, level, findings, _Walk(self._source, graph, side), side.hint).tasks()
+        return _Walk(self._source, graph, targets, Side.of(graph, targets, level, cutoff), findings).tasks()
 
     def _level1_tasks(
         self, graph: Graph, targets: Targets, _: int, cutoff: Cutoff, findings: Findings
@@ -219,19 +219,20 @@ class GaussianTests:
                 yield partial(level1.run_part_of_hub, source, graph, entries, targets, cutoff, findings, lock)
 
 
-class _Walk:
-    """Gaussian tests of a level >= 2, for the queue: the parts of a row are its prefixes."""
+class _Walk(Queue):
+    """Gaussian tests of a level >= 2: the parts of a row are its prefixes."""
 
-    def __init__(self, source: Source, graph: Graph, side: Side) -> None:
-        self._source, self._graph, self._side = source, graph, side
+    def __init__(self, source: Source, graph: Graph, targets: Targets, side: Side, findings: Findings) -> None:
+        super().__init__(graph, targets, side, findings)
+        self._source = source
 
-    def cut(self, d: int, piece: int, pieces: int) -> int:
+    def _cut(self, d: int, piece: int, pieces: int) -> int:
         return comb(d - 1, self._side.level - 1) * piece // pieces
 
-    def task_tests(self, d: int) -> int:
+    def _least_tests(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
-    def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
+    def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         level = self._side.level
         matrices = work_space(Matrices, t=level - 1, d=widest, width=widest + BLOCK)
         work = work_space(

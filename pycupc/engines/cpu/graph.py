@@ -105,13 +105,6 @@ class Separated(NamedTuple):
     n_tests: int
 
 
-class Made(NamedTuple):
-    """Tests that a level made, and the bounds that answered the others."""
-
-    tests: int
-    bounds: int
-
-
 class Graph:
     """The graph that one level finds; the level leaves a new one to the next.
 

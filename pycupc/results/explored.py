@@ -21,8 +21,7 @@ from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.p_values import GaussianPValues
-from pycupc.independence.p_values import PValues
-from pycupc.independence.untested import UntestedPairs
+from pycupc.independence.p_values import PValues, UntestedPairs
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.why import KeptEdges, TestedResult
 

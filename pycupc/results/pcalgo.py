@@ -16,8 +16,7 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
-from pycupc.independence.p_values import Floats, PValues
-from pycupc.independence.untested import UntestedPairs, no_untested_pairs
+from pycupc.independence.p_values import Floats, PValues, UntestedPairs, no_untested_pairs
 from pycupc.results import arrays as flat
 from pycupc.results import npz
 from pycupc.results.arrays import check_arrays, check_meta

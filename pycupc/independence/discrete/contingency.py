@@ -39,10 +39,9 @@ class Data(NamedTuple):
 
     codes: NDArray[np.uint8]  # (p, n)
     levels: NDArray[np.int64]  # (p,)
-    # f, unit, band: as in `Entropy`.
-    f: NDArray[np.int64]
+    f: NDArray[np.int64]  # (n + 1,): m ln m in units of `unit`, a power of 2
     unit: float
-    band: float
+    band: float  # bound on the difference between G^2 in fixed point and in floating point, as pcalg computes it
     cutoff: Floats  # largest G^2 that is judged independent, by degrees of freedom, as far as it goes
     alpha: float
     adapt: bool  # lower the degrees of freedom by the number of empty cells
@@ -66,11 +65,10 @@ class Counting(NamedTuple):
 
 def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
     """Prepare the data of a run."""
-    of = entropy(suff.n)
     observed = suff.df == "observed"
     cutoff = cutoffs(alpha, suff.n // (OBSERVATIONS_PER_OBSERVED_DF if observed else OBSERVATIONS_PER_DF))
     flags = (suff.adaptDF, bool(quirks), observed)
-    return Data(suff.codes, suff.nlev, of.f, of.unit, of.band, cutoff, float(alpha), *flags)
+    return Data(suff.codes, suff.nlev, *entropy(suff.n), cutoff, float(alpha), *flags)
 
 
 def work_space(data: Data, level: int) -> Counting:
@@ -278,8 +276,3 @@ def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any
     x, y, sets = (values.astype(np.int64, copy=False) for values in (x, y, sets))
     run_tests(data, x, y, sets, work_space(data, sets.shape[1]), independent, p)
     return independent, p
-
-
-def unconditional(data: Data, x: NDArray[Any], y: NDArray[Any]) -> Floats:
-    """The p-values of x[i] and y[i] given nothing."""
-    return single_tests(data, x, y, np.empty((len(x), 0), np.int64))[1]

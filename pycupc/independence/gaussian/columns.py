@@ -39,7 +39,7 @@ class Columns:
 
         def centre(first: int) -> None:
             own = X[:, first : first + WIDTH]
-            block = Blocks.of_shape(n, own.shape[1], -(-own.shape[1] // 4) * 4)
+            block = Blocks(n, own.shape[1], -(-own.shape[1] // 4) * 4)
             block.centre(0, own)
             out.centred[first : first + WIDTH] = block.centred[0, :, : own.shape[1]].T
             out.squares[first : first + WIDTH] = block.squares[0, : own.shape[1]]

@@ -64,7 +64,7 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     from pycupc.independence.gaussian.pairwise import Blocks  # Numba, which takes a while to import
 
     n, p = X.shape
-    table = Blocks.of_shape(n, p, Blocks.width_for(p))
+    table = Blocks(n, p, Blocks.width_for(p))
     C, threads = np.empty((p, p)), _threads(p * p * n)
 
     def centre(b: int) -> None:
@@ -89,7 +89,7 @@ def cross_correlation(X: Floats, i: NDArray[np.int64], j: NDArray[np.int64]) -> 
 
     n, C = len(X), np.empty((len(i), len(j)))
     width = Blocks.width_for(min(len(i), len(j)))
-    rows, columns = (Blocks.of_shape(n, len(k), width) for k in (i, j))
+    rows, columns = (Blocks(n, len(k), width) for k in (i, j))
     threads = _threads(C.size * n)
 
     def correlate(a: int, b: int) -> None:

@@ -13,7 +13,7 @@ from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.mixed.mix_ci_test import mixCItest, of_categories
+from pycupc.independence.mixed.mix_ci_test import mixCItest, n_parameters, of_categories
 
 if TYPE_CHECKING:
     from pycupc.independence.mixed.likelihood import Numbers
@@ -77,20 +77,13 @@ class MixedTest(EnumeratedTest):
         from pycupc.independence.mixed.likelihood import statistics
 
         statistic = statistics(self._prepared, V[:, 0], V[:, 1], V[:, 2:])
-        df = self._parameters(V) - self._parameters(np.delete(V, 1, axis=1))
-        df += self._parameters(V[:, 2:]) - self._parameters(V[:, 1:])
+        parts = (V, 1), (np.delete(V, 1, axis=1), -1), (V[:, 1:], -1), (V[:, 2:], 1)
+        df = sum(sign * n_parameters(self.data, some) for some, sign in parts)
         p = chdtrc(df, np.maximum(statistic, 0.0))
         p[np.isnan(statistic)] = 1.0
         constant = (self.data.values == self.data.values[:1]).all(axis=0)
         p[constant[V[:, :2]].any(axis=1)] = 1.0
         return np.asarray(p)
-
-    def _parameters(self, V: Indices) -> Floats:
-        """The number of parameters of the model of each row of variables."""
-        kinds = self.data.categorical[V]
-        cells = np.where(kinds, self._prepared.levels[V], 1).prod(axis=1).astype(np.float64)
-        d = (~kinds).sum(axis=1)
-        return np.asarray(cells - 1 + cells * (d + d * (d + 1) // 2))
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         return mixCItest(x, y, S, self.data, quirks=self.quirks)

@@ -112,14 +112,8 @@ class DiscreteWork(NamedTuple):
 
 def work_space(level: int, d: int) -> DiscreteWork:
     """Arrays for walks over rows of up to d neighbours."""
-    return DiscreteWork(
-        np.empty(level, np.int64),
-        np.empty(level, np.int64),
-        np.empty(d),
-        np.empty(d),
-        np.empty(d, np.int64),
-        np.empty(d),
-    )
+    bound, g2, p = np.empty((3, d))
+    return DiscreteWork(*np.empty((2, level), np.int64), bound, g2, np.empty(d, np.int64), p)
 
 
 @part

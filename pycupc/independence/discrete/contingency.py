@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats
 from pycupc.independence.discrete.chi_square import cutoffs, entropy, upper_tail
 from pycupc.independence.discrete.g_square import (
     LARGEST_SET_OF_DISCITEST,
@@ -23,7 +24,6 @@ from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.system.compiled import compiled, part
 
 Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 #: Number of copies of a table that are counted side by side, so that an observation need not wait for the one before
 #: it.
@@ -243,12 +243,9 @@ def run_test(data, x, y, size, q, counting):
 
 @compiled
 def run_tests(data, x, y, sets, counting, independent, p):
-    """Test x[i] and y[i] given sets[i], for all i; fastest where x and the set are those of the test before.
-
-    Writes whether they are independent, and the p-value; returns how many tests were doubtful.
-    """
+    """Write whether x[i] and y[i] are independent given sets[i], and p; fastest where x and set are as before."""
     size, n = sets.shape[1], data.codes.shape[1]
-    doubtful, ready, q = 0, -1, 1
+    ready, q = -1, 1
     for i in range(len(x)):
         same = ready >= 0 and x[i] == x[ready]
         for t in range(size):
@@ -264,10 +261,8 @@ def run_tests(data, x, y, sets, counting, independent, p):
             for t in range(size):
                 extend_configuration(data, sets[i, t], t, counting)
             ready = i
-        independent[i], unsure, g2, df = run_test(data, x[i], y[i], size, q, counting)
-        doubtful += unsure
+        independent[i], _, g2, df = run_test(data, x[i], y[i], size, q, counting)
         p[i] = upper_tail(g2, df)
-    return doubtful
 
 
 def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:

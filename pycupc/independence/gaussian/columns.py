@@ -9,11 +9,10 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from pycupc.independence.gaussian.pairwise import DEPTH, WIDTH, Blocks, Floats, add_products, fma
+from pycupc.independence.base import Floats, Indices
+from pycupc.independence.gaussian.pairwise import DEPTH, WIDTH, Blocks, add_products, fma
 from pycupc.system.compiled import compiled, copied_part, frozen
 from pycupc.system.machine import in_threads
-
-Indices = NDArray[np.int64]
 
 #: Pairs that a thread computes in one call.
 PAIRS = 1 << 14

@@ -28,10 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.findings import Ends, ends_of
+from pycupc.independence.base import Floats
 from pycupc.system.machine import available_cores, in_threads
 from pycupc.system.progress import CountHook
-
-Floats = NDArray[np.float64]
 
 #: Columns whose largest value is within these powers of two are not scaled: their squares, and sums of these, are far
 #: from the limits of floating point.

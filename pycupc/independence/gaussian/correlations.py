@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.independence.gaussian.correlation import Floats, correlation, cross_correlation
+from pycupc.independence.base import Floats
+from pycupc.independence.gaussian.correlation import correlation, cross_correlation
 from pycupc.system.machine import available_cores, check_room
 from pycupc.system.progress import CountHook
 

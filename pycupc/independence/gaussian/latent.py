@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.system.machine import available_cores, in_threads
 from pycupc.system.progress import CountHook
-
-Floats = NDArray[np.float64]
 
 #: Up to this number of different whole numbers, a column is taken for ordinal.
 MOST_LEVELS = 10

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats
 from pycupc.system.compiled import compiled
-
-Floats = NDArray[np.float64]
 
 #: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
 WIDTH = 128

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats
 from pycupc.system.compiled import compiled, copied_part
 
 #: Largest |correlation|: at 1 a cell that is not empty may have probability 0.
@@ -23,8 +24,6 @@ LEAST = 1e-13
 #: Abscissas and weights on [-1, 1], and angles asin(r) at which the integral is cut: it changes within 1 - r.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 CUTS = np.array([0.0, 0.6, 1.0, 1.3, 1.45, 1.53, 1.58])
-
-Floats = NDArray[np.float64]
 
 
 class Classes(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycupc.data.mixed import MixedTable
-from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.base import Floats, Indices
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.correlation import correlation
@@ -51,7 +51,7 @@ class MixedTest(EnumeratedTest):
     def _correlations(self) -> Floats:
         return correlation(self.data.numbers())
 
-    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
 
         V = np.column_stack([x, y, S]).astype(np.int64)
@@ -68,7 +68,7 @@ class MixedTest(EnumeratedTest):
             p[at] = p_values_of_tests(C, n, 1, some[:, 0], some[:, 1], some[:, 2:])
         if len(at := np.flatnonzero((share > 0) & (share < V.shape[1]))):
             p[at] = self._mixed(V[at])
-        return self.decided(p), p
+        return p
 
     def _mixed(self, V: Indices) -> Floats:
         """The p-values of tests of variables of both kinds: x, y and S in a row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 
 import numpy as np
 import pytest
@@ -122,3 +123,30 @@ def test_rcot_does_not_depend_on_the_other_tests_of_a_call():
     np.testing.assert_allclose(together, alone, rtol=1e-9)
     assert not np.allclose(together, RCoT(X, seed=4).batch(x, y, S))
     assert pc(X, RCoT(), alpha=0.001).labels == pc(X, alpha=0.001).labels
+
+
+class WithCopies(RCoT):
+    """As on a device: products of matrices that are gathered first, and many sets at a time."""
+
+    def __init__(self, data, **options):
+        super().__init__(data, **options)
+        self._room = 1 << 22
+
+    _arrays = types.SimpleNamespace(**vars(np))
+
+
+@pytest.mark.parametrize("on_device", [WithCopies, pytest.param(lambda X: RCoT(X, device=0), marks=pytest.mark.gpu)])
+def test_rcot_on_a_device_is_rcot(on_device):
+    nodes = np.array([np.random.default_rng(i).permutation(9)[:4] for i in range(60)])
+    tests = [RCoT(X), on_device(X)]
+    for size in (0, 1, 2):
+        x, y, S = nodes[:, 0], nodes[:, 1], nodes[:, 2 : 2 + size]
+        np.testing.assert_allclose(*(test.batch(x, y, S) for test in tests), rtol=1e-4, atol=1e-9)
+    assert len({str(pc(X, test, alpha=0.01).n_edgetests) for test in tests}) == 1
+
+
+def test_rcot_refuses_what_is_no_device():
+    with pytest.raises(ValueError, match="device must be a whole number, got -1"):
+        RCoT(X, device=-1)
+    with pytest.raises(ValueError, match="device=99 cannot run: .*; device=None needs no GPU"):
+        RCoT(device=99)

@@ -243,15 +243,14 @@ def test_imputation_of_categories_follows_the_others(tmp_path):
 def test_command_line(tmp_path):
     lines = [",".join("" if v != v else repr(float(v)) for v in row) for row in GAPPED]
     (tmp_path / "data.csv").write_text("\n".join(["a,b,c,d,e,f", *lines]))
-    assert (
-        cli.main(
-            ["run", str(tmp_path / "data.csv"), "--missing", "testwise", "--out", str(tmp_path / "out"), "--quiet"]
-        )
-        == 0
-    )
-    fit = pycupc.PcAlgo.load(tmp_path / "out" / "result.npz")
-    assert np.array_equal(fit.graph, pc(GAPPED, gaussCItwd).graph)
-    assert cli.main(["run", str(tmp_path / "data.csv"), "--missing", "impute=1"]) == 2
+    how = ["run", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out"), "--quiet", "--force", "--missing"]
+    fits = {"testwise": pc(GAPPED, gaussCItwd)}
+    for name, rule in (("pairwise", "mean"), ("pairwise=min", "min"), ("pairwise=harmonic", "harmonic")):
+        fits[name] = pc(SuffStat.from_data(GAPPED, missing="pairwise", n_rule=rule))
+    for name, fit in fits.items():
+        assert cli.main([*how, name]) == 0
+        assert np.array_equal(pycupc.PcAlgo.load(tmp_path / "out" / "result.npz").pMax, fit.pMax)
+    assert cli.main([*how, "impute=1"]) == cli.main([*how, "pairwise=max"]) == 2
 
 
 LIVE = r"""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycupc.data import DataError
-from pycupc.data.coding import MOST_CODES
+from pycupc.data.categories import MOST_CODES
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation
@@ -83,9 +83,10 @@ def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) ->
             f"{listed([table.names[j] for j in gaps.tolist()])}: --missing drop-rows"
         )
     where = f"values are missing in {len(gaps)} of {len(table.names)} columns, so that "
-    if args.missing == "pairwise":
-        data = SuffStat.from_data(table, missing="pairwise", nearest=args.nearest)
-        why = f"{where}correlations and n are those of the rows complete in each pair (--missing pairwise)"
+    if args.missing.startswith("pairwise"):
+        rule = args.missing.removeprefix("pairwise").removeprefix("=") or "mean"
+        data = SuffStat.from_data(table, missing="pairwise", nearest=args.nearest, n_rule=rule)
+        why = f"{where}correlations and n are those of the rows complete in each pair (--missing {args.missing})"
         return Chosen("data with gaps", data, table, why)
     if args.missing.startswith("impute="):
         return _imputed(args, table, table, where)
@@ -107,7 +108,6 @@ def _with_correlations(args: argparse.Namespace, table: Table, bar: LevelBar | N
 
 
 def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any], why: str) -> Chosen:
-    """Every value for a category."""
     if options["missing"] == "keep" and str(path) != STDIN:
         mixed = MixedTable.of(path, **options)
         if np.isnan(mixed.values).any():
@@ -121,7 +121,7 @@ def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any]
 def _of_categories_with_gaps(args: argparse.Namespace, mixed: MixedTable, why: str) -> Chosen:
     if args.df != "pcalg":
         raise ValueError("--df observed needs complete rows, and values are missing: --missing drop-rows")
-    if args.missing == "pairwise":
+    if args.missing.startswith("pairwise"):
         raise ValueError("--missing pairwise takes numbers, and the table has categories: --missing testwise")
     data = IncompleteTable(mixed.values, mixed.names, categories=True, adaptDF=args.adapt_df)
     if args.missing.startswith("impute="):

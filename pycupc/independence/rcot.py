@@ -6,6 +6,8 @@ causal discovery, Journal of Causal Inference 7(1).
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import zlib
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 from pycupc.data.names import check_real
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
+from pycupc.system.machine import gpu_works
 
 #: Random pairs of observations from which the median distance is taken: its standard error is about 1 %.
 FOR_MEDIAN = 4096
@@ -21,6 +24,8 @@ FOR_MEDIAN = 4096
 RIDGE = 1e-10
 #: Most numbers of features of sets that are kept for later calls: 67 MB.
 KEPT = 1 << 23
+#: Most tests of a call, and numbers in an array of features, where there is more than one set or test in it.
+ON_CPU, ON_GPU = (2000, 1 << 17), (10_000, 1 << 24)
 
 
 class RCoT:
@@ -41,96 +46,173 @@ class RCoT:
         Number of features of S.
     of_ends : int, default 5
         Number of features of x and of y.
+    device : int, optional
+        Number of the CUDA device that makes the tests, with CuPy; by default the CPU does. Their p-values are equal up
+        to rounding.
 
     Attributes
     ----------
     symmetric : bool
     p, labels : int, and tuple of str, or None
+
+    Raises
+    ------
+    ValueError
+        If one of the numbers is not a whole number from 0 on, or the device cannot be used.
     """
 
-    symmetric, at_once = True, 2000
+    symmetric = True
 
-    def __init__(self, data: Any = None, *, seed: int = 0, features: int = 100, of_ends: int = 5) -> None:
-        for name, value in (("seed", seed), ("features", features), ("of_ends", of_ends)):
+    def __init__(
+        self, data: Any = None, *, seed: int = 0, features: int = 100, of_ends: int = 5, device: int | None = None
+    ) -> None:
+        for name, value in (("seed", seed), ("features", features), ("of_ends", of_ends), ("device", device or 0)):
             check_real(name, "a whole number", value, lambda v: v == int(v) and v >= 0)
-        self.seed, self.features, self.of_ends = int(seed), int(features), int(of_ends)
+        self.seed, self.features, self.of_ends, self.device = int(seed), int(features), int(of_ends), device
+        self.at_once, self._room = ON_CPU if device is None else ON_GPU
+        works, detail = (True, "") if device is None else gpu_works(device)
+        if not works:
+            raise ValueError(f"device={device} cannot run: {detail}; device=None needs no GPU")
         if data is None:
             return
         table = Table.of(data)
         table.check()
-        spread = table.values.std(axis=0)
         self.labels, self.p = table.labels, table.values.shape[1]
-        self._values: Floats = (table.values - table.values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        self._apart = np.random.default_rng(self.seed).integers(len(self._values), size=(2, FOR_MEDIAN))
-        self._ends = np.array([_standardised(self._mapped([v], self.of_ends)).T for v in range(self.p)])
-        self._given: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+        self._given: dict[bytes, tuple[Any, Any]] = {}
+        self._apart = np.random.default_rng(self.seed).integers(len(table.values), size=(2, FOR_MEDIAN))
+        with self._on_device():
+            values = _standardised(self._arrays, self._arrays.asarray(table.values.T.copy()))
+            self._values = self._arrays.concatenate([values, self._arrays.ones_like(values[:1])])
+            self._ends = _standardised(self._arrays, self._mapped(np.arange(self.p)[:, None], self.of_ends))
 
     def of(self, data: Any) -> RCoT:
         """The test of these data, with the same options."""
-        return type(self)(data, seed=self.seed, features=self.features, of_ends=self.of_ends)
+        return type(self)(data, seed=self.seed, features=self.features, of_ends=self.of_ends, device=self.device)
 
     def batch(self, x: Indices, y: Indices, S: Indices) -> Floats:
         """See `Batch.batch`."""
-        p = np.empty(len(x))
-        _, owner = np.unique(np.sort(S, axis=1), axis=0, return_inverse=True)
-        order = np.argsort(owner.ravel(), kind="stable")
-        for some in np.split(order, np.flatnonzero(np.diff(owner.ravel()[order])) + 1) if len(x) else ():
-            variables, ends = np.unique([x[some], y[some]], return_inverse=True)
-            left = self._unexplained(variables, sorted(S[some[0]].tolist()))
-            p[some] = _p_values(left, *ends.reshape(2, -1))
+        p, n = np.empty(len(x)), self._values.shape[1]
+        sets, owner = np.unique(np.sort(S, axis=1), axis=0, return_inverse=True)
+        owner = owner.ravel()
+        order, step = np.argsort(owner, kind="stable"), max(1, self._room // (n * self.features))
+        firsts = np.arange(0, len(sets), step)
+        with self._on_device():
+            for first, some in zip(firsts, np.split(order, np.searchsorted(owner[order], firsts[1:])), strict=False):
+                ends = (owner[some] - first) * self.p + np.array([x[some], y[some]])
+                left, places = self._unexplained(sets[first : first + step], ends)
+                p[some] = self._p_values(left, *places)
         return p
 
-    def _mapped(self, variables: list[int], number: int) -> Floats:
-        """Random Fourier features of some variables, float64 (n, number), each with mean 0."""
-        values = self._values[:, variables]
-        distances = ((values[self._apart[0]] - values[self._apart[1]]) ** 2).sum(axis=1)
-        width = np.sqrt(np.median(distances)) or 1.0
-        rng = np.random.default_rng([self.seed, zlib.crc32(repr(variables).encode())])
-        angles = values @ (rng.normal(size=(len(variables), number)) / width) + rng.uniform(0, 2 * np.pi, number)
-        out = np.cos(angles.astype(np.float32)).astype(np.float64)  # rounding is far below the root of `RIDGE`
-        out -= out.mean(axis=0)
+    @property
+    def _arrays(self) -> Any:
+        """The package of the arrays."""
+        if self.device is None:
+            return np
+        import cupy
+
+        return cupy
+
+    def _on_device(self) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext() if self.device is None else self._arrays.cuda.Device(self.device)
+
+    def _mapped(self, sets: Indices, number: int) -> Any:
+        """Random Fourier features of sets of variables, int (m, l): float64 (m, number, n), each with mean 0."""
+        xp, m = self._arrays, len(sets)
+        values = self._values[np.column_stack([sets, np.full(m, self.p)])]  # 1 in the last row, for the shifts
+        distances = ((values[:, :, self._apart[0]] - values[:, :, self._apart[1]]) ** 2).sum(axis=1)
+        width = xp.sqrt(xp.median(distances, axis=1))[:, None, None]
+        drawn = np.empty((m, values.shape[1], number))
+        for i, variables in enumerate(sets.tolist()):
+            rng = np.random.default_rng([self.seed, zlib.crc32(repr(variables).encode())])
+            drawn[i, :-1], drawn[i, -1] = rng.normal(size=(len(variables), number)), rng.uniform(0, 2 * np.pi, number)
+        weights = xp.asarray(drawn)
+        weights[:, :-1] /= xp.where(width > 0, width, 1.0)
+        out = weights.swapaxes(1, 2) @ values
+        out[...] = xp.cos(out.astype(np.float32))  # rounding is far below the root of `RIDGE`
+        out -= out.mean(axis=2, keepdims=True)
         return out
 
-    def _unexplained(self, variables: Indices, S: list[int]) -> Floats:
-        """The features of each variable that those of S do not explain, float64 (len(variables), of_ends, n)."""
-        ends = self._ends[variables]
-        if not S:
-            return ends
-        if (given_and_gram := self._given.get(tuple(S))) is None:
-            given = self._mapped(S, self.features)
-            gram = given.T @ given
-            gram.flat[:: self.features + 1] += RIDGE * np.where(gram.diagonal() > 0, gram.diagonal(), 1.0)
-            if (len(self._given) + 1) * given.size > KEPT:
-                self._given.pop(next(iter(list(self._given)), ()), None)  # the oldest; other threads do so, too
-            given_and_gram = self._given[tuple(S)] = given, gram
-        (given, gram), together = given_and_gram, ends.reshape(-1, len(self._values))
-        return (together - np.linalg.solve(gram, given.T @ together.T).T @ given.T).reshape(ends.shape)
+    def _given_and_gram(self, sets: Indices) -> tuple[Any, Any]:
+        """The features of sets, and their products (m, features, features) with the ridge: kept for later calls."""
+        xp, key = self._arrays, sets.tobytes()
+        if (found := self._given.get(key)) is not None:
+            return found
+        given = self._mapped(sets, self.features)
+        gram = given @ given.swapaxes(1, 2)
+        diagonal = gram.diagonal(axis1=1, axis2=2)
+        gram += xp.eye(self.features) * (RIDGE * xp.where(diagonal > 0, diagonal, 1.0))[:, None]
+        if (len(self._given) + 1) * given.size > KEPT:
+            self._given.pop(next(iter(self._given), b""), None)  # the oldest
+        if given.size <= KEPT:
+            self._given[key] = given, gram
+        return given, gram
+
+    def _unexplained(self, sets: Indices, ends: Indices) -> tuple[Any, Indices]:
+        """The features of ends that those of their sets do not explain, and the place of each end among them.
+
+        An end is p times the place of its set, plus its variable. Returns float64 (v, of_ends, n), and int of the shape
+        of `ends`.
+        """
+        xp, (some, places) = self._arrays, np.unique(ends, return_inverse=True)
+        of_set, variable = np.divmod(some, self.p)
+        number = np.arange(len(some)) - np.searchsorted(of_set, of_set)  # among the variables of the set
+        variables = np.zeros((len(sets), number.max(initial=0) + 1), dtype=np.int64)
+        variables[of_set, number] = variable
+        left = self._ends[variables].reshape(len(sets), -1, self._ends.shape[2])
+        if sets.shape[1]:
+            given, gram = self._given_and_gram(sets)
+            left -= xp.linalg.solve(gram, given @ left.swapaxes(1, 2)).swapaxes(1, 2) @ given
+        places = (of_set * variables.shape[1] + number)[places.reshape(ends.shape)]
+        return left.reshape(-1, *self._ends.shape[1:]), places
+
+    def _p_values(self, features: Any, x: Indices, y: Indices) -> Floats:
+        """The p-values of x[i] and y[i], places in `features`, float64 (v, k, n), of mean 0.
+
+        The products of the k features of x and the k of y have the covariances ``spread``, mean(x_a y_b x_c y_d). They
+        are those between products of two features of x and products of two of y, of which there are fewer.
+        """
+        from scipy.special import gammaincc
+
+        xp, (k, n) = self._arrays, features.shape[1:]
+        a, b, of_x, of_y = _places_of_products(k)
+        squares = features.take(a, axis=1)
+        squares *= features.take(b, axis=1)
+        moments, step = np.empty((4, len(x))), max(1, self._room // (n * len(a) if xp is not np else k**4))
+        for low in range(0, len(x), step):
+            i, j = x[low : low + step], y[low : low + step]
+            spread = _products(xp, squares, i, j)[:, of_x, of_y] / n
+            powers = (
+                _products(xp, features, i, j) ** 2 / n,
+                spread * xp.eye(k * k),
+                2 * spread**2,
+                8 * (spread @ spread) * spread,
+            )
+            sums = xp.stack([power.sum(axis=(1, 2)) for power in powers])
+            moments[:, low : low + step] = getattr(xp, "asnumpy", np.asarray)(sums)
+        statistic, k1, k2, k3 = moments
+        with np.errstate(invalid="ignore", divide="ignore"):
+            df = 8 * k2**3 / k3**2
+            p = gammaincc(df / 2, np.maximum((statistic - k1) * np.sqrt(2 * df / k2) + df, 0.0) / 2)
+        return np.where(k2 > 0, p, 1.0)
 
 
-def _standardised(features: Floats) -> Floats:
-    spread = features.std(axis=0)
-    return np.asarray(features / np.where(spread > 0, spread, 1.0))
+def _products(xp: Any, values: Any, i: Indices, j: Indices) -> Any:
+    """The products of values[i] and the transposed values[j], of matrices."""
+    if xp is np:  # without copies of the matrices
+        return np.array([values[u] @ values[v].T for u, v in zip(i.tolist(), j.tolist(), strict=True)])
+    return values[i] @ values[j].swapaxes(1, 2)
 
 
-def _p_values(features: Floats, x: Indices, y: Indices) -> Floats:
-    """The p-values of x[i] and y[i], places in `features`, float64 (v, k, n), of mean 0.
-
-    The products of the k features of x and the k of y have the covariances ``spread``, mean(x_a y_b x_c y_d). They are
-    those between products of two features of x and products of two of y, of which there are fewer.
-    """
-    from scipy.special import gammaincc
-
-    k, n = features.shape[1:]
+@functools.cache
+def _places_of_products(k: int) -> tuple[Indices, ...]:
+    """The pairs a <= b of k features, and for pairs of products x_a y_b and x_c y_d the numbers of (a, c), (b, d)."""
     a, b = np.triu_indices(k)
-    squares, pairs = features[:, a] * features[:, b], list(zip(x.tolist(), y.tolist(), strict=True))
-    statistic = np.array([((features[i] @ features[j].T) ** 2).sum() for i, j in pairs]) / n
     place = np.empty((k, k), dtype=np.int64)
     place[a, b] = place[b, a] = np.arange(len(a))
-    of_x, of_y = np.kron(place, np.ones_like(place)), np.kron(np.ones_like(place), place)
-    spread = np.array([squares[i] @ squares[j].T for i, j in pairs])[:, of_x, of_y] / n
-    k1, k2 = np.trace(spread, axis1=1, axis2=2), 2 * (spread * spread).sum(axis=(1, 2))
-    k3 = 8 * (spread @ spread * spread).sum(axis=(1, 2))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        df = 8 * k2**3 / k3**2
-        p = gammaincc(df / 2, np.maximum((statistic - k1) * np.sqrt(2 * df / k2) + df, 0.0) / 2)
-    return np.where(k2 > 0, p, 1.0)
+    return a, b, np.kron(place, np.ones_like(place)), np.kron(np.ones_like(place), place)
+
+
+def _standardised(xp: Any, values: Any) -> Any:
+    """Mean 0 and variance 1 along the last axis; 0 where the variance is 0."""
+    spread = values.std(axis=-1, keepdims=True)
+    return (values - values.mean(axis=-1, keepdims=True)) / xp.where(spread > 0, spread, 1.0)

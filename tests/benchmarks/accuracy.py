@@ -147,6 +147,7 @@ def times(graphs):
     """Print the processor time of RCoT for all tests of a run, and of causal-learn's RCIT for them by a sample."""
     from causallearn.utils.cit import CIT
 
+    pc(nonlinear(np.random.default_rng(0), p=5)[0], RCoT())  # loads the compiled code
     for seed in range(graphs):
         rng = np.random.default_rng(seed)
         X, _ = nonlinear(rng)

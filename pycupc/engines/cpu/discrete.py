@@ -73,8 +73,8 @@ class _Sets:
     def __init__(self, side: DiscreteSide) -> None:
         self._side = side
 
-    def parts(self, d: int) -> int:
-        return comb(d, self._side.level)
+    def cut(self, d: int, piece: int, pieces: int) -> int:
+        return comb(d, self._side.level) * piece // pieces
 
     def task_tests(self, d: int) -> int:
         return max(1, TASK_OBSERVATIONS // int(self._side.data.codes.shape[1]))
@@ -112,8 +112,8 @@ class DiscreteWork(NamedTuple):
 
 def work_space(level: int, d: int) -> DiscreteWork:
     """Arrays for walks over rows of up to d neighbours."""
-    bound, g2, p = np.empty((3, d))
-    return DiscreteWork(*np.empty((2, level), np.int64), bound, g2, np.empty(d, np.int64), p)
+    (chosen, S), (bound, g2, p) = np.empty((2, level), np.int64), np.empty((3, d))
+    return DiscreteWork(chosen, S, bound, g2, np.empty(d, np.int64), p)
 
 
 @part
@@ -148,7 +148,7 @@ def walk_sets(side, items, outcomes, work, counting, state):  # noqa: C901 - the
             work.p[i] = -1.0
         unrank(side.binomials, d, level, first, work.chosen)
         ready, changed = -1, 0
-        for number in range(first, first + items.prefixes[item]):
+        for number in range(first, items.end[item]):
             if number % 64 == 0:
                 n_open -= drop_separated(side.hint, Place(x, d, start, out, number), work.bound)
             if n_open == 0 or state[STOP] != 0:

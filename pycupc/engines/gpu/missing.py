@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.coding import MOST_LEVELS
+from pycupc.data.categories import MOST_LEVELS
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.coding import MOST_LEVELS, values_of
+from pycupc.data.categories import MOST_LEVELS, values_of
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.system.message import Message, Words

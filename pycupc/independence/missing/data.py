@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.coding import MOST_LEVELS, in_order, values_of, with_gaps
+from pycupc.data.categories import MOST_LEVELS, in_order, values_of, with_gaps
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
@@ -181,7 +181,8 @@ class IncompleteTable:
         there = (~missing).astype(np.float32)
         if (few := np.argwhere(there.T @ there < 2)).size:
             pairs = listed([f"{names[i]} and {names[j]}" for i, j in few.tolist() if i < j] or [names[few[0][0]]])
-            warnings.warn(f"fewer than 2 observations are complete in {pairs}: their p-value is NaN", stacklevel=2)
+            text = f"fewer than 2 observations are complete in {pairs}: without imputation their p-value is NaN"
+            warnings.warn(text, stacklevel=2)
 
     @property
     def missing(self) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State, Task
 from pycupc.engines.cpu.tuning import OBSERVATIONS_PER_GAUSSIAN_TEST, TASK_OBSERVATIONS
 from pycupc.engines.cpu.walk import drop_separated, start_row
-from pycupc.engines.cpu.walk_state import Items, Outcomes, Place
+from pycupc.engines.cpu.walk_state import Items, Outcomes, Place, work_space
 from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.independence.discrete.contingency import (
@@ -81,7 +81,8 @@ class _Sets:
 
     def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         data, level = self._side.data, self._side.level
-        walk_sets(self._side, items, outcomes, work_space(level, widest), contingency.work_space(data, level), state)
+        work = work_space(DiscreteWork, level=level, d=widest)
+        walk_sets(self._side, items, outcomes, work, contingency.work_space(data, level), state)
 
 
 class DiscreteSide(NamedTuple):
@@ -97,23 +98,16 @@ class DiscreteSide(NamedTuple):
 
 
 class DiscreteWork(NamedTuple):
-    """Work space of a walk."""
+    """Work space of a walk over rows of up to d neighbours."""
 
     # chosen, S: (level,): positions and variables of the set.
-    chosen: Indices
-    S: Indices
-    bound: Floats  # (position,): -1 for a variable that is no target, or no longer one; else inf
-    # g2, df, p: float64, int64, float64 (position,): of the test with the largest p-value; p is -1 where there was
-    # none.
-    g2: Floats
-    df: Indices
-    p: Floats
-
-
-def work_space(level: int, d: int) -> DiscreteWork:
-    """Arrays for walks over rows of up to d neighbours."""
-    (chosen, S), (bound, g2, p) = np.empty((2, level), np.int64), np.empty((3, d))
-    return DiscreteWork(chosen, S, bound, g2, np.empty(d, np.int64), p)
+    chosen: Annotated[Indices, "level"]
+    S: Annotated[Indices, "level"]
+    bound: Annotated[Floats, "d"]  # -1 for a variable that is no target, or no longer one; else inf
+    # g2, df, p: of the test with the largest p-value; p is -1 where there was none.
+    g2: Annotated[Floats, "d"]
+    df: Annotated[Indices, "d"]
+    p: Annotated[Floats, "d"]
 
 
 @part

@@ -93,12 +93,9 @@ def statistic_of_strata(data, x, y, t, in_floats, counting):
 
 @part
 def divided(group, codes, n, groups, levels, place):
-    """Divide the groups of n observations by the codes of a further variable; returns how many there are then.
+    """Divide the groups of n observations, int64 (n,), by the codes of a further variable; returns how many there are.
 
-    group : int64 (n,)
-        The number of the group of each observation, from 0 on; overwritten.
-    place : int64 (at least groups times levels,)
-        Work space.
+    They are numbered from 0 on, as they occur. `place`, int64 (at least groups times levels,): work space.
     """
     for g in range(groups * levels):
         place[g] = -1

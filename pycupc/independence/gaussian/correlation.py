@@ -42,23 +42,11 @@ CALLS_PER_THREAD = 16
 
 
 def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
-    """Correlation matrix of a table, by the definition at the head of this module.
+    """Correlation matrix of a table, by the definition at the head of this module; R's ``cor`` up to rounding.
 
-    Parameters
-    ----------
-    X : float64 (n, p)
-        Observations in rows, variables in columns; finite, in any memory layout.
-    progress : callable ``(done, total)``, optional
-        Called while the matrix is computed, in tiles of the matrix done and in all.
-
-    Returns
-    -------
-    float64 (p, p)
-        Exactly symmetric; 1 on the diagonal, and NaN in rows and columns of constant variables.
-
-    Notes
-    -----
-    Besides the result, one copy of the table is held in memory. The result agrees with R's ``cor`` up to rounding.
+    `X`, float64 (n, p): finite, in any memory layout; one copy of it is held. `progress`, callable ``(done, total)``:
+    called while the matrix is computed, in tiles of the matrix done and in all. Returns float64 (p, p), exactly
+    symmetric; 1 on the diagonal, and NaN in rows and columns of constant variables.
     """
     from pycupc.independence.gaussian.pairwise import Blocks  # Numba, which takes a while to import
 

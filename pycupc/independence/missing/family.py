@@ -103,13 +103,13 @@ def missing_test(
 
     TypeError or ValueError if the data do not fit the function.
     """
-    if indepTest is None and isinstance(suffStat, MultipleImputation):
-        indepTest = literal.disMItest if suffStat.categories else literal.gaussMItest
-    if indepTest is None and isinstance(suffStat, IncompleteTable):
-        indepTest = literal.disCItwd if suffStat.categories else literal.gaussCItwd
-    if indepTest not in (tests := list(literal.TESTS.values())):
-        return None
-    categories = tests.index(indepTest) % 2 == 1
-    if indepTest in (literal.gaussMItest, literal.disMItest):
-        return ImputedTest(as_imputation(suffStat, categories=categories), alpha, NAdelete=NAdelete)
-    return TestwiseTest(as_incomplete(suffStat, categories=categories), alpha, NAdelete=NAdelete, quirks=quirks)
+    imputed, testwise = (literal.gaussMItest, literal.disMItest), (literal.gaussCItwd, literal.disCItwd)
+    if indepTest is None and isinstance(suffStat, MultipleImputation | IncompleteTable):
+        indepTest = (imputed if isinstance(suffStat, MultipleImputation) else testwise)[suffStat.categories]
+    if indepTest in imputed:
+        data = as_imputation(suffStat, categories=indepTest is imputed[1])
+        return ImputedTest(data, alpha, NAdelete=NAdelete)
+    if indepTest in testwise:
+        gapped = as_incomplete(suffStat, categories=indepTest is testwise[1])
+        return TestwiseTest(gapped, alpha, NAdelete=NAdelete, quirks=quirks)
+    return None

@@ -251,13 +251,13 @@ def sepset_from_arrays(arrays: Arrays, skeleton: SparseGraph, name: str = "sepse
     return SepSets.from_flat(skeleton, cells, gaps)
 
 
-def only_stored_cells(arrays: Arrays, p: int) -> dict[str, NDArray[Any]]:
+def only_stored_cells(arrays: Arrays, p: int, name: str = "sepset_") -> dict[str, NDArray[Any]]:
     """Convert arrays that list every cell with a set, as R's list of lists does, to the form of this module.
 
     The gaps follow: they are the pairs that are not adjacent and have no cell.
     """
-    cells = FlatCells(*(np.asarray(arrays[f"sepset_{key}"]) for key in ("x", "y", "len", "members")))
-    return {**arrays, **sepset_arrays(SepSets.from_named_cells(graph_from_arrays(arrays, p), cells))}
+    cells = FlatCells(*(np.asarray(arrays[f"{name}{key}"]) for key in ("x", "y", "len", "members")))
+    return {**arrays, **sepset_arrays(SepSets.from_named_cells(graph_from_arrays(arrays, p), cells), name)}
 
 
 def evidence_arrays(

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.pc import pc
-from pycupc.data.names import is_real, is_whole, position
+from pycupc.data.names import is_real, is_whole, positions
 from pycupc.data.table import Table
-from pycupc.effects.largest import largest
-from pycupc.effects.local import LocalEffects
-from pycupc.effects.regression import Regressions
-from pycupc.effects.regressors import Regressors
+from pycupc.effects.local import LocalEffects, largest
+from pycupc.effects.parent_sets import parent_sets
+from pycupc.effects.regression import weights_of
 from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import KNOWLEDGE, Plan, checked_study
@@ -61,8 +60,8 @@ class CausalStudy(Resampled[Strongest]):
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
-        known = any(self.arguments.get(name) is not None for name in KNOWLEDGE)  # no CPDAG
-        regressors = Regressors.local(fit.sparse_graph, self.causes, with_knowledge=known)
+        known = any(self.arguments.get(name) is not None for name in KNOWLEDGE)
+        sets = parent_sets(fit.sparse_graph, self.causes.tolist(), with_knowledge=known)
         k, deviations = int(self.q[-1]), None
         if not self.standardize:
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
@@ -72,15 +71,14 @@ class CausalStudy(Resampled[Strongest]):
 
             options = {"devices": "all", **(self.arguments["engine_options"] or {})}
             device = options.get("device", 0 if options["devices"] == "all" else options["devices"][0])
-            return Strongest(i, *on_gpu.largest(X, deviations, regressors, self.causes, self.effects, k, device))
-        x, y = regressors.pairs()
+            return Strongest(i, *on_gpu.largest_of(X, deviations, sets, self.causes, self.effects, k, device))
+        x, y = sets.pairs()
         pairs, columns = _needed(stat, x, y, self.effects)
         if deviations is not None:
             pairs = pairs * deviations[x] * deviations[y]
             columns = columns * deviations[:, None] * deviations[self.effects]
-        regressions = Regressions.of(pairs, regressors.start, regressors.members)
-        found = LocalEffects(self.causes, self.effects, regressors.first, regressions, columns)
-        return Strongest(i, *largest(found, k))
+        found = LocalEffects(self.causes, self.effects, sets, weights_of(pairs, sets), columns)
+        return Strongest(i, *largest(found.in_blocks, self.causes, self.effects, k))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
@@ -231,8 +229,8 @@ def _candidates(name: str, given: Any, labels: Sequence[str]) -> Ints:
     """Positions of one variable or several, ascending; all if None."""
     if given is None:
         return np.arange(len(labels))
-    several = given if np.ndim(given) > 0 else [given]
-    found = np.unique([position(v, labels) for v in several])
+    several = positions(given, labels)
+    found = np.unique(several)
     if len(found) < len(several) or not len(found):
         raise ValueError(f"{name} must name one variable or several, each once, got {given!r}")
     return found

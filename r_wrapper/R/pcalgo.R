@@ -98,14 +98,6 @@ as_fcialgo <- function(plain, call) {
   )
 }
 
-# The list of lists in place of the sparse form: the object that `sepset = "list"` gives.
-expanded <- function(fit) {
-  sparse <- attr(fit, "cu_sepset")
-  fit@sepset <- expand_sepset(list(labels = graph::nodes(fit@graph), sepset = sparse), sparse$adjacent)
-  attr(fit, "cu_sepset") <- NULL
-  fit
-}
-
 # Positions, column by column, of the cells of adjacent pairs in both directions.
 adjacent_cells <- function(plain) {
   p <- length(plain$labels)

@@ -9,7 +9,6 @@ import time
 
 import pytest
 
-from pycupc.cli import folder
 from pycupc.cli.folder import FolderError, FolderExists, OutputFolder
 from pycupc.results.npz import whole_file
 

@@ -94,10 +94,6 @@ class OutputFolder:
                 "choose another --out"
             )
 
-    def free(self) -> int:
-        """Bytes that can still be written there."""
-        return shutil.disk_usage(self._work).free
-
     def finish(self) -> Path:
         """Put the results into place; returns where they are: beside `target` if another run has taken it meanwhile."""
         os.umask(mask := os.umask(0))

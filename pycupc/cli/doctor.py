@@ -19,7 +19,8 @@ from pycupc.system.version import __version__
 
 #: Distributions by what needs them.
 PACKAGES = {
-    "always": ("numpy", "pandas", "scipy", "numba", "tqdm"),
+    "always": ("numpy", "scipy", "numba", "tqdm"),
+    "DataFrames": ("pandas",),
     "plots": ("matplotlib", "networkx"),
     "Parquet and Feather files": ("pyarrow",),
     "Excel files": ("openpyxl",),

@@ -88,7 +88,7 @@ def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: Request) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    columns = exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes())
+    columns = fit.edge_columns()
     parquet.write_table(pyarrow.table(columns), path)
 
 

@@ -16,6 +16,7 @@ from pycupc.cli.output import add_command
 from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text
 from pycupc.engines.base import EngineError
 from pycupc.graph import exports
+from pycupc.system.extras import needed
 
 if TYPE_CHECKING:
     from pycupc.stability import Consensus, PagConsensus, Stability
@@ -110,16 +111,13 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
     if address is None:
         yield None
         return
+    distributed = needed("distributed", "--scheduler", "cluster")
     try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError("--scheduler needs distributed: pip install 'pycupc[cluster]'") from error
-    try:
-        client = Client(address)  # type: ignore[no-untyped-call]
+        client = distributed.Client(address)
     except (OSError, ValueError) as error:
         raise EngineError(f"--scheduler {address}: {error}") from error
     with client:
-        yield client.get_executor()  # type: ignore[no-untyped-call]
+        yield client.get_executor()
 
 
 class _Shown(NamedTuple):

@@ -148,13 +148,13 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKin
         return lambda result: function(graph(result))
 
     def edges_in(convention: str) -> Callable[[Any], str]:
-        return of_graph(lambda named: exports.convention(named.sparse_graph, convention))
+        return of_graph(lambda named: named.convention(convention))
 
     def edge_list(named: NamedGraph) -> str:
-        return exports.csv(exports.edge_columns(named.sparse_graph, named.labels, named.edge_attributes()))
+        return exports.csv(named.edge_columns())
 
     def amat(named: NamedGraph) -> str:
-        return exports.amat_csv(named.sparse_graph, named.labels, pag=not isinstance(named, CausalGraph))
+        return named.amat_csv(pag=not isinstance(named, CausalGraph))
 
     def cells(named: NamedGraph) -> str:
         return exports.PCALG_AMAT if isinstance(named, CausalGraph) else exports.PAG_AMAT

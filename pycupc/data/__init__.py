@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pycupc.data.categories import read_categories
 from pycupc.data.readers import DataError, read_data
+from pycupc.system.extras import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,5 @@ def load_example(kind: Literal["continuous", "discrete"] = "continuous") -> pd.D
     """
     if kind == "continuous":
         return read_data(EXAMPLES[kind])
-    import pandas as pd
-
     table = read_categories(EXAMPLES[kind])
-    return pd.DataFrame(table.values, columns=table.labels)
+    return data_frame(table.values, columns=table.labels)

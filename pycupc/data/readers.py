@@ -19,6 +19,7 @@ from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.observations import converted
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, option, rows
+from pycupc.system.extras import data_frame, needed
 from pycupc.system.log import READING, logger
 
 if TYPE_CHECKING:
@@ -93,10 +94,8 @@ def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
     TypeError
         For an unknown option.
     """
-    import pandas as pd
-
     table = read_table(path, ReadOptions(**options))
-    return pd.DataFrame(table.values, columns=table.labels, copy=False)
+    return data_frame(table.values, columns=table.labels, copy=False)
 
 
 def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
@@ -304,11 +303,7 @@ def _npy(path: str | PurePath) -> tuple[NDArray[Any], list[str]]:
 
 
 def _h5ad(path: str | PurePath) -> tuple[NDArray[Any], list[str]]:
-    try:
-        import anndata
-    except ImportError as error:
-        raise DataError(f"{path}: reading .h5ad requires anndata: pip install anndata") from error
-    data = anndata.read_h5ad(path, backed="r")
+    data = needed("anndata", f"{path}: reading .h5ad", None, DataError).read_h5ad(path, backed="r")
     try:
         values, names, _ = converted(data, str(path))
     finally:

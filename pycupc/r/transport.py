@@ -273,7 +273,7 @@ def situation() -> dict[str, str]:
         "Python": f"{platform.python_version()} ({sys.executable})",
         "pycupc": f"{VERSION} ({Path(__file__).parents[1]})",
     }
-    for package in ("numpy", "numba", "scipy", "pandas"):
+    for package in ("numpy", "numba", "scipy"):
         facts[package] = version_of(package) or f"missing: {sys.executable} -m pip install {package}"
     facts["engine cpu"] = "needs numba" if "missing" in facts["numba"] else "ready"
     works, text = gpu_works()

@@ -142,7 +142,7 @@ class RCoT:
         diagonal = gram.diagonal(axis1=1, axis2=2)
         gram += xp.eye(self.features) * (RIDGE * xp.where(diagonal > 0, diagonal, 1.0))[:, None]
         if (len(self._given) + 1) * given.size > KEPT:
-            self._given.pop(next(iter(self._given), b""), None)  # the oldest
+            self._given.pop(next(iter(list(self._given)), b""), None)  # the oldest; other threads do so, too
         if given.size <= KEPT:
             self._given[key] = given, gram
         return given, gram

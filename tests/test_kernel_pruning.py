@@ -184,9 +184,10 @@ def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
 
 
 def test_pairs_that_take_too_many_nodes_or_questions_are_left(device):
+    """A set counts as a node here, so that the pairs have too few nodes to be given away."""
     for tuning in ({"nodes": (1, 1)}, {"questions": (0, 0)}):
         problem = random_problem(300, 3)
-        decided, rank, _ = searched(problem, device, few_nodes=NEVER, **tuning)
+        decided, rank, _ = searched(problem, device, sets_per_node=16 * 40.0, **tuning)
         left = decided == 0
         assert left.any()
         assert (rank[~left] == NOT_SEPARATED).all() or "nodes" in tuning
@@ -215,11 +216,11 @@ def test_parts_of_pairs_that_are_given_away(device, seed, idle, monkeypatch):
 
 
 def test_a_pair_with_too_many_nodes_in_all_its_parts_is_left(device):
-    """Rows of 11 neighbours have 252 sets: more nodes than one, but hardly any than ten."""
+    """Rows of 11 neighbours have 252 sets, for which a pair may take more than 16 nodes, or more than 30."""
     outcomes = []
-    for allowed in (1.0, 10.0, 1e9):
+    for allowed in (16.5, 30.0, 1e9):
         problem = random_problem(501, 5, p=12)
-        decided, rank, spares = searched(problem, device, nodes=(1, 1), few_nodes=0, sets_per_node=252 * 4 / allowed)
+        decided, rank, spares = searched(problem, device, nodes=(1, 1), few_nodes=0, sets_per_node=252 * 64 / allowed)
         outcomes.append(int((decided == 0).sum()))
         for e in np.flatnonzero(decided):
             x, y = int(problem.source[e]), int(problem.column[e])

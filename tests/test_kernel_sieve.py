@@ -223,10 +223,7 @@ def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change):
     assert (left > 3) == ("nodes" in change)
 
 
-@pytest.mark.parametrize("parts", [(1, 0), (2, 2)])
-def test_two_devices_have_the_answer_of_one(two, monkeypatch, parts):
-    monkeypatch.setattr(tuning, "LONG_LEVEL", 0)
-    monkeypatch.setattr(tuning, "PARTS", parts)
+def test_two_devices_have_the_answer_of_one(two):
     compare_data(two, observations(0, 16, 60, 0.5), 0.3, 4)
     chain = [np.eye(16, k=i) + np.eye(16, k=-i) > 0 for i in (3, 5)]
     compare_data(two, observations(1, 16, 200, 0.3), 0.1, 3, fixedEdges=chain[0], fixedGaps=chain[1])

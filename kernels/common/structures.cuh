@@ -107,7 +107,7 @@ struct Pruning {
     int most_questions;    // search: nodes per pair to find the first separating set, by one block
     double most_left;      // walk: there is none if the trial leaves a larger share of the tests than this
     int minimum;           // search: 1: for the smallest r^2 of each pair, not for separating sets
-    int few_nodes;         // search: nodes that a block examines of a pair before it gives others away
+    int few_nodes;         // search: nodes for a first set after which a block gives others away
     void* exchange;        // search: an Exchange (pruning/exchange.cuh), zero up to its parts
     const int* rows;       // [p] 0 where a row has no targets; null: not known
 };

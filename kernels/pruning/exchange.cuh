@@ -27,7 +27,7 @@ DEVICE bool in_demand(const Exchange& ex) {
 OUT_OF_LINE bool give(Exchange& ex, const int row, const i64 pair, const Node& node, const int asked) {
     u64 n = now(ex.made);
     for (;;) {
-        if (n - now(ex.taken) >= PARTS) return false;
+        if ((i64)(n - now(ex.taken)) >= PARTS) return false;  // negative if others have gone on since n was read
         const u64 seen = atomicCAS(&ex.made, n, n + 1);
         if (seen == n) break;
         n = seen;

@@ -13,11 +13,13 @@ DEVICE void begin(const Graph& g, const Level& lv, const Pruning& f, const int x
     work.d = (int)(g.start[x + 1] - g.start[x]);
     work.pair = g.start[x] + work.first;
     work.next = work.waiting = work.busy = work.lock = work.bottom = work.firsts = 0;
-    const double worth = (double)lv.binom(work.d - 1, lv.level) / f.sets_per_node;  // nodes that take as long as tests
+    // Nodes that take as long as the tests of one pair. The search decides most pairs of a row; a set is then tested for
+    // one pair, not for all, and a test takes 16 times as long.
+    const double worth = 16.0 * (double)lv.binom(work.d - 1, lv.level) / f.sets_per_node;
     work.allowed = 4.0 * worth;
     work.most = (int)fmin((double)f.most_nodes, fmax(16.0, 16.0 * worth));
     // For the minimum nothing is shared: a block does not see the smaller r^2 that others find.
-    work.sharable = !f.minimum && worth > 4.0 * (double)f.few_nodes;
+    work.sharable = !f.minimum && worth > 4.0;
     work.given = 0;
     work.there = 1;
 }
@@ -56,7 +58,7 @@ DEVICE void next_part(const Graph& g, const Level& lv, const Pruning& f, Exchang
 }
 
 // Gives away a node of this item for another block to examine: all sets of a target that nobody has begun, or else the
-// node that has waited longest, if its target has taken `few` nodes. `node` is work space. One thread.
+// node that has waited longest. `node` is work space. One thread.
 DEVICE void offer(const Launch& at, Node* stack, Node& node) {
     Work& work = at.work;
     lock(work.lock);
@@ -73,8 +75,7 @@ DEVICE void offer(const Launch& at, Node* stack, Node& node) {
         } else if (waiting > 0) {
             const Node& oldest = stack[now(work.bottom)];
             const int t = oldest.target - work.first;
-            if (now(work.used[t]) >= at.f.few_nodes && oldest.choose > 3 &&
-                give(at.exchange, work.row, work.pair + t, oldest, work.asked())) {
+            if (oldest.choose > 3 && give(at.exchange, work.row, work.pair + t, oldest, work.asked())) {
                 atomicOr(&work.given, 1u << t);
                 atomicAdd(&work.bottom, 1);
                 atomicSub(&work.waiting, 1);

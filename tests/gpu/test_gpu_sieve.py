@@ -12,7 +12,7 @@ from gpu_on_host import observations
 from sieve_data import check_sieve, difficult
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, sieve, tuning
+from pycupc.engines.gpu import GpuEngine, sieve
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.devices import DevicesEngine
 from pycupc.system.machine import gpu_works
@@ -42,12 +42,10 @@ def test_the_answer_is_that_of_the_cpu(monkeypatch, p, n, alpha):
 
 @pytest.mark.skipif(not gpu_works(1)[0], reason="needs two CUDA devices")
 @pytest.mark.parametrize("correlations", ["dense", "rows"])
-def test_two_devices_have_the_answer_of_one(monkeypatch, correlations):
+def test_two_devices_have_the_answer_of_one(correlations):
     two = DevicesEngine([GpuEngine(device=i, correlations=correlations) for i in (0, 1)])
     X = observations(3, 120, 500, 0.2)
     one = pycupc.skeleton(X, alpha=0.05, engine=GpuEngine(correlations=correlations))
-    for long in (tuning.LONG_LEVEL, 0):
-        monkeypatch.setattr(tuning, "LONG_LEVEL", long)
-        fit = pycupc.skeleton(X, alpha=0.05, engine=two)
-        assert_same(fit, one)
-        np.testing.assert_allclose(fit.pMax, one.pMax, rtol=1e-6, atol=1e-14)
+    fit = pycupc.skeleton(X, alpha=0.05, engine=two)
+    assert_same(fit, one)
+    np.testing.assert_allclose(fit.pMax, one.pMax, rtol=1e-6, atol=1e-14)

@@ -7,13 +7,11 @@ joined: the smallest rank of a separating set, and the smallest r^2, are minima,
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook
@@ -34,13 +32,6 @@ class Meeting:
 
     def __init__(self, count: int) -> None:
         self.count, self.barrier, self.values = count, threading.Barrier(count), [None] * count
-        self.parts: Iterator[NDArray[np.intp]] = iter(())  # rows of the level that no device has taken
-        self.lock = threading.Lock()
-
-    def next_part(self) -> NDArray[np.intp] | None:
-        """Rows that this device takes from those left."""
-        with self.lock:
-            return next(self.parts, None)
 
 
 class Member:
@@ -70,38 +61,27 @@ class Member:
     def run(self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook], tick: Tick) -> None:
         """Make the tests of some rows, and join the findings of all devices.
 
-        The rows are dealt out by their degrees, hence by the number of their tests, largest first. At a long level each
-        device gets most of its rows at once; then it takes further ones as long as there are any.
+        The rows are dealt out by their degrees, hence by the number of their tests, in turns from the first device to
+        the last and back. Further rows for a device that is done would have to be kept back for it: on two devices that
+        took longer (docs/KERNELS_LOG.md).
         """
-        graph, _, outlook = of_level
+        graph, level, outlook = of_level
         (start,) = dev.transfers.download((graph.start, np.int64, (graph.p + 1,)))
         dev.wait(tick)
         degrees = np.diff(start)
         fewer = degrees.max(initial=0) - degrees  # than the widest row; 16 bits are sorted ten times as fast
         order = np.argsort(fewer.astype(np.uint16) if outlook.widest < 1 << 16 else fewer, kind="stable")
-        first, last = tuning.PARTS if outlook.tests_at_most > tuning.LONG_LEVEL else (1, 0)
-        n_parts = self.count * (first + last)
-        parts = [order[i::n_parts] for i in range(n_parts)]
-        if self.number == 0:
-            self._meeting.parts = iter(parts[self.count * first :])
-        self._meeting.barrier.wait()
-        part: NDArray[np.intp] | None = np.concatenate(parts[self.number : self.count * first : self.count])
-        while part is not None:
-            self._test(dev, tests, of_level, part)
-            dev.wait(tick)
-            part = self._meeting.next_part()
-        self._join(dev, graph, outlook.pairs)
-
-    def _test(self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook], rows: Any) -> None:
-        graph, level, outlook = of_level
-        dev.scratch.reset()
+        turn = np.arange(graph.p) % (2 * self.count)
         self._mine = mine = np.zeros(graph.p, dtype=np.int32)  # kept until it is copied
-        mine[rows] = 1
+        mine[order[(turn == self.number) | (turn == 2 * self.count - 1 - self.number)]] = 1
+        dev.scratch.reset()
         on_device = dev.scratch.take(mine.nbytes)
         dev.cp.cuda.runtime.memcpyAsync(on_device, mine.ctypes.data, mine.nbytes, 1, dev.stream.ptr)
-        args = (graph, level, ptr(on_device), i64(outlook.pairs))
+        args = (graph, ptr(on_device), i64(outlook.pairs))
         dev.launch(_file(graph), CHOOSE, (dev.blocks(outlook.pairs),), (256,), args)
         tests.launch(dev, graph, level, outlook, on_device)
+        dev.wait(tick)
+        self._join(dev, graph, outlook.pairs)
 
     def _join(self, dev: Device, graph: Graph, pairs: int) -> None:
         grid, file, size = (dev.blocks(pairs),), _file(graph), 8 * pairs

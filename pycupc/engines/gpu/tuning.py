@@ -53,14 +53,6 @@ PICKED_PER_VARIABLE = 32
 #: observations are 1.7 MB, which the L2 cache of any device holds.
 TILES_ON_SIDE = 16
 
-# -- several devices ------------------------------------------------------------------------------------------------
-
-#: Tests of a level, at most, from which on its rows are dealt out a second time, to the devices that are done. Judged:
-#: 0.2 s or more on one device.
-LONG_LEVEL = 5e10
-#: Parts of the rows that each device gets at once at such a level, and that any device takes later. Judged.
-PARTS = (8, 2)
-
 # -- the Schur walk -------------------------------------------------------------------------------------------------
 
 #: Largest degrees of the first five classes of rows; the sixth class, of all larger rows, goes through tiles. Log:

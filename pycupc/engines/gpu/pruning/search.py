@@ -44,7 +44,7 @@ class Tuning:
     tests_per_node: float = 1e5
     questions: tuple[int, int] = (512, 1 << 17)
     tests_per_question: float = 4e8
-    few_nodes: int = 1024  # nodes of a pair after which a block gives others to blocks that have no work
+    few_nodes: int = 64  # nodes for a first set after which a block gives others to blocks that have no work
 
 
 TUNING = Tuning()

@@ -29,7 +29,7 @@ ON_CPU, ON_GPU = (2000, 1 << 17), (10_000, 1 << 24)
 
 
 class RCoT:
-    """RCoT of a table, for `pycupc.pc(table, RCoT())`: a `pycupc.independence.batch.Batch`.
+    """RCoT of a table, for `pycupc.pc(table, RCoT())`: a `pycupc.independence.custom.Batch`.
 
     x, y and S are mapped to random Fourier features of a Gaussian kernel, whose width is the median distance. What the
     features of S explain linearly is taken from the features of x and of y; the statistic is n times the sum of their

@@ -76,9 +76,8 @@ class RCoT:
             check_real(name, "a whole number", value, lambda v: v == int(v) and v >= 0)
         self.seed, self.features, self.of_ends, self.device = int(seed), int(features), int(of_ends), device
         self.at_once, self._room = ON_CPU if device is None else ON_GPU
-        works, detail = (True, "") if device is None else gpu_works(device)
-        if not works:
-            raise ValueError(f"device={device} cannot run: {detail}; device=None needs no GPU")
+        if device is not None and not (found := gpu_works(device))[0]:
+            raise ValueError(f"device={device} cannot run: {found[1]}; device=None needs no GPU")
         if data is None:
             return
         table = Table.of(data)

@@ -25,8 +25,8 @@ SOURCES = ("pyproject.toml", "README.md", "LICENSE", "pycupc", "kernels", "r_wra
 #: Run in the empty environment: an answer, the kernels, the example data, and the command line.
 TRIAL = """
 import pathlib, pycupc, pycupc.kernels
-from pycupc.data import load_example
-fit = pycupc.pc(pycupc.SuffStat.from_data(load_example()), alpha=0.01)
+from pycupc.data import EXAMPLE
+fit = pycupc.pc(pycupc.SuffStat.from_data(EXAMPLE), alpha=0.01)
 assert fit.edge_counts() == (33, 7, 0), fit.edge_counts()
 assert list(pathlib.Path(pycupc.kernels.__path__[0]).rglob("*.cu")), "no kernels"
 print("pycupc", pycupc.__version__, "from", pathlib.Path(pycupc.__file__).parent)

@@ -515,5 +515,5 @@ def test_anndata_in_its_file(tmp_path):
 def test_h5ad_needs_anndata(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata", None)
     (tmp_path / "d.h5ad").write_bytes(b"")
-    with pytest.raises(ValueError, match="reading .h5ad requires anndata: pip install anndata"):
+    with pytest.raises(ValueError, match="reading .h5ad needs anndata: pip install anndata"):
         SuffStat.from_data(tmp_path / "d.h5ad")

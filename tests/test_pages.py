@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import subprocess
@@ -58,6 +59,18 @@ def test_the_pages_ask_for_nothing_from_elsewhere(site, tmp_path):
             assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
     finally:
         chromium.close()
+
+
+def test_two_clicks_lead_to_common_questions(site):
+    """Clicks on links in the text of the pages, from the first one; the answer of each question by a word of it."""
+    pages = {site / "index.html"}
+    for _ in range(2):
+        for page in list(pages):
+            (text,) = re.findall("<article.*</article>", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+            pages |= {(page.parent / link).resolve() for link in re.findall(r'href="([^":#]+\.html)', text)}
+    found = html.unescape(re.sub("<[^>]*>", "", "".join(page.read_text(encoding="utf-8") for page in pages)))
+    gpu, p_value, missing, cite = '".[gpu,plot]"', "the largest p-value among", "Test-wise deletion", "Please cite this"
+    assert [answer for answer in (gpu, p_value, missing, cite) if answer not in found] == []
 
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)

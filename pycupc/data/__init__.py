@@ -2,8 +2,9 @@
 
     table.py, findings.py             the one door, and the findings of one pass over a table
     mixed.py                          tables of numbers and categories together
-    observations.py, coding.py        tables in memory: pandas, polars, Arrow, xarray, ...; categories as codes
-    readers.py, categories.py         tables of numbers, and of categories, from files
+    observations.py                   tables in memory: pandas, polars, Arrow, xarray, ...
+    readers.py                        tables of numbers from files
+    categories.py                     tables of categories from files, and as codes
     source.py, binary.py              the bytes of a file and its kind; Parquet, Feather and Excel
     text_layout.py, cells.py          delimiter, header and row names of a text; its cells as numbers
     names.py, pairs.py                checks of names and of numbers, and of pairs of names
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pycupc.data.categories import read_categories
 from pycupc.data.readers import DataError, read_data
+from pycupc.system.extras import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +52,5 @@ def load_example(kind: Literal["continuous", "discrete"] = "continuous") -> pd.D
     """
     if kind == "continuous":
         return read_data(EXAMPLES[kind])
-    import pandas as pd
-
     table = read_categories(EXAMPLES[kind])
-    return pd.DataFrame(table.values, columns=table.labels)
+    return data_frame(table.values, columns=table.labels)

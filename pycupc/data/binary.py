@@ -19,6 +19,7 @@ from pycupc.data.findings import Ends, rounded
 from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.source import Source
 from pycupc.data.text_layout import ReadOptions, option
+from pycupc.system.extras import needed
 
 #: Names of the column types that count as numbers, in pandas (NumPy, nullable, Arrow, sparse), polars and Arrow.
 NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool|decimal)", re.IGNORECASE)
@@ -33,12 +34,10 @@ _KINDS = {"parquet": "Parquet", "feather": "Feather", "excel": "Excel"}
 
 def arrow_schema(source: Source) -> Any:
     """The pyarrow.Schema of a Parquet or Feather file, without the index that pandas stores as a column."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        kind = _KINDS[source.kind]
-        raise DataError(f"{source.name}: reading {kind} requires pyarrow: pip install 'pycupc[parquet]'") from error
+    needed("pyarrow", f"{source.name}: reading {_KINDS[source.kind]}", "parquet", DataError)
+    import pyarrow
+    from pyarrow import parquet
+
     try:
         content = pyarrow.BufferReader(source.content)
         is_parquet = source.kind == "parquet"
@@ -114,10 +113,7 @@ def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]
 
     `DataError` also if there is no such sheet, or there are several and none is named.
     """
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise DataError(f"{source.name}: reading Excel requires openpyxl: pip install 'pycupc[excel]'") from error
+    openpyxl = needed("openpyxl", f"{source.name}: reading Excel", "excel", DataError)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl warns about styles and extensions, which hold no values

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pycupc.data.binary import NUMERIC, arrow_values, numeric_columns
 from pycupc.data.names import listed
 from pycupc.data.text_layout import ReadOptions
+from pycupc.system.extras import needed
 
 Floats = NDArray[np.float64]
 
@@ -133,10 +134,7 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
 
 
 def _from_arrow_stream(data: Any, what: str) -> Converted:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise TypeError(f"{what} of type {_type(data)} needs pyarrow: pip install 'pycupc[parquet]'") from error
+    pyarrow = needed("pyarrow", f"{what} of type {_type(data)}", "parquet", TypeError)
     try:
         table = pyarrow.table(data)
     except (pyarrow.ArrowException, TypeError, ValueError):  # a single column, for example
@@ -166,7 +164,6 @@ def _from_array(data: Any, what: str) -> Converted:
 
 
 def _as_numpy(data: Any, what: str) -> NDArray[Any]:
-    """Convert an object that is not a NumPy array."""
     if data is None or isinstance(data, (bytes, set, frozenset, int, float)):
         raise _no_table(data, what)
     try:

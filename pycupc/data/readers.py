@@ -19,6 +19,7 @@ from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.observations import converted
 from pycupc.data.source import Source, open_text, read_source
 from pycupc.data.text_layout import HEAD, ReadOptions, find_delimiter, find_layout, option, rows
+from pycupc.system.extras import data_frame, needed
 from pycupc.system.log import READING, logger
 
 if TYPE_CHECKING:
@@ -93,10 +94,8 @@ def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
     TypeError
         For an unknown option.
     """
-    import pandas as pd
-
     table = read_table(path, ReadOptions(**options))
-    return pd.DataFrame(table.values, columns=table.labels, copy=False)
+    return data_frame(table.values, columns=table.labels, copy=False)
 
 
 def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
@@ -131,10 +130,9 @@ def _read(source: Source, options: ReadOptions, *, matrix: bool = False) -> tupl
     if options.drop_non_numeric and (of_text := cells.columns_of_text(body, layout, options)):
         _warn_left_out(source.name, [f"{layout.names[k]}{kind}" for k, kind in of_text.items()])
         layout = replace(layout, text_columns=layout.text_columns.union(of_text))
-    if delimiter is None:
+    X = None if delimiter is None else cells.fast(source.content, delimiter, layout, options)
+    if X is None:
         X = cells.careful(source.name, all_rows, layout, options)
-    else:
-        X = cells.parse(source.name, source.content, delimiter, all_rows, layout, options)
     for guess in layout.guesses:
         warnings.warn(guess, stacklevel=5)
     labels, ends = [layout.names[k] for k in layout.columns], ends_of(X)
@@ -305,11 +303,7 @@ def _npy(path: str | PurePath) -> tuple[NDArray[Any], list[str]]:
 
 
 def _h5ad(path: str | PurePath) -> tuple[NDArray[Any], list[str]]:
-    try:
-        import anndata
-    except ImportError as error:
-        raise DataError(f"{path}: reading .h5ad requires anndata: pip install anndata") from error
-    data = anndata.read_h5ad(path, backed="r")
+    data = needed("anndata", f"{path}: reading .h5ad", None, DataError).read_h5ad(path, backed="r")
     try:
         values, names, _ = converted(data, str(path))
     finally:

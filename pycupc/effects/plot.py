@@ -9,6 +9,7 @@ import numpy as np
 
 from pycupc.effects.regression import Floats
 from pycupc.graph.drawing.canvas import CHOSEN, GREY, INK, short
+from pycupc.system.extras import needed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 def dot_plot(table: pd.DataFrame, values: Sequence[Floats], ax: Axes | None) -> Axes:
     """Draw the rows of `Effects.top` from above: rings for all `values`, a dot and its interval for the smallest."""
     if ax is None:
-        from matplotlib.figure import Figure
-
+        Figure = needed("matplotlib.figure", "drawing", "plot").Figure
         ax = Figure(figsize=(7, 1.2 + 0.28 * len(table)), layout="constrained").add_subplot()
     rows = np.arange(len(table))
     ax.axvline(0, color=GREY, linewidth=0.8)

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_real
-from pycupc.graph.drawing import MAX_LABELLED, Variables
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.results import npz
 from pycupc.stability import bounds, saved
 from pycupc.stability.consensus import Consensus, Counts, PagConsensus, least_count, stable_graph
 from pycupc.stability.saved import SavedStudy
+from pycupc.system.extras import data_frame
 
 if TYPE_CHECKING:
     import networkx
@@ -89,9 +89,7 @@ class Stability(SavedStudy):
         TypeError, ValueError
             If `threshold` is not in [0, 1], or `alpha` is not a level of the run.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.edge_columns(threshold, alpha))
+        return data_frame(self.edge_columns(threshold, alpha))
 
     def edge_columns(self, threshold: float = 0.5, alpha: float | None = None) -> dict[str, NDArray[Any]]:
         """The columns of `edges`."""
@@ -106,9 +104,7 @@ class Stability(SavedStudy):
 
     def to_pandas(self, threshold: float = 0.0) -> pd.DataFrame:
         """`edges` for all alphas, one after the other."""
-        import pandas as pd
-
-        return pd.DataFrame(self.columns(threshold))
+        return data_frame(self.columns(threshold))
 
     def columns(self, threshold: float = 0.0) -> dict[str, NDArray[Any]]:
         """The columns of `to_pandas`."""
@@ -121,8 +117,6 @@ class Stability(SavedStudy):
         The table has the pairs that at some alpha are adjacent in at least a share `threshold` of the resamples, the
         most frequent first.
         """
-        import pandas as pd
-
         ascending = sorted(self.alphas)
         keys = np.unique(np.concatenate([self._keys(alpha) for alpha in ascending]))
         table = np.zeros((len(keys), len(ascending)), dtype=np.int64)
@@ -131,7 +125,7 @@ class Stability(SavedStudy):
         kept = self._frequent(table.max(axis=1), threshold)
         names = np.array(self.labels, dtype=object)
         low, high = np.divmod(keys[kept], max(self.p, 1))
-        out = pd.DataFrame(table[kept] / max(self.n_resamples, 1), columns=ascending)
+        out = data_frame(table[kept] / max(self.n_resamples, 1), columns=ascending)
         out.insert(0, "from", names[low])
         out.insert(1, "to", names[high])
         return out
@@ -169,20 +163,9 @@ class Stability(SavedStudy):
         """`consensus` as GraphML text with the frequencies as attributes; by default of all pairs ever adjacent."""
         return self.consensus(threshold, alpha).to_graphml()
 
-    def plot(
-        self,
-        threshold: float = 0.5,
-        alpha: float | None = None,
-        *,
-        around: Variables | None = None,
-        radius: int = 2,
-        title: str | None = None,
-        max_labelled: int = MAX_LABELLED,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw `consensus`, more frequent edges thicker and darker; other arguments as of `PcAlgo.plot`."""
-        options: dict[str, Any] = {"around": around, "radius": radius, "title": title, "ax": ax}
-        return self.consensus(threshold, alpha).plot(max_labelled=max_labelled, **options)
+    def plot(self, threshold: float = 0.5, alpha: float | None = None, **options: Any) -> Axes:
+        """Draw `consensus`, more frequent edges thicker and darker; `options` are the arguments of `PcAlgo.plot`."""
+        return self.consensus(threshold, alpha).plot(**options)
 
     # -- error control ------------------------------------------------------------------------------------------------
 

@@ -69,7 +69,7 @@ def pruning(plt, frame):
     for ax, (name, own) in zip(axes[0], groups, strict=True):
         ax.plot(own.level, own.tests, "o-", color="0", markersize=4, label="tests answered")
         ax.plot(own.level, own.made, "s--", color="0.5", markersize=4, label="tests made")
-        ax.set(yscale="log", xlabel="level", title=name)
+        ax.set(yscale="log", xlabel="level", title=name, xticks=range(0, int(own.level.max()) + 1, 5))
     axes[0, 0].set_ylabel("tests")
     axes[0, -1].legend(frameon=False)
     return fig
@@ -94,7 +94,7 @@ def many(plt, frame):
 
 def bounds(plt, frame):
     """Mean false edges over the bound "worst-case", a panel for the structures of either kind; a point is a setting."""
-    fig, axes = plt.subplots(1, 2, figsize=(9.6, 4.6), sharex=True, sharey=True)
+    fig, axes = plt.subplots(1, 2, figsize=(9.6, 4.6), sharex=True, sharey=True, layout="constrained")
     kinds = (generators.EQUAL, generators.UNEQUAL), ("the assumptions hold", "they do not hold")
     for ax, group, title in zip(axes, *kinds, strict=True):
         for k, name in enumerate(group):
@@ -103,9 +103,10 @@ def bounds(plt, frame):
             style = {"marker": MARKERS[k % len(MARKERS)], "markerfacecolor": ("1", "0.6")[k % 2], "color": "0"}
             ax.plot(x, y, ls="", ms=4, mew=0.6, label=name, **style)
         ax.plot((FLOOR, 100), (FLOOR, 100), color="0", lw=0.8)
-        ax.set(title=title, xlabel='bound "worst-case" on the mean number of false edges', xscale="log", yscale="log")
+        ax.set(title=title, xscale="log", yscale="log")
         ax.legend(frameon=False, fontsize=7, loc="upper left")
-    axes[0].set_ylabel(f"mean number of false edges (at least {FLOOR:g})")
+    fig.supxlabel('bound "worst-case" on the mean number of false edges')
+    fig.supylabel(f"mean number of false edges (at least {FLOOR:g})")
     return fig
 
 

@@ -12,6 +12,7 @@ from pycupc.data.names import check_real
 from pycupc.data.table import Table
 from pycupc.independence.base import Indices
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+from pycupc.system.extras import needed
 
 
 def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: bool = False) -> MultipleImputation:
@@ -35,12 +36,11 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
     ImportError
         scikit-learn is not installed.
     """
-    try:
-        from sklearn.experimental import enable_iterative_imputer  # noqa: F401
-        from sklearn.impute import IterativeImputer
-        from threadpoolctl import threadpool_limits  # of scikit-learn
-    except ImportError as error:
-        raise ImportError("imputation needs scikit-learn: pip install 'pycupc[impute]'") from error
+    needed("sklearn", "imputation", "impute")
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+    from threadpoolctl import threadpool_limits  # of scikit-learn
+
     check_real("M", "a whole number of at least 2 imputations", M, lambda M: M >= 2 and int(M) == M)
     if categories:
         table = data if isinstance(data, IncompleteTable) else IncompleteTable(data, categories=True)

@@ -1,0 +1,56 @@
+"""The base installation does its work without the packages of the extras, and says what a missing one is for."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pycupc
+from pycupc import cli
+from pycupc.data import EXAMPLE, load_example, read_data
+
+SENTENCE = r"a DataFrame of results needs pandas: pip install 'pycupc\[pandas\]'"
+
+
+@pytest.fixture
+def without_pandas(monkeypatch, tmp_path):
+    """An environment in which pandas cannot be imported."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_every_command_works_without_pandas(without_pandas):
+    few = ["--resamples", "4", "--plot", "none"]
+    commands = [
+        "run --example --out first --plot none",
+        "run --example --out second --plot none --missing pairwise",
+        "run --example=discrete --out third --plot none",
+        "plot first",
+        "compare first first",
+        "estimate --example",
+        ["stability", "--example", *few],
+        ["cstar", "--example", "--effect", "area_worst", "--cause", "area_mean", "radius_mean", *few],
+        "doctor --no-engines --no-r",
+    ]
+    for command in commands:
+        words = command.split() if isinstance(command, str) else command
+        assert cli.main([*words, *["--quiet"] * (words[0] in ("run", "stability", "cstar"))]) == cli.OK, words
+
+
+def test_tables_of_results_ask_for_pandas(without_pandas):
+    fit = pycupc.pc(EXAMPLE, alpha=0.01)
+    E = pycupc.effects(fit, EXAMPLE, causes=["area_worst"])
+    tables = [fit.edges, fit.amat, fit.matrix, E.top, E.to_pandas, load_example, lambda: load_example("discrete")]
+    for table in (*tables, lambda: read_data(EXAMPLE)):
+        with pytest.raises(ImportError, match=SENTENCE):
+            table()
+    assert "radius_mean" in fit.summary() + repr(fit.why("radius_mean", "smoothness_mean"))
+
+
+def test_a_data_frame_as_input_imports_nothing(monkeypatch):
+    frame = pd.DataFrame(np.random.default_rng(1).normal(size=(50, 4)), columns=list("abcd"))
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert pycupc.pc(frame, alpha=0.05).labels == ("a", "b", "c", "d")

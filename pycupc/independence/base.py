@@ -1,7 +1,7 @@
 """A conditional-independence test together with its data.
 
 Each family of tests has one class: `gaussian.family.GaussianTest`, `discrete.family.DiscreteTest`,
-`missing.family.ImputedTest` and `TestwiseTest`, `batch.BatchTest`, `custom.CustomTest`. An engine knows the
+`missing.family.ImputedTest` and `TestwiseTest`, `custom.CustomTest` and `BatchTest`. An engine knows the
 families that it can run; all else about a test is here.
 """
 

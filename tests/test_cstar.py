@@ -16,8 +16,8 @@ from stability_data import discrete, gaussian
 import pycupc
 from pycupc.discrete import disCItest
 from pycupc.effects import local
-from pycupc.effects.largest import largest
-from pycupc.effects.regressors import Regressors
+from pycupc.effects.local import largest
+from pycupc.effects.parent_sets import parent_sets
 from pycupc.engines.base import EngineError
 from pycupc.stability import StabilityInterrupted
 from pycupc.stability.cstar import _needed
@@ -161,7 +161,7 @@ def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
     fit = pycupc.pc({"C": np.eye(7), "n": 10}, alpha=0.01)
     for block in (local.BLOCK, 8):
         monkeypatch.setattr(local, "BLOCK", block)
-        causes, effects, values = largest(pycupc.effects(fit, C)._local, 9)
+        causes, effects, values = largest(pycupc.effects(fit, C).in_blocks, np.arange(7), np.arange(7), 9)
         assert causes.tolist() == [0] * 6 + [1] * 3
         assert effects.tolist() == [1, 2, 3, 4, 5, 6, 0, 2, 3]
         assert values.tolist() == [0.5] * 4 + [-0.5] + [0.5] * 4
@@ -170,7 +170,7 @@ def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
 def test_only_the_correlations_that_are_needed(data):
     """As where a device has the matrix: the same bits."""
     stats, effects = [pycupc.SuffStat.from_data(data) for _ in range(2)], np.array([1, 4])
-    x, y = Regressors.local(pycupc.pc(data, alpha=0.1).sparse_graph, np.arange(6)).pairs()
+    x, y = parent_sets(pycupc.pc(data, alpha=0.1).sparse_graph, range(6)).pairs()
     assert len(stats[1].C) == 6
     for some, C in zip(*(_needed(stat, x, y, effects) for stat in stats), strict=True):
         np.testing.assert_array_equal(some, C)

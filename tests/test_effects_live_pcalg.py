@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 
 import numpy as np
 import pytest
+
+import pycupc
 
 from effects_cases import (  # isort: skip
     ADJUSTMENT_IN_R, adjustment_calls, compare, compare_adjustment, evaluate, in_r, random_adjustment, random_calls,
@@ -71,3 +74,48 @@ def test_adjustment_sets_of_pcalg(tmp_path, rscript):
     answers = done.stdout.splitlines()
     for k, (_, *case) in enumerate(cases):
         compare_adjustment(*case, answers[3 * k : 3 * k + 3])
+
+
+CSTAR_IN_R = r"""
+suppressMessages(library(pcalg))
+X <- as.matrix(read.csv("X.csv")); rows <- as.matrix(read.csv("rows.csv", header = FALSE)); p <- ncol(X)
+begun <- proc.time()[["user.self"]]
+smallest <- apply(rows, 1, function(row) {
+  C <- cor(X[row, ])
+  fit <- pc(list(C = C, n = length(row)), gaussCItest, ALPHA, p = p)
+  sapply(seq_len(p - 1), function(x) {
+    # several valid sets, or a parent y: as CStaR, the value of smallest size
+    values <- tryCatch(idaFast(x, p, C, fit@graph), error = function(e) NA)
+    values[which.min(abs(values))]
+  })
+})
+cat("seconds", proc.time()[["user.self"]] - begun, "\n")
+write.table(t(smallest), "smallest.csv", sep = ",", row.names = FALSE, col.names = FALSE)
+"""
+#: Variables and resamples: the times in BENCHMARKS.md are those of 100 and 50.
+P, N_RESAMPLES = int(os.environ.get("PYCUPC_LIVE_P", "20")), int(os.environ.get("PYCUPC_LIVE_RESAMPLES", "6"))
+
+
+def test_cstar_is_a_loop_of_pc_and_ida_fast_in_r(tmp_path, rscript):
+    """The causes of the last variable, on the same resamples: the same pairs, in the same order."""
+    rng = np.random.default_rng(SEED)
+    B = np.triu(rng.uniform(0.4, 1, (P, P)) * (rng.random((P, P)) < 3 / (P - 1)), 1)
+    X = rng.standard_normal((200, P)) @ np.linalg.inv(np.eye(P) - B)
+    call = {"effects": P - 1, "n_resamples": N_RESAMPLES, "alpha": 0.01, "random_state": SEED, "engine": "cpu"}
+    pycupc.cstar(X, **{**call, "n_resamples": 1})  # loads what is compiled
+    begun = time.process_time()
+    result = pycupc.cstar(X, **call)
+    ours = time.process_time() - begun
+    rows = [result.indices(i) + 1 for i in range(N_RESAMPLES)]
+    np.savetxt(tmp_path / "X.csv", X, "%.17g", ",", header=",".join(f"v{k}" for k in range(P)), comments="")
+    np.savetxt(tmp_path / "rows.csv", rows, "%d", ",")
+    (tmp_path / "cstar.R").write_text(CSTAR_IN_R.replace("ALPHA", "0.01"))
+    done = subprocess.run([rscript, "cstar.R"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    print(f"\n{P} variables, {N_RESAMPLES} resamples: R {done.stdout.strip()}, pycupc {ours:.2f}")
+    for i, values in enumerate(np.genfromtxt(tmp_path / "smallest.csv", delimiter=",")):
+        values[np.isnan(values)] = 0
+        order = np.lexsort((np.arange(P - 1), -np.abs(values)))[: int((values != 0).sum())][: result.q[-1]]
+        entries = slice(result.start[i], result.start[i + 1])
+        assert result.cause[entries].tolist() == order.tolist()
+        np.testing.assert_allclose(result.value[entries], values[order], rtol=1e-8)

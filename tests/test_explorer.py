@@ -43,15 +43,14 @@ def test_the_page_holds_the_graph_and_its_evidence(fit):
     data = data_of(page(explored.content(fit)))
     assert data["labels"][:P] == list(fit.labels)
     tail, head, kind = fit.sparse_graph.edge_list()
-    edges = data["edges"]
-    assert unpacked(edges["tail"]).tolist() == tail.tolist()
-    assert unpacked(edges["head"]).tolist() == head.tolist()
-    assert [[*KINDS][k] for k in unpacked(edges["kind"])] == kind.tolist()
-    assert np.array_equal(unpacked(edges["p"]), fit.p_values.of_edges(fit.sparse_graph))
+    assert unpacked(data["tail"]).tolist() == tail.tolist()
+    assert unpacked(data["head"]).tolist() == head.tolist()
+    assert [[*KINDS][k] for k in unpacked(data["kind"])] == kind.tolist()
+    assert np.array_equal(unpacked(data["edge_p"]), fit.p_values.of_edges(fit.sparse_graph))
     for k, (a, b) in enumerate(zip(tail.tolist(), head.tolist(), strict=True)):
-        assert (kind[k] == "undirected") == (edges["reasons"][k] == [])
+        assert (kind[k] == "undirected") == (data["reasons"][k] == [])
         ends = {a: (b, a), b: (a, b)}
-        assert all(tuple(reason) == fit.trace[ends[end]] for end, *reason in edges["reasons"][k])
+        assert all(tuple(reason) == fit.trace[ends[end]] for end, *reason in data["reasons"][k])
 
 
 def test_every_removed_pair_is_there_with_its_test(fit):
@@ -172,7 +171,7 @@ def test_stability_frequencies(fit):
     m = len(fit.sparse_graph)
     stability = np.linspace(0, 1, m)
     data = data_of(page(explored.content(fit, stability=stability)))
-    assert np.allclose(unpacked(data["edges"]["stability"]), stability, atol=1e-7)
+    assert np.allclose(unpacked(data["stability"]), stability, atol=1e-7)
     for wrong in (stability[1:], stability + 1, np.full(m, math.nan)):
         with pytest.raises(ValueError, match=f"stability must hold a frequency from 0 to 1 for each of the {m} edges"):
             explored.content(fit, stability=wrong)
@@ -183,7 +182,7 @@ def test_a_result_without_its_data_gives_a_page_without_correlations(fit, tmp_pa
     loaded = pycupc.PcAlgo.load(tmp_path / "fit.npz")
     data = data_of(page(explored.content(loaded)))
     whole = data_of(page(explored.content(fit)))
-    assert data["edges"]["tail"] == whole["edges"]["tail"]
+    assert data["tail"] == whole["tail"]
     assert data["removed"]["members"]["type"] == "uint8"
     assert len(unpacked(data["removed"]["x"])) == len(unpacked(whole["removed"]["x"]))
 

@@ -503,7 +503,7 @@ def test_what_was_left_out_is_said(chromium, tmp_path):
     chromium.open(tmp_path / "part.html")
     assert "the 5,000 variables with most neighbours, of 6,000" in chromium.text("#note")
     assert chromium.script(
-        "return why(0, 1).status === 'edge' || why(0, 1).status === 'not known here' || data.edges.left_out === 0"
+        "return why(0, 1).status === 'edge' || why(0, 1).status === 'not known here' || data.edges_left_out === 0"
     )
 
 

@@ -481,14 +481,13 @@ def test_whole_numbers_that_float64_rounds_are_named(here):
     SuffStat.from_data("d.csv")
 
 
-def test_kinds_and_missing_values_are_carried():
+def test_missing_values_and_categories_are_carried():
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [2, 2, 2]})
     numbers = Table.of(frame)
-    assert (numbers.labels, numbers.kinds, numbers.constant.tolist()) == (("a", "b"), ("numeric",) * 2, [1])
+    assert (numbers.labels, numbers.constant.tolist()) == (("a", "b"), [1])
     np.testing.assert_array_equal(numbers.missing, np.isnan(frame.to_numpy()))
     sizes = pd.Categorical(["S", "L", "S"], categories=["S", "L"], ordered=True)
     codes = Table.of(pd.DataFrame({"size": sizes, "who": ["x", "y", "y"]}), categories=True)
-    assert codes.kinds == ("ordered", "categorical")
     assert codes.categories == (("L", "S"), ("x", "y"))
     assert codes.values.tolist() == [[1, 0], [0, 1], [1, 1]]
 

@@ -20,7 +20,9 @@ from pycupc.independence.gaussian.correlation import correlation
 @pytest.fixture(scope="module")
 def device(tmp_path_factory):
     host = HostDevice(build(tmp_path_factory.mktemp("kernels"), 256, {"effects/summaries": (on_gpu.KERNEL[1],)}))
-    vars(host.cp).update(abs=np.abs, sort=np.sort, flatnonzero=lambda a: np.flatnonzero(a).view(Memory))
+    vars(host.cp).update(
+        abs=np.abs, sort=np.sort, nan_to_num=np.nan_to_num, flatnonzero=lambda a: np.flatnonzero(a).view(Memory)
+    )
     return host
 
 

@@ -19,6 +19,7 @@ from pycupc.data import load_example
 from pycupc.data.pairs import read_pairs
 from pycupc.graph import drawing as plotting
 from pycupc.graph import exports
+from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
 from pycupc.results import arrays, explored
 
@@ -208,12 +209,12 @@ def test_svg_and_graphml_are_valid_xml(hostile, tmp_path):
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "plain" in texts
     assert any(text.startswith("bell?") for text in texts)
-    root = ElementTree.fromstring(exports.to_graphml(hostile, HOSTILE).encode())
+    root = ElementTree.fromstring(NamedGraph(labels=HOSTILE, sparse_graph=hostile).to_graphml().encode())
     assert len(list(root.iter("{http://graphml.graphdrawing.org/xmlns}node"))) == 9
 
 
 def test_dot_has_no_control_characters(hostile):
-    text = exports.to_dot(hostile, HOSTILE)
+    text = NamedGraph(labels=HOSTILE, sparse_graph=hostile).to_dot()
     assert [c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160 or 0xD800 <= ord(c) < 0xE000)] == []
     quoted = r'"(?:[^"\\\n]|\\.)*"'
     edges = [line for line in text.splitlines() if " -> " in line]
@@ -225,7 +226,8 @@ def test_dot_has_no_control_characters(hostile):
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_reads_it(hostile):
-    done = subprocess.run(["dot", "-Tplain"], input=exports.to_dot(hostile, HOSTILE).encode(), capture_output=True)
+    text = NamedGraph(labels=HOSTILE, sparse_graph=hostile).to_dot()
+    done = subprocess.run(["dot", "-Tplain"], input=text.encode(), capture_output=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.decode().count("\nedge ") == len(HOSTILE) - 1
 
@@ -234,13 +236,13 @@ def test_graphviz_reads_it(hostile):
 
 
 def test_csv_is_what_pandas_writes(fit):
-    columns = exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes())
+    columns = fit.edge_columns()
     columns["more"] = np.array([np.nan, -np.inf, *range(len(columns["from"]) - 2)])
     columns["from"][0] = 'a "quoted", name\n'
     import pandas as pd
 
     assert exports.csv(columns) == pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
-    assert exports.amat_csv(fit.sparse_graph, fit.labels) == fit.amat().to_csv(lineterminator="\n")
+    assert fit.amat_csv() == fit.amat().to_csv(lineterminator="\n")
 
 
 def test_large_evidence_is_saved_only_when_asked_for(fit, data, tmp_path, monkeypatch):

@@ -58,7 +58,7 @@ def test_p_values_are_sought_in_the_thread_that_r_can_interrupt(monkeypatch, wan
 
 def last_event(job):
     """The next event that is no line of the log."""
-    while (event := job.step() if isinstance(job, Job) else job.next_event()) is None or event["kind"] == "line":
+    while (event := job.step()) is None or event["kind"] == "line":
         pass
     return event
 
@@ -116,7 +116,7 @@ def interrupt_one():
             time.sleep(0.01)
 
     job = Background()
-    job.start(forever)
+    job.begin(forever)
     assert running.wait(60)
     assert job.close()
 
@@ -136,8 +136,8 @@ def test_a_computation_inside_a_test_of_another_one():
         while event["kind"] == "tests":
             assert compute()["error"] is None
             made = [0 if reverse else 1 for reverse in event["reverse"]]  # every set separates
-            outer._background.answer([*made, *made, *(0.5 for _ in made)])
-            event, n = last_event(outer), n + sum(made)
+            event = outer.answer([*made, *made, *(0.5 for _ in made)])
+            event, n = event if event and event["kind"] != "line" else last_event(outer), n + sum(made)
         assert event["error"] is None
         assert n == 3
     finally:
@@ -146,7 +146,7 @@ def test_a_computation_inside_a_test_of_another_one():
 
 def test_a_failure_outside_the_computation_is_a_reply():
     job = Background()
-    job.start(lambda: 1 / 0)
+    job.begin(lambda: 1 / 0)
     event = last_event(job)
     assert (event["error"], event["message"]) == ("ZeroDivisionError", "division by zero")
     assert job.close()
@@ -157,7 +157,7 @@ def test_a_dead_thread_is_an_error_and_nobody_is_interrupted(monkeypatch):
     interrupted = []
     monkeypatch.setattr(background, "_raise_interrupt", interrupted.append)
     job = Background()
-    job.start(dict)
+    job.begin(dict)
     job._worker.tasks.put(None)
     event = last_event(job)
     assert event["kind"] == "reply"
@@ -181,7 +181,7 @@ def test_close_does_not_wait_for_ever(monkeypatch):
         return {}
 
     job = Background()
-    job.start(stubborn)
+    job.begin(stubborn)
     assert running.wait(60)
     assert not job.close()
     go_on.set()

@@ -79,9 +79,9 @@ def test_the_explorer_and_plot_show_the_consensus(here, capsys):
     text = Path("stable/graph.html").read_text(encoding="utf-8")
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text)[1])
     assert data["facts"].endswith("adjacent in at least 75% of 4 resamples, alpha 0.2")
-    assert data["edges"]["p"] is None
-    assert set(data["edges"]["shares"]) == {"adjacent", "directed", "reversed", "undirected", "bidirected"}
-    shares = np.frombuffer(base64.b64decode(data["edges"]["stability"]["base64"]), "<f4")
+    assert data["edge_p"] is None
+    assert set(data["shares"]) == {"adjacent", "directed", "reversed", "undirected", "bidirected"}
+    shares = np.frombuffer(base64.b64decode(data["stability"]["base64"]), "<f4")
     assert np.array_equal(shares, consensus.frequencies["adjacent"].astype("f4"))
     for source in ("stable", "stable/stability.npz"):  # with the threshold of the run
         assert cli.main(["plot", source, "--out", "again.html"]) == cli.OK

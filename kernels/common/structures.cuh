@@ -190,7 +190,7 @@ struct Observed {
     const int* levels;          // [p] levels of each variable
     double n, alpha;
     i64 p, rows;
-    int M, words, rule, adapt, quirks;  // rule: position in RULES of pair_n.py; adapt, quirks: flags
+    int M, words, rule, adapt, quirks;  // rule: position in RULES of measures.py; adapt, quirks: flags
 };
 
 // Work space of the warps that make such tests: in shared memory if `large` is null.

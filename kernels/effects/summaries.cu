@@ -5,10 +5,10 @@
 //   first    [n_causes + 1] the first regression of each cause
 //   start    [] the first entry of each regression, and the end of the last one
 //   members  [] the parents of the cause, then the cause
-//   weights  [] of the rows of C, see Regressions in pycupc/effects/regression.py
+//   weights  [] of the rows of C, see weights_of in pycupc/effects/regression.py
 //   effects  [n_effects] variables that causes act on
 //   out      [n_causes, n_effects] NaN for a cause without regressions; VALUE: the effect of smallest size with its
-//            sign, 0 where one is NaN, there is none, or a variable is its own cause; summarize_effects
+//            sign, NaN also where one is NaN, or a variable is its own cause; summarize_effects
 //   how      as in pycupc/effects/on_gpu.py
 #include "common/subsets.cuh"
 
@@ -39,7 +39,7 @@ extern "C" __global__ void summarize_effects(const double* __restrict__ C, const
             sum += how == MEAN ? value : value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : value;  // NaN stays NaN
         }
         sum /= (double)(first[x + 1] - first[x]);  // NaN without regressions
-        if (how == VALUE) out[k] = sum == sum && !itself ? of_least : 0.0;
+        if (how == VALUE) out[k] = sum == sum && !itself ? of_least : nan("");
         else out[k] = how == MEAN ? sum : how != SMALLEST ? fabs(sum) : sum == sum ? least : sum;
     }
 }

@@ -1,11 +1,12 @@
-// tails.cuh -- from statistics to p-values, by one thread: the twins of upper_tail_of_f in
-//   pycupc/independence/missing/tails.py, and of pooled_g2 in imputed_tests.py beside it. They agree to the accuracy of
-//   the mathematical library.
+// tails.cuh -- from statistics to p-values, by one thread: the twins of upper_tail_of_f and pooled_g2 in
+//   pycupc/independence/missing/literal.py. They agree to the accuracy of the mathematical library.
 #pragma once
 #include "common/warp.cuh"
 #include "discrete/chi_square.cuh"
 
-constexpr double LARGE_DF = 1e8;  // LARGE in tails.py
+// From this many degrees of freedom of the denominator on, the tail is expanded around the one of chi-square, since the
+// fraction loses digits.
+constexpr double LARGE_DF = 1e8;
 
 // log(gamma(a + b) / gamma(a)), by Stirling's series if a is large: large terms would cancel.
 DEVICE double log_gamma_ratio(const double a, const double b) {

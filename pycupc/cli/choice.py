@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycupc.data import DataError
-from pycupc.data.coding import MOST_CODES
+from pycupc.data.categories import MOST_CODES
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed
 from pycupc.data.readers import FileTable, ReadOptions, read_correlation
@@ -108,7 +108,6 @@ def _with_correlations(args: argparse.Namespace, table: Table, bar: LevelBar | N
 
 
 def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any], why: str) -> Chosen:
-    """Every value for a category."""
     if options["missing"] == "keep" and str(path) != STDIN:
         mixed = MixedTable.of(path, **options)
         if np.isnan(mixed.values).any():

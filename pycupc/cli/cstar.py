@@ -63,7 +63,7 @@ def _study(args: argparse.Namespace, suff_stat: Any, _: dict[str, Any], options:
 
     given = {"alpha": args.alpha, "standardize": not args.units, **options}
     result = cstar(suff_stat, args.cause, args.effect, args.q, **given)
-    return Study(result, {"study": dict(result.arguments), "resamples": result.n_resamples}, result.summary())
+    return result, {"study": dict(result.arguments), "resamples": result.n_resamples}, result.summary()
 
 
 def _picture(result: CStaR, path: Path, request: Request) -> None:

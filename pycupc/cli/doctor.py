@@ -51,14 +51,7 @@ def examine(*, engines: bool = True, r: bool = True) -> dict[str, Any]:
 
     Returns a dict ready for JSON: system, packages, kernels, gpu, engines (each with "works" and "detail"), r.
     """
-    found: dict[str, Any] = {"system": _system(), "packages": _packages(), "kernels": _kernels(), "gpu": _gpu()}
-    found["engines"] = {name: _try_engine(name) for name in ENGINES} if engines else {}
-    found["r"] = _r() if r else {}
-    return found
-
-
-def _system() -> dict[str, Any]:
-    return {
+    system = {
         "pycupc": __version__,
         "location": str(Path(__file__).parents[1]),
         "python": f"{platform.python_version()} ({sys.executable})",
@@ -67,12 +60,12 @@ def _system() -> dict[str, Any]:
         "cores": machine.available_cores(),
         "memory_gib": _gib(machine.physical_memory()),
     }
-
-
-def _packages() -> dict[str, dict[str, str | None]]:
-    found = {purpose: {name: version_of(name) for name in names} for purpose, names in PACKAGES.items()}
-    cupy: dict[str, str | None] = {name: version for name in machine.CUPY if (version := version_of(name))}
-    return {**found, "GPU": cupy or {"cupy": None}}
+    packages = {purpose: {name: version_of(name) for name in names} for purpose, names in PACKAGES.items()}
+    packages["GPU"] = {name: version for name in machine.CUPY if (version := version_of(name))} or {"cupy": None}
+    found: dict[str, Any] = {"system": system, "packages": packages, "kernels": _kernels(), "gpu": _gpu()}
+    found["engines"] = {name: _try_engine(name) for name in ENGINES} if engines else {}
+    found["r"] = _r() if r else {}
+    return found
 
 
 def _kernels() -> dict[str, Any]:

@@ -36,7 +36,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     inputs.check(args)
-    inputs.check_method(args)
     from pycupc.algorithm import estimate
     from pycupc.algorithm.arguments import Options, Variables, check_arguments
     from pycupc.data.knowledge import as_knowledge

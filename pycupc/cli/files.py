@@ -84,15 +84,11 @@ def _draw(fit: PcAlgo | PagAlgo, path: Path, request: Request) -> None:
     drawing.save(fit.sparse_graph, fit.labels, path, around=request.around or None, radius=request.distance)
 
 
-def _explore(fit: PcAlgo | PagAlgo, path: Path, request: Request) -> None:
-    fit.explore(path, show=False, around=request.around or None, radius=request.distance)
-
-
 def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: Request) -> None:
     import pyarrow
     from pyarrow import parquet
 
-    columns = exports.edge_columns(fit.sparse_graph, fit.labels, fit.edge_attributes())
+    columns = fit.edge_columns()
     parquet.write_table(pyarrow.table(columns), path)
 
 
@@ -100,7 +96,11 @@ def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: Request) -> None:
 FILES = (
     *pictures("picture", _draw, left_out=too_large),
     FileKind(
-        "graph.html", "the graph and its evidence, to explore in a browser", _explore, left_out=too_large, drawn=True
+        "graph.html",
+        "the graph and its evidence, to explore in a browser",
+        lambda fit, path, r: fit.explore(path, show=False, around=r.around or None, radius=r.distance),
+        left_out=too_large,
+        drawn=True,
     ),
     FileKind(
         "result.npz",

@@ -36,6 +36,8 @@ from pycupc.system.progress import LevelBar
 #: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
 #: variables. A wrong guess costs only an unused context.
 GPU_PAYS_FROM_BYTES = 500_000
+#: Arguments of the orientation that go with u2pd "relaxed" only.
+_RULES = ("conservative", "maj_rule", "solve_confl")
 
 
 def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -> None:
@@ -161,14 +163,20 @@ def add_method_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentG
     return group
 
 
-def check_method(args: argparse.Namespace) -> None:
-    """Exit with a usage error if arguments are not those of the algorithm."""
+def _check_method(args: argparse.Namespace) -> None:
+    """Exit with a usage error if arguments are not those of the algorithm, or contradict each other."""
     if args.method != "pc" and (getattr(args, "u2pd", "relaxed") != "relaxed" or getattr(args, "solve_confl", False)):
         args.parser.error("--u2pd and --solve-confl go with --method pc only")
     if args.method != "pc" and args.command == "run" and args.checkpoint is not None:
         args.parser.error("--checkpoint goes with --method pc only")
     if args.method != "fci" and args.pdsep_max != math.inf:
         args.parser.error("--pdsep-max goes with --method fci only")
+    u2pd, given = getattr(args, "u2pd", "relaxed"), [name for name in _RULES if getattr(args, name, False)]
+    given += ["tiers"] if args.tiers is not None else []
+    if u2pd != "relaxed" and given:
+        args.parser.error(f"--{given[0].replace('_', '-')} goes with --u2pd relaxed only")
+    if {"conservative", "maj_rule"} <= {*given}:
+        args.parser.error("choose one of --conservative and --maj-rule")
 
 
 def method_arguments(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
@@ -182,17 +190,6 @@ def method_arguments(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any
     return {name: value for name, value in options.items() if name not in ("u2pd", "solve_confl")} | more
 
 
-def check_orientation(args: argparse.Namespace) -> None:
-    """Exit with a usage error if the arguments about orientation contradict each other."""
-    for flag in ("conservative", "maj_rule", "solve_confl"):
-        if getattr(args, flag) and args.u2pd != "relaxed":
-            args.parser.error(f"--{flag.replace('_', '-')} goes with --u2pd relaxed only")
-    if args.tiers is not None and args.u2pd != "relaxed":
-        args.parser.error("--tiers goes with --u2pd relaxed only")
-    if args.conservative and args.maj_rule:
-        args.parser.error("choose one of --conservative and --maj-rule")
-
-
 def check(args: argparse.Namespace) -> None:
     """Exit with a usage error if the arguments contradict each other."""
     if (args.data is None) == (not args.example):
@@ -204,6 +201,7 @@ def check(args: argparse.Namespace) -> None:
     chosen = args.only or args.drop or args.drop_non_numeric or args.missing not in ("error", "auto") or args.example
     if isinstance(args.correlation, int) and chosen:
         args.parser.error("--correlation does not go with --example, --only, --drop, --drop-non-numeric or --missing")
+    _check_method(args)
 
 
 def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, dict[str, Any]]:

@@ -87,7 +87,6 @@ def _consensus(source: Path) -> Consensus | PagConsensus | None:
 
 
 def _open(path: Path) -> None:
-    """Open a file in the browser, or with the system's program for such files."""
     import webbrowser
 
     print(f"opening {path}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import os
 import sys
 import warnings
@@ -12,13 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pycupc
-from pycupc.cli import inputs, manifest, output, writing
+from pycupc.cli import inputs, output, writing
 from pycupc.cli.choice import Data
 from pycupc.cli.files import FILES, sizes
-from pycupc.cli.folder import MANIFEST, OutputFolder
-from pycupc.cli.interrupts import only_once, shown_warnings
+from pycupc.cli.folder import OutputFolder
+from pycupc.cli.interrupts import only_once
 from pycupc.cli.output import INTERRUPTED, FolderError, add_command
-from pycupc.cli.writing import Request, write_files
+from pycupc.cli.writing import Request
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.progress import level_bar
@@ -45,7 +44,6 @@ which a message names.
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the command line."""
     parser = add_command(commands, "run", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     inputs.add_test_arguments(parser, limited=True)
@@ -70,25 +68,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
-    inputs.check_orientation(args)
-    inputs.check_method(args)
     if args.method != "pc" and args.seed is not None:
         args.parser.error("--seed goes with --method pc only")
-    target, force = output.target(args, "pycupc")
     if args.parquet and find_spec("pyarrow") is None:
         args.parser.error("--parquet needs pyarrow: pip install 'pycupc[parquet]'")
     forms = (*output.picture_formats(args.plot), *(["parquet"] * args.parquet))
     request = Request(forms, args.amat, args.all_sepsets, args.evidence, args.around, int(min(args.distance, 1e9)))
-    names = (*(kind.name for kind in FILES), MANIFEST)
     answer = "the results are being written; please wait"
     shown = output.progress_wanted(args)
     with (
         only_once(answer) if args.keep_partial else nullcontext(lambda: None) as no_more_interrupts,
-        shown_warnings() as messages,
-        OutputFolder(target, force=force, names=names) as folder,
+        writing.begun(args, "pycupc", FILES) as (folder, record),
     ):
         inputs.begin_gpu(args)
-        record = manifest.Run(manifest.recorded(args), messages)
         with record.timed("read"), level_bar(wanted=shown) as bar:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(folder, suff_stat.p, request)
@@ -103,9 +95,7 @@ def main(args: argparse.Namespace) -> int:
         no_more_interrupts()
         with level_bar(wanted=shown) as bar:
             progress = None if bar is None else bar.writing
-            facts = manifest.facts_of(fit)
-            write = functools.partial(write_files, FILES, fit, request, progress=progress)
-            kept = writing.keep(write, facts, folder, record)
+            kept = writing.keep(FILES, fit, request, writing.facts_of(fit), folder, record, progress)
     code = writing.report(kept, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,11 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pycupc.cli import inputs, manifest, output, writing
-from pycupc.cli.folder import MANIFEST, OutputFolder
-from pycupc.cli.interrupts import shown_warnings
+from pycupc.cli import inputs, output, writing
 from pycupc.cli.output import add_command
-from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text, write_files
+from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text
 from pycupc.engines.base import EngineError
 from pycupc.graph import exports
 from pycupc.system.extras import needed
@@ -80,27 +77,18 @@ def main(args: argparse.Namespace) -> int:
     return run_resampled(args, _FILES, _study)
 
 
-class Study(NamedTuple):
-    """The object that the files show, the facts about it for the manifest, and a text for the user."""
-
-    shown: Any
-    facts: dict[str, Any]
-    text: str
+#: The object that the files show, the facts about it for the manifest, and a text for the user.
+Study = tuple[Any, dict[str, Any], str]
 
 
 def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Callable[..., Study]) -> int:
     """Run `stability` or `cstar`, by ``study(args, data, facts of the input, arguments of both)``; write `files`."""
     inputs.check(args)
-    inputs.check_orientation(args)
-    inputs.check_method(args)
     if isinstance(args.correlation, int):
         args.parser.error(f"--correlation gives no rows to draw; {args.command} needs observations")
-    target, force = output.target(args, args.command)
     request = Request(output.picture_formats(args.plot), getattr(args, "amat", False))
-    names = (*(kind.name for kind in files), MANIFEST)
-    with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
+    with writing.begun(args, args.command, files) as (folder, record):
         checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
-        record = manifest.Run(manifest.recorded(args), messages)
         with record.timed("read"):
             suff_stat, record.source = inputs.read(args)
         with record.timed(args.command), _executor(args.scheduler) as executor:
@@ -108,13 +96,13 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
             options |= {"n_resamples": args.resamples, "random_state": args.seed}
             options |= {"scheme": args.scheme, "fraction": args.fraction}
             options["progress"] = output.progress_wanted(args) and sys.stderr.isatty()
-            found = study(args, suff_stat, record.source, options)
-        kept = writing.keep(functools.partial(write_files, files, found.shown, request), found.facts, folder, record)
+            found, facts, summary = study(args, suff_stat, record.source, options)
+        kept = writing.keep(files, found, request, facts, folder, record)
     if args.checkpoint is None and kept.failure is None:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-    return writing.report(kept, None if args.quiet else found.text)
+    return writing.report(kept, None if args.quiet else summary)
 
 
 @contextmanager
@@ -176,7 +164,7 @@ def _study(args: argparse.Namespace, suff_stat: Any, source: dict[str, Any], opt
             "edges": consensus.sparse_graph.counts(),
         },
     }
-    return Study(_Shown(result, consensus, summary), facts, f"{summary}\n\n{_about(result, consensus)}")
+    return _Shown(result, consensus, summary), facts, f"{summary}\n\n{_about(result, consensus)}"
 
 
 def _about(result: Stability, consensus: Consensus | PagConsensus) -> str:

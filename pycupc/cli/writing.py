@@ -1,26 +1,40 @@
-"""Writing a folder of results: its files, one after the other; its place, or another one if that fails."""
+"""Writing a folder of results: its files, one after the other, and its manifest; another folder if that fails."""
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import csv
+import json
+import math
 import os
+import platform
 import shutil
 import sys
+import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pycupc.cli.folder import OutputFolder, elsewhere
-from pycupc.cli.manifest import Run, Written, write_manifest, write_text
+from pycupc.cli import output
+from pycupc.cli.folder import MANIFEST, OutputFolder, elsewhere
+from pycupc.cli.interrupts import shown_warnings
 from pycupc.cli.output import DEVICE, OK, FolderError, discard_output
 from pycupc.data.text_layout import is_formula
 from pycupc.graph import exports
 from pycupc.graph.drawing import positions
 from pycupc.graph.named import NamedGraph
 from pycupc.results.causal_graph import CausalGraph
+from pycupc.system.machine import version_of
+from pycupc.system.version import __version__
+
+if TYPE_CHECKING:
+    from pycupc.results.pagalgo import PagAlgo
+    from pycupc.results.pcalgo import PcAlgo
 
 #: Largest number of variables for which the p x p matrix is written as text without --amat.
 MAX_MATRIX = 1000
@@ -45,6 +59,43 @@ class Request:
     distance: int = 2
 
 
+@dataclass
+class Run:
+    """How a result was obtained: arguments of the command, warnings, facts of the input, seconds, start."""
+
+    arguments: dict[str, object]
+    messages: Sequence[str]
+    source: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    began: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Record the seconds that the block takes, under `name`."""
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - start
+
+
+@contextmanager
+def begun(args: argparse.Namespace, command: str, kinds: Sequence[FileKind]) -> Iterator[tuple[OutputFolder, Run]]:
+    """The folder of results for these files, and how its result is obtained; warnings are printed and recorded."""
+    target, force = output.target(args, command)
+    values = {name: value for name, value in vars(args).items() if name not in ("main", "parser")}
+    values = {name: "inf" if value == math.inf else value for name, value in values.items()}  # which JSON lacks
+    names = (*(kind.name for kind in kinds), MANIFEST)
+    with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
+        yield folder, Run(values, messages)
+
+
+@dataclass
+class Written:
+    """The contents of a folder: a description of each file, and the reason for each file that is missing."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class FileKind:
     """One file of the folder of results.
@@ -65,6 +116,10 @@ class FileKind:
     def wanted(self, request: Request) -> bool:
         """Whether the file was requested or is written by default."""
         return not self.form or self.form in request.forms
+
+
+def write_text(content: str, path: Path) -> None:
+    path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
 
 
 def text(name: str, description: str | Callable[[Any], str], content: Callable[[Any], str], **options: Any) -> FileKind:
@@ -93,22 +148,24 @@ def pictures(
 def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKind, ...]:
     """``graph(result)`` for other programs: its list of edges, in the file of the name `edges`, its matrix, formats."""
 
-    def edge_list(result: Any) -> str:
-        named = graph(result)
-        return exports.csv(exports.edge_columns(named.sparse_graph, named.labels, named.edge_attributes()))
+    def of_graph(function: Callable[[NamedGraph], str]) -> Callable[[Any], str]:
+        return lambda result: function(graph(result))
+
+    def edges_in(convention: str) -> Callable[[Any], str]:
+        return of_graph(lambda named: named.convention(convention))
+
+    def edge_list(named: NamedGraph) -> str:
+        return exports.csv(named.edge_columns())
+
+    def amat(named: NamedGraph) -> str:
+        return named.amat_csv(pag=not isinstance(named, CausalGraph))
+
+    def cells(named: NamedGraph) -> str:
+        return exports.PCALG_AMAT if isinstance(named, CausalGraph) else exports.PAG_AMAT
 
     def no_amat(result: Any, request: Request) -> str | None:
         p = len(graph(result).labels)
         return None if request.amat or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
-
-    def is_pag(result: Any) -> bool:
-        return not isinstance(graph(result), CausalGraph)
-
-    def amat(result: Any) -> str:
-        return exports.amat_csv(graph(result).sparse_graph, graph(result).labels, pag=is_pag(result))
-
-    def edges_in(convention: str) -> Callable[[Any], str]:
-        return lambda result: exports.convention(graph(result).sparse_graph, convention)
 
     def left_out(result: Any, request: Request) -> str | None:
         return too_large(graph(result), request)
@@ -125,12 +182,9 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKin
 
         return write
 
-    def cells(result: Any) -> str:
-        return exports.PAG_AMAT if is_pag(result) else exports.PCALG_AMAT
-
     return (
-        text(edges, edges_in(exports.EDGE_LIST), edge_list),
-        text("amat.csv", cells, amat, left_out=no_amat),
+        text(edges, edges_in(exports.EDGE_LIST), of_graph(edge_list)),
+        text("amat.csv", of_graph(cells), of_graph(amat), left_out=no_amat),
         FileKind("graph.graphml", edges_in(exports.BOTH_WAYS), in_format("to_graphml"), left_out),
         FileKind("graph.dot", edges_in(exports.EDGE_LIST), in_format("to_dot"), left_out),
         FileKind("graph.json", edges_in(exports.EDGE_LIST), in_format("to_json"), left_out),
@@ -167,6 +221,47 @@ def write_files(
     return written
 
 
+def facts_of(fit: PcAlgo | PagAlgo) -> dict[str, Any]:
+    """The facts about a result of `pc`, `fci` or `rfci` for the manifest."""
+    facts: dict[str, Any] = {"engine": fit.engine, "alpha": fit.alpha, "edges": fit.sparse_graph.counts()}
+    if isinstance(fit, CausalGraph):
+        cycle = None if fit.is_cpdag else fit.cycle()
+        facts |= {"is_cpdag": fit.is_cpdag, "cycle": None if cycle is None else [fit.labels[v] for v in cycle]}
+        notes = fit.notes
+    else:
+        later = fit.later
+        counts = {"removed": len(later), "not_searched_to_the_end": len(later.open_pairs)}
+        facts |= {"method": fit.method, "after_the_levels": {"tests_by_size": later.n_tests} | counts}
+        notes = fit.skeleton_fit.notes | fit.notes
+    return {**facts, "levels": [asdict(level) for level in fit.levels], "notes": notes}
+
+
+def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run, written: Written) -> None:
+    """Write manifest.json, the last file of a folder: what is needed to reproduce it, and which files are in it."""
+    from pycupc.cli.doctor import PACKAGES
+
+    versions = {name: version_of(name) for names in PACKAGES.values() for name in names}
+    manifest = {
+        "program": "pycupc",
+        "versions": {
+            "pycupc": __version__,
+            "python": platform.python_version(),
+            **{name: version for name, version in versions.items() if version},
+        },
+        "platform": platform.platform(),
+        "started": run.began.isoformat(timespec="seconds"),
+        "arguments": run.arguments,
+        "input": run.source,
+        "seconds": {name: round(seconds, 3) for name, seconds in run.seconds.items()},
+        **facts,
+        "warnings": list(run.messages),
+        "files": written.files,
+        "left_out": written.left_out,
+    }
+    text = json.dumps(manifest, indent=1, ensure_ascii=False, default=str) + "\n"
+    write_text(text, folder / MANIFEST)
+
+
 @dataclass(frozen=True)
 class Kept:
     """Where the results are, what was written, and, if they are not in the requested folder, why not."""
@@ -176,16 +271,24 @@ class Kept:
     failure: str | None = None
 
 
-def keep(write_files: Callable[[Path], Written], facts: Mapping[str, Any], folder: OutputFolder, run: Run) -> Kept:
+def keep(
+    kinds: Sequence[FileKind],
+    result: Any,
+    request: Request,
+    facts: Mapping[str, Any],
+    folder: OutputFolder,
+    run: Run,
+    progress: Callable[[int, int, str], object] | None = None,
+) -> Kept:
     """Write all files and put the folder into place; if that fails, into another folder.
 
-    `write_files` writes all files but the manifest into a folder, and `facts` are those about the result for the
-    manifest. OSError if the results cannot be kept anywhere.
+    `kinds` are the files but the manifest, which holds the `facts` about the result. OSError if the results cannot be
+    kept anywhere.
     """
 
     def write(target: OutputFolder) -> Kept:
         with run.timed("write"):
-            written = write_files(target.new)
+            written = write_files(kinds, result, request, target.new, progress)
             if run.arguments.get("spreadsheet"):
                 for path in target.new.glob("*.csv"):
                     _escape_formulas(path)

@@ -2,8 +2,9 @@
 
     table.py, findings.py             the one door, and the findings of one pass over a table
     mixed.py                          tables of numbers and categories together
-    observations.py, coding.py        tables in memory: pandas, polars, Arrow, xarray, ...; categories as codes
-    readers.py, categories.py         tables of numbers, and of categories, from files
+    observations.py                   tables in memory: pandas, polars, Arrow, xarray, ...
+    readers.py                        tables of numbers from files
+    categories.py                     tables of categories from files, and as codes
     source.py, binary.py              the bytes of a file and its kind; Parquet, Feather and Excel
     text_layout.py, cells.py          delimiter, header and row names of a text; its cells as numbers
     names.py, pairs.py                checks of names and of numbers, and of pairs of names

@@ -1,19 +1,25 @@
-"""Reader of tables of categories, for the tests of discrete data: any text in a cell is a value."""
+"""Categories: from files, where any text in a cell is a value, and as codes 0, 1, ... by column."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.data import binary
-from pycupc.data.names import DataError, kept_names
+from pycupc.data.names import DataError, kept_names, listed
+from pycupc.data.observations import Converted, column_names
 from pycupc.data.readers import FileTable, check_size, complete_rows, rows_of
 from pycupc.data.source import Source, read_source
-from pycupc.data.text_layout import ReadOptions, option
+from pycupc.data.text_layout import ReadOptions, is_number, like_a_number, option
+from pycupc.system.log import logger
 
 #: Cells that mean "no value". "none" and "null" do not: they may be categories.
-MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
+_MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
 
 
 def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
@@ -31,7 +37,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     kept = [names.index(label) for label in labels]
     check_size(source.name, len(body), len(labels))
     cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
-    no_value = MISSING | {cell.strip().casefold() for cell in options.na}
+    no_value = _MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
     if options.missing == "keep":
         cells[holes] = None
@@ -62,3 +68,107 @@ def _from_cells(source: Source, options: ReadOptions) -> tuple[list[str], list[l
         if len(row) != len(names):
             raise DataError(f"{source.name}: line {line} has {len(row)} cells, the names are {len(names)}")
     return names, body, layout
+
+
+#: Largest number of different values of a categorical column, since the tests store the code of a value in one byte.
+MOST_LEVELS = 255
+#: Up to this number of different whole numbers, a column beside columns of words is taken for codes of categories.
+MOST_CODES = 20
+
+
+def values_of(data: Any, name: str) -> Converted:
+    """The values of a table (n, p) of categories; ValueError if it is no table."""
+    if isinstance(data, np.ma.MaskedArray):
+        values = data.data.astype(object)
+        values[np.ma.getmaskarray(data)] = None
+    else:
+        values = np.asarray(data)
+    if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
+        raise ValueError(
+            f"{name} must be a table with one row per observation and at least 2 columns, got shape {values.shape}"
+        )
+    if values.dtype == object:
+        with contextlib.suppress(TypeError, ValueError):
+            values = values.astype(np.float64)
+    return Converted(values, column_names(data), [])
+
+
+def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...]]:
+    """Codes int64 (n, p) of a table, and the categories behind them by column; `names` are those of its columns.
+
+    ValueError if values are missing, or numbers are not whole; the message names all columns.
+    """
+    codes, categories = np.empty(values.shape, dtype=np.int64), []
+    missing: list[str] = []
+    measured: list[str] = []
+    for j, name in enumerate(names):
+        kept, codes[:, j] = with_gaps(values[:, j].tolist(), _whole)
+        if number := int((codes[:, j] < 0).sum()):
+            missing.append(f"{number} missing values in {name}")
+        elif any(isinstance(category, float) for category in kept):
+            measured.append(name)
+        categories.append(kept)
+    if missing:
+        raise ValueError(f"data must be complete; {listed(missing)}")
+    if measured:
+        raise _mixed(measured, [name for name in names if name not in measured])
+    first = listed([f"{category} = {code}" for code, category in enumerate(categories[0])], most=4)
+    largest = max(map(len, categories))
+    logger.info("coded %d columns, 2 to %d levels; %s: %s", len(names), largest, names[0], first)
+    return codes, tuple(categories)
+
+
+def _mixed(measured: Sequence[str], others: Sequence[str]) -> ValueError:
+    """The error about columns of numbers that are not whole, which lists all columns by kind."""
+    advice = (
+        f"; these are categories: {listed(others, most=50)}. mixCItest takes both (pc(MixedTable.of(table), "
+        "mixCItest)); or leave the numbers out, or cut them into intervals (pandas.cut), or leave the categories out"
+        if others
+        else ". Are they continuous? Then use the Gaussian test (gaussCItest), or cut them into intervals"
+    )
+    shown = listed(measured, most=50)
+    return ValueError(f"data must be categories, but these columns hold numbers that are not whole: {shown}{advice}")
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell of a table means that its value is missing."""
+    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)  # of pandas, neither equal nor unequal
+
+
+def _whole(cell: Any) -> Any:
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def in_order(categories: Iterable[Any]) -> tuple[Any, ...]:
+    """Different categories by value, or by type and value if they are of several types."""
+    given = list(categories)
+    try:
+        return tuple(sorted(given))
+    except TypeError:
+        return tuple(sorted(given, key=lambda category: (str(type(category)), category)))
+
+
+def with_gaps(
+    cells: Sequence[Any], category: Callable[[Any], Any] = lambda cell: cell
+) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    """The categories of a column in order, and the code of each cell, int64 (n,), -1 where it is missing.
+
+    ``category(cell)``, equal to the cell, stands for it.
+    """
+    kept = in_order({category(cell) for cell in set(cells) if not is_missing(cell)})
+    code = {one: k for k, one in enumerate(kept)}
+    return kept, np.array([code.get(cell, -1) for cell in cells], dtype=np.int64)
+
+
+def is_measured(values: Iterable[str]) -> bool:
+    """Whether some of the texts of a column are numbers that are not whole, or too many whole ones for codes."""
+    numbers = {cell for cell in values if like_a_number(cell)}
+    return len(numbers) > MOST_CODES or not all(is_number(cell) and float(cell).is_integer() for cell in numbers)
+
+
+def look_categorical(different: Sequence[Sequence[str]]) -> bool:
+    """Whether, of the different texts of each column, half of the columns hold nothing like a number, and none hold
+    measurements or too many different values."""
+    words = sum(not any(map(like_a_number, values)) for values in different)
+    few = max(map(len, different)) <= MOST_LEVELS
+    return 2 * words >= len(different) and few and not any(map(is_measured, different))

@@ -32,12 +32,6 @@ Rows = Callable[[], Iterator[tuple[int, list[str]]]]
 MOST_CELLS = 10_000_000
 
 
-def parse(name: str, content: bytes, delimiter: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floats:
-    """The numeric columns of a text, float64 (n, p), NaN where a value is missing; errors as in `careful`."""
-    X = fast(content, delimiter, layout, options)
-    return careful(name, rows, layout, options) if X is None else X
-
-
 def fast(content: bytes, delimiter: str, layout: Layout, options: ReadOptions) -> Floats | None:
     """The table by NumPy's parser; None where that might accept a cell or a row that `careful` refuses."""
     if options.comment is not None:

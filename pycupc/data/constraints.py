@@ -31,7 +31,6 @@ class Constraints:
 
     @property
     def p(self) -> int:
-        """Number of variables."""
         return len(self.tier)
 
     @property
@@ -69,9 +68,8 @@ class Constraints:
             elsewhere = self.context_tier[v] & (self.tier != self.tier[v])
             others = np.flatnonzero(self.context | elsewhere)
             others = others[others != v]
-            found.append((np.minimum(others, v), np.maximum(others, v)))
-        low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
-        return Pairs(p, np.minimum(low, high), np.maximum(low, high))
+            found.append((np.full(len(others), v), others))
+        return _pairs(p, found)
 
     def fixed(self) -> Pairs:
         """Edges that are never tested: those required, and from context variables to their children."""
@@ -80,8 +78,7 @@ class Constraints:
         for v in np.flatnonzero(self.context).tolist():
             children = np.flatnonzero(~self.context & (self.context_all[v] | (self.tier == self.tier[v])))
             found.append((np.full(len(children), v), children))
-        low, high = (np.concatenate(ends) for ends in zip(*found, strict=True))
-        return Pairs(self.p, np.minimum(low, high), np.maximum(low, high))
+        return _pairs(self.p, found)
 
     def check_only_tiers(self, function: str) -> None:
         """Raise ValueError if there is anything but tiers, and gaps, for `function`, which allows hidden variables."""
@@ -114,7 +111,7 @@ class Constraints:
                     else "it is also forbidden"
                 )
             raise ValueError(f"{a} --> {b} is required, but {why}")
-        if cycle := _cycle(self.p, tail, head):
+        if cycle := _cycle(tail, head):
             raise ValueError(f"the required arrows form a cycle: {' --> '.join(labels[v] for v in cycle)}")
 
     def summary(self) -> str:
@@ -127,7 +124,12 @@ class Constraints:
         return ", ".join(words + [f"{extra:,} forbidden arrow{'s' * (extra > 1)}"] * (extra > 0)) or "none"
 
 
-def _cycle(p: int, tail: Indices, head: Indices) -> list[int]:
+def _pairs(p: int, found: Sequence[tuple[Indices, Indices]]) -> Pairs:
+    ends = np.sort(np.concatenate(found, axis=1), axis=0)
+    return Pairs(p, ends[0], ends[1])
+
+
+def _cycle(tail: Indices, head: Indices) -> list[int]:
     """A directed cycle, its first variable also at the end; empty if there is none."""
     children: dict[int, list[int]] = {}
     for a, b in zip(tail.tolist(), head.tolist(), strict=True):

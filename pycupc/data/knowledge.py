@@ -14,6 +14,7 @@ import numpy as np
 
 from pycupc.data.constraints import Constraints, Indices
 from pycupc.data.names import DataError, is_real, listed, position, unknown
+from pycupc.data.pairs import marked
 from pycupc.data.source import open_text, read_source
 
 #: A variable, or several: a label, a pattern such as "age*", or a position.
@@ -182,12 +183,7 @@ def _arrows(arrows: Any, argument: str, labels: Sequence[str]) -> Indices:
     """tail * p + head of the arrows, ascending."""
     p = len(labels)
     if hasattr(arrows, "shape") or hasattr(arrows, "columns"):
-        matrix = np.asarray(arrows)
-        if matrix.shape != (p, p):
-            raise ValueError(f"{argument} must have shape ({p}, {p}), got {matrix.shape}; a list of pairs will do, too")
-        if matrix.dtype.kind not in "biuf" or np.isnan(matrix.astype(float)).any():
-            raise TypeError(f"{argument} must be a matrix of True and False or a list of pairs, got {matrix.dtype}")
-        return np.flatnonzero((matrix != 0) & ~np.eye(p, dtype=bool))
+        return np.flatnonzero(marked(np.asarray(arrows), argument, p) & ~np.eye(p, dtype=bool))
     found: set[int] = set()
     for pair in arrows:
         if not isinstance(pair, Iterable) or isinstance(pair, str) or len(pair := list(pair)) != 2:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import read_categories
-from pycupc.data.coding import MOST_CODES, MOST_LEVELS, is_missing, with_gaps
-from pycupc.data.names import check_labels, listed, names_for
+from pycupc.data.categories import MOST_CODES, MOST_LEVELS, is_missing, read_categories, with_gaps
+from pycupc.data.names import check_labels, is_real, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
 from pycupc.data.table import Table
 from pycupc.data.text_layout import ReadOptions, is_number, option
@@ -200,10 +199,7 @@ def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None, bool]:
         values[codes >= 0] = np.searchsorted(used, codes[codes >= 0])
         return values, tuple(kind.categories[int(code)] for code in used), bool(kind.ordered)
     cells = column if isinstance(column, list) else column.to_numpy().tolist()
-    gap = list(map(is_missing, cells))
-    present = [cell for cell, missing in zip(cells, gap, strict=True) if not missing]
-    numeric = all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in present)
-    if numeric:
-        return np.array([np.nan if missing else float(c) for c, missing in zip(cells, gap, strict=True)]), None, False
+    if all(is_missing(cell) or is_real(cell) for cell in set(cells)):
+        return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells]), None, False
     different, whole = with_gaps(cells)
     return np.where(whole < 0, np.nan, whole), different, False

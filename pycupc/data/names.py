@@ -114,6 +114,12 @@ def position(variable: str | int, labels: Sequence[str]) -> int:
     return int(variable)
 
 
+def positions(variables: Any, labels: Sequence[str]) -> list[int]:
+    """Positions of one variable or several, each as of `position`."""
+    several = variables if np.iterable(variables) and not isinstance(variables, str) else [variables]
+    return [position(v, labels) for v in several]
+
+
 def unknown(label: str, labels: Sequence[str]) -> ValueError:
     """The error about a label that does not exist; it lists similar ones, or the first."""
     import difflib

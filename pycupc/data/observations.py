@@ -164,7 +164,6 @@ def _from_array(data: Any, what: str) -> Converted:
 
 
 def _as_numpy(data: Any, what: str) -> NDArray[Any]:
-    """Convert an object that is not a NumPy array."""
     if data is None or isinstance(data, (bytes, set, frozenset, int, float)):
         raise _no_table(data, what)
     try:

@@ -118,18 +118,23 @@ def pairs_of(value: Any, name: str, labels: Sequence[str]) -> Pairs | None:
     if isinstance(value, Pairs) and value.p == p:
         return value if len(value) else None
     matrix = value.dense() if isinstance(value, Pairs) else _in_order_of(value, name, labels)
+    matrix = marked(matrix, name, p)
+    if not np.array_equal(matrix, matrix.T):
+        i, j = np.argwhere(matrix != matrix.T)[0].tolist()
+        raise ValueError(f"{name} must be symmetric, but differs between ({labels[i]}, {labels[j]}) and the reverse")
+    pairs = Pairs.of_matrix(matrix)
+    return pairs if len(pairs) else None
+
+
+def marked(matrix: NDArray[Any], name: str, p: int) -> Mask:
+    """Where the matrix (p, p) of an argument with this name is not 0; ValueError or TypeError if it is none."""
     if matrix.shape != (p, p):
         raise ValueError(
             f"{name} must have shape ({p}, {p}), got {matrix.shape}; a list of pairs of names will do, too"
         )
     if matrix.dtype.kind not in "biuf" or (matrix.dtype.kind == "f" and np.isnan(matrix).any()):
         raise TypeError(f"{name} must be a matrix of True and False or a list of pairs of names, got {matrix.dtype}")
-    matrix = np.ascontiguousarray(matrix != 0)
-    if not np.array_equal(matrix, matrix.T):
-        i, j = np.argwhere(matrix != matrix.T)[0].tolist()
-        raise ValueError(f"{name} must be symmetric, but differs between ({labels[i]}, {labels[j]}) and the reverse")
-    pairs = Pairs.of_matrix(matrix)
-    return pairs if len(pairs) else None
+    return np.ascontiguousarray(matrix != 0)
 
 
 def _is_list_of_pairs(value: Any) -> bool:

@@ -130,10 +130,9 @@ def _read(source: Source, options: ReadOptions, *, matrix: bool = False) -> tupl
     if options.drop_non_numeric and (of_text := cells.columns_of_text(body, layout, options)):
         _warn_left_out(source.name, [f"{layout.names[k]}{kind}" for k, kind in of_text.items()])
         layout = replace(layout, text_columns=layout.text_columns.union(of_text))
-    if delimiter is None:
+    X = None if delimiter is None else cells.fast(source.content, delimiter, layout, options)
+    if X is None:
         X = cells.careful(source.name, all_rows, layout, options)
-    else:
-        X = cells.parse(source.name, source.content, delimiter, all_rows, layout, options)
     for guess in layout.guesses:
         warnings.warn(guess, stacklevel=5)
     labels, ends = [layout.names[k] for k in layout.columns], ends_of(X)

@@ -8,33 +8,20 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data import findings
 from pycupc.data.binary import warn_of_rounding
-from pycupc.data.categories import read_categories
-from pycupc.data.coding import code_table, is_measured, look_categorical, values_of
-from pycupc.data.findings import (
-    COUNTING_ROWS,
-    Ends,
-    Floats,
-    Ints,
-    counts_rows,
-    ends_of,
-    groups_of_copies,
-    kind_of_matrix,
-    missing_in,
-    sentinels,
-)
+from pycupc.data.categories import code_table, is_measured, look_categorical, read_categories, values_of
+from pycupc.data.findings import Ends, Floats, Ints, ends_of
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import Converted, chosen_columns, converted
 from pycupc.data.readers import FileTable, read_table
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.message import Argument, Message, Words
-
-Kind = Literal["numeric", "ordered", "categorical"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +33,6 @@ class Table:
     values: NDArray[Any]
     labels: tuple[str, ...] | None  # tuple of p str, or None: names of the variables
     ends: Ends  # the smallest and the largest value of each column
-    kinds: tuple[Kind, ...]  # tuple of p {"numeric", "ordered", "categorical"}
     categories: tuple[tuple[Any, ...], ...] | None = None  # tuple of p tuples, or None: what each code stands for
     layout: str = ""  # how a file was read, in words
     facts: dict[str, Any] = field(default_factory=dict)  # of a file: path, sha256, number of bytes, rows dropped
@@ -89,12 +75,14 @@ class Table:
         labels = names if labels is None else labels
         checked = None if labels is None else check_labels(labels, values.shape[1])
         if categories:
-            table = cls._coded(values, checked, types)
+            codes, of_columns = code_table(values, names_for(checked, values.shape[1]))
+            high = np.array([len(of_column) - 1.0 for of_column in of_columns])
+            table = cls(codes, checked, Ends(np.zeros(len(high)), high), of_columns)
         else:
             kept = file is not None or is_mapped(values)
             own = values if kept else np.empty_like(values)  # the caller may change it before C is computed
             ends = (file and file.ends) or ends_of(values, None if kept else own)
-            table = cls(own, checked, ends, _numeric(values))
+            table = cls(own, checked, ends)
             if types:
                 warn_of_rounding(own, ends, types, names or table.names)
         return replace(table, layout=file.layout, facts=file.facts) if file else table
@@ -102,15 +90,7 @@ class Table:
     @classmethod
     def of_values(cls, values: Floats, labels: tuple[str, ...] | None) -> Table:
         """The table of finite numbers and names that have been checked; it is not copied."""
-        return cls(values, labels, ends_of(values), _numeric(values))
-
-    @classmethod
-    def _coded(cls, values: NDArray[Any], labels: tuple[str, ...] | None, types: Sequence[Any]) -> Table:
-        p = values.shape[1]
-        codes, categories = code_table(values, names_for(labels, p))
-        kinds: list[Kind] = ["ordered" if getattr(t, "ordered", False) else "categorical" for t in types or [None] * p]
-        ends = Ends(np.zeros(p), np.array([len(of_column) - 1.0 for of_column in categories]))
-        return cls(codes, labels, ends, tuple(kinds), categories)
+        return cls(values, labels, ends_of(values))
 
     @cached_property
     def names(self) -> Sequence[str]:
@@ -120,7 +100,7 @@ class Table:
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Where values are missing, bool (n, p)."""
-        return missing_in(self.values, self.ends)
+        return findings.missing_in(self.values, self.ends)
 
     @cached_property
     def constant(self) -> Ints:
@@ -131,7 +111,7 @@ class Table:
     def copies(self) -> list[list[int]]:
         """Groups of equal columns, without constant ones: ascending, and sorted by their first members."""
         constant = set(self.constant.tolist())
-        return [group for group in groups_of_copies(self.values) if group[0] not in constant]
+        return [group for group in findings.groups_of_copies(self.values) if group[0] not in constant]
 
     def check(self, *, complete: bool = True) -> None:
         """Check that a table of numbers is complete and finite, and no matrix; see `pycupc.SuffStat.from_data`.
@@ -156,12 +136,12 @@ class Table:
 
     def _remarks(self) -> Iterator[str]:
         """Warnings about the columns of a complete table of numbers."""
-        if (start := counts_rows(self.values[:, 0], COUNTING_ROWS)) is not None:
+        if (start := findings.counts_rows(self.values[:, 0], findings.COUNTING_ROWS)) is not None:
             yield (
                 f"{self.names[0]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number "
                 "of the row and no variable, leave it out"
             )
-        for j, number, count, rest in sentinels(self.values, self.ends):
+        for j, number, count, rest in findings.sentinels(self.values, self.ends):
             yield (
                 f"{self.names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} "
                 f"to {rest.max():g}; if that means a missing value: "
@@ -191,10 +171,6 @@ def is_mapped(values: NDArray[Any]) -> bool:
     return isinstance(values.base, mmap.mmap | np.memmap) and not values.flags.writeable
 
 
-def _numeric(values: Floats) -> tuple[Kind, ...]:
-    return tuple(["numeric"] * values.shape[1])
-
-
 def _check_shape(values: Floats) -> None:
     if values.ndim != 2:
         raise ValueError(f"data must be a table of shape (n, p), got shape {values.shape}")
@@ -206,7 +182,7 @@ def _check_shape(values: Floats) -> None:
 
 def _refuse_matrix(X: Floats) -> None:
     """Raise `ValueError` if a table of observations is a correlation or covariance matrix."""
-    if (kind := kind_of_matrix(X)) is None:
+    if (kind := findings.kind_of_matrix(X)) is None:
         return
     n, unit = len(X), kind == "correlation"
     C = "C" if unit else "C / numpy.sqrt(numpy.outer(C.diagonal(), C.diagonal()))"

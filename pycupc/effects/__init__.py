@@ -1,12 +1,12 @@
 """Causal effects from a graph: what happens to y if x is changed, in each DAG behind the graph (docs/EFFECTS.md).
 
-effects.py        `effects`: all pairs at once; result.py, its value; blocks.py, largest.py, parts of that
+effects.py        `effects`: all pairs at once; result.py, its value; plot.py
 ida.py            pcalg's ida, idaFast and jointIda
-adjustment.py     adjustment sets as lists; hidden.py, in a PAG
-parent_sets.py    the parent sets of a cause; dags.py, all DAGs; optimal.py, optimal adjustment sets
-orientations.py   a graph as sets of neighbours, with Meek's rules
-local.py          the effects of many causes at once; regressors.py, their parent sets
-regression.py     the numbers, from a covariance matrix; joint.py, those of several causes; intervals.py; on_gpu.py
+adjustment.py     adjustment sets as lists
+parent_sets.py    the parent sets of causes; dags.py, all DAGs; orientations.py, a graph as sets of neighbours
+paths.py          causal paths and what blocks the others, optimal adjustment sets
+regression.py     effects given parent sets, from a covariance matrix, and their intervals
+local.py          the effects of many causes at once, and the largest; on_gpu.py
 """
 
 from __future__ import annotations

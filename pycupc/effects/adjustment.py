@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 
-from pycupc.data.names import position
-from pycupc.effects.hidden import is_adjusted
-from pycupc.effects.ida import Graph, Variable, labels_of
-from pycupc.effects.optimal import is_amenable, is_valid, may_cause, on_causal_paths, optimal_set, possible_ancestors
-from pycupc.effects.orientations import Nodes, Orientations, causal_graph_of, sparse_graph_of
-from pycupc.graph.named import NamedGraph
-from pycupc.graph.sparse import SparseGraph
+from pycupc.data.names import positions
+from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, causal_graph_of, check_maximal
+from pycupc.effects.paths import blocks, may_cause, on_causal_paths, optimal_set, possible_ancestors
+from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.pagalgo import PagAlgo
 
 Variables = Variable | Sequence[Variable]
@@ -22,32 +21,62 @@ KINDS = ("optimal", "canonical", "parents")
 
 
 class _Question:
-    """Causes, effects and a maximally oriented graph, of which `dag` is one of the DAGs that extend it; or a PAG."""
+    """Causes, effects and a graph, with `member`, one of the graphs without open marks that it stands for.
 
-    def __init__(self, graph: Graph, x: Variables, y: Variables, *, hidden: bool = False) -> None:
-        with_marks = hidden and not isinstance(graph, NamedGraph | SparseGraph)
-        self.sparse = sparse = SparseGraph.from_amat_pag(np.asarray(graph)) if with_marks else sparse_graph_of(graph)
-        self.labels, self.hidden = labels_of(graph, sparse.p), hidden
-        if not hidden:
-            self.graph = Orientations.of(sparse)
-            named = causal_graph_of(graph, self.labels)
-            Orientations.check_maximal(named)
-            self.dag = Orientations.of(named.to_dag().sparse_graph)
-        self.xs, self.ys = self.positions(x), self.positions(y)
+    That is a DAG of a maximally oriented graph, or with `hidden` variables a MAG of a PAG.
+    """
+
+    def __init__(self, graph: Graph, x: Variables, y: Variables, *, hidden: bool = False, quirks: bool = False) -> None:
+        named = causal_graph_of(graph, with_marks=hidden)
+        self.labels, self.hidden, self.quirks = named.labels, hidden, quirks
+        self.graph = Orientations.of(named.sparse_graph, hidden=hidden)
+        if hidden:
+            self.marks, member = named.sparse_graph.amat_pag(), _mag(named.sparse_graph)
+        else:
+            check_maximal(named)
+            member = named.to_dag().sparse_graph
+        self.member = Orientations.of(member, hidden=hidden)
+        self.xs, self.ys = (list(dict.fromkeys(positions(v, self.labels))) for v in (x, y))
         if not self.xs or not self.ys or {*self.xs} & {*self.ys}:
             raise ValueError(f"x and y must be different variables, at least one each, got {x!r} and {y!r}")
 
-    def positions(self, variables: Any) -> list[int]:
-        """Positions of one variable or several, each once."""
-        several = [variables] if isinstance(variables, str) or not hasattr(variables, "__iter__") else variables
-        return list(dict.fromkeys(position(v, self.labels) for v in several))
-
     def is_valid(self, given: Nodes, ys: Sequence[int]) -> bool:
         """The generalised criterion: of the graphs of a class, blocked paths need to be sought in one only."""
-        return is_amenable(self.xs, ys, self.graph) and all(
-            not on_causal_paths(self.xs, [y], self.graph)[1] & given and is_valid(self.xs, y, given, self.dag)
-            for y in ys
-        )
+        between, forbidden = on_causal_paths(self.xs, ys, self.graph)
+        first = [(x, c) for x in self.xs for c in self.graph.onward(x) & between]
+        causal = all(c not in self.graph.siblings[x] and self._is_visible(x, c) for x, c in first)
+        return causal and not forbidden & given and blocks(self.xs, ys, given, between, self.member)
+
+    def _is_visible(self, x: int, y: int) -> bool:
+        """Whether no hidden variable can be a cause of both x and y, where x may have an arrow to y."""
+        if not self.hidden or self.marks[y, x] == CIRCLE:
+            return not self.hidden or self.quirks
+        A, line, seen = self.marks, [x], {x}
+        while line:
+            v = line.pop()
+            for w in self.graph.parents[v]:  # collider paths into x, over parents of y
+                if w != y and not A[w, y]:
+                    return True
+                if w not in seen and A[v, w] == ARROW and A[w, y] == ARROW and A[y, w] == TAIL:
+                    seen.add(w)
+                    line.append(w)
+        return False
+
+
+def _mag(graph: SparseGraph) -> SparseGraph:
+    """One MAG of the class (Zhang 2008): circles at arrows become tails, and o-o edges a DAG without new colliders.
+
+    ValueError if no MAG has these marks, or some edge has a tail where selection must have happened.
+    """
+    marks = np.array([graph.low_mark, graph.high_mark])
+    if ((marks == TAIL) & (marks[::-1] != ARROW)).any():
+        raise ValueError("the graph must have an arrowhead or two circles at each edge: selection is not supported")
+    open_edges = np.flatnonzero((marks == CIRCLE).all(axis=0))
+    part = SparseGraph.undirected(graph.p, graph.low[open_edges], graph.high[open_edges])
+    dag = CausalGraph(labels=tuple(map(str, range(graph.p))), sparse_graph=part).to_dag().sparse_graph
+    marks[marks == CIRCLE] = TAIL
+    marks[:, open_edges] = dag.low_mark, dag.high_mark
+    return replace(graph, low_mark=marks[0], high_mark=marks[1])
 
 
 def adjustment_set(
@@ -118,10 +147,9 @@ def is_adjustment_set(
     """
     if type not in (None, *get_args(Kind)):
         raise ValueError(f"type must be one of {', '.join(map(repr, get_args(Kind)))}, got {type!r}")
-    asked = _Question(graph, x, y, hidden=type in ("mag", "pag") or (type is None and isinstance(graph, PagAlgo)))
-    members = frozenset(asked.positions(given))
+    hidden = type in ("mag", "pag") or (type is None and isinstance(graph, PagAlgo))
+    asked = _Question(graph, x, y, hidden=hidden, quirks=quirks)
+    members = frozenset(positions(given, asked.labels))
     if members & {*asked.xs, *asked.ys}:
         raise ValueError("given must have no variable of x or y")
-    if asked.hidden:
-        return is_adjusted(asked.sparse, asked.xs, asked.ys, members, quirks=quirks)
     return asked.is_valid(members, asked.ys)

@@ -8,7 +8,7 @@ order. Orders that direct the same edges are followed once.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from itertools import chain
 
 from pycupc.effects.orientations import Nodes, Orientations
 
@@ -31,7 +31,9 @@ def all_dags(graph: Orientations) -> list[Parents]:
     seen: set[Parents] = set()
     states = [(frozenset(range(graph.p)), tuple(graph.parents))]
     while states:
-        nodes, parents = _without_settled_sinks(graph, *states.pop())
+        nodes, parents = states.pop()
+        while settled := {x for x in nodes if graph.adjacent[x] & nodes <= graph.parents[x]}:  # sinks as they are
+            nodes -= settled
         if parents in seen:
             continue
         seen.add(parents)
@@ -49,20 +51,10 @@ def all_dags(graph: Orientations) -> list[Parents]:
     return sorted(found, key=_sinks)
 
 
-def _without_settled_sinks(graph: Orientations, nodes: Nodes, parents: Parents) -> tuple[Nodes, Parents]:
-    """Take away all sinks without undirected edges, repeatedly."""
-    left = nodes
-    while True:
-        settled = [x for x in left if graph.adjacent[x] & left <= graph.parents[x]]
-        if not settled:
-            return left, parents
-        left -= frozenset(settled)
-
-
 def _sinks(parents: Parents) -> list[int]:
     """The variables of a DAG in the order in which they are taken away as the lowest sink that there is."""
     children = [0] * len(parents)
-    for v in _members(parents):
+    for v in chain.from_iterable(parents):
         children[v] += 1
     sinks = [v for v, n in enumerate(children) if n == 0]
     order = []
@@ -73,7 +65,3 @@ def _sinks(parents: Parents) -> list[int]:
             if children[v] == 0:
                 heapq.heappush(sinks, v)
     return order
-
-
-def _members(parents: Parents) -> Iterator[int]:
-    return (v for members in parents for v in members)

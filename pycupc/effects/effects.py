@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from pycupc.data.names import default_labels, position
+from pycupc.data.names import default_labels, positions
 from pycupc.data.table import Table
-from pycupc.effects.orientations import Orientations, causal_graph_of
-from pycupc.effects.regression import Floats, Ints
-from pycupc.effects.result import Effects, Variable
+from pycupc.effects.orientations import Ints, Variable, causal_graph_of, check_maximal, warn_unless_cpdag
+from pycupc.effects.regression import Floats
+from pycupc.effects.result import Effects
 from pycupc.engines.base import EngineError
 from pycupc.engines.select import GPU_PAYS_FROM
 from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Message, Setting, Value
 
@@ -72,10 +72,11 @@ def effects(
     C, n = _covariances(fit, data)
     if C.shape != (fit.p, fit.p):
         raise ValueError(f"data must have the {fit.p} variables of the graph, got {len(C)}")
-    graph = Orientations.of(fit.sparse_graph)
+    fit.sparse_graph.cells()  # refuses circles
+    graph = causal_graph_of(fit)
     if method == "optimal":
-        Orientations.check_maximal(causal_graph_of(fit, fit.labels))
-    with_knowledge = method == "local" and _has_knowledge(fit, graph)
+        check_maximal(graph)
+    with_knowledge = method == "local" and _has_knowledge(graph)
     of, on = _chosen(causes, fit.labels), _chosen(effects, fit.labels)
     return Effects(
         labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=fit.sparse_graph,
@@ -97,26 +98,21 @@ def _chosen_device(engine: str, device: int, method: str, p: int) -> int | None:
     return device if works else None
 
 
-def _has_knowledge(fit: NamedGraph, graph: Orientations) -> bool:
+def _has_knowledge(graph: CausalGraph) -> bool:
     """Whether the graph is a CPDAG with further arrows and all that they imply; a warning if it is no CPDAG either."""
-    named = causal_graph_of(fit, fit.labels)
-    why = named.not_a_cpdag()
-    if not why:
+    if graph.is_cpdag:
         return False
     try:
-        Orientations.check_maximal(named)
+        check_maximal(graph)
     except ValueError:
-        warnings.warn(Message("effects were computed although the graph is {text}", text=why), stacklevel=3)
+        warn_unless_cpdag(graph, stacklevel=4)
         return False
     return True
 
 
 def _chosen(variables: Any, labels: tuple[str, ...]) -> Ints:
     """Positions of one variable or several, by label or position; all if None."""
-    if variables is None:
-        return np.arange(len(labels))
-    several = variables if np.ndim(variables) > 0 else [variables]
-    return np.array([position(v, labels) for v in several], dtype=np.int64)
+    return np.array(range(len(labels)) if variables is None else positions(variables, labels), dtype=np.int64)
 
 
 def _covariances(fit: NamedGraph, data: Any) -> tuple[Floats, float | None]:

@@ -9,19 +9,25 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pycupc.data.names import default_labels, position
+from pycupc.data.names import positions
 from pycupc.effects.dags import all_dags
-from pycupc.effects.joint import modified_choleskies, recursive_regressions
-from pycupc.effects.optimal import optimal_effects
-from pycupc.effects.orientations import Nodes, Orientations, causal_graph_of
-from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, local_parent_sets
-from pycupc.effects.regression import Floats, coefficients_of_causes
-from pycupc.graph.named import NamedGraph
-from pycupc.graph.sparse import SparseGraph
+from pycupc.effects.orientations import (
+    Graph,
+    Nodes,
+    Orientations,
+    Variable,
+    causal_graph_of,
+    check_maximal,
+    names_of,
+    parents_of,
+    warn_unless_cpdag,
+    with_edge_from,
+)  # fmt: skip
+from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, parent_sets
+from pycupc.effects.paths import optimal_effects
+from pycupc.effects.regression import Floats, effects_given, modified_choleskies, recursive_regressions
 from pycupc.system.message import Argument, Message
 
-Variable = int | str
-Graph = NamedGraph | SparseGraph | ArrayLike
 Kind = Literal["cpdag", "pdag", "dag"]
 
 
@@ -31,43 +37,19 @@ class _Problem:
     def __init__(
         self, mcov: ArrayLike, graph: Graph | None, kind: str, kinds: Sequence[str] = ("cpdag", "pdag")
     ) -> None:
-        self.C = covariances(mcov)
-        p = len(self.C)
-        self.labels = labels_of(graph, p, mcov)
+        self.C = np.ascontiguousarray(mcov, dtype=np.float64)
+        if self.C.ndim != 2 or self.C.shape[0] != self.C.shape[1]:
+            raise ValueError(f"mcov must be a square covariance matrix, got shape {self.C.shape}")
         if kind not in kinds:
             raise ValueError(f"type must be one of {', '.join(map(repr, kinds))}, got {kind!r}")
+        self.labels = names_of(len(self.C), getattr(mcov, "columns", None))
         if graph is None:
             return
         self.named = causal_graph_of(graph, self.labels)
-        if self.named.p != p:
-            raise ValueError(f"mcov and the graph must have the same variables, got {p} and {self.named.p}")
-        self.graph = Orientations.of(self.named.sparse_graph)
-
-    def positions(self, variables: Any) -> list[int]:
-        """One variable or several, by label or position."""
-        several = np.ndim(variables) > 0
-        return [position(v, self.labels) for v in (variables if several else [variables])]
-
-    def warn_unless_cpdag(self) -> None:
-        """A warning where pcalg has a message: the answer is computed all the same."""
-        if text := self.named.not_a_cpdag():
-            text = Message("effects were computed although the graph is {text}", text=text)
-            warnings.warn(text, stacklevel=3)
-
-
-def labels_of(graph: Graph | None, p: int, mcov: ArrayLike | None = None) -> tuple[str, ...]:
-    """The names of the variables: those of the graph, of the covariance matrix, or "1" to "p"."""
-    names = getattr(graph, "labels", None) or getattr(graph, "columns", None)
-    names = getattr(mcov, "columns", None) if names is None else names
-    return default_labels(p) if names is None else tuple(map(str, names))
-
-
-def covariances(mcov: ArrayLike) -> Floats:
-    """`mcov` as float64 (p, p); ValueError unless it is square."""
-    C = np.ascontiguousarray(mcov, dtype=np.float64)
-    if C.ndim != 2 or C.shape[0] != C.shape[1]:
-        raise ValueError(f"mcov must be a square covariance matrix, got shape {C.shape}")
-    return C
+        self.labels, self.graph = self.named.labels, self.named.sparse_graph
+        if self.named.p != len(self.C):
+            raise ValueError(f"mcov and the graph must have the same variables, got {len(self.C)} and {self.named.p}")
+        self.graph.cells()  # refuses circles
 
 
 def ida(
@@ -124,7 +106,7 @@ def ida(
     if method not in ("local", "optimal", "global"):
         raise ValueError(f"method must be 'local', 'optimal' or 'global', got {method!r}")
     problem = _Problem(mcov, graph, type)
-    xs, ys = problem.positions(x), problem.positions(y)
+    xs, ys = positions(x, problem.labels), positions(y, problem.labels)
     if method != "optimal" and len(xs) != 1:
         raise ValueError(f"x must be one variable for method {method!r}, got {len(xs)}; 'optimal' takes several")
     if method == "optimal" and y_notparent:
@@ -134,9 +116,9 @@ def ida(
         warnings.warn(text, stacklevel=2)
         y_notparent = False
     if method == "optimal" or (type == "pdag" and method == "local"):
-        Orientations.check_maximal(problem.named)
+        check_maximal(problem.named)
     elif type == "cpdag":
-        problem.warn_unless_cpdag()
+        warn_unless_cpdag(problem.named)
     if method == "optimal":
         found = _optimal(problem, xs, ys)
     elif method == "global":
@@ -147,36 +129,30 @@ def ida(
 
 
 def _local(problem: _Problem, x: int, y: int, y_notparent: bool, kind: str) -> Floats:
-    graph = problem.graph.with_edge_from(x, y, turn=True) if y_notparent else problem.graph
-    parents = graph.parents[x]
-    if y in parents:
+    graph = with_edge_from(x, y, problem.graph, turn=True) if y_notparent else problem.graph
+    if y in parents_of(x, graph):
         return np.zeros(1)
-    if kind == "cpdag":
-        sets = [frozenset(members) for members in local_parent_sets(x, graph)]
-    else:
-        sets = [members[0] for members, _ in joint_parent_sets([x], graph)]
-    return _effects_given(problem.C, x, y, [parents | members for members in sets]) if sets else np.full(1, np.nan)
-
-
-def _effects_given(C: Floats, x: int, y: int, sets: Sequence[Nodes]) -> Floats:
-    """The effect of x on y for each parent set of x: 0 if y is one of them."""
-    return coefficients_of_causes(C, [x] * len(sets), sets, [y])[:, 0]
+    sets = parent_sets(graph, [x], with_knowledge=kind == "pdag").of_cause(0)
+    return effects_given(problem.C, x, sets, [y])[:, 0] if sets else np.full(1, np.nan)
 
 
 def _global(problem: _Problem, x: int, y: int, y_notparent: bool, dags: ArrayLike | None) -> Floats:
     if dags is not None:
         matrices = np.asarray(dags).reshape(-1, len(problem.C), len(problem.C))  # [to, from]
-        return _effects_given(problem.C, x, y, [frozenset(np.flatnonzero(m[x]).tolist()) for m in matrices])
-    graph = problem.graph.with_edge_from(x, y, turn=False) if y_notparent else problem.graph
-    found = all_dags(graph)
-    if not found:
-        raise ValueError("no DAG extends the graph; method 'global' needs one")
-    return _effects_given(problem.C, x, y, [parents[x] for parents in found])
+        sets = [frozenset(np.flatnonzero(matrix[x]).tolist()) for matrix in matrices]
+    else:
+        graph = with_edge_from(x, y, problem.graph, turn=False) if y_notparent else problem.graph
+        sets = [parents[x] for parents in all_dags(Orientations.of(graph))]
+        if not sets:
+            raise ValueError("no DAG extends the graph; method 'global' needs one")
+    return effects_given(problem.C, x, sets, [y])[:, 0]
 
 
 def _optimal(problem: _Problem, xs: Sequence[int], ys: Sequence[int]) -> list[Floats]:
     """Effects of `xs` on each of `ys`, float64 (len(xs), k), for each way to direct the edges at `xs`."""
-    found = [optimal_effects(problem.C, xs, ys, graph) for _, graph in joint_parent_sets(xs, problem.graph)]
+    known = Orientations.of(problem.graph)
+    choices = joint_parent_sets(xs, problem.graph)
+    found = [optimal_effects(problem.C, xs, ys, known.directed(choice.arrows)) for choice in choices]
     return [np.array([values[:, k] for values in found]).T for k in range(len(ys))]
 
 
@@ -200,12 +176,11 @@ def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Gra
         As `ida`; or if x has no valid set of parents.
     """
     problem = _Problem(mcov, graph, "cpdag")
-    (at,), ys = problem.positions(x), problem.positions(y_set)
-    parents = problem.graph.parents[at]
-    sets = [parents.union(members) for members in local_parent_sets(at, problem.graph)]
+    (at,), ys = positions(x, problem.labels), positions(y_set, problem.labels)
+    sets = parent_sets(problem.graph, [at]).of_cause(0)
     if not sets:
         raise ValueError(f"x = {problem.labels[at]} has no valid set of parents: the graph is no CPDAG")
-    return coefficients_of_causes(problem.C, [at] * len(sets), sets, ys).T
+    return effects_given(problem.C, at, sets, ys).T
 
 
 def joint_ida(
@@ -251,7 +226,7 @@ def joint_ida(
     if graph is None and all_pasets is None:
         raise ValueError(Message("a graph or {name} is needed", name=Argument("all_pasets")))
     problem = _Problem(mcov, graph if all_pasets is None else None, type, ("pdag", "cpdag", "dag"))
-    xs, ys = problem.positions(x), problem.positions(y)
+    xs, ys = positions(x, problem.labels), positions(y, problem.labels)
     sets = _joint_sets(problem, xs, all_pasets, type)
     joint = recursive_regressions if technique == "RRC" else modified_choleskies
     found = list(joint(problem.C, xs, sets, ys))
@@ -263,15 +238,13 @@ def _joint_sets(problem: _Problem, xs: Sequence[int], given: Any, kind: str) -> 
     if given is not None:
         if wrong := [len(sets) for sets in given if len(sets) != len(xs)]:
             raise ValueError(f"all_pasets must have a set for each of the {len(xs)} causes, got {wrong[0]}")
-        return [[frozenset(problem.positions(members)) for members in sets] for sets in given]
+        return [[frozenset(positions(members, problem.labels)) for members in sets] for sets in given]
     if kind == "pdag":
-        Orientations.check_maximal(problem.named)
-        parents = [problem.graph.parents[x] for x in xs]
-        choices = joint_parent_sets(xs, problem.graph)
-        return [[pa | more for pa, more in zip(parents, sets, strict=True)] for sets, _ in choices]
+        check_maximal(problem.named)
+        return [[*choice.parents] for choice in joint_parent_sets(xs, problem.graph)]
     if kind == "cpdag":
-        problem.warn_unless_cpdag()
-    sets = joint_parents_in_class(xs, problem.graph)
+        warn_unless_cpdag(problem.named)
+    sets = joint_parents_in_class(xs, Orientations.of(problem.graph))
     if not sets:
         raise ValueError("no DAG extends the undirected edges around the causes")
     return sets

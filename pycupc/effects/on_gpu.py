@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from pycupc.effects.regression import Floats, Ints, Regressions
-from pycupc.effects.regressors import Regressors
+from pycupc.effects.local import LEAST, LocalEffects, Pairs, first_pairs
+from pycupc.effects.orientations import Ints
+from pycupc.effects.parent_sets import ParentSets
+from pycupc.effects.regression import Floats, weights_of
 from pycupc.engines.gpu.correlation import correlation
 from pycupc.engines.gpu.device import Device, Session, open_device
 from pycupc.engines.gpu.kernels import KernelName
@@ -21,71 +23,76 @@ HOW = {"smallest": 0, "mean": 1, "sign_agreement": 2, "value": 3}
 MOST = 1 << 26
 
 
-def summaries(
-    C: Floats, regressions: Regressions, first: Ints, effects: Ints, how: str, device: int
-) -> Iterator[tuple[slice, Floats]]:
-    """A summary of the effects of some causes at a time on `effects`, float64 (causes, effects).
+def summary(C: Floats, of: LocalEffects, how: str, device: int) -> Floats:
+    """A summary of the effects of all pairs, float64 (causes, effects).
 
-    Raises EngineError if there is no usable device, or its memory does not suffice.
+    `C`, float64 (p, p). `how`, {"smallest", "mean", "sign_agreement"}. `device`: number of the CUDA device. Raises
+    EngineError if there is no usable device, or its memory does not suffice.
+    """
+    dev, found = open_device(device), np.empty((len(of.causes), len(of.effects)))
+    with Session(dev, lambda: None):
+        for causes, out in _launched(dev, dev.transfers.copied(C), of, HOW[how]):
+            (found[causes],) = dev.transfers.download((out.data.ptr, np.float64, out.shape))
+            dev.wait()
+    return found
 
-    `C`, float64 (p, p). `first`, int64 (causes + 1,): the first regression of each cause. `how`, {"smallest", "mean",
-    "sign_agreement"}. `device`: number of the CUDA device.
+
+def largest(C: Floats, of: LocalEffects, k: int, least: float, device: int) -> Pairs:
+    """As `pycupc.effects.local.largest`; EngineError as of `summary`."""
+    dev = open_device(device)
+    with Session(dev, lambda: None):
+        return _largest(dev, dev.transfers.copied(C), of, k, least)
+
+
+def largest_of(
+    X: Floats, deviations: Floats | None, sets: ParentSets, causes: Ints, effects: Ints, k: int, device: int
+) -> Pairs:
+    """As `largest`, of pairs whose effect is not 0, from observations, float64 (n, p); the bits are the processor's.
+
+    The covariances are correlations, times the standard deviations of the variables if they are given.
     """
     dev = open_device(device)
     with Session(dev, lambda: None):
-        arrays = (C, first, regressions.start, regressions.members, regressions.weights, effects)
-        for causes, out in _launched(dev, [dev.transfers.copied(array) for array in arrays], HOW[how]):
-            (values,) = dev.transfers.download((out.data.ptr, np.float64, out.shape))
-            dev.wait()
-            yield causes, values
-
-
-def largest(
-    X: Floats, deviations: Floats | None, regressors: Regressors, causes: Ints, effects: Ints, k: int, device: int
-) -> tuple[Ints, Ints, Floats]:
-    """As `pycupc.effects.largest.largest`, from observations, float64 (n, p); the bits are the same.
-
-    The covariances are correlations, times the standard deviations of the variables if they are given. EngineError as
-    of `summaries`.
-    """
-    dev, found, floor = open_device(device), [], float(np.nextafter(0.0, 1.0))
-    with Session(dev, lambda: None):
-        cp, copied, download = dev.cp, dev.transfers.copied, dev.transfers.download
         C = correlation(dev, X)
         if deviations is not None:
-            scale = copied(deviations)
+            scale = dev.transfers.copied(deviations)
             C *= scale[:, None]
             C *= scale
-        some = C[tuple(map(copied, regressors.pairs()))]
-        (pairs,) = download((some.data.ptr, np.float64, some.shape))
+        some = C[tuple(map(dev.transfers.copied, sets.pairs()))]
+        (pairs,) = dev.transfers.download((some.data.ptr, np.float64, some.shape))
         dev.wait()
-        regressions = Regressions.of(pairs, *regressors[1:])
-        arrays = (regressors.first, regressions.start, regressions.members, regressions.weights, effects)
-        for of_block, out in _launched(dev, [C, *map(copied, arrays)], HOW["value"]):
-            values = out.ravel()
-            size = cp.abs(values)
-            if len(size) > k:
-                floor = max(floor, float(cp.sort(size)[len(size) - k]))
-            at = cp.flatnonzero(size >= floor)
-            some = values[at]
-            places, chosen = download((at.data.ptr, np.int64, at.shape), (some.data.ptr, np.float64, some.shape))
-            dev.wait()
-            found.append((places + of_block.start * len(effects), chosen))
+        return _largest(dev, C, LocalEffects(causes, effects, sets, weights_of(pairs, sets), C), k, LEAST)
+
+
+def _largest(dev: Device, C: Any, of: LocalEffects, k: int, floor: float) -> Pairs:
+    """As `largest`; C is on the device."""
+    cp, found = dev.cp, []
+    for causes, out in _launched(dev, C, of, HOW["value"]):
+        values = out.ravel()
+        size = cp.nan_to_num(cp.abs(values), nan=-1.0)
+        if len(size) > k > 0:
+            floor = max(floor, float(cp.sort(size)[len(size) - k]))
+        at = cp.flatnonzero(size >= floor)
+        some = values[at]
+        places, chosen = dev.transfers.download(
+            (at.data.ptr, np.int64, at.shape), (some.data.ptr, np.float64, some.shape)
+        )
+        dev.wait()
+        found.append((places + causes.start * len(of.effects), chosen))
     at, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    x, y = causes[at // len(effects)], effects[at % len(effects)]
-    order = np.lexsort((y, x, -np.abs(values)))[:k]
-    return x[order], y[order], values[order]
+    return first_pairs(of.causes[at // len(of.effects)], of.effects[at % len(of.effects)], values, k)
 
 
-def _launched(dev: Device, sent: Sequence[Any], how: int) -> Iterator[tuple[slice, Any]]:
-    """The summary of some causes at a time, on the device: `sent` are the first six arguments of the kernel."""
-    C, first, *_, effects = sent
-    n, at_a_time = len(first) - 1, max(1, MOST // max(1, len(effects)))
+def _launched(dev: Device, C: Any, of: LocalEffects, how: int) -> Iterator[tuple[slice, Any]]:
+    """The summary of some causes at a time, on the device, where C is."""
+    first, *others = map(dev.transfers.copied, (*of.sets, of.weights, of.effects))
+    n, p, n_effects = len(of.causes), len(C), len(of.effects)
+    at_a_time = max(1, MOST // max(1, n_effects))
     for a in range(0, n, at_a_time):
         causes = slice(a, min(a + at_a_time, n))
-        out = dev.cp.empty((causes.stop - a, len(effects)))
+        out = dev.cp.empty((causes.stop - a, n_effects))
         begin = ptr(first)
         begin.value = (begin.value or 0) + 8 * a
-        args = (ptr(C), begin, *map(ptr, sent[2:]), ptr(out), i64(len(out)), i64(len(effects)), i64(len(C)), i32(how))
+        args = (ptr(C), begin, *map(ptr, others), ptr(out), i64(len(out)), i64(n_effects), i64(p), i32(how))
         dev.launch(*KERNEL, (dev.blocks(out.size),), (256,), args)
         yield causes, out

@@ -1,105 +1,140 @@
-"""Coefficients of regressions, solved from a covariance matrix."""
+"""Effects given parent sets, solved from a covariance matrix.
+
+Of several causes together: Nandy, Maathuis and Richardson 2017, Ann. Stat. 45.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.effects.orientations import Ints, Nodes
+from pycupc.effects.parent_sets import ParentSets
 from pycupc.system.compiled import announced, compiled
 from pycupc.system.message import Message, Variables
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: A pivot of the Cholesky decomposition below this share of its diagonal entry counts as zero.
 SMALLEST_PIVOT = 1e-14
 
 
-def coefficients(C: Floats, xs: Sequence[int], given: Iterable[int], ys: Sequence[int]) -> Floats:
-    """Coefficients of `xs` in the regressions of each of `ys` on `xs` and `given`, float64 (len(xs), len(ys)).
+def coefficients(C: Floats, xs: Sequence[int], sets: Iterable[Iterable[int]], ys: Sequence[int]) -> Floats:
+    """Coefficients of `xs` in the regressions of each of `ys` on `xs` and each of `sets`.
 
-    Raises ValueError if they are not determined: the covariance matrix of the regressors is singular.
+    float64 (number of sets, len(xs), len(ys)). Raises ValueError if they are not determined: the covariance matrix of
+    the regressors is singular.
     """
-    members = [*xs, *sorted(given)]
-    A = C[np.ix_(members, members)]
-    try:
-        found = np.asarray(np.linalg.solve(A, C[np.ix_(members, ys)]), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        found = np.full((len(members), len(ys)), np.nan)
-    if not np.isfinite(found).all() or np.linalg.cond(A, 1) > 1 / np.finfo(np.float64).eps:
-        text = "the effect of {x} given {given} is not determined: the covariance matrix of these variables is singular"
-        raise ValueError(Message(text, x=Variables(tuple(xs)), given=Variables(tuple(members[len(xs) :]))))
-    return found[: len(xs)]
-
-
-def coefficients_of_causes(
-    C: Floats, causes: Sequence[int], given: Sequence[frozenset[int]], ys: Sequence[int]
-) -> Floats:
-    """The effects of each cause, given the parents beside it, on each of `ys`, float64 (len(causes), len(ys)).
-
-    0 on a parent, 1 on the cause itself. ValueError as of `coefficients`. The matrices of one size are inverted
-    together.
-    """
-    lists = [[x, *sorted(parents)] for x, parents in zip(causes, given, strict=True)]
-    sizes = np.array([len(members) for members in lists], dtype=np.int64)
-    out = np.empty((len(lists), len(ys)))
-    for size in np.unique(sizes).tolist():
-        at = np.flatnonzero(sizes == size)
-        members = np.array([lists[k] for k in at.tolist()])
+    lists = [[*xs, *sorted(given)] for given in sets]
+    out = np.empty((len(lists), len(xs), len(ys)))
+    for size in {*map(len, lists)}:
+        at = [k for k, members in enumerate(lists) if len(members) == size]
+        members = np.array([lists[k] for k in at])
         A = C[members[:, :, None], members[:, None, :]]
-        try:
-            inverse = np.linalg.inv(A)
-            condition = abs(A).sum(axis=1).max(axis=1) * abs(inverse).sum(axis=1).max(axis=1)  # in the norm 1
-        except np.linalg.LinAlgError:
-            condition = np.full(len(at), np.inf)
-        for k in at[~(condition <= 1 / np.finfo(np.float64).eps)].tolist():
-            coefficients(C, [causes[k]], given[k], ys)  # says what is singular
-        out[at] = np.einsum("kj,kjy->ky", inverse[:, 0], C[members[:, :, None], np.asarray(ys)])
-    for k, known in enumerate(lists):
-        for j, y in enumerate(ys):
-            if y in known:
-                out[k, j] = float(y == known[0])
+        singular = ~(np.linalg.cond(A, 1) <= 1 / np.finfo(np.float64).eps)
+        if singular.any():
+            text = "the effect of {x} given {given} is not determined: the covariance matrix of these variables is "
+            x, given = Variables(tuple(xs)), Variables(tuple(lists[at[int(singular.argmax())]][len(xs) :]))
+            raise ValueError(Message(text + "singular", x=x, given=given))
+        out[at] = np.linalg.solve(A, C[members[:, :, None], np.asarray(ys)])[:, : len(xs)]
     return out
 
 
-@dataclass(frozen=True)
-class Regressions:
-    """Regressions of any variable on a cause and a parent set of it, as weights of rows of the covariance matrix."""
+def effects_given(C: Floats, x: int, sets: Sequence[Nodes], ys: Sequence[int]) -> Floats:
+    """The effects of x on each of `ys` for each parent set of x, float64 (number of sets, len(ys)).
 
-    start: Ints  # (m + 1,): regression k has the entries ``start[k]`` to ``start[k + 1] - 1``
-    members: Ints  # the parents, and last the cause
-    # The effects of the cause on all variables are the rows `members` of C, times the weights, summed: the last column
-    # of the inverse of the covariance matrix of the members. NaN if that is singular.
-    weights: Floats
+    0 on a parent, 1 on x itself. ValueError as of `coefficients`.
+    """
+    out: Floats = coefficients(C, [x], sets, ys)[:, 0]
+    out[np.array([[y in parents for y in ys] for parents in sets], dtype=np.bool_).reshape(out.shape)] = 0.0
+    out[:, np.asarray(ys) == x] = 1.0
+    return out
 
-    @classmethod
-    def of(cls, covariances: Floats, start: Ints, members: Ints) -> Regressions:
-        """The regressions on these members, solved from the covariances of their pairs (`Regressors.pairs`)."""
-        weights, largest = np.zeros(len(members)), int(np.diff(start).max(initial=1))
-        with announced("compiling for effects, once per machine"):
-            _solve(covariances, start, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
-        return cls(start, members, weights)
 
-    def effects(self, C: Floats, first: int, last: int) -> Floats:
-        """Effects of regressions `first` to ``last - 1`` on the variables of the columns of C, float64 (k, columns).
+def recursive_regressions(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[Nodes]], ys: Sequence[int]) -> Floats:
+    """Joint effects of `xs` on each of `ys` for each choice of parents: float64 (len(ys), len(xs), len(sets))."""
+    every, targets = range(len(xs)), [*xs, *ys]
+    single = np.empty((len(xs), len(targets), len(sets)))
+    for i, x in enumerate(xs):  # few parent sets, each in many choices
+        number = {parents: k for k, parents in enumerate(dict.fromkeys(choice[i] for choice in sets))}
+        found = effects_given(C, x, [*number], targets)
+        single[i] = found[[number[choice[i]] for choice in sets]].T
 
-        The product of a sparse matrix and C; an array module for a GPU has it as well.
-        """
-        from scipy.sparse import csr_array
+    @cache
+    def effect(i: int, j: int, others: tuple[int, ...]) -> Floats:
+        """The effect of i on j when the others are held fixed; positions in `targets`."""
+        if not others:
+            return np.asarray(single[i, j], dtype=np.float64)
+        *rest, k = others
+        held = tuple(rest)
+        return effect(i, j, held) - effect(i, k, held) * effect(k, j, held)
 
-        entries = slice(self.start[first], self.start[last])
-        start = self.start[first : last + 1] - self.start[first]
-        shape = (last - first, len(C))
-        product: Floats = csr_array((self.weights[entries], self.members[entries], start), shape=shape) @ C
-        return product
+    out = np.zeros((len(ys), len(xs), len(sets)))
+    for k, y in enumerate(ys):
+        for i in every if y not in xs else ():
+            moved = np.array([y not in choice[i] for choice in sets])
+            out[k, i] = np.where(moved, effect(i, len(xs) + k, tuple(v for v in every if v != i)), 0.0)
+    return out
+
+
+def modified_choleskies(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[Nodes]], ys: Sequence[int]) -> Floats:
+    """As `recursive_regressions`, by the covariances after intervening on one cause after the other."""
+    out = np.zeros((len(ys), len(xs), len(sets)))
+    for j, choice in enumerate(sets):
+        members = sorted({*xs, *ys}.union(*choice))
+        place = {v: k for k, v in enumerate(members)}
+        S: Floats = C[np.ix_(members, members)]
+        for x, parents in zip(xs, choice, strict=True):
+            before, at = [place[v] for v in sorted(parents)], place[x]
+            change = coefficients(S, [at], [before], range(len(members)))[0, 0]
+            if before:
+                change[before] = 0.0
+                cut = np.eye(len(members))
+                cut[:, before] -= np.outer(change, np.linalg.solve(S[np.ix_(before, before)], S[before, at]))
+                S = cut @ S @ cut.T
+        for i, (x, parents) in enumerate(zip(xs, choice, strict=True)):
+            moved = [y not in parents and y not in xs for y in ys]
+            out[:, i, j] = moved * S[place[x], [place[y] for y in ys]] / S[place[x], place[x]]
+    return out
+
+
+def weights_of(covariances: Floats, sets: ParentSets) -> Floats:
+    """Weights of rows of the covariance matrix C whose sum has the effects of a cause on all variables.
+
+    float64, one for each of ``sets.members``: the last column of the inverse of the covariance matrix of a parent set
+    and its cause. NaN for all of a set if that is singular. `covariances` are those of ``sets.pairs()``.
+    """
+    weights, largest = np.zeros(len(sets.members)), int(np.diff(sets.start).max(initial=1))
+    with announced("compiling for effects, once per machine"):
+        _solve(covariances, sets.start, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
+    return weights
+
+
+def half_widths(C: Floats, n: float | None, members: Sequence[int], ys: Ints, level: float) -> Floats:
+    """Half the confidence intervals of the coefficients of the last member in regressions of `ys` on all members.
+
+    By the formula of linear regression with an intercept. `C`, float64 (p, p): covariances, not singular among the
+    members. `n`: number of observations; NaN is returned if it is not known or too small.
+    """
+    free = (n or 0.0) - len(members) - 1
+    if free <= 0:
+        return np.full(len(ys), np.nan)
+    from scipy.stats import t
+
+    at = np.array(members)
+    c = C[np.ix_(at, ys)]
+    inverse = np.linalg.inv(C[np.ix_(at, at)])
+    left = np.maximum(0.0, C[ys, ys] - (c * (inverse @ c)).sum(axis=0))
+    half: Floats = float(t.ppf((1 + level) / 2, free)) * np.sqrt(left * inverse[-1, -1] / free)
+    return half
 
 
 @compiled
 def _solve(covariances, start, weights, L, smallest_pivot):
-    """Fill `weights`, see `Regressions`: Cholesky decompositions, whose last column of the inverse needs only L^T."""
+    """Fill `weights`, see `weights_of`: Cholesky decompositions, whose last column of the inverse needs only L^T."""
     at = 0
     for r in range(len(start) - 1):
         first = start[r]

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import position
-from pycupc.effects.blocks import Block, may_lead
-from pycupc.effects.intervals import half_widths, of_smallest
-from pycupc.effects.local import BLOCK, LocalEffects
-from pycupc.effects.optimal import may_cause, optimal_effects, optimal_set
-from pycupc.effects.orientations import Nodes, Orientations
-from pycupc.effects.parent_sets import joint_parent_sets
-from pycupc.effects.regression import Floats, Ints
-from pycupc.effects.regressors import Regressors
-from pycupc.graph.sparse import SparseGraph
+from pycupc.effects.local import Block, LocalEffects, largest
+from pycupc.effects.orientations import Ints, Nodes, Orientations, Variable, parents_of
+from pycupc.effects.parent_sets import Choice, ParentSets, joint_parent_sets, parent_sets
+from pycupc.effects.paths import may_cause, optimal_effects, optimal_set
+from pycupc.effects.regression import Floats, half_widths
+from pycupc.graph.sparse import DIRECTED, SparseGraph
 from pycupc.system.extras import data_frame
 from pycupc.system.log import counted
 
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Variable = int | str
+_T = TypeVar("_T")
 
 
 class Reason(NamedTuple):
@@ -72,32 +69,29 @@ class Effects:
     device: int | None = None
     _graph: SparseGraph = field(repr=False)
     _with_knowledge: bool = False
-    _regressors: Regressors = field(init=False)
-    _graphs: list[Orientations] = field(init=False)
+    _sets: ParentSets = field(init=False)
+    _choices: list[Choice] = field(init=False)  # of method "optimal": one for each parent set
 
     def __post_init__(self) -> None:
-        self._graphs = []
+        causes: list[int] = self.causes.tolist()
         if self.method == "local":
-            self._regressors = Regressors.local(self._graph, self.causes, with_knowledge=self._with_knowledge)
+            self._sets = parent_sets(self._graph, causes, with_knowledge=self._with_knowledge)
             return
-        sets = []
-        for x in self.causes.tolist():
-            choices = joint_parent_sets([x], self._orientations)
-            self._graphs += [graph for _, graph in choices]
-            sets.append([self._orientations.parents[x] | own[0] for own, _ in choices])
-        self._regressors = Regressors.of(self.causes.tolist(), sets)
+        choices = [joint_parent_sets([x], self._graph) for x in causes]
+        self._choices = [choice for of_one in choices for choice in of_one]
+        self._sets = ParentSets.of(causes, [[choice.parents[0] for choice in of_one] for of_one in choices])
 
     @cached_property
     def _local(self) -> LocalEffects:
-        return LocalEffects.of(self.C, self._regressors, self.causes, self.effects)
+        return LocalEffects.of(self.C, self._sets, self.causes, self.effects)
 
     @cached_property
-    def _orientations(self) -> Orientations:
+    def _known(self) -> Orientations:
         return Orientations.of(self._graph)
 
     def __repr__(self) -> str:
         pairs = f"{counted(len(self.causes), 'cause')}, {counted(len(self.effects), 'effect')}"
-        return f"<Effects: {pairs}, {counted(int(self._regressors.first[-1]), 'parent set')}, method {self.method!r}>"
+        return f"<Effects: {pairs}, {counted(int(self._sets.first[-1]), 'parent set')}, method {self.method!r}>"
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -119,22 +113,16 @@ class Effects:
 
     def _is_single(self, x: int, y: int) -> bool:
         """Whether y is a parent of x in the graph, so that the effect is 0 whichever parents x has: one value."""
-        return self.method == "local" and y in self._orientations.parents[x]
+        return self.method == "local" and y in parents_of(x, self._graph)
 
     def _values(self, causes: slice) -> Floats:
         if self.method == "local":
             return self._local.values(causes)
-        first, last = int(self._regressors.first[causes.start]), int(self._regressors.first[causes.stop])
-        (x,) = self.causes[causes].tolist()
-        sets = [
-            [optimal_effects(self.C, [x], [y], graph)[0, 0] for y in self.effects.tolist()]
-            for graph in self._graphs[first:last]
-        ]
-        return np.array(sets, dtype=np.float64).reshape(last - first, len(self.effects))
-
-    def _parents(self, regression: int) -> Nodes:
-        _, start, members = self._regressors
-        return frozenset(members[start[regression] : start[regression + 1] - 1].tolist())
+        (x,), found = self.causes[causes].tolist(), []
+        for choice in self._choices[self._sets.first[causes.start] : self._sets.first[causes.stop]]:
+            graph = self._known.directed(choice.arrows)
+            found.append([optimal_effects(self.C, [x], [y], graph)[0, 0] for y in self.effects.tolist()])
+        return np.array(found, dtype=np.float64).reshape(len(found), len(self.effects))
 
     def _number(self, v: Variable, among: Ints, what: str) -> int:
         at = np.flatnonzero(among == position(v, self.labels))
@@ -160,22 +148,21 @@ class Effects:
         return self._joined("sign_agreement")
 
     def _joined(self, how: str) -> Floats:
-        parts = [values for _, values in self._summaries(how)]
+        if self.device is not None:
+            from pycupc.effects.on_gpu import summary
+
+            return summary(self.C, self._local, how, self.device)
+        parts = [*self.in_blocks(lambda block: block.summary(how))]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _summaries(self, how: str) -> Iterator[tuple[slice, Floats]]:
-        """A summary of the effects of some causes at a time."""
-        if self.device is not None:
-            from pycupc.effects.on_gpu import summaries
-
-            found = self._local
-            yield from summaries(self.C, found.regressions, found.first, self.effects, how, self.device)
-        elif self.method == "local":
-            yield from self._local.in_blocks(lambda block: (block.causes, block.summary(how)))
+    def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
+        """Yield ``work(block)`` for the effects of some causes at a time; threads may call `work`."""
+        if self.method == "local":
+            yield from self._local.in_blocks(work)
         else:
             for causes in (slice(k, k + 1) for k in range(len(self.causes))):
                 values = self._values(causes)
-                yield causes, Block(causes, values, np.array([0, len(values)])).summary(how)
+                yield work(Block(causes, values, np.array([0, len(values)])))
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each pair of different variables: cause, effect, n_values, smallest, mean, sign_agreement."""
@@ -200,35 +187,30 @@ class Effects:
             value, low, high. The interval is that of the regression, given the graph: it does not contain the
             uncertainty about the graph.
         """
-        kept: Floats = np.zeros((0, 3))
-        n = max(1, len(self.effects))
-        rows = max(1, BLOCK // n)
-        for causes, sizes in self._summaries("smallest"):
-            for a in range(0, len(sizes), rows):
-                size, of = sizes[a : a + rows], self.causes[causes][a : a + rows]
-                size[np.isnan(size) | (of[:, None] == self.effects)] = -1.0
-                at = may_lead(size, k, kept[-1, 0] if len(kept) == k else 0.0)
-                new = np.concatenate((kept, np.column_stack((size.ravel()[at], of[at // n], self.effects[at % n]))))
-                kept = np.asarray(new[np.lexsort((new[:, 2], new[:, 1], -new[:, 0]))[:k]], dtype=np.float64)
-        x, y = kept[:, 1].astype(np.int64), kept[:, 2].astype(np.int64)
+        if self.device is None:
+            x, y, smallest = largest(self.in_blocks, self.causes, self.effects, k, 0.0)
+        else:
+            from pycupc.effects import on_gpu
+
+            x, y, smallest = on_gpu.largest(self.C, self._local, k, 0.0, self.device)
         sets = [self._reasons(a, b, level) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
         least = [min(reasons, key=lambda reason: abs(reason.value)) for reasons in sets]
         values = [np.array([reason.value for reason in reasons]) for reasons in sets]
         return self._table(x, y, {
-            "smallest": kept[:, 0],
+            "smallest": np.abs(smallest),
             "mean": np.array([v.mean() for v in values]),
             "sign_agreement": np.array([abs(np.sign(v).mean()) for v in values]),
             **{name: np.array([getattr(reason, name) for reason in least]) for name in ("value", "low", "high")},
         })  # fmt: skip
 
     def _table(self, causes: Ints, effects: Ints, columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
-        names = np.array(self.labels, dtype=object)
-        number = np.ones(len(self.labels), dtype=np.int64)
-        number[self.causes] = np.maximum(np.diff(self._regressors.first), 1)
-        number = number[causes]
+        names, n_sets = np.array(self.labels, dtype=object), np.ones(len(self.labels), dtype=np.int64)
+        n_sets[self.causes] = np.maximum(np.diff(self._sets.first), 1)
+        number = n_sets[causes]
         if self.method == "local":
-            arrows = [x * len(names) + y for x in self.causes.tolist() for y in self._orientations.parents[x]]
-            number[np.isin(causes * len(names) + effects, arrows)] = 1
+            tail, head, kind = self._graph.edge_list()
+            arrows = head.astype(np.int64) * len(names) + tail
+            number[np.isin(causes * len(names) + effects, arrows[kind == DIRECTED])] = 1
         return data_frame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
     def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> list[Reason]:
@@ -240,27 +222,28 @@ class Effects:
     def _reasons(self, x: int, y: int, level: float) -> list[Reason]:
         k = int(np.flatnonzero(self.causes == x)[0])
         if self._is_single(x, y):
-            return [Reason(0.0, tuple(self.labels[v] for v in sorted(self._orientations.parents[x])), None, 0.0, 0.0)]
-        values, out = self[x, y], []
-        for at, r in enumerate(range(int(self._regressors.first[k]), int(self._regressors.first[k + 1]))):
-            parents = self._parents(r)
+            return [Reason(0.0, self._names(parents_of(x, self._graph)), None, 0.0, 0.0)]
+        values, out = self[x, y].tolist(), []  # a single NaN if there is no set
+        for r, (value, parents) in enumerate(
+            zip(values, self._sets.of_cause(k), strict=False), int(self._sets.first[k])
+        ):
             given: Nodes | None = None if y in parents else parents
             if self.method == "optimal":
-                graph = self._graphs[r]
+                graph = self._known.directed(self._choices[r].arrows)
                 given = optimal_set([x], [y], graph) if x != y and may_cause([x], y, graph) else None
-            low, high = self._interval(float(values[at]), x, y, given, level)
-            names = tuple(self.labels[v] for v in sorted(parents))
-            adjusted = None if given is None else tuple(self.labels[v] for v in sorted(given))
-            out.append(Reason(float(values[at]), names, adjusted, low, high))
+            half = np.nan if self.n is None or np.isnan(value) else 0.0
+            if half == 0.0 and given is not None and x != y:
+                half = float(half_widths(self.C, self.n, [*sorted(given), x], np.array([y]), level)[0])
+            adjusted = None if given is None else self._names(given)
+            out.append(Reason(value, self._names(parents), adjusted, value - half, value + half))
         return out
 
-    def _interval(self, value: float, x: int, y: int, given: Nodes | None, level: float) -> tuple[float, float]:
-        half = 0.0
-        if self.n is None or np.isnan(value):
-            half = np.nan
-        elif given is not None and x != y:
-            half = float(half_widths(self.C, self.n, [*sorted(given), x], np.array([y]), level)[0])
-        return value - half, value + half
+    def _numbered_sets(self, k: int) -> Iterator[tuple[int, Nodes]]:
+        """The parent sets of cause k with their numbers among all."""
+        return enumerate(self._sets.of_cause(k), int(self._sets.first[k]))
+
+    def _names(self, members: Nodes) -> tuple[str, ...]:
+        return tuple(self.labels[v] for v in sorted(members))
 
     def with_intervals(self, *, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
         """The effect of smallest size of each pair, and the ends of its interval: float64 (causes, effects) each.
@@ -270,12 +253,18 @@ class Effects:
         if self.method != "local":
             raise ValueError(f"intervals of all pairs need method 'local', got {self.method!r}")
         value, half = np.full((2, len(self.causes), len(self.effects)), np.nan)
-        for k in range(len(self.causes)):
-            sets = range(int(self._regressors.first[k]), int(self._regressors.first[k + 1]))
-            if sets:
-                values = self._values(slice(k, k + 1))
-                regressions = self._local.regressions
-                value[k], half[k] = of_smallest(self.C, self.n, regressions, sets, values, self.effects, level)
+        for k, x in enumerate(self.causes.tolist()):
+            values = self._values(slice(k, k + 1))
+            halves = np.full(values.shape, np.nan)
+            for r, (row, parents) in enumerate(
+                zip(halves, self._sets.of_cause(k), strict=True), int(self._sets.first[k])
+            ):
+                if self.n is not None and not np.isnan(self._local.weights[self._sets.start[r]]):
+                    row[:] = half_widths(self.C, self.n, [*sorted(parents), x], self.effects, level)
+                    row[np.isin(self.effects, [*parents, x])] = 0.0
+            if len(values):
+                least = np.abs(values).argmin(axis=0)[None]
+                value[k], half[k] = (np.take_along_axis(array, least, axis=0)[0] for array in (values, halves))
         return value, value - half, value + half
 
     def on_page(self, nodes: Ints) -> dict[str, Floats]:

@@ -2,8 +2,7 @@
 
 sparse.py      `SparseGraph`, the representation that all parts share
 sepset.py      `SepSets`, the separating sets of pairs without an edge
-named.py       `NamedGraph`: labels, look-up, and the functions below as methods
-exports.py     tables and the formats of other programs
+named.py       `NamedGraph`: labels, look-up, pictures; exports.py, its base: tables and the formats of other programs
 drawing/       pictures
 explorer/      the page that shows a graph in the browser
 """

@@ -1,7 +1,7 @@
-"""Exports of a graph for other programs: pure functions of a `SparseGraph` and its labels.
+"""Tables of a graph, and its exports for other programs and packages.
 
-The direction of edges in adjacency matrices is a frequent source of errors, so every function states which way its
-edges point.
+The direction of edges in adjacency matrices is a frequent source of errors, so every export states which way its edges
+point. The packages are imported when a graph is handed over to them, and are not needed to read one of theirs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,14 +18,11 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sparse import ARROW, BIDIRECTED, CIRCLE, DIRECTED, KINDS, TAIL, UNDIRECTED, SparseGraph
 from pycupc.system.extras import data_frame, needed
-from pycupc.system.log import distinct, printable
+from pycupc.system.log import counted, distinct, printable
 
 if TYPE_CHECKING:
     import networkx
     import pandas as pd
-
-#: Further columns of an edge table, in the order of `SparseGraph.edge_list`.
-Attributes = Mapping[str, NDArray[Any]]
 
 PCALG_AMAT = "[i, j] = 1 and [j, i] = 0: j --> i; both 1: i --- j; both 2: i <-> j (column to row, pcalg's amat.cpdag)"
 EDGE_LIST = "from --> to where type is directed; undirected and bidirected edges are listed once, order without meaning"
@@ -39,38 +36,197 @@ _QUOTED = re.compile('[",\r\n]')
 _PLAIN = re.compile("[\\w .-]*")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+#: The name of each mark in causal-learn's Endpoint.
+_ENDPOINTS = {"CIRCLE": CIRCLE, "ARROW": ARROW, "TAIL": TAIL}
 
-def _names(graph: SparseGraph, labels: Sequence[str]) -> list[str]:
-    names = [str(label) for label in labels]
-    if len(names) != graph.p:
-        raise ValueError(f"labels must name the {graph.p} variables of the graph, got {len(names)} labels")
-    return names
-
-
-def convention(graph: SparseGraph, directions: str) -> str:
-    """How to read the edges of `graph`: `directions`, and what circles mean if it has some."""
-    return directions + CIRCLES * (len(graph.counts()) > 3)
+_DOT_ENDS = {CIRCLE: "odot", ARROW: "normal", TAIL: "none"}
+#: The attributes of each kind of edge in DOT.
+_DOT_STYLES = {
+    kind: f" [dir=both, arrowtail={_DOT_ENDS[first]}, arrowhead={_DOT_ENDS[second]}]"
+    for kind, (first, second) in KINDS.items()
+} | {DIRECTED: "", UNDIRECTED: " [dir=none, style=dashed]", BIDIRECTED: " [dir=both, penwidth=2]"}
 
 
-def with_labels(matrix: NDArray[np.int8], graph: SparseGraph, labels: Sequence[str]) -> pd.DataFrame:
-    """A matrix (p, p) of `graph` with the labels of its rows and columns."""
-    names = _names(graph, labels)
-    return data_frame(matrix, index=names, columns=names)
+@dataclass(kw_only=True, eq=False, repr=False)
+class Exported:
+    """A graph on named variables, as other programs read it."""
 
+    labels: tuple[str, ...]  # tuple of p str
+    sparse_graph: SparseGraph  # the edges with their marks
 
-def edges(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> pd.DataFrame:
-    """The table of `edge_columns`."""
-    return data_frame(edge_columns(graph, labels, attributes))
+    def edge_attributes(self) -> Mapping[str, NDArray[Any]]:
+        """Attributes of each edge in tables and exports, in the order of `SparseGraph.edge_list`."""
+        return {}
 
+    def _names(self) -> list[str]:
+        names, p = [str(label) for label in self.labels], self.sparse_graph.p
+        if len(names) != p:
+            raise ValueError(f"labels must name the {p} variables of the graph, got {len(names)} labels")
+        return names
 
-def edge_columns(
-    graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None
-) -> dict[str, NDArray[Any]]:
-    """Each edge once, as `SparseGraph.edge_list`: from, to (from --> to if directed), type, then the `attributes`."""
-    tail, head, kind = graph.edge_list()
-    names = np.array(_names(graph, labels), dtype=object)
-    table = {"from": names[tail], "to": names[head], "type": kind.astype(object)}
-    return {**table, **_aligned(attributes, len(tail))}
+    def convention(self, directions: str) -> str:
+        """How to read the edges: `directions`, and what circles mean if there are some."""
+        return directions + CIRCLES * (len(self.sparse_graph.counts()) > 3)
+
+    # -- tables -------------------------------------------------------------------------------------------------------
+
+    def amat(self) -> pd.DataFrame:
+        """pcalg's ``as(fit, "amat")``: amat[i, j] = 1 and amat[j, i] = 0 means j --> i (column to row).
+
+        ValueError for a graph with circles, whose matrix is `amat_pag`.
+        """
+        return self._with_labels(self.sparse_graph.dense().T)
+
+    def amat_pag(self) -> pd.DataFrame:
+        """pcalg's amat.pag: [i, j] is the mark at j; 0 without an edge, 1 circle, 2 arrowhead, 3 tail."""
+        return self._with_labels(self.sparse_graph.amat_pag())
+
+    def matrix(self) -> pd.DataFrame:
+        """`graph` with labels: [i, j] = 1 and [j, i] = 0 means i --> j (row to column)."""
+        return self._with_labels(self.sparse_graph.dense())
+
+    def _with_labels(self, matrix: NDArray[np.int8]) -> pd.DataFrame:
+        names = self._names()
+        return data_frame(matrix, index=names, columns=names)
+
+    def edges(self) -> pd.DataFrame:
+        """Edge list: from, to, type (from --> to where directed), and the attributes: pMax, and what set the arrow."""
+        return data_frame(self.edge_columns())
+
+    def edge_columns(self) -> dict[str, NDArray[Any]]:
+        """The columns of `edges`."""
+        tail, head, kind = self.sparse_graph.edge_list()
+        names = np.array(self._names(), dtype=object)
+        return {"from": names[tail], "to": names[head], "type": kind.astype(object), **self.edge_attributes()}
+
+    def amat_csv(self, *, pag: bool = False) -> str:
+        """pcalg's amat.cpdag, or its amat.pag, as CSV text."""
+        graph, names = self.sparse_graph, np.array(["", *self._names()], dtype=object)
+        columns = graph.amat_pag().T if pag else graph.dense()  # amat.cpdag is the transpose of the graph matrix
+        _, _, body = csv({"": names[1:], **dict(zip(map(str, range(graph.p)), columns, strict=True))}).partition("\n")
+        return ",".join(_cells(names)) + "\n" + body
+
+    # -- packages -----------------------------------------------------------------------------------------------------
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """``networkx.DiGraph`` on the labels; the edge attribute ``type`` tells the kinds apart.
+
+        u --> v where type is "directed"; "partially directed" (u o-> v) and "partially undirected" (u o-- v) are one
+        arc as well. An edge with the same mark at both ends is stored as two arcs, u to v and v to u, both with its
+        type. Needs networkx (extra ``plot``).
+        """
+        nx = needed("networkx", "to_networkx()", "plot")
+        names, (_, _, *columns) = self._names(), self.edge_columns().items()
+        data = {name: values.tolist() for name, values in columns}
+        out: networkx.DiGraph = nx.DiGraph(convention=self.convention(BOTH_WAYS))
+        out.add_nodes_from(names)
+        for u, v, k in _arcs(self.sparse_graph):
+            out.add_edge(names[u], names[v], **{name: values[k] for name, values in data.items()})
+        return out
+
+    def to_igraph(self) -> Any:
+        """igraph.Graph with the arcs of `to_networkx`; the labels are the vertex attribute ``name``. Needs igraph."""
+        import igraph
+
+        arcs = list(_arcs(self.sparse_graph))
+        columns = self.edge_columns()
+        data = {name: values[[k for _, _, k in arcs]].tolist() for name, values in [*columns.items()][2:]}
+        ends, names = [(u, v) for u, v, _ in arcs], {"name": list(map(str, self.labels))}
+        return igraph.Graph(self.sparse_graph.p, ends, True, vertex_attrs=names, edge_attrs=data)
+
+    def to_causallearn(self) -> Any:
+        """causal-learn's GeneralGraph with the same mark at each end. Needs causal-learn."""
+        from causallearn.graph.Edge import Edge
+        from causallearn.graph.Endpoint import Endpoint
+        from causallearn.graph.GeneralGraph import GeneralGraph
+        from causallearn.graph.GraphNode import GraphNode
+
+        point = {mark: Endpoint[name] for name, mark in _ENDPOINTS.items()}
+        nodes = [GraphNode(str(label)) for label in self.labels]
+        out = GeneralGraph(nodes)
+        graph = self.sparse_graph
+        ends = (graph.low, graph.high, graph.low_mark, graph.high_mark)
+        for x, y, at_x, at_y in zip(*(values.tolist() for values in ends), strict=True):
+            edge = nodes[x], nodes[y], point[at_x], point[at_y]
+            if (at_x, at_y) == (CIRCLE, TAIL):  # add_edge() of causal-learn 0.1.4 drops such an edge, not its reverse
+                edge = nodes[y], nodes[x], point[at_y], point[at_x]
+            out.add_edge(Edge(*edge))
+        return out
+
+    def to_pgmpy(self) -> Any:
+        """pgmpy's PDAG; ValueError if there are other than directed and undirected edges. Needs pgmpy."""
+        from pgmpy.base import PDAG
+
+        others = {kind: n for kind, n in self.sparse_graph.counts().items() if n and kind not in (DIRECTED, UNDIRECTED)}
+        if others:
+            kind, n = next(iter(others.items()))
+            raise ValueError(f"a PDAG has directed and undirected edges only, got {counted(n, f'{kind} edge')}")
+        columns = self.edge_columns()
+        ends = [*zip(columns["from"].tolist(), columns["to"].tolist(), strict=True)]
+        directed = columns["type"] == DIRECTED
+        out = PDAG(
+            [end for end, arrow in zip(ends, directed, strict=True) if arrow],
+            [end for end, arrow in zip(ends, directed, strict=True) if not arrow],
+        )
+        out.add_nodes_from(map(str, self.labels))
+        return out
+
+    # -- texts --------------------------------------------------------------------------------------------------------
+
+    def to_graphml(self) -> str:
+        """GraphML text: source --> target where ``type`` is "directed".
+
+        The arcs are those of `to_networkx`, because common readers (networkx, igraph) refuse or ignore files that mix
+        directed and undirected edges. The label is the node's attribute ``label``.
+        """
+        graph, columns = self.sparse_graph, self.edge_attributes()
+        kinds = {name: "double" if values.dtype.kind in "fiub" else "string" for name, values in columns.items()}
+        keys = ['  <key id="label" for="node" attr.name="label" attr.type="string"/>']
+        keys += ['  <key id="type" for="edge" attr.name="type" attr.type="string"/>']
+        for k, (name, type_) in enumerate(kinds.items()):
+            keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml([name])[0]}" attr.type="{type_}"/>')
+        about = self.convention(BOTH_WAYS).replace("-->", "to").replace("--", "-")  # no two hyphens in an XML comment
+        lines = [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f"<!-- pycupc: {about} -->",
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+            *keys,
+            '  <graph edgedefault="directed">',
+        ]
+        shown = _xml(distinct(self._names(), _without_controls))
+        lines += [f'    <node id="n{i}"><data key="label">{label}</data></node>' for i, label in enumerate(shown)]
+        texts = [_digits(a) if kinds[name] == "double" else _xml(a.tolist()) for name, a in columns.items()]
+        form = '<data key="type">%s</data>' + "".join(f'<data key="a{k}">%s</data>' for k in range(len(texts)))
+        data = [form % row for row in zip(graph.edge_list()[2].tolist(), *texts, strict=True)]
+        lines += [f'    <edge source="n{u}" target="n{v}">{data[k]}</edge>' for u, v, k in _arcs(graph)]
+        lines += ["  </graph>", "</graphml>"]
+        return "\n".join(lines) + "\n"
+
+    def to_dot(self) -> str:
+        """Graphviz DOT text: ``a -> b`` for a --> b, ``dir=none`` for undirected, ``dir=both`` for bidirected edges.
+
+        Edges with circles have ``arrowtail`` and ``arrowhead``, of which ``odot`` is a circle.
+        """
+        escaped = [label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for label in self._names()]
+        quoted = [f'"{label}"' for label in distinct(escaped, printable)]
+        lines = [f"// {self.convention(EDGE_LIST)}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
+        lines += [f"  {name};" for name in quoted]
+        edges = zip(*(values.tolist() for values in self.sparse_graph.edge_list()), strict=True)
+        lines += [f"  {quoted[u]} -> {quoted[v]}{_DOT_STYLES[kind]};" for u, v, kind in edges]
+        return "\n".join(lines) + "\n}\n"
+
+    def to_json(self) -> str:
+        """JSON text: nodes and edges, ``convention`` says how to read an edge. Numbers that are not finite are null."""
+        columns = self.edge_columns()
+        for name, values in columns.items():
+            if values.dtype.kind == "f":
+                columns[name] = values.astype(object)
+                columns[name][~np.isfinite(values)] = None
+        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        edges = [dict(zip(columns, row, strict=True)) for row in rows]
+        about = {"format": "pycupc graph, version 1", "convention": self.convention(EDGE_LIST)}
+        parts = {**about, "nodes": self._names(), "edges": edges}
+        return json.dumps(parts, separators=(",\n", ": "), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def csv(columns: Mapping[str, NDArray[Any]]) -> str:
@@ -90,53 +246,10 @@ def _cells(values: NDArray[Any]) -> list[str]:
 
 def _digits(values: NDArray[Any]) -> list[str]:
     """Each number as the shortest text that is read back as the same float64."""
-    return _printed(values.astype(np.float64).tobytes())
+    return list(map(repr, values.astype(np.float64).tolist()))
 
 
-@lru_cache(maxsize=8)  # three files of a result hold the same numbers, and to print them takes half of the time
-def _printed(numbers: bytes) -> list[str]:
-    return list(map(repr, np.frombuffer(numbers).tolist()))
-
-
-def amat_csv(graph: SparseGraph, labels: Sequence[str], *, pag: bool = False) -> str:
-    """pcalg's amat.cpdag, or its amat.pag, as CSV text."""
-    names = np.array(["", *_names(graph, labels)], dtype=object)
-    columns = graph.amat_pag().T if pag else graph.dense()  # amat.cpdag is the transpose of the graph matrix
-    _, _, body = csv({"": names[1:], **dict(zip(map(str, range(graph.p)), columns, strict=True))}).partition("\n")
-    return ",".join(_cells(names)) + "\n" + body
-
-
-def _aligned(attributes: Attributes | None, m: int) -> dict[str, NDArray[Any]]:
-    out = {}
-    for name, values in (attributes or {}).items():
-        values = np.asarray(values)
-        if values.shape != (m,):
-            raise ValueError(
-                f"attribute {name!r} must have one value for each of the {m} edges, got shape {values.shape}"
-            )
-        out[name] = values
-    return out
-
-
-def to_networkx(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> networkx.DiGraph:
-    """``networkx.DiGraph`` on the labels; the edge attribute ``type`` tells the kinds apart.
-
-    u --> v where type is "directed"; "partially directed" (u o-> v) and "partially undirected" (u o-- v) are one arc as
-    well. An edge with the same mark at both ends is stored as two arcs, u to v and v to u, both with its type. Needs
-    networkx (extra ``plot``).
-    """
-    nx = needed("networkx", "to_networkx()", "plot")
-    names = _names(graph, labels)
-    columns = {"type": graph.edge_list()[2], **_aligned(attributes, len(graph))}
-    data = {name: values.tolist() for name, values in columns.items()}
-    out: networkx.DiGraph = nx.DiGraph(convention=convention(graph, BOTH_WAYS))
-    out.add_nodes_from(names)
-    for u, v, k in arcs_of(graph):
-        out.add_edge(names[u], names[v], **{name: values[k] for name, values in data.items()})
-    return out
-
-
-def arcs_of(graph: SparseGraph) -> Iterator[tuple[int, int, int]]:
+def _arcs(graph: SparseGraph) -> Iterator[tuple[int, int, int]]:
     """Yield (u, v, number of the edge): two arcs for an edge with the same mark at both ends, one for the others."""
     tail, head, _ = graph.edge_list()
     both_ways = (graph.low_mark == graph.high_mark).tolist()
@@ -144,37 +257,6 @@ def arcs_of(graph: SparseGraph) -> Iterator[tuple[int, int, int]]:
         yield u, v, k
         if twice:
             yield v, u, k
-
-
-def to_graphml(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> str:
-    """GraphML text: source --> target where ``type`` is "directed".
-
-    The arcs are those of `to_networkx`, because common readers (networkx, igraph) refuse or ignore files that mix
-    directed and undirected edges. The label is the node's attribute ``label``.
-    """
-    names = _names(graph, labels)
-    columns = _aligned(attributes, len(graph))
-    kinds = {name: "double" if values.dtype.kind in "fiub" else "string" for name, values in columns.items()}
-    keys = ['  <key id="label" for="node" attr.name="label" attr.type="string"/>']
-    keys += ['  <key id="type" for="edge" attr.name="type" attr.type="string"/>']
-    for k, (name, type_) in enumerate(kinds.items()):
-        keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml([name])[0]}" attr.type="{type_}"/>')
-    about = convention(graph, BOTH_WAYS).replace("-->", "to").replace("--", "-")  # no two hyphens in an XML comment
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<!-- pycupc: {about} -->",
-        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
-        *keys,
-        '  <graph edgedefault="directed">',
-    ]
-    shown = _xml(distinct(names, _without_controls))
-    lines += [f'    <node id="n{i}"><data key="label">{label}</data></node>' for i, label in enumerate(shown)]
-    texts = [_digits(values) if kinds[name] == "double" else _xml(values.tolist()) for name, values in columns.items()]
-    form = '<data key="type">%s</data>' + "".join(f'<data key="a{k}">%s</data>' for k in range(len(texts)))
-    data = [form % row for row in zip(graph.edge_list()[2].tolist(), *texts, strict=True)]
-    lines += [f'    <edge source="n{u}" target="n{v}">{data[k]}</edge>' for u, v, k in arcs_of(graph)]
-    lines += ["  </graph>", "</graphml>"]
-    return "\n".join(lines) + "\n"
 
 
 def _xml(values: Sequence[object]) -> list[str]:
@@ -193,49 +275,35 @@ def _escaped(text: str) -> str:
     return html.escape(_without_controls(text)).replace("\r", "&#13;")  # which readers would turn into a new line
 
 
-_DOT_ENDS = {CIRCLE: "odot", ARROW: "normal", TAIL: "none"}
-#: The attributes of each kind of edge in DOT.
-_DOT_STYLES = {
-    kind: f" [dir=both, arrowtail={_DOT_ENDS[first]}, arrowhead={_DOT_ENDS[second]}]"
-    for kind, (first, second) in KINDS.items()
-} | {DIRECTED: "", UNDIRECTED: " [dir=none, style=dashed]", BIDIRECTED: " [dir=both, penwidth=2]"}
+def from_causallearn(graph: Any) -> tuple[SparseGraph, list[str]]:
+    """The edges and names of causal-learn's GeneralGraph, or of what its ``pc`` returns, which has it as ``.G``.
 
-
-def to_dot(graph: SparseGraph, labels: Sequence[str]) -> str:
-    """Graphviz DOT text: ``a -> b`` for a --> b, ``dir=none`` for undirected, ``dir=both`` for bidirected edges.
-
-    Edges with circles have ``arrowtail`` and ``arrowhead``, of which ``odot`` is a circle.
+    TypeError if `graph` is neither, ValueError if an edge has an end other than circle, arrow and tail.
     """
-    names = _names(graph, labels)
-    escaped = [label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for label in names]
-    quoted = [f'"{label}"' for label in distinct(escaped, printable)]
-    lines = [f"// {convention(graph, EDGE_LIST)}", "digraph pycupc {", "  node [shape=box, style=rounded];"]
-    lines += [f"  {name};" for name in quoted]
-    edges = zip(*(values.tolist() for values in graph.edge_list()), strict=True)
-    lines += [f"  {quoted[u]} -> {quoted[v]}{_DOT_STYLES[kind]};" for u, v, kind in edges]
-    return "\n".join(lines) + "\n}\n"
+    graph = getattr(graph, "G", graph)
+    if not hasattr(graph, "get_graph_edges"):
+        raise TypeError(f"graph must be causal-learn's GeneralGraph or its result, got {type(graph).__name__}")
+    labels = [str(node.get_name()) for node in graph.get_nodes()]
+    place = {node: i for i, node in enumerate(graph.get_nodes())}
+    amat = np.zeros((len(labels), len(labels)), dtype=np.int8)
+    for edge in graph.get_graph_edges():
+        x, y = place[edge.get_node1()], place[edge.get_node2()]
+        marks = [_ENDPOINTS.get(end.name, 0) for end in (edge.get_endpoint1(), edge.get_endpoint2())]
+        if not all(marks) or amat[x, y]:
+            raise ValueError(f"graph: the edge {edge} is none with a circle, an arrowhead or a tail at each end")
+        amat[y, x], amat[x, y] = marks
+    return SparseGraph.from_amat_pag(amat), labels
 
 
-def to_json(graph: SparseGraph, labels: Sequence[str], attributes: Attributes | None = None) -> str:
-    """JSON text: nodes and edges, ``convention`` says how to read an edge. A number that is not finite becomes null."""
-    names = _json(_names(graph, labels))
-    tail, head, kind = graph.edge_list()
-    texts = [[names[v] for v in tail.tolist()], [names[v] for v in head.tolist()], _json(kind.tolist())]
-    columns = _aligned(attributes, len(tail))
-    for values in columns.values():
-        if values.dtype.kind == "f":
-            finite = np.isfinite(values).tolist()
-            texts.append([text if there else "null" for text, there in zip(_digits(values), finite, strict=True)])
-        else:
-            texts.append(_json(values.tolist()))
-    form = ",\n".join(key.replace("%", "%%") + ": %s" for key in _json(["from", "to", "type", *columns]))
-    edges = [f"{{{form}}}" % row for row in zip(*texts, strict=True)]
-    parts = {"format": '"pycupc graph, version 1"', "convention": f'"{convention(graph, EDGE_LIST)}"'}
-    parts |= {key: "[" + ",\n".join(values) + "]" for key, values in {"nodes": names, "edges": edges}.items()}
-    return "{" + ",\n".join(f'"{key}": {text}' for key, text in parts.items()) + "}\n"
+def from_pgmpy(graph: Any) -> tuple[SparseGraph, list[str]]:
+    """The edges and names of pgmpy's PDAG, DAG or network; TypeError if `graph` is none of them.
 
-
-def _json(values: list[Any]) -> list[str]:
-    """Each value as JSON."""
-    text = json.dumps(values, separators=("\n", ":"), ensure_ascii=False, allow_nan=False)
-    return text[1:-1].split("\n") if values else []  # within a value, a new line would be written as two letters
+    Two arcs between a pair are an undirected edge, as in pgmpy. The variables are in the order of ``graph.nodes``.
+    """
+    if not (hasattr(graph, "nodes") and any(base.__module__.startswith("pgmpy.") for base in type(graph).__mro__)):
+        raise TypeError(f"graph must be pgmpy's PDAG, DAG or network, got {type(graph).__name__}")
+    nodes = list(graph.nodes)
+    place = {node: i for i, node in enumerate(nodes)}
+    cells = [(place[u], place[v]) for u, v in graph.edges()]
+    row, column = np.array(cells, dtype=np.int32).reshape(-1, 2).T
+    return SparseGraph.from_cells(len(nodes), row, column, np.ones(len(row), dtype=np.int8)), list(map(str, nodes))

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.data.names import check_labels, default_labels, position
 from pycupc.graph import drawing as plotting
-from pycupc.graph import exports, packages
+from pycupc.graph.exports import Exported
 from pycupc.graph.sparse import SparseGraph, read_only
 from pycupc.system.log import counted
 
 if TYPE_CHECKING:
-    import networkx
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -27,11 +26,8 @@ MAX_SHOWN = 300, 1500
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NamedGraph:
+class NamedGraph(Exported):
     """A graph on named variables."""
-
-    labels: tuple[str, ...]  # tuple of p str
-    sparse_graph: SparseGraph  # the edges with their marks
 
     @staticmethod
     def from_amat_pag(amat: ArrayLike | pd.DataFrame, labels: Sequence[str] | None = None) -> NamedGraph:
@@ -80,10 +76,6 @@ class NamedGraph:
 
     # -- edges --------------------------------------------------------------------------------------------------------
 
-    def edge_attributes(self) -> Mapping[str, NDArray[Any]]:
-        """Attributes of each edge in tables and exports, in the order of `SparseGraph.edge_list`."""
-        return {}
-
     def kinds_of_edges(self) -> str:
         """The number of edges of each kind as text."""
         return ", ".join(f"{n:,} {kind}" for kind, n in self.sparse_graph.counts().items())
@@ -125,54 +117,7 @@ class NamedGraph:
         labels = tuple(self.labels[v] for v in kept.tolist())
         return _Subgraph(labels=labels, sparse_graph=graph, attributes=attributes)
 
-    # -- exports ------------------------------------------------------------------------------------------------------
-
-    def amat(self) -> pd.DataFrame:
-        """pcalg's ``as(fit, "amat")``: amat[i, j] = 1 and amat[j, i] = 0 means j --> i (column to row).
-
-        ValueError for a graph with circles, whose matrix is `amat_pag`.
-        """
-        return exports.with_labels(self.sparse_graph.dense().T, self.sparse_graph, self.labels)
-
-    def amat_pag(self) -> pd.DataFrame:
-        """pcalg's amat.pag: [i, j] is the mark at j; 0 without an edge, 1 circle, 2 arrowhead, 3 tail."""
-        return exports.with_labels(self.sparse_graph.amat_pag(), self.sparse_graph, self.labels)
-
-    def matrix(self) -> pd.DataFrame:
-        """`graph` with labels: [i, j] = 1 and [j, i] = 0 means i --> j (row to column)."""
-        return exports.with_labels(self.sparse_graph.dense(), self.sparse_graph, self.labels)
-
-    def edges(self) -> pd.DataFrame:
-        """Edge list: from, to, type (from --> to where directed), and the attributes: pMax, and what set the arrow."""
-        return exports.edges(self.sparse_graph, self.labels, self.edge_attributes())
-
-    def to_networkx(self) -> networkx.DiGraph:
-        """networkx.DiGraph, source --> target; an edge with equal marks is two arcs with attribute ``type``."""
-        return exports.to_networkx(self.sparse_graph, self.labels, self.edge_attributes())
-
-    def to_igraph(self) -> Any:
-        """igraph.Graph with the arcs of `to_networkx`; the labels are the vertex attribute ``name``. Needs igraph."""
-        return packages.to_igraph(self.sparse_graph, self.labels, self.edge_attributes())
-
-    def to_causallearn(self) -> Any:
-        """causal-learn's GeneralGraph with the same mark at each end. Needs causal-learn."""
-        return packages.to_causallearn(self.sparse_graph, self.labels)
-
-    def to_pgmpy(self) -> Any:
-        """pgmpy's PDAG; ValueError if there are other than directed and undirected edges. Needs pgmpy."""
-        return packages.to_pgmpy(self.sparse_graph, self.labels)
-
-    def to_graphml(self) -> str:
-        """GraphML text, source --> target."""
-        return exports.to_graphml(self.sparse_graph, self.labels, self.edge_attributes())
-
-    def to_dot(self) -> str:
-        """Graphviz DOT text, tail --> head."""
-        return exports.to_dot(self.sparse_graph, self.labels)
-
-    def to_json(self) -> str:
-        """JSON text: nodes, and edges from --> to with their type."""
-        return exports.to_json(self.sparse_graph, self.labels, self.edge_attributes())
+    # -- pictures -----------------------------------------------------------------------------------------------------
 
     def plot(
         self,

@@ -169,13 +169,10 @@ class SepSets:
     def get(self, x: int, y: int) -> tuple[int, ...] | None:
         """The contents of cell (x, y)."""
         found = self._stored(x, y)
-        if found is not None or x >= y or self._skeleton.adjacent(x, y) or self._is_gap(x, y):
+        if found is not None or x >= y or self._skeleton.adjacent(x, y):
             return found
-        return () if self._stored(y, x) is None else None
-
-    def _is_gap(self, x: int, y: int) -> bool:
-        at = int(self._gaps.searchsorted(key := min(x, y) * self.p + max(x, y)))
-        return at < len(self._gaps) and bool(self._gaps[at] == key)
+        is_gap = look_up(self._gaps, pair_keys(x, y, self.p)) >= 0
+        return None if is_gap or self._stored(y, x) is not None else ()
 
     def contains(self, x: int, y: int, b: int) -> bool:
         """Is b in the set of cell (x, y)? False where there is none."""
@@ -188,11 +185,14 @@ class SepSets:
 
     # -- many cells -------------------------------------------------------------------------------------------------
 
-    def stored(self, x: Ints, y: Ints) -> tuple[NDArray[np.bool_], FlatCells]:
-        """Which of the cells (x, y) are stored, and their sets; the other cells have length 0."""
+    def of_cells(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.bool_], FlatCells]:
+        """Which of the cells (x, y) hold a set, as for `get`, and the sets; the other cells have length 0."""
+        x, y = np.asarray(x, dtype=np.int32), np.asarray(y, dtype=np.int32)
         there, length = np.zeros(len(x), dtype=np.bool_), np.zeros(len(x), dtype=np.int32)
+        implied = (x < y) & (look_up(self._gaps, pair_keys(x, y, self.p)) < 0) & ~self._skeleton.adjacent(x, y)
         found = []
         for block in self.blocks:
+            implied &= ~block.find(y, x)[1]
             open_ = np.flatnonzero(~there)  # a cell is in one block only
             at, here = block.find(x[open_], y[open_])
             found.append((open_[here], block.members[at[here]]))
@@ -201,16 +201,7 @@ class SepSets:
         members = np.empty(int(length.sum()), dtype=np.int32)
         for cells, sets in found:
             members[start[cells, None] + np.arange(sets.shape[1])] = sets
-        return there, FlatCells(x, y, length, members)
-
-    def of_cells(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.bool_], FlatCells]:
-        """Which of the cells (x, y) hold a set, as for `get`, and the sets; the other cells have length 0."""
-        x, y = np.asarray(x, dtype=np.int32), np.asarray(y, dtype=np.int32)
-        there, sets = self.stored(x, y)
-        implied = (x < y) & (look_up(self._gaps, pair_keys(x, y, self.p)) < 0) & ~self._skeleton.adjacent(x, y)
-        for block in self.blocks:
-            implied &= ~block.find(y, x)[1]
-        return there | implied, sets
+        return there | implied, FlatCells(x, y, length, members)
 
     @property
     def n_stored(self) -> int:
@@ -219,17 +210,12 @@ class SepSets:
 
     def flat(self, *, by_row: bool = True) -> FlatCells:
         """The stored cells; the implied ones are not among them. By row, or sets of one size after the other."""
-        if not by_row or not self.blocks:
-            return _one_after_the_other(self.blocks)
-        largest = max(self.blocks, key=lambda block: len(block.x))  # mostly all but a few cells
-        others = _one_after_the_other([block for block in self.blocks if block is not largest])
-        others = others.take(np.argsort(_cell_keys(others.x, others.y), kind="stable"))  # a merge: blocks are sorted
-        at = largest.find(others.x, others.y)[0]
-        size = largest.members.shape[1]
-        lengths = np.full(len(largest.x), size, dtype=np.int32)
-        members = np.insert(largest.members.reshape(-1), np.repeat(at * size, others.length), others.members)
-        x, y = np.insert(largest.x, at, others.x), np.insert(largest.y, at, others.y)
-        return FlatCells(x, y, np.insert(lengths, at, others.length), members)
+        none = np.zeros(0, dtype=np.int32)
+        x, y = (np.concatenate([none, *(getattr(block, name) for block in self.blocks)]) for name in "xy")
+        sizes = np.array([block.members.shape[1] for block in self.blocks], dtype=np.int32)
+        length = np.repeat(sizes, [len(block.x) for block in self.blocks])
+        cells = FlatCells(x, y, length, np.concatenate([none, *(block.members.ravel() for block in self.blocks)]))
+        return cells.take(np.argsort(_cell_keys(x, y), kind="stable")) if by_row else cells  # a merge of sorted parts
 
     def gaps(self) -> Ints:
         """Pairs x < y that have neither an edge nor a set, int32 (k, 2): the fixed gaps."""
@@ -298,14 +284,6 @@ class SepSets:
 def _starts(length: NDArray[np.integer]) -> NDArray[np.int64]:
     """Where each set begins among the members of all sets, one after the other."""
     return np.cumsum(length, dtype=np.int64) - length
-
-
-def _one_after_the_other(blocks: Sequence[SetsOfOneSize]) -> FlatCells:
-    none = np.zeros(0, dtype=np.int32)
-    x, y = (np.concatenate([none, *(getattr(block, name) for block in blocks)]) for name in ("x", "y"))
-    sizes = [block.members.shape[1] for block in blocks]
-    length = np.repeat(np.array(sizes, dtype=np.int32), [len(block.x) for block in blocks])
-    return FlatCells(x, y, length, np.concatenate([none, *(block.members.ravel() for block in blocks)]))
 
 
 class SepSetRow:

@@ -19,8 +19,6 @@ stay unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from pycupc.orientation.mixed_graph import (
@@ -32,7 +30,6 @@ from pycupc.orientation.mixed_graph import (
     OUT,
     TURNED,
     UNDIRECTED,
-    Indices,
     MixedGraph,
     find,
     put_arrowhead,
@@ -72,22 +69,18 @@ def apply_rules(
     _apply_rules(*graph[:3], arrows, len(colliders), n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
 
-def with_arrows(graph: MixedGraph, arrows: Iterable[tuple[int, int]]) -> Indices | None:
-    """The states of the entries (`KIND`) after these arrows, one after the other, each with all that the rules derive.
+def with_arrow(graph: MixedGraph, e: int) -> MixedGraph | None:
+    """The graph with an arrow to the owner of entry e and all that the rules derive from it; None if it has the other.
 
-    None if one of them contradicts an arrow that is there by then. `graph` stays as it is.
+    `graph` stays as it is.
     """
+    if graph.entry[KIND, e] != UNDIRECTED:
+        return graph if graph.entry[KIND, e] == IN else None
     out = graph._replace(entry=graph.entry.copy())
-    entry = out.entry
     with announced("compiling for the orientation, once per machine"):
-        for tail, head in arrows:
-            e = find(out.start, entry, head, tail)
-            if entry[KIND, e] == UNDIRECTED:
-                put_arrowhead(entry, e, FIRST_KNOWN, -1, -1, False)
-                apply_rules(out, rule_4=True)
-            elif entry[KIND, e] != IN:
-                return None
-    return np.asarray(entry[KIND])
+        put_arrowhead(out.entry, e, FIRST_KNOWN, -1, -1, False)
+        apply_rules(out, rule_4=True)
+    return out
 
 
 @compiled_for_large

@@ -3,19 +3,28 @@
 R polls for the next event, waiting at most a tenth of a second each time. In between, R runs, handles its own
 interrupts, and calls its own functions, including a user's `indepTest`. Python calls no R function: R may leave a
 function by a long jump, which must not skip Python frames.
+
+A user's `indepTest` in R is called for many pairs at a time: a round trip for each test would take longer than most
+tests.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import queue
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
+
+import numpy as np
+
+from pycupc.independence.base import Floats, Indices
+from pycupc.independence.custom import Search
 
 #: Seconds that R waits for an event before it looks for an interrupt.
 TICK = 0.1
@@ -42,7 +51,7 @@ class Background:
         self._handler = signal.getsignal(signal.SIGINT)
         _set_python_handler(lambda *_: None)
 
-    def start(self, compute: Callable[[], Event]) -> None:
+    def begin(self, compute: Callable[[], Event]) -> None:
         """Start the computation. The value that `compute` returns is the last event."""
         self._worker = _worker()
         self._worker.tasks.put(lambda: self._work(compute))
@@ -51,7 +60,10 @@ class Background:
         try:
             try:
                 self._begun = True  # from here on an interrupt is caught
-                event = _outcome(compute)
+                try:
+                    event = compute()
+                except Exception as error:
+                    event = _failure(error)
                 with self._lock:
                     self._done = True
                 self._events.put(event)
@@ -74,12 +86,18 @@ class Background:
             raise KeyboardInterrupt
         return answer
 
-    def answer(self, value: Any) -> None:
-        """Answer the last `request`. Called by R."""
+    def answer(self, value: Any) -> Event | None:
+        """Answer the last `request`; returns the next event, as `step`. Called by R."""
         self._answers.put(value)
+        return self.step()
 
-    def next_event(self) -> Event | None:
-        """The next event; None if there is none yet. Called by R."""
+    def step(self) -> Event | None:
+        """The next event; None if there is none yet. Called by R. Its `kind` says how R has to answer:
+
+        "tests" and "batch": as `UsersTest` and `UsersBatch` say, and `answer`; "progress": level, done, at_most, edges,
+        as floats; "count": resamples done, total, as floats; "line": text, a line of the log; "reply": the
+        computation has ended.
+        """
         try:
             return self._events.get(timeout=TICK)
         except queue.Empty:
@@ -115,14 +133,6 @@ class Background:
             worker.leave(keep=interrupted)
         self._worker = None
         return True
-
-
-def _outcome(compute: Callable[[], Event]) -> Event:
-    """The value of `compute`, or its failure."""
-    try:
-        return compute()
-    except Exception as error:
-        return _failure(error)
 
 
 def _failure(error: Exception) -> Event:
@@ -199,3 +209,50 @@ def _set_python_handler(handler: Any) -> None:
     sigaction(signal.SIGINT, None, in_c)
     signal.signal(signal.SIGINT, handler)
     sigaction(signal.SIGINT, in_c, None)
+
+
+class UsersTest:
+    """A user's `indepTest`, which R calls: a `pycupc.independence.custom.PairTest`.
+
+    It sends events "tests" with the level, alpha, the p-value that stands for NA, and for each pair x, y, the number of
+    candidates, and the candidates one after the other, all from 0; `reverse` is the place from 1 of the reversed pair
+    if that comes earlier, else 0. R answers with one vector: for each pair the number of tests, then for each pair
+    whether the last of them separates it, then for each pair the largest p-value.
+    """
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+
+    def __call__(self, x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
+        """The p-value of one test; NaN where R has NA."""
+        members = [int(s) for s in S]
+        ((_, _, p),) = self.search(len(members), [(int(x), int(y), members)], math.inf, math.nan)
+        return p
+
+    def search(self, level: int, wanted: list[Search], alpha: float, na_p: float) -> list[tuple[int, bool, float]]:
+        place: dict[tuple[int, int], int] = {}
+        reverse = []
+        for k, (x, y, _) in enumerate(wanted, 1):
+            reverse.append(place.get((y, x), 0))
+            place[x, y] = k
+        event = {"kind": "tests", "level": level, "alpha": alpha, "na_p": na_p, "reverse": reverse}
+        event |= {"x": [x for x, _, _ in wanted], "y": [y for _, y, _ in wanted]}
+        event["length"] = [len(candidates) for _, _, candidates in wanted]
+        event["candidates"] = [v for _, _, candidates in wanted for v in candidates]
+        answer, n = self._background.request(event), len(wanted)
+        made = zip(answer[:n], answer[n : 2 * n], answer[2 * n :], strict=True)
+        return [(int(tests), bool(separated), float(p)) for tests, separated, p in made]
+
+
+class UsersBatch:
+    """A user's `indepTest` in R that answers many tests per call: a `pycupc.independence.batch.Batch`.
+
+    It sends events "batch" with x, y and S, row by row, from 0; R answers with the p-values, NaN where R has NA.
+    """
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+
+    def batch(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        event = {"kind": "batch", "x": x.tolist(), "y": y.tolist(), "S": S.ravel().tolist()}
+        return np.array(self._background.request(event), dtype=np.float64)

@@ -1,11 +1,14 @@
 # The R functions that bridge.py needs besides r_wrapper/R/pcalgo.R, which is evaluated in the same environment.
 
-# A call travels in a list: as a bare argument, R would evaluate it.
-pcalgo_with_call <- function(plain, boxed_call, weight) as_pcalgo(plain, boxed_call[[1]], weight)
+# The pcAlgo or fciAlgo of a result. A call travels in a list: as a bare argument, R would evaluate it.
+with_call <- function(plain, boxed_call, weight) {
+  if (is.null(plain$edge)) as_pcalgo(plain, boxed_call[[1]], weight) else as_fcialgo(plain, boxed_call[[1]])
+}
 
-fcialgo_with_call <- function(plain, boxed_call) as_fcialgo(plain, boxed_call[[1]])
-
-call_text <- function(fit) paste(trimws(deparse(fit@call)), collapse = " ")
+weight_type <- function(graph) {
+  weight <- graph@edgeData@defaults$weight
+  if (is.null(weight)) "none" else typeof(weight)
+}
 
 # Runs pcalg::pc() or pcalg::skeleton() with the Gaussian test.
 run_pcalg <- function(name, C, n, args) {

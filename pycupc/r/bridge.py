@@ -21,6 +21,7 @@ from pycupc.data.names import default_labels
 from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.r.conversions import Converter
+from pycupc.r.messages import R_NAMES
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
@@ -104,16 +105,15 @@ def from_r(robject: Any) -> NamedGraph | SuffStat:
     """
     with r_session() as robjects:
         classes = tuple(robjects.r["class"](robject))
-        if "pcAlgo" in classes:
+        if "pcAlgo" in classes or "fciAlgo" in classes:
             require_packages(robjects, "graph")
-            return _converter().pcalgo_from_r(robject)
+            found: PcAlgo | PagAlgo = _converter().result_from_r(robject)
+            return found
         if "graphNEL" in classes:
             require_packages(robjects, "graph")
             return _converter().graph_from_r(robject)
         if "list" in classes:
             return _converter().suffstat_from_r(robject)
-        if "fciAlgo" in classes:
-            return _converter().fcialgo_from_r(robject)
         form = robjects.r["attr"](robject, "type")
         if form != robjects.NULL and (kind := str(form[0]).removeprefix("amat.")) in ("pag", "cpdag"):
             return _converter().amat_from_r(robject, kind)
@@ -137,7 +137,7 @@ def to_r(fit: NamedGraph | SuffStat) -> Any:
         if not isinstance(fit, (PcAlgo, PagAlgo)):
             return _converter().amat_to_r(fit)
         require_packages(robjects, "pcalg", "graph")
-        return _converter().pcalgo_to_r(fit) if isinstance(fit, PcAlgo) else _converter().fcialgo_to_r(fit)
+        return _converter().result_to_r(fit)
 
 
 def pcalg_pc(suffStat: Any, alpha: float, labels: Sequence[str] | None = None, **options: Any) -> PcAlgo:
@@ -175,19 +175,16 @@ def pcalg_skeleton(suffStat: Any, alpha: float, labels: Sequence[str] | None = N
     return _run_pcalg("skeleton", suffStat, alpha, labels, options)
 
 
-#: Names of the options in Python and in R.
-_SHARED = {name: name for name in ("fixedGaps", "fixedEdges", "NAdelete", "numCores", "verbose")} | {"m_max": "m.max"}
+#: The options that pcalg has as well.
+_SHARED = frozenset(("fixedGaps", "fixedEdges", "NAdelete", "numCores", "verbose", "m_max"))
 _OPTIONS = {
-    "skeleton": _SHARED | {"method": "method"},
-    "pc": _SHARED
-    | {"u2pd": "u2pd", "conservative": "conservative"}
-    | {"skel_method": "skel.method", "maj_rule": "maj.rule", "solve_confl": "solve.confl"},
+    "skeleton": _SHARED | {"method"},
+    "pc": _SHARED | {"u2pd", "conservative", "skel_method", "maj_rule", "solve_confl"},
 }
 
 
 def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | None, options: dict[str, Any]) -> PcAlgo:
-    names = _OPTIONS[name]
-    if unknown := sorted(options.keys() - names.keys()):
+    if unknown := sorted(options.keys() - _OPTIONS[name]):
         raise TypeError(f"pcalg::{name} has no argument {', '.join(unknown)}")
     data = as_suff_stat(suffStat)
     with r_session() as robjects:
@@ -198,9 +195,9 @@ def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
             values[key] = converter.matrix(np.asarray(values[key]) != 0)
         if "m_max" in values:
             values["m_max"] = float(values["m_max"])
-        args = {"alpha": float(alpha)} | {names[key]: value for key, value in values.items()}
+        args = {"alpha": float(alpha)} | {R_NAMES.get(key, key): value for key, value in values.items()}
         args["labels"] = robjects.StrVector(list(labels or data.labels or default_labels(data.p)))
         fit = converter.code["run_pcalg"](name, converter.matrix(data.C), float(data.n), robjects.ListVector(args))
-        out = converter.pcalgo_from_r(fit)
+        out: PcAlgo = converter.result_from_r(fit)
     out.n, out.alpha, out.engine = data.n, float(alpha), f"pcalg::{name}"
     return out

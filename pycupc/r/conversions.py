@@ -27,7 +27,7 @@ from pycupc.data.names import check_labels, default_labels
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.results.arrays import ANSWER, edge_arrays, only_stored_cells
+from pycupc.results.arrays import ANSWER, graph_from_arrays, only_stored_cells
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
@@ -69,6 +69,28 @@ def to_plain(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return vectors
 
 
+def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **facts: Any) -> Any:
+    """The `PcAlgo` or `PagAlgo` that as_plain() of pcalgo.R took apart, from its arrays and values.
+
+    Where a rule changed sets, `found` among the arrays are those of the tests. `facts` are further arguments of
+    `PcAlgo.from_arrays` or `PagAlgo.from_answer`. With the correlations, `known`, among them, all p-values of a pcAlgo
+    but those of the edges are computed from these.
+    """
+    labels, arrays = [str(label) for label in values["labels"]], from_plain(arrays)
+    p = len(labels)
+    if values["every_cell"]:
+        arrays = only_stored_cells(arrays, p)
+    if values.get("found_every_cell"):
+        arrays = only_stored_cells(arrays, p, "found_")
+    facts |= {"labels": labels, "max_ord": int(values["max_ord"]), "call": values["call"], "engine": "R"}
+    if "edge_low" in arrays:
+        return PagAlgo.from_answer(arrays, max_ord_pdsep=int(values["max_ord_pdsep"]), **facts)
+    if "known" in facts:
+        graph = graph_from_arrays(arrays, p)
+        arrays["edge_p"] = arrays.pop("pMax").reshape(p, p)[graph.low, graph.high]
+    return PcAlgo.from_arrays(arrays, **facts)
+
+
 class RCall(str):
     """The text of an R call (`language`), with everything else that a result needs to return to R unchanged.
 
@@ -98,63 +120,23 @@ class Converter:
         for file in (_SHARED / "pcalgo.R", _HERE / "bridge.R"):
             robjects.r["sys.source"](str(file), envir=self.code)
 
-    def pcalgo_from_r(self, robject: Any) -> PcAlgo:
-        """A pcAlgo as a result; TypeError for slots of another type or size."""
-        _slot(robject, "pMax", "REALSXP")
+    def result_from_r(self, robject: Any) -> Any:
+        """A pcAlgo or fciAlgo as a `PcAlgo` or `PagAlgo`; TypeError for slots of another type or size."""
         counts = _slot(robject, "n.edgetests", "REALSXP", "INTSXP")
-        max_ord = int(_slot(robject, "max.ord", "INTSXP", "REALSXP")[0])
+        _slot(robject, "pMax", "REALSXP")
         plain = _named(self.code["as_plain"](robject))
-        p_max = plain["pMax"]
-        labels = [str(label) for label in plain["labels"]]
-        every_cell = bool(plain["every_cell"][0])
-        if len(p_max) != len(labels) ** 2 or (every_cell and len(robject.slots["sepset"]) != len(labels)):
-            raise TypeError(
-                f"slots pMax and sepset of the R object must be for the {len(labels)} variables of its graph"
-            )
-        arrays = _cells("graph", plain["graph"]) | _cells("sepset", plain["sepset"])
-        arrays |= {"n_edgetests": _vector(counts, np.float64), "pMax": _vector(p_max, np.float64)}
-        if every_cell:
-            arrays = only_stored_cells(arrays, len(labels))
-        call = RCall(
-            str(self.code["call_text"](robject)[0]),
+        values: dict[str, Any] = {name: list(value) for name, value in _named(plain["values"]).items()}
+        values = {name: value[0] if len(value) == 1 else value for name, value in values.items()}
+        p, vectors = len(values["labels"]), _named(plain["arrays"])
+        if len(vectors["pMax"]) != p**2 or (values["every_cell"] and len(robject.slots["sepset"]) != p):
+            raise TypeError(f"slots pMax and sepset of the R object must be for its {p} variables")
+        values["call"] = RCall(
+            values["call"],
             robject.slots["call"],
-            weight=str(_named(plain["graph"])["weight"][0]),
+            weight=str(self.code["weight_type"](robject.slots["graph"])[0]) if "graph.from" in vectors else "none",
             counts="integer" if counts.typeof.name == "INTSXP" else "double",
         )
-        return PcAlgo.from_arrays(arrays, labels=labels, max_ord=max_ord, call=call, engine="R")
-
-    def fcialgo_from_r(self, robject: Any) -> PagAlgo:
-        """An fciAlgo as a result; TypeError for slots of another type or size."""
-        counts = _slot(robject, "n.edgetests", "REALSXP", "INTSXP")
-        pag = self.amat_from_r(robject.slots["amat"], "pag")
-        plain = _named(self.code["as_plain_pag"](robject))
-        if len(robject.slots["pMax"]) != pag.p**2 or len(robject.slots["sepset"]) != pag.p:
-            raise TypeError(f"slots pMax and sepset of the R object must be for the {pag.p} variables of its amat")
-        arrays = edge_arrays(pag.sparse_graph) | _cells("sepset", plain["sepset"]) | _cells("pdsep", plain["pdsep"])
-        later = _slot(robject, "n.edgetestsPDSEP", "REALSXP", "INTSXP")
-        numbers = {"n_edgetests": counts, "n_edgetests_pdsep": later, "pMax": _slot(robject, "pMax", "REALSXP")}
-        arrays |= {name: _vector(values, np.float64) for name, values in numbers.items()}
-        return PagAlgo.from_answer(
-            only_stored_cells(arrays, pag.p),
-            labels=pag.labels,
-            max_ord=int(_slot(robject, "max.ord", "INTSXP", "REALSXP")[0]),
-            max_ord_pdsep=int(_slot(robject, "max.ordPDSEP", "INTSXP", "REALSXP")[0]),
-            call=RCall(str(self.code["call_text"](robject)[0]), robject.slots["call"], "none", "double"),
-            engine="R",
-        )
-
-    def fcialgo_to_r(self, fit: PagAlgo) -> Any:
-        vectors = to_plain(fit.to_arrays(None))
-        numbers = {name: self._r.FloatVector(vectors[name]) for name in ("n.edgetests", "n.edgetestsPDSEP")}
-        plain = {
-            "labels": self._r.StrVector(list(fit.labels)),
-            **{name: self._list(f"{name}.", vectors) for name in ("edge", "sepset", "pdsep")},
-            **numbers,
-            "max.ord": self._r.IntVector([fit.max_ord]),
-            "max.ordPDSEP": self._r.IntVector([fit.max_ord_pdsep]),
-            "pMax": self.matrix(fit.pMax),
-        }
-        return self.code["fcialgo_with_call"](self._r.ListVector(plain), self._boxed_call(fit.call))
+        return result_of({name: _vector(vector) for name, vector in vectors.items()}, values)
 
     def _boxed_call(self, call: str) -> Any:
         """The call as R's language, in a list."""
@@ -165,33 +147,38 @@ class Converter:
         """A graphNEL as a result in which only the graph is known."""
         labels = [str(label) for label in self._r.r["slot"](robject, "nodes")]
         unknown = dict.fromkeys(ANSWER, np.zeros(0, dtype=np.int32)) | {"pMax": np.full(len(labels) ** 2, np.nan)}
-        arrays = unknown | _cells("graph", self.code["graph_cells"](robject))
-        arrays = only_stored_cells(arrays, len(labels))
+        cells = {f"graph.{part}": _vector(cell) for part, cell in _named(self.code["graph_cells"](robject)).items()}
+        arrays = only_stored_cells(unknown | from_plain(cells), len(labels))
         return PcAlgo.from_arrays(arrays, labels=labels, max_ord=-1, engine="R (a graph only)")
 
-    def pcalgo_to_r(self, fit: PcAlgo) -> Any:
-        vectors, call = to_plain(fit.to_arrays("matrix")), fit.call
+    def result_to_r(self, fit: PcAlgo | PagAlgo) -> Any:
+        """The pcAlgo or fciAlgo of a result."""
+        vectors, call = to_plain(fit.to_arrays(None)), fit.call
+        weight, counts = "double" if isinstance(fit, PcAlgo) and fit.oriented else "integer", "double"
         if isinstance(call, RCall):
             weight, counts = call.weight, call.counts
-        else:
-            weight, counts = "double" if fit.oriented else "integer", "double"
         tests = self._r.IntVector if counts == "integer" else self._r.FloatVector
         plain = {
             "labels": self._r.StrVector(list(fit.labels)),
-            "graph": self._list("graph.", vectors),
             "sepset": self._list("sepset.", vectors),
             "n.edgetests": tests(fit.n_edgetests),
             "max.ord": self._r.IntVector([fit.max_ord]),
-            "pMax": self.matrix(vectors["pMax"]),
+            "pMax": self.matrix(fit.pMax),
         }
-        return self.code["pcalgo_with_call"](self._r.ListVector(plain), self._boxed_call(call), weight)
+        if isinstance(fit, PagAlgo):
+            plain |= {name: self._list(f"{name}.", vectors) for name in ("edge", "pdsep")}
+            plain["n.edgetestsPDSEP"] = self._r.FloatVector(vectors["n.edgetestsPDSEP"])
+            plain["max.ordPDSEP"] = self._r.IntVector([fit.max_ord_pdsep])
+        else:
+            plain["graph"] = self._list("graph.", vectors)
+        return self.code["with_call"](self._r.ListVector(plain), self._boxed_call(call), weight)
 
     def amat_from_r(self, robject: Any, form: str) -> NamedGraph:
         """A matrix of pcalg's form "pag" or "cpdag" as a graph on the names of its columns."""
         names = self._r.r["colnames"](robject)
         size = tuple(self._r.r["dim"](robject))
         labels = default_labels(size[1]) if names == self._r.NULL else check_labels(list(map(str, names)), size[1])
-        matrix = _vector(self._r.r["as.double"](robject), np.float64).reshape(size, order="F")
+        matrix = _vector(self._r.r["as.double"](robject)).reshape(size, order="F")
         if form == "cpdag":
             return CausalGraph(labels=labels, sparse_graph=SparseGraph.from_dense(matrix.T))
         return NamedGraph.from_amat_pag(matrix, labels)
@@ -217,7 +204,7 @@ class Converter:
             raise TypeError(f"C of an R suffStat must be a numeric matrix, got {kind}")
         names = self._r.r["colnames"](C)
         labels = None if names == self._r.NULL else [str(name) for name in names]
-        flat = _vector(self._r.r["as.double"](C), np.float64)
+        flat = _vector(self._r.r["as.double"](C))
         return SuffStat(flat.reshape(tuple(self._r.r["dim"](C)), order="F"), fields["n"][0], labels)
 
     def suffstat_to_r(self, data: SuffStat) -> Any:
@@ -242,12 +229,6 @@ class Converter:
         return self._r.ListVector({name: self._r.IntVector.from_memoryview(v.data) for name, v in of_list.items()})
 
 
-def _cells(name: str, robject: Any) -> dict[str, NDArray[Any]]:
-    """The reverse of `Converter._list`, as arrays of `pycupc.results.arrays`."""
-    known = {f"{name}.{part}": vector for part, vector in _named(robject).items() if f"{name}.{part}" in _NAMES}
-    return from_plain({part: _vector(vector, np.int32) for part, vector in known.items()})
-
-
 def _slot(robject: Any, name: str, *kinds: str) -> Any:
     value = robject.slots[name]
     kind = value.typeof.name
@@ -256,8 +237,9 @@ def _slot(robject: Any, name: str, *kinds: str) -> Any:
     return value
 
 
-def _vector(robject: Any, dtype: type) -> NDArray[Any]:
-    return np.array(robject.memoryview(), dtype=dtype).ravel(order="K") if len(robject) else np.zeros(0, dtype)
+def _vector(robject: Any) -> NDArray[Any]:
+    """An R vector of integers or doubles, int32 or float64, one-dimensional."""
+    return np.array(robject.memoryview()).ravel(order="K") if len(robject) else np.zeros(0, dtype=np.int32)
 
 
 def _named(robject: Any) -> dict[str, Any]:

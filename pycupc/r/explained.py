@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,58 +27,26 @@ from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag
-from pycupc.r.conversions import from_plain
+from pycupc.r.conversions import result_of
 from pycupc.r.r_memory import square
-from pycupc.results.arrays import graph_from_arrays, only_stored_cells
 from pycupc.results.comparison import compare
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
 Sent = Mapping[str, NDArray[Any]]
 Answer = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+#: C and n, if R gave them.
+Data = Mapping[str, Any]
+Fit = TypeVar("Fit", PcAlgo, PagAlgo)
 
 
-def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PcAlgo:
-    """The result whose arrays R has `sent`, and whose values are in `options`, with names that begin with `side`.
-
-    `facts` are further arguments of `PcAlgo.from_arrays`. With the correlations, `known`, among them, all p-values but
-    those of the edges are computed from these.
-    """
-    arrays = _arrays(sent, options, side)
-    labels = options[side + "labels"]
-    if "known" in facts:
-        graph = graph_from_arrays(arrays, len(labels))
-        arrays["edge_p"] = arrays.pop("pMax").reshape(graph.p, graph.p)[graph.low, graph.high]
-    return PcAlgo.from_arrays(arrays, labels=labels, max_ord=int(options[side + "max_ord"]), **facts)
-
-
-def pag_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> PagAlgo:
-    """As `result_from`, of an fciAlgo; `facts` as of `PagAlgo.from_answer`."""
-    arrays, labels = _arrays(sent, options, side), [str(label) for label in options[side + "labels"]]
-    return PagAlgo.from_answer(
-        arrays,
-        labels=labels,
-        max_ord=int(options[side + "max_ord"]),
-        max_ord_pdsep=int(options[side + "max_ord_pdsep"]),
-        call=options[side + "call"],
-        engine="R",
-        **facts,
+def result_from(sent: Sent, options: Mapping[str, Any], side: str, **facts: Any) -> Any:
+    """The result whose arrays R has `sent`, and whose values are in `options`, with names that begin with `side`."""
+    arrays, values = (
+        {name.removeprefix(side): value for name, value in given.items() if name.startswith(side)}
+        for given in (sent, options)
     )
-
-
-def _arrays(sent: Sent, options: Mapping[str, Any], side: str) -> dict[str, NDArray[Any]]:
-    """The arrays of a result, without the cells that `SepSets` implies."""
-    arrays = from_plain({name.removeprefix(side): array for name, array in sent.items() if name.startswith(side)})
-    p = len(options[side + "labels"])
-    final, found = ({name: f"{sets}_{name}" for name in ("x", "y", "len", "members")} for sets in ("sepset", "found"))
-    if options[side + "every_cell"]:
-        arrays |= only_stored_cells(arrays, p)
-    if options[side + "found"] and options[side + "found_every_cell"]:
-        as_final = {final[name]: arrays[found[name]] for name in final}
-        stored = only_stored_cells({**arrays, **as_final}, p)
-        arrays |= {found[name]: stored[final[name]] for name in final}
-        arrays |= {f"found_{gap}": stored[gap] for gap in ("gap_x", "gap_y")}
-    return arrays
+    return result_of(arrays, values, **facts)
 
 
 def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
@@ -87,10 +55,7 @@ def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     R has sent the arrays of the two results, and `C` if it gave the data. `options` are the values of the results; `n`,
     with `C`; `alpha`, or None; `names` of the results.
     """
-    a, b = (
-        pag_from(sent, options, side) if f"{side}edge.low" in sent else result_from(sent, options, side)
-        for side in ("a.", "b.")
-    )
+    a, b = (result_from(sent, options, side) for side in ("a.", "b."))
     found = compare(a, b, suffStat=_gaussian_data(sent, options), alpha=options["alpha"], names=options["names"])
     rows = found.differences
     integers = np.array([(row.level, row.x + 1, row.y + 1, row.removed_by + 1) for row in rows], dtype=np.int32)
@@ -102,7 +67,7 @@ def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     return {"equal": found.equal, "parts": found.parts, "text": found.text}, arrays
 
 
-def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> dict[str, Any] | None:
+def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> Data | None:
     return {"C": square(sent["C"]), "n": options["n"]} if "C" in sent else None
 
 
@@ -117,34 +82,30 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
     facts: dict[str, Any] = {}
     if data and options["alpha"] is not None:
         facts = {"alpha": options["alpha"], "n": data["n"], "known": Correlations(data["C"])}
+    edges = options["question"] == "edges"
     if "a.edge.low" in sent:
-        return _explained_pag(sent, options, facts, data if facts else None)
-    fit = result_from(sent, options, "a.", **facts)
-    if options["before"] is not None:
-        fit = with_known(fit, options["before"], sent, data)
-    elif options["known"]:
-        fit = with_reasons(fit, data)
-    return _edges(fit) if options["question"] == "edges" else _why(fit, options)
-
-
-def _explained_pag(sent: Sent, options: Mapping[str, Any], facts: Mapping[str, Any], data: Data | None) -> Answer:
-    """As `explain`, of an fciAlgo."""
-    edges = options["question"] == "edges"  # which has the p-values of the object
-    fit = pag_from(sent, options, "a.", as_found=options["known"], **({"alpha": options["alpha"]} if edges else facts))
-    fit = with_reasons_of_marks(fit, options, data)
-    if not edges:
-        return _why(fit, options)
-    marks, ends = fit.sparse_graph.amat_pag(), zip(*fit.sparse_graph.edge_list()[:2], strict=True)
-    values, arrays = _edges(fit)
-    more = {"edge": [symbol(marks[b, a], marks[a, b]) for a, b in ends]}
-    return values | more | {"from_set_by": fit.edge_attributes()["from_set_by"].tolist()}, arrays
+        given = {"alpha": options["alpha"]} if edges else facts  # the edges have the p-values of the object
+        fit = result_from(sent, options, "a.", as_found=options["known"], **given)
+        fit = with_reasons_of_marks(fit, options, data if facts else None)
+    else:
+        fit = result_from(sent, options, "a.", **facts)
+        if options["before"] is not None:
+            fit = with_known(fit, options["before"], sent, data)
+        elif options["known"]:
+            fit = with_reasons(fit, data)
+    return _edges(fit) if edges else _why(fit, options)
 
 
 def _edges(fit: PcAlgo | PagAlgo) -> Answer:
     tail, head, kind = fit.sparse_graph.edge_list()
     found = fit.edge_attributes()
     arrays = {"from": tail.astype(np.int32) + 1, "to": head.astype(np.int32) + 1, "pMax": found["pMax"]}
-    return {"type": kind.tolist(), "set_by": found["set_by"].tolist()}, arrays
+    values = {"type": kind.tolist(), "set_by": found["set_by"].tolist()}
+    if isinstance(fit, PagAlgo):
+        marks, ends = fit.sparse_graph.amat_pag(), zip(tail, head, strict=True)
+        values["edge"] = [symbol(marks[b, a], marks[a, b]) for a, b in ends]
+        values["from_set_by"] = found["from_set_by"].tolist()
+    return values, arrays
 
 
 def _why(fit: PcAlgo | PagAlgo, options: Mapping[str, Any]) -> Answer:
@@ -158,15 +119,16 @@ def _why(fit: PcAlgo | PagAlgo, options: Mapping[str, Any]) -> Answer:
     return {"why": values, "text": str(why)}, {}
 
 
-Data = Mapping[str, Any]
-
-
 def with_reasons(fit: PcAlgo, data: Data | None) -> PcAlgo:
     """`fit` with the reasons of its arrows, if they can be found; `data`: its C and n, if R gave them."""
     if len(fit.sparse_graph) == fit.edge_counts()[1]:
         return fit
-    same = (oriented for oriented in _orientations(fit, data) if oriented.graph == fit.sparse_graph)
-    found = next(same, None)
+    return _with_trace(fit, _orientations(fit, data))
+
+
+def _with_trace(fit: Fit, variants: Iterator[Orientation | PagOrientation]) -> Fit:
+    """`fit` with the reasons of the first variant that has its graph; as it is if there is none."""
+    found = next((oriented for oriented in variants if oriented.graph == fit.sparse_graph), None)
     return fit if found is None else replace(fit, trace=found.trace)
 
 
@@ -222,11 +184,7 @@ def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Mapping[str, NDArray
     order = np.lexsort(ends[::-1])
     skeleton = SparseGraph.undirected(p, *(end[order] for end in ends))
     fit = replace(fit, tiers=Tiers(known.tier, lost=lost))
-    for check in _checks(fit, data, skeleton, known):
-        oriented = orient_known(skeleton, check, known)
-        if oriented.graph == graph:
-            return replace(fit, trace=oriented.trace)
-    return fit
+    return _with_trace(fit, (orient_known(skeleton, check, known) for check in _checks(fit, data, skeleton, known)))
 
 
 def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> PagAlgo:
@@ -242,8 +200,7 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data |
             S = sorted(later.S.of_question(k))
             later.value[k] = canonical_r(data["C"], x, y, S)
             later.p[k] = p_value(later.value[k], data["n"], len(S))
-    found = next((pag for pag in _pags(fit, options, data) if pag.graph == fit.sparse_graph), None)
-    return fit if found is None else replace(fit, trace=found.trace)
+    return _with_trace(fit, _pags(fit, options, data))
 
 
 def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> Iterator[PagOrientation]:

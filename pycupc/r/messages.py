@@ -13,7 +13,7 @@ import numpy as np
 from pycupc.system.message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
 
 #: R's names of arguments, where they differ.
-_ARGUMENTS = {
+R_NAMES = {
     "all_pasets": "all.pasets",
     "data": "`x`",
     "m_max": "m.max",
@@ -60,9 +60,9 @@ def _stated(fact: Any, labels: Sequence[str]) -> Any:
         case Cell(i, j):
             return f"[{i + 1}, {j + 1}]"
         case Argument(name):
-            return _ARGUMENTS.get(name, name)
+            return R_NAMES.get(name, name)
         case Setting(name, value):
-            return f"{_ARGUMENTS.get(name, name)} = {_literal(value)}"
+            return f"{R_NAMES.get(name, name)} = {_literal(value)}"
         case Value():
             return ", ".join(map(_literal, fact.values))
         case Words():

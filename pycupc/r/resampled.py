@@ -60,7 +60,6 @@ def ranking_values(result: CStaR) -> tuple[Values, Arrays]:
 
 
 def _drawn(result: Stability | CStaR) -> Values:
-    """How the resamples were drawn."""
     drawn, n_resamples = result.resampling, float(result.n_resamples)
     values: Values = {"n": float(drawn.n), "n_resamples": n_resamples, "seed": float(drawn.seed)}
     return values | {"scheme": drawn.scheme, "fraction": drawn.fraction}

@@ -43,13 +43,12 @@ from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.literal import TESTS
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.independence.p_values import Filling, PValues
-from pycupc.r.background import Background
+from pycupc.r.background import Background, UsersBatch, UsersTest
 from pycupc.r.conversions import to_plain
 from pycupc.r.explained import compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors, square
 from pycupc.r.resampled import answer, ranking_values, to_values
-from pycupc.r.users_test import UsersBatch, UsersTest
 from pycupc.results.arrays import sepset_arrays
 from pycupc.results.later_tests import LaterPValues
 from pycupc.results.pagalgo import PagAlgo
@@ -62,7 +61,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 14
+PROTOCOL = 15
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 #: The options of R that a function does not have.
 _NOT_ARGUMENTS = {
@@ -72,7 +71,7 @@ _NOT_ARGUMENTS = {
 }
 
 
-class Job:
+class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `finish`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
@@ -82,11 +81,11 @@ class Job:
 
     def __init__(self, what: str, address: str) -> None:
         self._what, self._vectors = what, RVectors(address)
+        super().__init__()
         self._in: dict[str, NDArray[Any]] = {}
         self._out: dict[str, NDArray[Any]] = {}
         self._p_values: PValues | None = None
         self._filling: Filling | None = None
-        self._background = Background()
 
     def start(self, options: dict[str, Any], names: Sequence[str]) -> None:
         """Start the computation in its own thread, with the arrays of these names in R's environment.
@@ -99,21 +98,7 @@ class Job:
         "cstar" `drawn`, the seed if the user and the checkpoint give none.
         """
         self._in = {name: self._vectors[name] for name in names}
-        self._background.start(lambda: self._reply(options))
-
-    def step(self) -> dict[str, Any] | None:
-        """The next event, None if there is none yet. Its `kind` says how R has to answer:
-
-        "tests": search for separating sets as `UsersTest` says, and `answer`; "progress": level, done, at_most,
-        edges, as floats; "count": resamples done, total, as floats; "line": text, a line of the log; "reply": the
-        computation has ended.
-        """
-        return self._background.next_event()
-
-    def answer(self, values: list[float]) -> dict[str, Any] | None:
-        """Answer an event "tests"; returns the next event, as `step`."""
-        self._background.answer(values)
-        return self._background.next_event()
+        self.begin(lambda: self._reply(options))
 
     def fill(self) -> None:
         """Copy the arrays of the answer into the vectors of their names and sizes in R's environment.
@@ -139,7 +124,7 @@ class Job:
 
         False if the computation could not be stopped: it may go on, and R must leave the vectors to it.
         """
-        stopped = self._background.close()
+        stopped = super().close()
         if self._filling is not None:
             self._filling.stop()
             self._filling = None  # it refers to the result
@@ -149,8 +134,7 @@ class Job:
     def _reply(self, options: dict[str, Any]) -> dict[str, Any]:
         """Compute; returns plain values and never raises an Exception."""
         labels = options["labels" if "labels" in options else "a.labels"]
-        send = self._background.send
-        with failures_in_reply(labels) as reply, lines_to(lambda text: send({"kind": "line", "text": text})):
+        with failures_in_reply(labels) as reply, lines_to(lambda text: self.send({"kind": "line", "text": text})):
             values, arrays = self._compute(options)
             self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
             sizes = {
@@ -161,7 +145,6 @@ class Job:
         return {"kind": "reply", **reply}
 
     def _compute(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The values and the arrays of the answer."""
         others = {"compare": compared, "explain": explain, "ask": answer}
         others |= {"effects": effects, "correlations": _correlations}
         if self._what in others:
@@ -169,7 +152,6 @@ class Job:
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)
 
     def _run(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Run `pc`, `skeleton`, `fci` or `rfci`."""
         start = time.perf_counter()
         arguments = self._arguments(options)
         if options["progress"]:
@@ -182,19 +164,19 @@ class Job:
         arrays = fit.to_arrays(None)
         if fit.found_sepset is not fit.sepset and "ambiguous_triples" in fit.notes:
             arrays |= sepset_arrays(fit.found_sepset, "found_")
+        values: dict[str, Any] = {"max_ord": int(fit.max_ord), "quirks": ""}
         if isinstance(fit, PagAlgo):
-            notes = fit.skeleton_fit.notes | fit.notes
-            return {
-                "max_ord": int(fit.max_ord),
-                "max_ord_pdsep": int(fit.max_ord_pdsep),
-                "notes": [in_r(note, fit.labels) for note in notes.values() if isinstance(note, str)],
-            }, to_plain(arrays)
-        return {
-            "max_ord": int(fit.max_ord),
+            notes = (fit.skeleton_fit.notes | fit.notes).values()
+            values["notes"] = [in_r(note, fit.labels) for note in notes if isinstance(note, str)]
+            values["max_ord_pdsep"] = int(fit.max_ord_pdsep)
+            return values, to_plain(arrays)
+        note, orientation = in_r(fit.cpdag_note(), fit.labels), str(fit.notes.get("orientation", ""))
+        return values | {
             "engine": fit.engine,
             "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),
-            "orientation": str(fit.notes.get("orientation", "")),
-            "cpdag_note": in_r(fit.cpdag_note(), fit.labels),
+            "orientation": orientation,
+            # a random graph is drawn later, from a DAG
+            "notes": [f"The graph is {note}"] if note and not orientation.endswith("random") else [],
             "vanished": int(fit.notes.get("edges_without_direction", 0)),
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,
@@ -210,7 +192,6 @@ class Job:
         return arguments | self._test(options, labels) | {"labels": labels} | masks
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
-        """The data and their test."""
         if options["test"] in (of_micd := {**TESTS, "mixCItest": mixCItest}):
             return {**_data_of_micd(options, self._in, labels), "indepTest": of_micd[options["test"]]}
         if "x" in self._in:  # the observations
@@ -221,7 +202,7 @@ class Job:
             return {"suffStat": {"C": square(self._in["C"]), "n": n, "n_rule": options.get("n_rule")}}
         if options["test"] == "":
             users = UsersBatch if options.get("batch") else UsersTest
-            return {"suffStat": None, "indepTest": users(self._background)}
+            return {"suffStat": None, "indepTest": users(self)}
         dm = self._in["dm"].reshape(len(labels), -1).T
         nlev = options.get("nlev")
         suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], df=options["df"], labels=labels)
@@ -239,12 +220,11 @@ class Job:
             event, now = dict(zip(names, map(float, numbers), strict=True)), time.monotonic()
             if now - last > 0.1 or event.get("level", level) != level or event["done"] == event.get("total"):
                 level, last = event.get("level", level), now
-                self._background.send({"kind": kind, **event})
+                self.send({"kind": kind, **event})
 
         return hook
 
     def _resampled(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Run `stability` or `cstar`."""
         arguments = self._arguments(options) | {"progress": self._hook("count", "done", "total")}
         if arguments["random_state"] is None:
             kept = seed_in(arguments["checkpoint"]) if arguments["checkpoint"] else None

@@ -135,12 +135,19 @@ def check_arrays(arrays: Arrays, p: int) -> None:
 
 def check_edges(arrays: Arrays, p: int) -> NDArray[np.int64]:
     """Check the edges; returns their `pair_keys`, ascending."""
-    low, high = (indices(arrays, name, p) for name in EDGES[:2])
+    keys = pairs_in_order(arrays, *EDGES[:2], p, "edges")
     marks = [indices(arrays, name, TAIL + 1) for name in EDGES[2:]]
-    require(len({len(low), len(high), *map(len, marks)}) == 1, "edges", (len(low), len(high), *map(len, marks)))
+    require({len(keys)} == {*map(len, marks)}, "edges", (len(keys), *map(len, marks)))
     require(all((mark > 0).all() for mark in marks), "a mark", 0)
-    keys = low * p + high
-    require(bool((low < high).all() and (np.diff(keys) > 0).all()), "edges", "in another order")
+    return keys
+
+
+def pairs_in_order(arrays: Arrays, low: str, high: str, p: int, name: str) -> NDArray[np.int64]:
+    """The `pair_keys` of the pairs in two arrays; ValueError, about `name`, unless they are low < high and ascend."""
+    x, y = indices(arrays, low, p), indices(arrays, high, p)
+    require(len(x) == len(y), name, (len(x), len(y)))
+    keys = x * p + y
+    require(bool((x < y).all() and (np.diff(keys) > 0).all()), name, "in another order")
     return keys
 
 
@@ -165,10 +172,7 @@ def check_sets(arrays: Arrays, name: str, p: int, edges: NDArray[np.int64]) -> N
     require(bool((np.diff(cells) > 0).all()), name, "a cell twice")
     pairs = pair_keys(x, y, p)
     require((look_up(edges, pairs) < 0).all(), name, "a set of variables that are joined by an edge")
-    gap_x, gap_y = indices(arrays, f"{gap}x", p), indices(arrays, f"{gap}y", p)
-    require(len(gap_x) == len(gap_y) and bool((gap_x < gap_y).all()), gap, "no pairs x < y")
-    gaps = gap_x * p + gap_y
-    require(bool((np.diff(gaps) > 0).all()), gap, "not in order")
+    gaps = pairs_in_order(arrays, f"{gap}x", f"{gap}y", p, gap)
     require((look_up(edges, gaps) < 0).all(), gap, "an edge")
     require((look_up(gaps, pairs) < 0).all(), gap, "a separated pair")
     owner = np.repeat(np.arange(len(x)), length)
@@ -247,13 +251,13 @@ def sepset_from_arrays(arrays: Arrays, skeleton: SparseGraph, name: str = "sepse
     return SepSets.from_flat(skeleton, cells, gaps)
 
 
-def only_stored_cells(arrays: Arrays, p: int) -> dict[str, NDArray[Any]]:
+def only_stored_cells(arrays: Arrays, p: int, name: str = "sepset_") -> dict[str, NDArray[Any]]:
     """Convert arrays that list every cell with a set, as R's list of lists does, to the form of this module.
 
     The gaps follow: they are the pairs that are not adjacent and have no cell.
     """
-    cells = FlatCells(*(np.asarray(arrays[f"sepset_{key}"]) for key in ("x", "y", "len", "members")))
-    return {**arrays, **sepset_arrays(SepSets.from_named_cells(graph_from_arrays(arrays, p), cells))}
+    cells = FlatCells(*(np.asarray(arrays[f"{name}{key}"]) for key in ("x", "y", "len", "members")))
+    return {**arrays, **sepset_arrays(SepSets.from_named_cells(graph_from_arrays(arrays, p), cells), name)}
 
 
 def evidence_arrays(

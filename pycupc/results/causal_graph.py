@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycupc.data.names import check_labels
-from pycupc.graph import packages
+from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, SparseGraph
 from pycupc.system.message import Message, Words
@@ -25,13 +25,13 @@ class CausalGraph(NamedGraph):
     @staticmethod
     def from_causallearn(graph: Any) -> CausalGraph:
         """The graph of causal-learn: a GeneralGraph, or a result of its ``pc``; TypeError for anything else."""
-        edges, labels = packages.from_causallearn(graph)
+        edges, labels = exports.from_causallearn(graph)
         return CausalGraph(labels=check_labels(labels, edges.p), sparse_graph=edges)
 
     @staticmethod
     def from_pgmpy(graph: Any) -> CausalGraph:
         """The graph of pgmpy: a PDAG, DAG or network; TypeError for anything else."""
-        edges, labels = packages.from_pgmpy(graph)
+        edges, labels = exports.from_pgmpy(graph)
         return CausalGraph(labels=check_labels(labels, edges.p), sparse_graph=edges)
 
     @cached_property

@@ -16,42 +16,56 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.drawing import Variables, describe, positions
 from pycupc.graph.explorer import Content, RemovedPairs, page, write_page
-from pycupc.graph.explorer.content import MAX_CORRELATIONS, MAX_EDGES, MAX_EFFECTS, MAX_NODES, MAX_REMOVED, MAX_TESTS
+from pycupc.graph.named import NamedGraph
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues
-from pycupc.independence.untested import UntestedPairs
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.why import KeptEdges, TestedResult
 
 Integers = NDArray[np.int64]
+#: Most variables and edges that a page holds.
+MAX_NODES, MAX_EDGES = 5_000, 20_000
+#: Most removed pairs of level 1 and above that a page lists.
+MAX_REMOVED = 100_000
+#: Most tests that are repeated for a page, to find the weakest test of each edge; they take a few tenths of a second.
+MAX_TESTS = 40_000
+#: Most variables for which a page holds the effects of all pairs.
+MAX_EFFECTS = 200
+#: Most variables for which a page holds the correlations of all pairs.
+MAX_CORRELATIONS = 800
 #: Of each variable its number on the page, or its label if it is not on the page.
 Names = Sequence[int | str]
 
 
-class ExploredResult(Protocol):
-    """The attributes of a `TestedGraph` that this module reads."""
+class ExploredResult(NamedGraph):
+    """A graph with the evidence for its edges: `p_values`, their one source, and `trace`, what set each mark.
 
-    is_pag: ClassVar[bool]
-    labels: tuple[str, ...]
-    sparse_graph: SparseGraph
+    A key of `trace` is a pair; the mark is at the second of the two. `is_pag` says whether the rules are those of FCI.
+    """
+
+    is_pag: ClassVar[bool] = False
     p_values: PValues
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
 
     @property
     def title(self) -> str:
-        """Headline of the page."""
+        """Headline of the page of `explore`."""
+        raise NotImplementedError
 
     def tests_of_levels(self) -> TestedResult:
         """The result of the levels of the skeleton."""
+        raise NotImplementedError
 
     def tests_after_levels(self) -> LaterTests:
-        """The tests made after the levels."""
+        """The tests made after the levels; here none."""
+        return LaterTests()
 
     def page_note(self) -> str:
-        """A sentence about the graph, or ""."""
+        """A sentence about the graph for its page, or ""."""
+        return ""
 
 
 class ExploredEffects(Protocol):
@@ -123,12 +137,17 @@ def content(
     removed, named = _removed(fit, place)
     low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
     kept = KeptEdges(levels)
-    tests, highest = kept.n_tests(low, high)
+    numbers, highest = kept.n_tests(low, high)
+    tests = numbers.astype(np.float64)
     tests[np.isneginf(edge_p)] = 0  # fixedEdges
     correlations = None
     if len(nodes) <= MAX_CORRELATIONS:
         correlations = fit.p_values.correlations(*nodes[np.array(np.triu_indices(len(nodes), 1))])
     gaps = place[levels.found_sepset.gaps()].reshape(-1, 2)
+    untested = np.column_stack([place[levels.untested.x], place[levels.untested.y], levels.untested.needed])
+    last = int(removed.level.max(initial=0))
+    n, alpha = levels.n, levels.alpha
+    cutoffs = [math.nan if n is None or alpha is None else fisher_z.cutoff(alpha, n, k) for k in range(last + 1)]
     part["labels"] += [fit.labels[v] for v in named.tolist()]
     of_pairs, missing = _effects(effects, fit.labels, nodes)
     part["note"] = " ".join(filter(None, (fit.page_note(), part["note"], missing)))
@@ -145,12 +164,12 @@ def content(
         reasons=_reasons(fit, low, high, names),
         stability=_frequencies(stability, len(graph), at),
         removed=removed,
-        untested=_untested(levels.untested, place),
+        untested=untested[(untested[:, :2] >= 0).all(axis=1)][:MAX_REMOVED],
         gaps=gaps[(gaps >= 0).all(axis=1)].astype(np.int32),
         correlations=correlations,
-        cutoffs=[_cutoff(levels, level) for level in range(int(removed.level.max(initial=0)) + 1)],
-        n=levels.n,
-        alpha=levels.alpha,
+        cutoffs=[cutoff if math.isfinite(cutoff) else None for cutoff in cutoffs],
+        n=n,
+        alpha=alpha,
         effects=of_pairs,
     )
 
@@ -269,12 +288,6 @@ def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Intege
     return RemovedPairs(number[x], number[y], levels, number[members], r_known, p, complete_from, late), named
 
 
-def _untested(untested: UntestedPairs, place: Integers) -> Integers:
-    """Pairs of variables of the page that were not tested, and the observations needed; MAX_REMOVED at the most."""
-    found = np.column_stack([place[untested.x], place[untested.y], untested.needed])
-    return found[(found[:, :2] >= 0).all(axis=1)][:MAX_REMOVED]
-
-
 def _weakest(
     kept: KeptEdges, low: NDArray[Any], high: NDArray[Any], tests: NDArray[np.float64], names: Names
 ) -> list[tuple[list[int | str], float] | None]:
@@ -285,8 +298,8 @@ def _weakest(
         return []
     out: list[tuple[list[int | str], float] | None] = [None] * len(low)
     tested = cheapest[tests[cheapest] > 0]
-    for k, test in zip(tested.tolist(), kept.weakest_tests(low[tested], high[tested]), strict=False):
-        out[k] = [names[v] for v in test.S], test.r
+    for k, (S, r) in zip(tested.tolist(), kept.weakest_tests(low[tested], high[tested]), strict=False):
+        out[k] = [names[v] for v in S], r
     return out
 
 
@@ -310,14 +323,6 @@ def _frequencies(stability: ArrayLike | None, m: int, at: Integers) -> NDArray[n
             f"array of shape {values.shape}"
         )
     return values[at]
-
-
-def _cutoff(fit: TestedResult, level: int) -> float | None:
-    """Largest |r| that is judged independent; None if it is unknown or every r is."""
-    if fit.n is None or fit.alpha is None:
-        return None
-    found = fisher_z.cutoff(fit.alpha, fit.n, level)
-    return found if math.isfinite(found) else None
 
 
 def _facts(fit: TestedResult, graph: SparseGraph) -> str:

@@ -31,25 +31,17 @@ class UnfinishedP(Protocol):
         """With the largest p-values of the tests made."""
 
 
-def _no_variables() -> Ints:
-    return np.zeros(0, dtype=np.int32)
-
-
-def _no_numbers() -> Floats:
-    return np.zeros(0)
-
-
 @dataclass(kw_only=True, eq=False)
 class LaterTests:
     """The edges removed after the levels, in the order of their removal, and the numbers of tests made there."""
 
     # x, y: (m,): the pair in the order of its separating test.
-    x: Ints = field(default_factory=_no_variables)
-    y: Ints = field(default_factory=_no_variables)
+    x: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    y: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     S: Lists = field(default_factory=lambda: Lists.of([]))  # the m separating sets
     # (m,): r of the separating test, or its p-value if the test has no r.
-    value: Floats = field(default_factory=_no_numbers)
-    p: Floats = field(default_factory=_no_numbers)  # (m,): the p-value of the separating test
+    value: Floats = field(default_factory=lambda: np.zeros(0))
+    p: Floats = field(default_factory=lambda: np.zeros(0))  # (m,): the p-value of the separating test
     # {"possible-d-sep", "rfci"}: which tests these are: given subsets of Possible-D-SEP, or those of `rfci` on triples
     # and discriminating paths.
     stage: Stage = "possible-d-sep"
@@ -62,7 +54,7 @@ class LaterTests:
     max_ord_pdsep: int = 0
     # (x int32 (k,), y int32 (k,), p float64 (k,)), or UnfinishedP: cells [x, y] of pMax that these tests may raise, and
     # the largest p-value of the tests; see `largest_p`.
-    raised: Raised | UnfinishedP = field(default_factory=lambda: (_no_variables(), _no_variables(), _no_numbers()))
+    raised: Raised | UnfinishedP = field(default_factory=lambda: (*np.zeros((2, 0), dtype=np.int32), np.zeros(0)))
     # (k, 2): pairs whose sets were not all tested, since there were too many.
     open_pairs: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
 

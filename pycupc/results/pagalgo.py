@@ -146,14 +146,6 @@ class PagAlgo(TestedGraph):
         left = bool((np.sort(self.later.open_pairs, axis=1) == sorted((i, j))).all(axis=1).any())
         return replace(found, symbol=symbol(*(marks if i < j else marks[::-1])), set_by=set_by, open=left)
 
-    def _set_by(self, tail: Sequence[int], head: Sequence[int]) -> dict[str, list[str]]:
-        trace = dict(self.trace.items())  # a look-up in a dict is quicker
-        columns = {"set_by": (tail, head), "from_set_by": (head, tail)}
-        return {
-            name: [" ".join(reason_of_mark(trace, self.labels, *pair) or ()) for pair in zip(*ends, strict=True)]
-            for name, ends in columns.items()
-        }
-
     # -- files --------------------------------------------------------------------------------------------------------
 
     def to_arrays(self, p_values: Literal["matrix"] | None = "matrix") -> dict[str, NDArray[Any]]:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
-from pycupc.independence.p_values import Floats, PValues
-from pycupc.independence.untested import UntestedPairs, no_untested_pairs
+from pycupc.independence.p_values import Floats
+from pycupc.independence.untested import UntestedPairs
 from pycupc.results import arrays as flat
 from pycupc.results import npz
 from pycupc.results.arrays import check_arrays, check_meta
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.levels import LevelSummary, closing_lines, level_lines
 from pycupc.results.tested_graph import TestedGraph
-from pycupc.results.why import Why, reason_of_arrow, why_pair
+from pycupc.results.why import TestedResult, Why, why_pair
 from pycupc.system.log import counted
 
 #: The attributes that a file holds as they are.
@@ -32,7 +30,7 @@ _FACTS = ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PcAlgo(TestedGraph, CausalGraph):
+class PcAlgo(TestedResult, TestedGraph, CausalGraph):
     """Result of `pc` or `skeleton`.
 
     Two results are equal (``==``) if everything that the tests and the orientation decided is equal: variables, graph,
@@ -75,20 +73,11 @@ class PcAlgo(TestedGraph, CausalGraph):
     """
 
     sepset: SepSets
-    p_values: PValues
     n_edgetests: list[int]
-    max_ord: int
     call: str = ""
-    n: float | None = None
-    alpha: float | None = None
     engine: str = ""
     levels: tuple[LevelSummary, ...] = ()
-    removals: Removals = field(default_factory=Removals)
-    find_untested: Callable[[], UntestedPairs] = no_untested_pairs
-    found_sepset: SepSets = field(default=None)  # type: ignore[assignment]  # `sepset`, see __post_init__
-    trace: Mapping[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
-    tiers: Tiers | None = None
 
     def __post_init__(self) -> None:
         self.found_sepset = self.found_sepset or self.sepset
@@ -103,11 +92,6 @@ class PcAlgo(TestedGraph, CausalGraph):
     __hash__ = None  # type: ignore[assignment]
 
     # -- pcalg's slots, as matrices made on demand --------------------------------------------------------------------
-
-    @cached_property
-    def untested(self) -> UntestedPairs:
-        """The removed pairs whose separating test was not made, because there were too few observations (discrete)."""
-        return self.find_untested()
 
     @property
     def zMin(self) -> Floats:
@@ -163,11 +147,6 @@ class PcAlgo(TestedGraph, CausalGraph):
 
     def _why(self, i: int, j: int) -> Why:
         return why_pair(self, i, j)
-
-    def _set_by(self, tail: Sequence[int], head: Sequence[int]) -> dict[str, list[str]]:
-        trace = dict(self.trace.items())  # a look-up in a dict is quicker
-        ends = zip(tail, head, strict=True)
-        return {"set_by": [" ".join(reason_of_arrow(trace, self.labels, a, b) or ()) for a, b in ends]}
 
     # -- flat arrays and files ----------------------------------------------------------------------------------------
 

@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.drawing import Variables
-from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import read_only
-from pycupc.independence.p_values import Floats, PValues
+from pycupc.independence.p_values import Floats
 from pycupc.results import explored
-from pycupc.results.later_tests import LaterTests
-from pycupc.results.why import TestedResult, Why
+from pycupc.results.why import Why, reason_of_arrow, reason_of_mark
 from pycupc.system.log import counted
 
 
-class TestedGraph(NamedGraph):
-    """A graph with the evidence for its edges: `p_values`, their one source, and `trace`, what set each mark.
-
-    A key of `trace` is a pair; the mark is at the second of the two. `is_pag` says whether the rules are those of FCI.
-    """
-
-    is_pag: ClassVar[bool] = False
-    p_values: PValues
-    trace: Mapping[tuple[int, int], tuple[Any, ...]]
-
-    @property
-    def title(self) -> str:
-        """Headline of the page of `explore`."""
-        raise NotImplementedError
-
-    def tests_of_levels(self) -> TestedResult:
-        """The result of the levels of the skeleton."""
-        raise NotImplementedError
-
-    def tests_after_levels(self) -> LaterTests:
-        """The tests made after the levels; here none."""
-        return LaterTests()
-
-    def page_note(self) -> str:
-        """A sentence about the graph for its page, or ""."""
-        return ""
+class TestedGraph(explored.ExploredResult):
+    """A graph with the tests behind its edges."""
 
     def _why(self, i: int, j: int) -> Why:
         """The answer of `why` for two different variables."""
-        raise NotImplementedError
-
-    def _set_by(self, tail: Sequence[int], head: Sequence[int]) -> dict[str, list[str]]:
-        """The columns that say what set the marks of each edge."""
         raise NotImplementedError
 
     @cached_property
@@ -81,9 +50,12 @@ class TestedGraph(NamedGraph):
     @cached_property
     def _edge_attributes(self) -> dict[str, NDArray[Any]]:
         tail, head, _ = self.sparse_graph.edge_list()
-        reasons = self._set_by(tail.tolist(), head.tolist())
-        texts = {name: np.array(values, dtype=object) for name, values in reasons.items()}
-        return {"pMax": self.p_values.of_edges(self.sparse_graph), **texts}
+        trace, of = dict(self.trace.items()), reason_of_mark if self.is_pag else reason_of_arrow  # a dict is quicker
+        out: dict[str, NDArray[Any]] = {"pMax": self.p_values.of_edges(self.sparse_graph)}
+        for name, *ends in (("set_by", tail, head), ("from_set_by", head, tail))[: 1 + self.is_pag]:
+            pairs = zip(*(end.tolist() for end in ends), strict=True)
+            out[name] = np.array([" ".join(of(trace, self.labels, *pair) or ()) for pair in pairs], dtype=object)
+        return out
 
     def _head_lines(self, name: str) -> list[str]:
         """The first lines of a summary, which begins with the `name` of the algorithm."""

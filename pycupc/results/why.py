@@ -9,53 +9,52 @@ this level or a later one. So nothing needs to be recorded during a run.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.named import NamedGraph
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Counter, Tiers, counter
 from pycupc.independence.gaussian import fisher_z, limits
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues
-from pycupc.independence.untested import UntestedPairs
+from pycupc.independence.untested import UntestedPairs, no_untested_pairs
 from pycupc.results.later_tests import LaterTests
 
 Integers = NDArray[np.int64]
 
 
-class TestedResult(Protocol):
-    """The attributes of `PcAlgo` that this module reads."""
+#: The test of a kept edge with the largest p-value: the set, ascending, and the partial correlation.
+WeakestTest = tuple[tuple[int, ...], float]
 
-    labels: tuple[str, ...]
-    sparse_graph: SparseGraph
-    found_sepset: SepSets
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TestedResult(NamedGraph):
+    """The evidence for the edges that the levels left or removed. `PcAlgo` describes the attributes."""
+
     p_values: PValues
-    removals: Removals
     max_ord: int
-    n: float | None
-    alpha: float | None
-    trace: Mapping[tuple[int, int], tuple[Any, ...]]
-    tiers: Tiers | None
+    n: float | None = None
+    alpha: float | None = None
+    removals: Removals = field(default_factory=Removals)
+    find_untested: Callable[[], UntestedPairs] = no_untested_pairs
+    found_sepset: SepSets = field(default=None)  # type: ignore[assignment]  # `sepset`, see PcAlgo.__post_init__
+    trace: Mapping[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
+    tiers: Tiers | None = None
 
-    @property
+    @cached_property
     def untested(self) -> UntestedPairs:
-        """The removed pairs whose test lacked observations."""
-
-
-class WeakestTest(NamedTuple):
-    """The test of a kept edge with the largest p-value: the set, ascending, and the partial correlation."""
-
-    S: tuple[int, ...]
-    r: float
+        """The removed pairs whose separating test was not made, because there were too few observations (discrete)."""
+        return self.find_untested()
 
 
 class KeptEdges:
@@ -68,25 +67,16 @@ class KeptEdges:
         lost = np.zeros((2, 0), dtype=np.int32) if self._tiers is None else self._tiers.lost.T
         self._pairs[self._last + 1] = np.append(self._graph.low, lost[0]), np.append(self._graph.high, lost[1])
 
-    def n_tests(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> tuple[NDArray[np.float64], Integers]:
-        """How many tests these edges survived, float64 (k,), and the highest level of them, int64 (k,)."""
-        tests, highest = np.full(len(low), 2.0), np.zeros(len(low), dtype=np.int64)  # level 0 tests both orders
+    def n_tests(self, low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[np.object_], Integers]:
+        """How many tests these edges survived, Python's integers (k,), and the highest level of them, int64 (k,)."""
+        tests, highest = np.full(len(low), 2, dtype=object), np.zeros(len(low), dtype=np.int64)  # level 0: both orders
         for level, n_candidates in self._counters().items():
-            here = np.zeros(len(low))
-            for end, other in ((low, high), (high, low)):
-                number, sets = n_candidates(end, other), np.ones(len(low))
-                for i in range(level):
-                    sets *= np.maximum(number - i, 0) / (i + 1)
-                here += sets
-            tests += np.rint(here)
+            numbers, place = np.unique([n_candidates(low, high), n_candidates(high, low)], return_inverse=True)
+            sets = np.array([comb(n, level) for n in numbers.tolist()], dtype=object)
+            here = sets[place.reshape(2, -1)].sum(axis=0)
+            tests += here
             highest[here > 0] = level
         return tests, highest
-
-    def n_tests_of(self, a: int, b: int) -> int:
-        """How many tests the edge between a and b survived, exact."""
-        ends, others = np.array([a, b]), np.array([b, a])
-        counters = self._counters().items()
-        return 2 + sum(comb(int(k), level) for level, n_candidates in counters for k in n_candidates(ends, others))
 
     def _counters(self) -> dict[int, Counter]:
         """For each level >= 1 the function that counts the candidates of ordered pairs of neighbours."""
@@ -117,7 +107,7 @@ class KeptEdges:
 
         def tested(S: tuple[int, ...]) -> WeakestTest:
             x, y, *members = np.searchsorted(own, [min(a, b), max(a, b), *S]).tolist()
-            return WeakestTest(S, canonical_r(C, x, y, members))
+            return S, canonical_r(C, x, y, members)
 
         own = np.unique(np.concatenate([[a, b], self._neighbours(a)[0], self._neighbours(b)[0]])).astype(np.int64)
         C = known.among(own)
@@ -132,7 +122,7 @@ class KeptEdges:
                 sets.update(combinations(nodes[near].tolist(), level))
         for S in sorted(sets, key=lambda S: (len(S), S)):
             test = tested(S)
-            z = math.sqrt(n - len(S) - 3) * math.atanh(abs(test.r))  # as `fisher_z.z_score`; r is clipped
+            z = math.sqrt(n - len(S) - 3) * math.atanh(abs(test[1]))  # as `fisher_z.z_score`; r is clipped
             if z < least:
                 weakest, least = test, z
         return weakest
@@ -294,7 +284,7 @@ def why_pair(fit: TestedResult, i: int, j: int) -> Why:
 def _kept(fit: TestedResult, i: int, j: int, p: float, arrow: tuple[str, ...] | None) -> Why:
     """For a kept edge whose largest p-value is p."""
     kept = KeptEdges(fit)
-    tests = kept.n_tests_of(i, j)
+    tests: int = kept.n_tests(np.array([i]), np.array([j]))[0][0]
     why = Why(fit.labels[i], fit.labels[j], "kept", p=p, arrow=arrow, n_tests=tests)
     if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
         return why

@@ -32,7 +32,7 @@ ARGUMENTS = {
     for method, function in METHODS.items()
 }
 #: Those that say what is known.
-_KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
+KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def checked_study(
     if plan.executor is not None and given["numCores"] is None:
         given["numCores"] = 1
     alphas = _checked_alphas(alpha)
-    known = as_knowledge(**{name: given[name] for name in _KNOWLEDGE if name in given})
+    known = as_knowledge(**{name: given[name] for name in KNOWLEDGE if name in given})
     _check_method(method, given, known)
     for level in alphas:
         _options(level, given)
@@ -98,7 +98,7 @@ def checked_study(
     given |= {"labels": problem.labels, "fixedGaps": problem.gaps, "fixedEdges": problem.fixed}
     given |= {**flags, "m_max": float(given["m_max"])}  # in one form, as they are part of the study's identity
     if problem.known is not None:
-        given |= {name: None for name in _KNOWLEDGE if name in given} | {"tiers": Knowledge.of_positions(problem.known)}
+        given |= {name: None for name in KNOWLEDGE if name in given} | {"tiers": Knowledge.of_positions(problem.known)}
     return Study(rows, resampling, alphas, given, method)
 
 

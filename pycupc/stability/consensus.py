@@ -48,16 +48,6 @@ class Counting:
     names: tuple[str, ...]
     turned: tuple[int, ...]
 
-    @property
-    def most(self) -> int:
-        """The largest number of a kind."""
-        return len(self.kinds) - 1
-
-    @property
-    def frequencies(self) -> tuple[str, ...]:
-        """Columns of frequencies, in tables and as attributes of edges."""
-        return ("adjacent", *self.names)
-
     def is_turned(self, counts: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether edges are listed from high to low: more graphs have an arrow there; bool (m,)."""
         forward, backward = (FORWARD, BACKWARD) if self is CPDAG else (4, 1)
@@ -124,7 +114,7 @@ class Counts:
         """The columns of frequencies of some pairs, which are listed from high to low where `turned`."""
         listed = np.where(turned[:, None], self.kinds[at][:, self.counting.turned], self.kinds[at])
         shares = np.column_stack([self.adjacent[at], listed]) / max(n_resamples, 1)
-        return dict(zip(self.counting.frequencies, shares.T, strict=True))
+        return dict(zip(("adjacent", *self.counting.names), shares.T, strict=True))
 
 
 @dataclass
@@ -211,27 +201,19 @@ class StableGraph(NamedGraph):
 
     def save_picture(self, *paths: Path, around: plotting.Variables | None = None, radius: int = 2) -> None:
         """Write the picture that `plot` draws into files; see `pycupc.graph.drawing.save`."""
-        title, strength = self.title if around is None else None, self.frequencies["adjacent"]
-        options: dict[str, Any] = {"title": title, "strength": strength, "around": around, "radius": radius}
-        plotting.save(self.sparse_graph, self.labels, *paths, **options)
+        options: dict[str, Any] = {"strength": self.frequencies["adjacent"], "radius": radius, "around": around}
+        plotting.save(self.sparse_graph, self.labels, *paths, title=self.title if around is None else None, **options)
 
     def explore(
-        self,
-        path: str | PathLike[str] | None = None,
-        *,
-        show: bool = True,
-        around: plotting.Variables | None = None,
-        radius: int = 2,
+        self, path: str | PathLike[str] | None = None, *, show: bool = True, **part: Any
     ) -> Path | explored.InlinePage:
-        """Write the explorer of the graph, one HTML file; arguments and value as of `PcAlgo.explore`.
+        """Write the explorer of the graph, one HTML file; value and arguments, also `around`, as of `PcAlgo.explore`.
 
         In place of tests it shows the shares of the resamples that have each edge and each mark.
         """
         facts = f"{plotting.describe(self.sparse_graph)}; {self._facts}"
         about = ("Consensus of PC-stable graphs" if isinstance(self, Consensus) else "Consensus of PAGs", facts)
-        content = explored.consensus_content(
-            self.sparse_graph, self.labels, self.frequencies, about, around=around, radius=radius
-        )
+        content = explored.consensus_content(self.sparse_graph, self.labels, self.frequencies, about, **part)
         return explored.show_page(content, path, show=show)
 
     def __repr__(self) -> str:

@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.pc import pc
-from pycupc.data.names import is_real, is_whole, position
+from pycupc.data.names import is_real, is_whole, positions
 from pycupc.data.table import Table
-from pycupc.effects.largest import largest
-from pycupc.effects.local import LocalEffects
-from pycupc.effects.regression import Regressions
-from pycupc.effects.regressors import Regressors
+from pycupc.effects.local import LocalEffects, largest
+from pycupc.effects.parent_sets import parent_sets
+from pycupc.effects.regression import weights_of
 from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.stability.arguments import Plan, checked_study
+from pycupc.stability.arguments import KNOWLEDGE, Plan, checked_study
 from pycupc.stability.ranking import CStaR, Floats
 from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import Gathering, collected
@@ -31,8 +30,6 @@ from pycupc.system.machine import available_cores
 
 #: The number of values of `q` by default.
 N_Q = 10
-#: The arguments of `pc` that direct edges beforehand, so that the graph is no CPDAG.
-_KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
 #: Up to this number of effects, only the correlations that are needed are computed.
 FEW = 50
 
@@ -58,13 +55,13 @@ class CausalStudy(Resampled[Strongest]):
     def outcome(self, i: int, progress: ProgressHook | None = None) -> Strongest:
         """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
         rows = self.resampling.indices(i)
-        stat = self.rows.take(rows).suff_stat
+        stat, *_ = self.rows.take(rows)
         assert isinstance(stat, SuffStat)
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
         random_state = self.resampling.random_state(i)
         fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
-        known = any(self.arguments.get(name) is not None for name in _KNOWLEDGE)
-        regressors = Regressors.local(fit.sparse_graph, self.causes, with_knowledge=known)
+        known = any(self.arguments.get(name) is not None for name in KNOWLEDGE)
+        sets = parent_sets(fit.sparse_graph, self.causes.tolist(), with_knowledge=known)
         k, deviations = int(self.q[-1]), None
         if not self.standardize:
             deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
@@ -72,16 +69,16 @@ class CausalStudy(Resampled[Strongest]):
         if X is not None and len(self.effects) > FEW:  # a device has had all correlations
             from pycupc.effects import on_gpu
 
-            device = _first_device(self.arguments["engine_options"] or {})
-            return Strongest(i, *on_gpu.largest(X, deviations, regressors, self.causes, self.effects, k, device))
-        x, y = regressors.pairs()
+            options = {"devices": "all", **(self.arguments["engine_options"] or {})}
+            device = options.get("device", 0 if options["devices"] == "all" else options["devices"][0])
+            return Strongest(i, *on_gpu.largest_of(X, deviations, sets, self.causes, self.effects, k, device))
+        x, y = sets.pairs()
         pairs, columns = _needed(stat, x, y, self.effects)
         if deviations is not None:
             pairs = pairs * deviations[x] * deviations[y]
             columns = columns * deviations[:, None] * deviations[self.effects]
-        regressions = Regressions.of(pairs, regressors.start, regressors.members)
-        found = LocalEffects(self.causes, self.effects, regressors.first, regressions, columns)
-        return Strongest(i, *largest(found, k))
+        found = LocalEffects(self.causes, self.effects, sets, weights_of(pairs, sets), columns)
+        return Strongest(i, *largest(found.in_blocks, self.causes, self.effects, k))
 
     def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
@@ -99,12 +96,6 @@ class CausalStudy(Resampled[Strongest]):
         chosen = {"causes": self.causes, "effects": self.effects}
         own = {name: "all" if len(given) == self.p else given.tolist() for name, given in chosen.items()}
         return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
-
-
-def _first_device(engine_options: Mapping[str, Any]) -> int:
-    devices = engine_options.get("devices", "all")
-    first: int = engine_options.get("device", 0 if devices == "all" else devices[0])
-    return first
 
 
 def _needed(stat: SuffStat, x: Ints, y: Ints, effects: Ints) -> tuple[Floats, Floats]:
@@ -126,11 +117,8 @@ class _Ranked(Gathering[Strongest, CStaR]):
         self._study = study
         self._found: dict[int, Strongest] = {}
 
-    @property
-    def n(self) -> int:
-        return len(self._found)
-
     def add(self, outcome: Strongest) -> None:
+        self.n += 1
         self._found[outcome.index] = outcome
 
     def result(self) -> CStaR:
@@ -241,8 +229,8 @@ def _candidates(name: str, given: Any, labels: Sequence[str]) -> Ints:
     """Positions of one variable or several, ascending; all if None."""
     if given is None:
         return np.arange(len(labels))
-    several = given if np.ndim(given) > 0 else [given]
-    found = np.unique([position(v, labels) for v in several])
+    several = positions(given, labels)
+    found = np.unique(several)
     if len(found) < len(several) or not len(found):
         raise ValueError(f"{name} must name one variable or several, each once, got {given!r}")
     return found

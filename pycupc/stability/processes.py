@@ -14,7 +14,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from pycupc.stability.study import O, Resampled
 from pycupc.system.machine import available_cores
@@ -72,7 +72,7 @@ def outcomes_on(executor: Executor, study: Resampled[O], wanted: Sequence[int]) 
     """
     _remember(study)  # for workers that are threads of this process, or forked from it
     waiting, submitted = deque(wanted), 0
-    running: dict[Future[Reply], tuple[int, int]] = {}  # number of the task, its resample
+    running: dict[Future[tuple[Worker, Any]], tuple[int, int]] = {}  # number of the task, its resample
     workers: set[Worker] = set()  # of which a reply has come
     brought: dict[tuple[str, int], int] = {}  # processes that lacked the study: the last task that was to bring it
 
@@ -91,11 +91,11 @@ def outcomes_on(executor: Executor, study: Resampled[O], wanted: Sequence[int]) 
             for future in sorted(done, key=running.__getitem__):  # one that failed must not hide an earlier outcome
                 number, i = running.pop(future)
                 with _naming(i):
-                    reply = future.result()
-                workers.add(reply.worker)
-                process = reply.worker[:2]
-                if reply.outcome is not None:
-                    yield reply.outcome
+                    worker, outcome = future.result()
+                workers.add(worker)
+                process = worker[:2]
+                if outcome is not None:
+                    yield outcome
                 elif number > brought.get(process, -1):
                     brought[process] = submitted
                     submit(i, with_study=True)
@@ -110,15 +110,8 @@ def outcomes_on(executor: Executor, study: Resampled[O], wanted: Sequence[int]) 
 Worker = tuple[str, int, int]
 
 
-class Reply(NamedTuple):
-    """The result of a task of an executor; no outcome if the worker does not have the study."""
-
-    worker: Worker
-    outcome: Any
-
-
-def work(key: str, number: int, i: int, study: Resampled[Any] | None = None) -> Reply:
-    """One task of an executor: resample `i` of the study with this key, if this process has it.
+def work(key: str, number: int, i: int, study: Resampled[Any] | None = None) -> tuple[Worker, Any]:
+    """One task of an executor: the worker, and the outcome of resample `i`, None if the worker does not have the study.
 
     The number makes the call different from all others: Dask answers a call that equals an earlier one with the earlier
     reply, if it still has it.
@@ -129,7 +122,7 @@ def work(key: str, number: int, i: int, study: Resampled[Any] | None = None) -> 
         with _lock:
             study = _studies.get(key)
     worker = platform.node(), os.getpid(), threading.get_ident()
-    return Reply(worker, None if study is None else study.outcome(i))
+    return worker, None if study is None else study.outcome(i)
 
 
 def _remember(study: Resampled[Any]) -> None:

@@ -112,13 +112,13 @@ class CStaR(OverResamples):
         """The columns of `to_pandas`."""
         pairs, at = self._pairs, self._at(q)
         names = np.array(self.labels, dtype=object)
-        pi = pairs.times[at] / max(self.n_resamples, 1)
+        pi = pairs["times"][at] / max(self.n_resamples, 1)
         bounds_of = {share: self.bound(share, q) / self.n_pairs for share in np.unique(pi).tolist()}
         pcer = np.array([bounds_of[share] for share in pi.tolist()])
         pcer[np.isinf(pcer)] = np.nan
-        ends = {"cause": names[pairs.cause], "effect": names[pairs.effect]}
-        shown = {name: getattr(pairs, name) for name in ("value", "low", "high")}
-        return {**ends, "median_rank": pairs.rank, "pi": pi, **shown, "pcer": np.minimum(pcer, 1.0)}
+        ends = {name: names[pairs[name]] for name in ("cause", "effect")}
+        shown = {name: pairs[name] for name in ("value", "low", "high")}
+        return {**ends, "median_rank": pairs["rank"], "pi": pi, **shown, "pcer": np.minimum(pcer, 1.0)}
 
     def bound(self, threshold: float, q: int | None = None) -> float:
         """Bound on the expected number of false pairs among those selected in at least a share `threshold`.
@@ -146,8 +146,8 @@ class CStaR(OverResamples):
         return int(np.flatnonzero(self.q == q)[0])
 
     @cached_property
-    def _pairs(self) -> _Pairs:
-        """The ranking."""
+    def _pairs(self) -> dict[str, NDArray[Any]]:
+        """The pairs that were selected, the best first; `times`: by how many resamples, a row for each q."""
         keys, pair = np.unique(self.cause * len(self.labels) + self.effect, return_inverse=True)
         place = np.arange(len(pair)) - np.repeat(self.start[:-1], np.diff(self.start))
         times = np.stack([np.bincount(pair[place < q], minlength=len(keys)) for q in self.q])
@@ -157,7 +157,8 @@ class CStaR(OverResamples):
         middle = [_quantile(values, first, number, share) for share in (0.5, (1 - MIDDLE) / 2, (1 + MIDDLE) / 2)]
         best = np.lexsort((keys, -np.abs(middle[0]), -times[-1], rank))
         cause, effect = np.divmod(keys[best], len(self.labels))
-        return _Pairs(cause, effect, times[:, best], rank[best], *(of_all[best] for of_all in middle))
+        by_value = {name: of_all[best] for name, of_all in zip(("value", "low", "high"), middle, strict=True)}
+        return {"cause": cause, "effect": effect, "times": times[:, best], "rank": rank[best], **by_value}
 
     # -- texts, pictures and files ------------------------------------------------------------------------------------
 
@@ -165,7 +166,7 @@ class CStaR(OverResamples):
         """Ranked dot plot of `top`: the effects in the resamples as rings, their median and the middle 95 % of them."""
         from pycupc.effects.plot import dot_plot
 
-        first = self._pairs.cause[:k], self._pairs.effect[:k]
+        first = self._pairs["cause"][:k], self._pairs["effect"][:k]
         rings = [self.value[(self.cause == x) & (self.effect == y)] for x, y in zip(*first, strict=True)]
         ax = dot_plot(self.top(k), rings, ax)
         ax.set_xlabel(f"effects in the resamples\nfilled: the median; line: the middle {MIDDLE:.0%}")
@@ -222,19 +223,6 @@ class CStaR(OverResamples):
             facts: dict[str, Any] = {"alpha": float(about["alpha"]), "arguments": dict(about["arguments"])}
             facts |= {"resampling": Resampling(*(about[key] for key in ("n", "scheme", "fraction", "random_state")))}
             return cls(labels=labels, value=value.astype(np.float64), **facts | numbers)
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """The pairs that were selected, the best first: `times` are the resamples that select them, a row for each q."""
-
-    cause: Ints
-    effect: Ints
-    times: Ints
-    rank: Floats
-    value: Floats
-    low: Floats
-    high: Floats
 
 
 def _ranks(times: Ints) -> Floats:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_real
-from pycupc.graph.drawing import MAX_LABELLED, Variables
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.results import npz
@@ -164,20 +163,9 @@ class Stability(SavedStudy):
         """`consensus` as GraphML text with the frequencies as attributes; by default of all pairs ever adjacent."""
         return self.consensus(threshold, alpha).to_graphml()
 
-    def plot(
-        self,
-        threshold: float = 0.5,
-        alpha: float | None = None,
-        *,
-        around: Variables | None = None,
-        radius: int = 2,
-        title: str | None = None,
-        max_labelled: int = MAX_LABELLED,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw `consensus`, more frequent edges thicker and darker; other arguments as of `PcAlgo.plot`."""
-        options: dict[str, Any] = {"around": around, "radius": radius, "title": title, "ax": ax}
-        return self.consensus(threshold, alpha).plot(max_labelled=max_labelled, **options)
+    def plot(self, threshold: float = 0.5, alpha: float | None = None, **options: Any) -> Axes:
+        """Draw `consensus`, more frequent edges thicker and darker; `options` are the arguments of `PcAlgo.plot`."""
+        return self.consensus(threshold, alpha).plot(**options)
 
     # -- error control ------------------------------------------------------------------------------------------------
 

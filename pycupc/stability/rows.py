@@ -110,20 +110,6 @@ _NEEDS_ROWS = "data must be a table of observations: resampling draws rows, whic
 
 
 @dataclass(frozen=True)
-class Resample:
-    """Some rows of the data, `suff_stat`, as `pycupc.pc` takes them.
-
-    `constant` are the variables that have one value in all rows, and therefore no edges except those of fixedEdges;
-    none are found in incomplete data. `n_copies` is the number of variables that equal another one in all rows, without
-    constant ones; 0 but for complete numbers.
-    """
-
-    suff_stat: SuffStat | OwnRows
-    constant: Ints
-    n_copies: int
-
-
-@dataclass(frozen=True)
 class Rows:
     """Observations from which rows can be selected: numbers, or codes that keep the numbers of levels of all rows."""
 
@@ -138,16 +124,21 @@ class Rows:
         """All rows, as `pycupc.pc` takes them."""
         return SuffStat.from_table(self.data, self.measure) if isinstance(self.data, Table) else self.data
 
-    def take(self, rows: Ints) -> Resample:
-        """Some of the rows, without the warnings of `SuffStat.from_data`."""
+    def take(self, rows: Ints) -> tuple[SuffStat | OwnRows, Ints, int]:
+        """Some of the rows, as `pycupc.pc` takes them, without the warnings of `SuffStat.from_data`.
+
+        Then the variables that have one value in all of them, and therefore no edges except those of fixedEdges (none
+        are found in incomplete data); and the number of variables, without constant ones, that equal another one in all
+        of them (0 but for complete numbers).
+        """
         if not isinstance(self.data, Table):
             taken, constant = self.data.take(rows), np.zeros(0, dtype=np.int64)
             if isinstance(taken, DiscreteSuffStat | MixedTable):
                 values = taken.codes if isinstance(taken, DiscreteSuffStat) else taken.values.T
                 constant = np.flatnonzero((values == values[:, :1]).all(axis=1))
-            return Resample(taken, constant, 0)
+            return taken, constant, 0
         table = Table.of_values(self.data.values[rows], self.data.labels)
-        return Resample(SuffStat.from_table(table, self.measure), table.constant, sum(map(len, table.copies)))
+        return SuffStat.from_table(table, self.measure), table.constant, sum(map(len, table.copies))
 
     def digest(self) -> str:
         """Hash of the values that determine the answer, without the labels."""

@@ -26,12 +26,9 @@ R = TypeVar("R")
 
 
 class Gathering(Generic[O, R]):
-    """What is known from the resamples so far."""
+    """What is known from the `n` resamples so far."""
 
-    @property
-    def n(self) -> int:
-        """Resamples so far."""
-        raise NotImplementedError
+    n = 0
 
     def add(self, outcome: O) -> None:
         """Take the outcome of a resample into account."""
@@ -40,10 +37,6 @@ class Gathering(Generic[O, R]):
     def result(self) -> R:
         """The result over the resamples so far, at least one."""
         raise NotImplementedError
-
-    def partial(self) -> R | None:
-        """The result so far, None if there is none."""
-        return self.result() if self.n else None
 
 
 class Gathered(Gathering[Outcome, Stability]):
@@ -57,11 +50,8 @@ class Gathered(Gathering[Outcome, Stability]):
         self._numbers: dict[int, tuple[Any, int, int]] = {}
         self._note = ""
 
-    @property
-    def n(self) -> int:
-        return len(self._numbers)
-
     def add(self, outcome: Outcome) -> None:
+        self.n += 1
         for tally, edges in zip(self._tallies, outcome.edges, strict=True):
             tally.add(edges)
         self._constant[outcome.constant] += 1
@@ -221,7 +211,7 @@ def collected(
             _gather(gathered, study, plan, kept, report)
     except KeyboardInterrupt:
         text = f"interrupted after {gathered.n:,} of {n_resamples:,} resamples{_where(checkpoint)}"
-        raise StabilityInterrupted(text, gathered.partial()) from None
+        raise StabilityInterrupted(text, gathered.result() if gathered.n else None) from None
     except ResampleFailed as failed:
         cause = failed.__cause__
         text = "resample {i} failed ({kind}: {cause}) after {done:,} of {n:,} had finished{where}"
@@ -234,7 +224,7 @@ def collected(
             n=n_resamples,
             where=_where(checkpoint),
         )
-        raise StabilityError(message, gathered.partial()) from cause
+        raise StabilityError(message, gathered.result() if gathered.n else None) from cause
     return gathered.result()
 
 

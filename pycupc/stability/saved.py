@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels, is_whole
 from pycupc.results import npz
-from pycupc.results.arrays import indices, require
+from pycupc.results.arrays import indices, pairs_in_order, require
 from pycupc.stability.consensus import Counts, counting
 from pycupc.stability.rows import Resampling
 
@@ -149,12 +149,10 @@ def _checked(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> di
 
 
 def _counts(values: Mapping[str, NDArray[Any]], k: int, p: int, n_resamples: int, n_columns: int) -> Counts:
-    low, high, kinds = (indices(values, f"{name}_{k}") for name in ("low", "high", "kinds"))
-    require(len(low) == len(high) and len(kinds) == n_columns * len(low), f"kinds_{k}", f"{len(kinds)} numbers")
-    require(bool((low < high).all()) and int(high.max(initial=0)) < p, f"high_{k}", "out of range")
-    require(bool((np.diff(low * p + high) > 0).all()), f"low_{k}", "out of order")
-    counts = Counts(low.astype(np.int32), high.astype(np.int32), kinds.reshape(-1, n_columns).astype(np.int32))
-    ends = counts.kinds.reshape(len(low), counts.counting.columns.shape[1], -1).sum(axis=2)  # once for each mark
+    m, kinds = len(pairs_in_order(values, f"low_{k}", f"high_{k}", p, f"low_{k}")), indices(values, f"kinds_{k}")
+    require(len(kinds) == n_columns * m, f"kinds_{k}", f"{len(kinds)} numbers")
+    counts = Counts(values[f"low_{k}"], values[f"high_{k}"], kinds.reshape(-1, n_columns).astype(np.int32))
+    ends = counts.kinds.reshape(m, counts.counting.columns.shape[1], -1).sum(axis=2)  # once for each mark
     right = bool((ends > 0).all() and (ends <= n_resamples).all() and (ends == ends[:, :1]).all())
     require(right, f"kinds_{k}", "out of range")
     return counts

@@ -19,6 +19,7 @@ from pycupc.data.knowledge import Knowledge
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import ProgressHook
 from pycupc.engines.select import make_engine
+from pycupc.results.arrays import indices, pairs_in_order, require
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.stability.consensus import Edges, counting
@@ -131,15 +132,15 @@ class Study(Resampled[Outcome]):
 
     def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
         """Run the method on resample `i`, a pure function of the study and `i`; `progress` as of `pc`."""
-        resample = self.rows.take(self.resampling.indices(i))
+        suff_stat, constant, n_copies = self.rows.take(self.resampling.indices(i))
         draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
         edges, n_tests, note, run = [], [], "", METHODS[self.method]
         for alpha in self.alphas:
-            fit = run(resample.suff_stat, alpha=alpha, progress=progress, **draws, **self.arguments)
+            fit = run(suff_stat, alpha=alpha, progress=progress, **draws, **self.arguments)
             edges.append(Edges.of(fit.sparse_graph, counting(self.method)))
             n_tests.append(sum(fit.n_edgetests) + sum(fit.tests_after_levels().n_tests))
             note = max(note, fit.notes.get("quirks", ""), key=len)
-        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), resample.constant, resample.n_copies, note)
+        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), constant, n_copies, note)
 
     def packed(self, outcome: Outcome) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays: dict[str, NDArray[Any]] = {
@@ -161,12 +162,10 @@ class Study(Resampled[Outcome]):
         return Outcome(i, edges, n_tests, constant.astype(np.int64), int(copies[0]), note)
 
     def _edges(self, arrays: Arrays, k: int) -> Edges:
-        low, high, kind = (arrays[f"{name}_{k}"] for name in ("low", "high", "kind"))
-        pairs = low.astype(np.int64) * self.p + high
-        wrong = not len(low) == len(high) == len(kind) or (low >= high).any() or (np.diff(pairs) <= 0).any()
-        if wrong or int(high.max(initial=0)) >= self.p or int(kind.max(initial=0)) > counting(self.method).most:
-            raise ValueError("its edges are out of range")
-        return Edges(low, high, kind.astype(np.uint8))
+        pairs = pairs_in_order(arrays, f"low_{k}", f"high_{k}", self.p, "edges")
+        kind = indices(arrays, f"kind_{k}", len(counting(self.method).kinds))
+        require(len(kind) == len(pairs), f"kind_{k}", f"{len(kind)} numbers")
+        return Edges(arrays[f"low_{k}"], arrays[f"high_{k}"], kind.astype(np.uint8))
 
     @cached_property
     def identity(self) -> dict[str, Any]:

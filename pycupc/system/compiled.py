@@ -63,6 +63,7 @@ SOURCES = (
     "engines/cpu/*.py",
     "engines/cpu/pruning/*.py",
     "orientation/*.py",
+    "effects/parent_sets.py",
     "effects/regression.py",
 )
 

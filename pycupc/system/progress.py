@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from pycupc.system.log import SHOWN, lines_to, unprinted
 
@@ -89,32 +89,24 @@ def level_bar(*, wanted: bool = True, anywhere: bool = False) -> Iterator[LevelB
 
 
 @contextmanager
-def progress_hook(progress: ProgressHook | bool | None) -> Iterator[ProgressHook | None]:
+def progress_hook(
+    progress: Any, arguments: str = "level, tests done, tests at most, edges left"
+) -> Iterator[ProgressHook | None]:
     """Yield the hook of `pycupc.pc`'s `progress`: a bar for True, None for False, None; TypeError if not callable."""
     if isinstance(progress, bool):
         with level_bar(wanted=progress, anywhere=True) as bar:
             yield bar
-    else:
-        yield _checked(progress, "level, tests done, tests at most, edges left")
+        return
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be True, False, None, or callable ({arguments}), got {progress!r}")
+    yield progress
 
 
 @contextmanager
 def count_hook(progress: CountHook | bool | None, what: str) -> Iterator[CountHook | None]:
     """As `progress_hook`, for an argument that counts tasks, which are `what`: a method of `LevelBar`."""
-    if progress is True and sys.stderr is not None:
-        bar = LevelBar()
-        try:
-            yield getattr(bar, what)
-        finally:
-            bar.close(finished=False)
-    else:
-        yield None if isinstance(progress, bool) else _checked(progress, f"{what} done, {what}")
-
-
-def _checked(progress: Any, arguments: str) -> Any:
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress must be True, False, None, or callable ({arguments}), got {progress!r}")
-    return progress
+    with progress_hook(progress, f"{what} done, {what}") as hook:
+        yield getattr(hook, what) if isinstance(hook, LevelBar) else cast("CountHook | None", hook)
 
 
 def clock(seconds: float) -> str:

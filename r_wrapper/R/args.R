@@ -68,8 +68,8 @@ is_table <- function(suffStat, indepTest) {
 }
 
 # Says if names are the `labels` in another order: as in pcalg, only positions count.
-say_orders <- function(labels, suffStat, test, fixedGaps, fixedEdges, name = "suffStat") {
-  named <- list(fixedGaps = fixedGaps, fixedEdges = fixedEdges)
+say_orders <- function(labels, suffStat, test, given, name = "suffStat") {
+  named <- given[c("fixedGaps", "fixedEdges")]
   if (!is.null(test)) {
     data <- if (is_table(suffStat)) list(suffStat) else list(`$C` = suffStat$C, `$dm` = suffStat$dm)
     named <- c(named, stats::setNames(data, paste0(name, names(data))))
@@ -99,8 +99,8 @@ check_fixed <- function(fixed, name, p) {
 }
 
 # Both of them, but NULL, as raw vectors.
-checked_fixed <- function(fixedGaps, fixedEdges, p) {
-  fixed <- Filter(Negate(is.null), list(fixedGaps = fixedGaps, fixedEdges = fixedEdges))
+checked_fixed <- function(given, p) {
+  fixed <- Filter(Negate(is.null), given[c("fixedGaps", "fixedEdges")])
   mapply(check_fixed, fixed, names(fixed), MoreArgs = list(p = p), SIMPLIFY = FALSE)
 }
 
@@ -240,6 +240,3 @@ check_folder <- function(checkpoint) {
   }
   if (!is.null(checkpoint)) path.expand(checkpoint)
 }
-
-# The same as further arguments of transport().
-kept_in <- function(checkpoint) list(options = if (!is.null(checkpoint)) list(checkpoint = check_folder(checkpoint)))

@@ -53,7 +53,10 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   }
   names <- paste0(unname(names), if (names[["a"]] == names[["b"]]) c(" (a)", " (b)"))
 
-  found <- if (!any(pags) && !any(vapply(sides, only_changed_sets, NA))) lapply(sides, remembered)
+  found <- lapply(sides, remembered)
+  # Where a rule changed sets, and it is not remembered how the tests found them, the changed ones are compared.
+  changed <- mapply(function(fit, found) is.null(found) && uses_rule(as.list(fit@call)), sides, found)
+  if (any(pags) || any(changed)) found <- NULL
   a <- plain_fit(sides$a, found$a)
   b <- plain_fit(sides$b, found$b)
   data <- if (!is.null(suffStat) && gaussian) check_gauss(suffStat, length(a$options$labels))
@@ -103,9 +106,6 @@ uses_rule <- function(args) {
   any(vapply(c("conservative", "maj.rule"), function(name) !is.null(args[[name]]) && !isFALSE(args[[name]]), NA))
 }
 
-# Were sets changed by a rule, of which it is not remembered how the tests found them?
-only_changed_sets <- function(fit) uses_rule(as.list(fit@call)) && is.null(remembered(fit))
-
 # The sets as the tests found them, of the last 16 results in which a rule changed some, or what was known before the
 # tests, `before`. They are kept here, because the object, which is to be identical to pcalg's, has no place for them.
 remember <- function(fit, found, before = NULL) {
@@ -122,27 +122,12 @@ found_by <- function(fit) {
   list(if (methods::is(fit, "fciAlgo")) fit@amat else fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@pMax))
 }
 
-# A pcAlgo as plain values, `options`, and flat `arrays`. `found`: its sets as the tests found them, if known to differ.
+# An object as plain values, `options`, and `arrays`. `found`: its sets as the tests found them, if known to differ.
 plain_fit <- function(fit, found) {
-  set <- c("x", "y", "length", "members", "gap_x", "gap_y")
-  if (methods::is(fit, "fciAlgo")) return(plain_pag_fit(fit, found[set]))
   plain <- as_plain(fit)
+  plain$values$labels <- as.list(plain$values$labels)
   list(
-    options = list(labels = as.list(plain$labels), max_ord = plain$max.ord, every_cell = plain$every_cell,
-      found = !is.null(found), found_every_cell = is.null(found$p)),
-    arrays = c(graph = plain$graph[c("from", "to", "mark")], sepset = plain$sepset[set], found = found[set],
-      list(n.edgetests = as.double(plain$n.edgetests), pMax = plain$pMax))
-  )
-}
-
-# An fciAlgo likewise.
-plain_pag_fit <- function(fit, found) {
-  plain <- as_plain_pag(fit)
-  list(
-    options = list(labels = as.list(plain$labels), max_ord = plain$max.ord, max_ord_pdsep = plain$max.ordPDSEP,
-      every_cell = TRUE, found = length(found) > 0L, found_every_cell = FALSE, call = deparse(fit@call)[[1]]),
-    arrays = c(edge = plain$edge, sepset = plain$sepset, found = found, pdsep = plain$pdsep,
-      list(n.edgetests = as.double(plain$n.edgetests), n.edgetestsPDSEP = as.double(plain$n.edgetestsPDSEP),
-        pMax = plain$pMax))
+    options = c(plain$values, found_every_cell = !is.null(found) && is.null(found$p)),
+    arrays = c(plain$arrays, found = found[c("x", "y", "length", "members", "gap_x", "gap_y")])
   )
 }

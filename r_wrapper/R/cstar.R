@@ -55,12 +55,8 @@ cu_cstar <- function(x, causes = NULL, effects = NULL, q = NULL, n_resamples = 1
                      numCores = NULL, engine = "auto", checkpoint = NULL, progress = interactive(), seed = NULL) {
   u2pd <- match.arg(u2pd)
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
-  names <- column_names(x)
-  labels <- check_labels(if (missing(labels)) names else labels)
-  if (length(labels) != length(names)) refuse("labels", paste(length(names), "names of the columns of `x`"), labels)
+  labels <- labels_for(x, labels)
   X <- check_observations(x)
-  fixed <- checked_fixed(fixedGaps, fixedEdges, length(labels))
-  say_orders(labels, x, "gaussCItest", fixedGaps, fixedEdges, "x")
   alpha <- check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1)
   if (!is.null(q) && (!is.numeric(q) || anyNA(q) || !all(q == round(q)))) refuse("q", "one or more whole numbers", q)
   candidates <- function(v, name) if (!is.null(v)) as.list(context_positions(v, name, labels) - 1L)
@@ -68,16 +64,7 @@ cu_cstar <- function(x, causes = NULL, effects = NULL, q = NULL, n_resamples = 1
     causes = candidates(causes, "causes"), effects = candidates(effects, "effects"),
     q = if (!is.null(q)) as.list(as.integer(q)), standardize = check_flag(standardize, "standardize")
   )
-  threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)
-  resampling <- resampling_options(alpha, n_resamples, match.arg(scheme), fraction, seed, checkpoint)
-  resampling$arguments$alpha <- alpha
-  options <- c(
-    pc_options(labels, "gaussCItest", NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
-      FALSE, c(resampling$arguments, own)),
-    resampling["drawn"]
-  )
-  arrays <- c(list(x = X), fixed)
-  reply <- on_resamples("cstar", options, arrays, progress, resampling$arguments$checkpoint)
+  reply <- on_resamples("cstar", environment(), list(x = X), "gaussCItest", labels, match.arg(scheme), own)
   ranking <- data.frame(reply$arrays[c("cause", "effect", "median_rank", "pi", "value", "low", "high", "pcer")])
   ranking[c("cause", "effect")] <- lapply(ranking[c("cause", "effect")], function(at) labels[at])
   ranking$pcer[is.nan(ranking$pcer)] <- NA

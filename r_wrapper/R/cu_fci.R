@@ -59,19 +59,18 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
   jci <- match.arg(jci)
   check_orientation("relaxed", conservative, maj.rule, FALSE)
   check_rules(rules)
-  contextVars <- check_context(contextVars, length(labels))
+  if (!is.null(contextVars) && (!is.numeric(contextVars) || !all(contextVars %in% seq_along(labels)))) {
+    refuse("contextVars", paste("positions of variables, from 1 to", length(labels)), contextVars)
+  }
   more <- list(
     type = type, pdsep_max = check_number(pdsep.max, "pdsep.max", "one number from 0 on", function(x) x >= 0),
     rules = as.list(as.logical(rules)), doPdsep = check_flag(doPdsep, "doPdsep"), biCC = check_flag(biCC, "biCC"),
-    selectionBias = check_flag(selectionBias, "selectionBias"), jci = jci, contextVars = as.list(contextVars)
+    selectionBias = check_flag(selectionBias, "selectionBias"), jci = jci, contextVars = as.list(as.integer(contextVars) - 1L)
   )
-  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
+  given <- shared(environment(), if (missing(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_fci()", "there is no other form of the answer")
 
-  plain <- transport("fci", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
-    NAdelete = NAdelete, m.max = m.max, conservative = conservative, maj.rule = maj.rule, threads = threads,
-    verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax, more = list(options = more)
-  )
+  plain <- transport("fci", suffStat, indepTest, alpha, labels, given, TRUE, list(options = more))
   answered(if (biCC) with_double_sets(plain, conservative || maj.rule) else plain, cl)
 }
 
@@ -102,15 +101,11 @@ cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stab
   check_method(match.arg(skel.method), "pcalg::rfci()")
   check_orientation("relaxed", conservative, maj.rule, FALSE)
   check_rules(rules)
-  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
+  given <- shared(environment(), if (missing(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_rfci()", "there is no other form of the answer")
 
-  plain <- transport("rfci", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
-    NAdelete = NAdelete, m.max = m.max, conservative = conservative, maj.rule = maj.rule, threads = threads,
-    verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax,
-    more = list(options = list(rules = as.list(as.logical(rules))))
-  )
-  answered(plain, cl)
+  more <- list(options = list(rules = as.list(as.logical(rules))))
+  answered(transport("rfci", suffStat, indepTest, alpha, labels, given, TRUE, more), cl)
 }
 
 # The object; where a rule changed sets, those that the tests found are remembered.
@@ -141,12 +136,4 @@ check_rules <- function(rules) {
   if (!is.logical(rules) && !is.numeric(rules) || length(rules) != 10L || anyNA(rules)) {
     refuse("rules", "10 values TRUE or FALSE", rules)
   }
-}
-
-# Positions of the context variables, from 0.
-check_context <- function(contextVars, p) {
-  if (!is.null(contextVars) && (!is.numeric(contextVars) || !all(contextVars %in% seq_len(p)))) {
-    refuse("contextVars", paste("positions of variables, from 1 to", p), contextVars)
-  }
-  as.integer(contextVars) - 1L
 }

@@ -1,15 +1,4 @@
 # cu_pc() and cu_skeleton(): the calls of pcalg, computed by pycupc.
-#
-#   cu_pc.R      cu_pc(), cu_skeleton()                    args.R     checks of the arguments, with pcalg's messages
-#   transport.R  plain R values to Python and back         python.R   finds and starts Python
-#   pcalgo.R     pcalg's S4 object from plain values       report.R   lines per level and the progress bar
-#   sepset.R     separating sets, one or all               compare.R  compares two results
-#   sitrep.R     prints which parts are installed          install.R  makes the Python side
-#   why.R        why an edge is there, all edges
-#   tpc.R        cu_tpc()
-#   stability.R  cu_stability(): PC on resamples           stability_object.R  its result
-#   cu_fci.R     cu_fci(), cu_rfci(): with hidden variables
-#   missing.R    the data of tests for missing values
 
 #' The PC algorithm: `pcalg::pc()` computed by pycupc
 #'
@@ -141,15 +130,11 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   check_method(skel.method, "pcalg::pc()")
   sepset <- match.arg(sepset)
-  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
+  given <- shared(environment(), if (missing(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_pc()")
   say_sparse(sepset, length(labels))
 
-  plain <- transport("pc", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
-    NAdelete = NAdelete, m.max = m.max, u2pd = u2pd, conservative = conservative, maj.rule = maj.rule,
-    solve.confl = solve.confl, threads = threads, verbose = verbose, engine = engine, progress = progress,
-    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels)), more = kept_in(checkpoint)
-  )
+  plain <- transport("pc", suffStat, indepTest, alpha, labels, given, wants_list(sepset, length(labels)))
   if (endsWith(plain$orientation, "random")) {
     return(draw_orientation(plain, cl, u2pd, sepset))
   }
@@ -189,20 +174,17 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
   labels <- check_labels(labels, p, suffStat, indepTest)
   method <- match.arg(method)
   check_method(method, "pcalg::skeleton()")
-  given <- !all(vapply(list(tiers, context.all, context.tier, forbEdges), is.null, NA))
-  known <- if (given) check_known(tiers, context.all, context.tier, forbEdges, labels)
+  knows <- !all(vapply(list(tiers, context.all, context.tier, forbEdges), is.null, NA))
+  known <- if (knows) check_known(tiers, context.all, context.tier, forbEdges, labels)
   sepset <- match.arg(sepset)
-  threads <- if (missing(numCores)) default_cores() else check_cores(numCores)
+  given <- shared(environment(), if (missing(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_skeleton()")
   say_sparse(sepset, length(labels))
 
-  plain <- transport("skeleton", suffStat, indepTest, alpha, labels, fixedGaps, fixedEdges,
-    NAdelete = NAdelete, m.max = m.max, threads = threads, verbose = verbose, engine = engine, progress = progress,
-    quirks = quirks, pMax = pMax, expand = wants_list(sepset, length(labels)),
-    more = list(options = c(kept_in(checkpoint)$options, known$options), arrays = known$arrays)
-  )
+  expand <- wants_list(sepset, length(labels))
+  plain <- transport("skeleton", suffStat, indepTest, alpha, labels, given, expand, known)
   fit <- as_pcalgo(plain, cl, "integer", sepset)
-  if (given) remember(fit, NULL, before = list(options = c(known$options, oriented = FALSE), arrays = known$arrays))
+  if (knows) remember(fit, NULL, before = list(options = c(known$options, oriented = FALSE), arrays = known$arrays))
   fit
 }
 

@@ -98,23 +98,6 @@ as_fcialgo <- function(plain, call) {
   )
 }
 
-# The reverse of as_fcialgo(), with every cell of the slot `sepset`.
-as_plain_pag <- function(fit) {
-  amat <- fit@amat
-  labels <- if (is.null(colnames(amat))) as.character(seq_len(ncol(amat))) else colnames(amat)
-  at <- which(upper.tri(amat) & amat != 0, arr.ind = TRUE, useNames = FALSE)
-  at <- at[order(at[, 1], at[, 2]), , drop = FALSE]
-  list(
-    labels = labels,
-    edge = list(low = at[, 1], high = at[, 2], low_mark = as.integer(amat[at[, 2:1, drop = FALSE]]),
-      high_mark = as.integer(amat[at])),
-    sepset = sepset_cells(fit@sepset),
-    pdsep = list(length = lengths(fit@allPdsep), members = as.integer(unlist(fit@allPdsep))),
-    n.edgetests = fit@n.edgetests, n.edgetestsPDSEP = fit@n.edgetestsPDSEP, max.ord = fit@max.ord,
-    max.ordPDSEP = fit@max.ordPDSEP, pMax = known_p_values(fit, length(labels))
-  )
-}
-
 # The list of lists in place of the sparse form: the object that `sepset = "list"` gives.
 expanded <- function(fit) {
   sparse <- attr(fit, "cu_sepset")
@@ -172,28 +155,50 @@ as_sets <- function(before, sizes, members) {
   sets
 }
 
-# The reverse of as_pcalgo(). `every_cell`: does `sepset` name all cells that hold a set, the empty ones of level 0
-# included, as the list of lists does? Then the gaps are the other pairs that are not adjacent. p-values that were not
-# computed are NA.
+# The reverse of as_pcalgo() and as_fcialgo(): `values`, and flat `arrays`, such as graph.from. `every_cell`: does sepset
+# name all cells that hold a set, the empty ones of level 0 included, as the list of lists does? Then the gaps are the
+# other pairs that are not adjacent. p-values that were not computed are NA.
 as_plain <- function(fit) {
+  pag <- methods::is(fit, "fciAlgo")
   sparse <- attr(fit, "cu_sepset")
-  labels <- graph::nodes(fit@graph)
+  labels <- names_in(fit)
+  unknown <- length(fit@pMax) == 1L && is.na(fit@pMax)
+  sets <- if (is.null(sparse)) sepset_cells(fit@sepset) else sparse[c("x", "y", "length", "members", "gap_x", "gap_y")]
+  pdsep <- function() list(length = lengths(fit@allPdsep), members = as.integer(unlist(fit@allPdsep)))
   list(
-    labels = labels, graph = graph_cells(fit@graph), n.edgetests = fit@n.edgetests, max.ord = fit@max.ord,
-    pMax = known_p_values(fit, length(labels)),
-    sepset = if (is.null(sparse)) sepset_cells(fit@sepset) else sparse, every_cell = is.null(sparse)
+    values = c(
+      list(labels = labels, max_ord = fit@max.ord, every_cell = is.null(sparse), call = call_text(fit)),
+      if (pag) list(max_ord_pdsep = fit@max.ordPDSEP)
+    ),
+    arrays = c(
+      if (pag) c(edge = edge_cells(fit@amat), pdsep = pdsep()) else c(graph = graph_cells(fit@graph)),
+      sepset = sets,
+      list(n.edgetests = as.double(fit@n.edgetests)),
+      if (pag) list(n.edgetestsPDSEP = as.double(fit@n.edgetestsPDSEP)),
+      list(pMax = if (unknown) matrix(NA_real_, length(labels), length(labels)) else fit@pMax)
+    )
   )
 }
 
-known_p_values <- function(fit, p) if (length(fit@pMax) == 1L && is.na(fit@pMax)) matrix(NA_real_, p, p) else fit@pMax
+call_text <- function(fit) paste(trimws(deparse(fit@call)), collapse = " ")
+
+# The names of the variables of a pcAlgo or fciAlgo.
+names_in <- function(fit) {
+  if (!methods::is(fit, "fciAlgo")) return(graph::nodes(fit@graph))
+  if (is.null(colnames(fit@amat))) as.character(seq_len(ncol(fit@amat))) else colnames(fit@amat)
+}
+
+edge_cells <- function(amat) {
+  at <- which(upper.tri(amat) & amat != 0, arr.ind = TRUE, useNames = FALSE)
+  at <- at[order(at[, 1], at[, 2]), , drop = FALSE]
+  list(low = at[, 1], high = at[, 2], low_mark = as.integer(amat[at[, 2:1, drop = FALSE]]),
+    high_mark = as.integer(amat[at]))
+}
 
 graph_cells <- function(graph) {
   m <- methods::as(graph, "matrix")
   at <- which(m != 0, arr.ind = TRUE, useNames = FALSE)
-  weight <- graph@edgeData@defaults$weight
-  list(
-    from = at[, 1], to = at[, 2], mark = as.integer(m[at]), weight = if (is.null(weight)) "none" else typeof(weight)
-  )
+  list(from = at[, 1], to = at[, 2], mark = as.integer(m[at]))
 }
 
 sepset_cells <- function(sepset) {

@@ -31,7 +31,15 @@ cu_sitrep <- function() {
       mapply(line, names(facts), unlist(facts))
     })
   }
-  lines <- unname(c(lines, installed_lines(line), variable_lines(line)))
+  path <- installed_path()
+  # The environment variables that decide which Python runs, and where it stores compiled code.
+  set <- Sys.getenv(c("RETICULATE_PYTHON", "PYCUPC_CHECKOUT", "PYCUPC_REQUIREMENT", "NUMBA_CACHE_DIR"))
+  set <- set[nzchar(set)]
+  lines <- unname(c(
+    lines,
+    if (!is.null(path)) line("cu_install", paste0("made ", path, "; to undo: ", undo_install)),
+    if (length(set)) line("variables", paste(names(set), set, sep = " = ", collapse = ", "))
+  ))
   cat(lines, sep = "\n")
   invisible(lines)
 }
@@ -43,17 +51,4 @@ installed_path <- function() {
       dirname(dirname(reticulate::virtualenv_python(environment_name)))
     }
   })
-}
-
-installed_lines <- function(line) {
-  path <- installed_path()
-  if (!is.null(path)) line("cu_install", paste0("made ", path, "; to undo: ", undo_install))
-}
-
-# The environment variables that decide which Python runs, and where it stores compiled code.
-variable_lines <- function(line) {
-  names <- c("RETICULATE_PYTHON", "PYCUPC_CHECKOUT", "PYCUPC_REQUIREMENT", "NUMBA_CACHE_DIR")
-  set <- Sys.getenv(names)
-  set <- set[nzchar(set)]
-  if (length(set)) line("variables", paste(names(set), set, sep = " = ", collapse = ", "))
 }

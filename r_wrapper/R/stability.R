@@ -93,28 +93,16 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
     error("`indepTest` must be one of ", quoted(known), ", since rows cannot be drawn from the ",
       "data of any other test")
   }
-  names <- column_names(x)
-  labels <- check_labels(if (missing(labels)) names else labels)
-  if (length(labels) != length(names)) refuse("labels", paste(length(names), "names of the columns of `x`"), labels)
-  gaussian <- test == "gaussCItest"
-  data <- if (gaussian) list(x = check_observations(x)) else if (test %in% tests_of_micd) {
+  labels <- labels_for(x, labels)
+  data <- if (test == "gaussCItest") list(x = check_observations(x)) else if (test %in% tests_of_micd) {
     check_of_micd(x, length(labels), test, "x")
   } else {
     check_discrete(coded(x), length(labels), test, "x")
   }
-  fixed <- checked_fixed(fixedGaps, fixedEdges, length(labels))
-  say_orders(labels, x, test, fixedGaps, fixedEdges, "x")
-  threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)
   known <- if (!is.null(tiers)) check_known(tiers, NULL, NULL, NULL, labels)$options["tiers"]
   if (!is.null(known) && method == "fci") known$selectionBias <- FALSE
-  resampling <- resampling_options(alpha, n_resamples, match.arg(scheme), fraction, seed, checkpoint)
-  options <- c(
-    pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine, quirks,
-      c(resampling$arguments, list(method = method), known)),
-    resampling["drawn"], data[names(data) %in% c("nlev", "adaptDF", "df")]
-  )
-  arrays <- c(data[names(data) %in% c("x", "dm")], fixed)
-  reply <- on_resamples("stability", options, arrays, progress, resampling$arguments$checkpoint)
+  more <- c(list(method = method), known)
+  reply <- on_resamples("stability", environment(), data, test, labels, match.arg(scheme), more)
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
   alpha <- as.double(unlist(reply$alphas))
   structure(c(
@@ -125,24 +113,6 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
     ),
     reply$arrays[c("n_constant", "n_copies", "constant")], reply[c("n_pairs", "n_fixed", "method")]
   ), class = "cu_stability")
-}
-
-# The checked arguments about resampling. R's generator is drawn from last, when nothing else is wrong.
-resampling_options <- function(alpha, n_resamples, scheme, fraction, seed, checkpoint) {
-  if (!is.numeric(alpha) || !length(alpha) || anyNA(alpha) || any(alpha < 0 | alpha > 1)) {
-    refuse("alpha", "one or more numbers in [0, 1]", alpha)
-  }
-  whole <- function(least, most) function(x) x >= least && x <= most && x == round(x)
-  n_resamples <- check_number(n_resamples, "n_resamples", "a whole number from 1 on", whole(1, .Machine$integer.max))
-  arguments <- list(
-    alpha = as.list(as.double(alpha)),
-    n_resamples = as.integer(n_resamples),
-    scheme = scheme,
-    fraction = check_number(fraction, "fraction", "a number between 0 and 1", function(x) x > 0 && x < 1),
-    checkpoint = check_folder(checkpoint),
-    random_state = if (!is.null(seed)) check_number(seed, "seed", "a whole number from 0 on", whole(0, 2^53))
-  )
-  list(arguments = arguments, drawn = if (is.null(seed)) floor(stats::runif(1) * 2^31))
 }
 
 # Names of the variables: of the columns, or 1, 2, ... where they have none.
@@ -156,6 +126,14 @@ column_names <- function(x, name = "x") {
     refuse(name, "a matrix or data frame with a row for each observation and 2 columns or more", table)
   }
   if (is.null(colnames(table))) as.character(seq_len(ncol(table))) else colnames(table)
+}
+
+# The `labels` of the variables, by default the names of the columns.
+labels_for <- function(x, labels) {
+  names <- column_names(x)
+  labels <- check_labels(if (missing(labels)) names else labels)
+  if (length(labels) != length(names)) refuse("labels", paste(length(names), "names of the columns of `x`"), labels)
+  labels
 }
 
 # The observations of gaussCItest as a matrix of doubles.
@@ -198,12 +176,36 @@ coded <- function(x, name = "x") {
   list(dm = vapply(columns, as.integer, integer(nrow(x))) - 1L, nlev = nlev, adaptDF = FALSE)
 }
 
-# The reply to `what` on resamples. After Ctrl-C it says where the finished ones are kept, if they are.
-on_resamples <- function(what, options, arrays, progress, checkpoint) {
-  reporter <- make_reporter(FALSE, progress)
-  withCallingHandlers(compute(what, options, arrays, reporter), interrupt = function(i) {
-    reporter$close()
-    if (is.null(checkpoint)) return()
-    message("interrupted; the finished resamples are kept in ", checkpoint, ", and the same call resumes from there")
-  })
+# The reply to "stability" or "cstar". The arguments of the function are in `frame`; `more` are its own, for Python. R's
+# generator is drawn from last, when nothing else is wrong. After Ctrl-C it says where the finished ones are kept.
+on_resamples <- function(what, frame, data, test, labels, scheme, more) {
+  given <- shared(frame, if (is.null(frame$numCores)) default_cores() else check_cores(frame$numCores))
+  alpha <- frame$alpha
+  if (!is.numeric(alpha) || !length(alpha) || anyNA(alpha) || any(alpha < 0 | alpha > 1)) {
+    refuse("alpha", "one or more numbers in [0, 1]", alpha)
+  }
+  whole <- function(least, most) function(x) x >= least && x <= most && x == round(x)
+  n_resamples <- check_number(frame$n_resamples, "n_resamples", "a whole number from 1 on",
+    whole(1, .Machine$integer.max))
+  seed <- frame$seed
+  arguments <- list(
+    alpha = if (what == "cstar") alpha else as.list(as.double(alpha)), n_resamples = as.integer(n_resamples),
+    scheme = scheme,
+    fraction = check_number(frame$fraction, "fraction", "a number between 0 and 1", function(x) x > 0 && x < 1),
+    checkpoint = check_folder(given$checkpoint),
+    random_state = if (!is.null(seed)) check_number(seed, "seed", "a whole number from 0 on", whole(0, 2^53))
+  )
+  problem <- as_problem(labels, test, given, data, c(arguments, more))
+  say_orders(labels, frame$x, test, given, "x")
+  reporter <- make_reporter(FALSE, given$progress)
+  drawn <- if (is.null(seed)) floor(stats::runif(1) * 2^31)
+  withCallingHandlers(
+    compute(what, c(problem$options, list(drawn = drawn)), problem$arrays, reporter),
+    interrupt = function(i) {
+      reporter$close()
+      if (is.null(arguments$checkpoint)) return()
+      message("interrupted; the finished resamples are kept in ", arguments$checkpoint, ", and the same call resumes ",
+        "from there")
+    }
+  )
 }

@@ -45,14 +45,11 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
     error("choose one of `conservative` and `maj.rule`, which is TRUE unless it is given")
   }
   known <- check_known(tiers, context.all, context.tier, forbEdges, labels)
-  threads <- if (is.null(numCores)) default_cores() else check_cores(numCores)
+  given <- shared(environment(), if (is.null(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_tpc()")
   say_sparse(sepset, length(labels))
 
-  plain <- transport("pc", suffStat, indepTest, alpha, labels, m.max = m.max, conservative = conservative,
-    threads = threads, verbose = verbose, engine = engine, progress = progress, quirks = quirks, pMax = pMax,
-    expand = wants_list(sepset, length(labels)), more = known
-  )
+  plain <- transport("pc", suffStat, indepTest, alpha, labels, given, wants_list(sepset, length(labels)), known)
   fit <- as_pcalgo(plain, cl, "double", sepset)
   if (!length(plain$graph$from) && plain$vanished > 0) { # tpc converts a matrix of zeros
     p <- length(labels)

@@ -76,90 +76,89 @@ part <- function(arrays, list) {
   stats::setNames(own, substring(names(own), nchar(list) + 2L))
 }
 
+# The arguments that many functions share, by their names in R; cu_plain() has these defaults.
+given_arguments <- function(fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, m.max = Inf, u2pd = "relaxed",
+                            conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE, threads = default_cores(),
+                            verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE, quirks = FALSE,
+                            checkpoint = NULL) {
+  as.list(environment())
+}
+
+# Those of the function whose arguments are in `frame`.
+shared <- function(frame, threads) {
+  names <- intersect(names(formals(given_arguments)), ls(frame))
+  do.call(given_arguments, c(mget(names, frame), list(threads = threads)), quote = TRUE)
+}
+
 # Runs `what` ("pc", "skeleton", "fci" or "rfci") in Python and returns plain R lists, in the form that pcalgo.R
-# describes; with `expand`, the element `sets` as well. `more`: `options`, further arguments by Python's names, and
-# `arrays`, see check_known().
-transport <- function(what, suffStat, indepTest, alpha, labels, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
-                      m.max = Inf, u2pd = "relaxed", conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE,
-                      threads = default_cores(), verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE,
-                      quirks = FALSE, expand = FALSE, more = list()) {
+# describes; with `expand`, the element `sets` as well. `given`: see shared(); `more`: `options`, further arguments by
+# Python's names, and `arrays`, see check_known().
+transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = FALSE, more = list()) {
   p <- length(labels)
   tabular <- is_table(suffStat, indepTest)
   if (tabular && missing(indepTest)) indepTest <- "gaussCItest"
   if (tabular && missing(alpha)) alpha <- 0.01
   test <- built_in_test(indepTest)
   alpha <- check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1)
-  arguments <- c(list(alpha = alpha, verbose = check_flag(verbose, "verbose")), more$options)
-  options <- pc_options(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
-    quirks, arguments)
-  options <- c(options, pMax = check_flag(pMax, "pMax"), progress = check_flag(progress, "progress"))
-  fixed <- checked_fixed(fixedGaps, fixedEdges, p)
+  reporter <- make_reporter(given$verbose, given$progress)
+  kept <- if (!is.null(given$checkpoint)) list(checkpoint = check_folder(given$checkpoint))
+  arguments <- c(list(alpha = alpha, verbose = as.logical(given$verbose)), kept, more$options)
   data <- if (tabular) {
     check_table(suffStat, p, test)
   } else {
-    switch(options$test, gaussCItest = check_gauss(suffStat, p, TRUE), disCItest = , binCItest =
+    switch(if (is.null(test)) "" else test, gaussCItest = check_gauss(suffStat, p, TRUE), disCItest = , binCItest =
       check_discrete(suffStat, p, test), if (!is.null(test)) check_of_micd(suffStat, p, test))
   }
-  say_orders(labels, suffStat, test, fixedGaps, fixedEdges)
-  options <- c(options, data[names(data) %in% c("n", "n_rule", "nlev", "adaptDF", "df")])
-
-  arrays <- c(data[names(data) %in% c("C", "pair_n", "x", "dm")], fixed, more$arrays)
-  receive <- if (what %in% c("fci", "rfci")) plain_pag else function(reply, labels) plain_answer(reply, labels, expand)
+  say_orders(labels, suffStat, test, given)
   batch <- attr(indepTest, "batch")
-  options$batch <- is.function(batch)
-  users <- if (options$batch) function(x, y, S) batch(x, y, S, suffStat) else checked_test(indepTest, suffStat)
-  compute(what, options, arrays, make_reporter(verbose, progress), users,
-    function(reply) receive(reply, labels))
+  flags <- list(pMax = check_flag(given$pMax, "pMax"), progress = as.logical(given$progress),
+    batch = is.function(batch))
+  problem <- as_problem(labels, test, given, data, arguments)
+  users <- if (flags$batch) function(x, y, S) batch(x, y, S, suffStat) else checked_test(indepTest, suffStat)
+  compute(what, c(problem$options, flags), c(problem$arrays, more$arrays), reporter, users,
+    function(reply) plain_answer(reply, labels, expand))
 }
 
-# The reply of "fci" or "rfci"; the sets are expanded while Python computes pMax.
-plain_pag <- function(reply, labels) {
-  for (text in unlist(reply$notes)) message(text)
-  edge <- part(reply$arrays, "edge")
-  answer <- list(
-    labels = labels, edge = edge, graph = list(from = edge$low, to = edge$high),
-    sepset = c(list(p = length(labels)), part(reply$arrays, "sepset")), pdsep = part(reply$arrays, "pdsep"),
-    later = part(reply$arrays, "later"),
-    n.edgetests = reply$arrays$n.edgetests, n.edgetestsPDSEP = reply$arrays$n.edgetestsPDSEP,
-    max.ord = as.integer(reply$max_ord), max.ordPDSEP = as.integer(reply$max_ord_pdsep), pMax = reply$arrays$pMax
+# The `options` and `arrays` of pc, skeleton, stability, ... for Python: `arguments` of pycupc.pc(), by their names
+# there, with `more` of them, and the `data` of the `test`, which is NULL for a user's own.
+as_problem <- function(labels, test, given, data, more) {
+  flag <- function(name) check_flag(given[[name]], name)
+  arguments <- list(
+    NAdelete = flag("NAdelete"), m_max = floor(check_number(given$m.max, "m.max", "one number from 0 on",
+      function(x) x >= 0)),
+    u2pd = given$u2pd, conservative = flag("conservative"), maj_rule = flag("maj.rule"),
+    solve_confl = flag("solve.confl"), numCores = given$threads, engine = given$engine, quirks = flag("quirks")
   )
-  answer$sets <- expand_sepset(answer)
-  if (!is.null(reply$arrays$found.x)) answer$found <- c(list(p = length(labels)), part(reply$arrays, "found"))
-  answer
+  vectors <- names(data) %in% c("C", "pair_n", "x", "dm")
+  list(
+    options = c(
+      list(labels = as.list(labels), test = if (is.null(test)) "" else test, arguments = c(arguments, more)),
+      data[!vectors]
+    ),
+    arrays = c(data[vectors], checked_fixed(given, length(labels)))
+  )
 }
 
-# The reply of "pc" or "skeleton" as the answer of cu_plain(); the sets are expanded while Python computes pMax.
+# The reply as the answer of cu_plain() or, with more elements, that of fci() or rfci(); the sets are expanded while
+# Python computes pMax.
 plain_answer <- function(reply, labels, expand) {
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
-  sets <- function(name) c(list(p = length(labels)), part(reply$arrays, name))
+  for (text in unlist(reply$notes)) message(text)
+  arrays <- reply$arrays
+  sets <- function(name) c(list(p = length(labels)), part(arrays, name))
   answer <- c(
-    list(labels = labels, graph = part(reply$arrays, "graph"), n.edgetests = reply$arrays$n.edgetests,
+    list(labels = labels, graph = part(arrays, "graph"), n.edgetests = arrays$n.edgetests,
       max.ord = as.integer(reply$max_ord), sepset = sets("sepset")),
-    list(found = if (!is.null(reply$arrays$found.x)) sets("found"), pMax = reply$arrays$pMax),
-    reply[c("engine", "orientation", "tries", "vanished", "seconds")]
+    list(found = if (!is.null(arrays$found.x)) sets("found"), pMax = arrays$pMax),
+    reply[intersect(c("engine", "orientation", "tries", "vanished", "seconds"), names(reply))]
   )
+  if (!is.null(arrays$edge.low)) {
+    answer$graph <- list(from = arrays$edge.low, to = arrays$edge.high)
+    answer <- c(answer, lapply(c(edge = "edge", pdsep = "pdsep", later = "later"), part, arrays = arrays),
+      list(n.edgetestsPDSEP = arrays$n.edgetestsPDSEP, max.ordPDSEP = as.integer(reply$max_ord_pdsep)))
+  }
   if (expand) answer$sets <- expand_sepset(answer)
-  # A random graph is drawn later, from a DAG.
-  if (nzchar(reply$cpdag_note) && !endsWith(reply$orientation, "random")) message("The graph is ", reply$cpdag_note)
   answer
-}
-
-# The options of pc, skeleton and stability: `arguments` of pycupc.pc(), by their names there, and `more` of them.
-# `test` is NULL for a user's own.
-pc_options <- function(labels, test, NAdelete, m.max, u2pd, conservative, maj.rule, solve.confl, threads, engine,
-                       quirks, more) {
-  arguments <- list(
-    NAdelete = check_flag(NAdelete, "NAdelete"),
-    m_max = floor(check_number(m.max, "m.max", "one number from 0 on", function(x) x >= 0)),
-    u2pd = u2pd,
-    conservative = check_flag(conservative, "conservative"),
-    maj_rule = check_flag(maj.rule, "maj.rule"),
-    solve_confl = check_flag(solve.confl, "solve.confl"),
-    numCores = threads,
-    engine = engine,
-    quirks = check_flag(quirks, "quirks")
-  )
-  list(labels = as.list(labels), test = if (is.null(test)) "" else test, arguments = c(arguments, more))
 }
 
 # The user's test, which must return one number.
@@ -255,5 +254,5 @@ cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCIt
   if (identical(more$u2pd, "rand")) {
     error("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()")
   }
-  transport(what, suffStat, indepTest, alpha, labels, ...)
+  transport(what, suffStat, indepTest, alpha, labels, given_arguments(...))
 }

@@ -40,7 +40,7 @@ cu_why <- function(fit, x, y, suffStat = NULL, alpha = NULL) {
   pag <- methods::is(fit, "fciAlgo")
   if (!pag && !methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc(), cu_fci() or another function", fit)
   refuse_consensus(fit, "fit")
-  labels <- if (pag) as_plain_pag(fit)$labels else graph::nodes(fit@graph)
+  labels <- names_in(fit)
   x <- position(x, labels)
   y <- position(y, labels)
   if (x == y) error("`x` and `y` must be different variables; got ", quoted(labels[x]), " twice")
@@ -84,24 +84,18 @@ print.cu_why <- function(x, ...) {
 #' @export
 as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
   answer <- explain(x, suffStat, alpha, question = "edges")
-  labels <- graph::nodes(x@graph)
-  data.frame(
-    from = labels[answer$arrays$from], to = labels[answer$arrays$to], type = as.character(answer$type),
-    pMax = answer$arrays$pMax, set_by = as.character(answer$set_by)
+  labels <- names_in(x)
+  columns <- c("from", "edge", "to", "type", "pMax", "set_by", "from_set_by")
+  found <- c(
+    list(from = labels[answer$arrays$from], to = labels[answer$arrays$to], pMax = answer$arrays$pMax),
+    lapply(answer[intersect(columns, names(answer))], as.character)
   )
+  data.frame(found[intersect(columns, names(found))])
 }
 
 #' @rdname as.data.frame.pcAlgo
 #' @export
-as.data.frame.fciAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
-  answer <- explain(x, suffStat, alpha, question = "edges")
-  labels <- as_plain_pag(x)$labels
-  text <- lapply(answer[c("edge", "type", "set_by", "from_set_by")], as.character)
-  data.frame(
-    from = labels[answer$arrays$from], edge = text$edge, to = labels[answer$arrays$to], type = text$type,
-    pMax = answer$arrays$pMax, set_by = text$set_by, from_set_by = text$from_set_by
-  )
-}
+as.data.frame.fciAlgo <- as.data.frame.pcAlgo
 
 # Python's answer to a question about the edges of a pcAlgo or fciAlgo.
 explain <- function(fit, suffStat, alpha, ...) {

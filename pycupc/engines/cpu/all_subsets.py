@@ -1,14 +1,9 @@
-"""Gaussian tests of single pairs given subsets of their candidates, one after the other, in one compiled walk.
-
-The sets are visited depth first. A set shares the covariances given all its members but the last one with the sets
-before and after it, so that a test costs a handful of operations.
-"""
+"""Gaussian tests of single pairs given subsets of their candidates, one after the other, in one compiled walk."""
 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numba import uint64
@@ -17,9 +12,10 @@ from pycupc.engines.base import Floats, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.pruning.search import Sizes
+from pycupc.engines.cpu.sets import Sizes, choose, give, space_for_sets
 from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import TASK_TESTS
+from pycupc.engines.cpu.walk_state import work_space
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
@@ -44,77 +40,25 @@ class Asked(NamedTuple):
 
 
 class Made(NamedTuple):
-    """The outcomes of m pairs.
+    """The outcomes of m pairs with c candidates in all."""
 
-    found : int64 (m,)
-        Separating sets: at most 1 if only the first is wanted.
-    containing : int64
-        For each candidate how many of them contain it.
-    n_tests : int64 (m, k)
-        Tests by the size of the set.
-    r : float64 (m,)
-        The canonical r of the first separating set, if only this is wanted.
-    z : float64 (m,)
-        Smallest |z| of the other tests; inf if there are none, or if it is not wanted.
-    open : bool (m,)
-        There is a set for which no room was left.
-    """
-
-    found: Indices
-    containing: Indices
-    n_tests: Indices
-    r: Floats
-    z: Floats
-    open: Mask
+    found: Annotated[Indices, "m"]  # separating sets: at most 1 if only the first is wanted
+    containing: Annotated[Indices, "c"]  # how many of them contain a candidate
+    n_tests: Annotated[Indices, "m k"]  # tests by the size of the set
+    r: Annotated[Floats, "m"]  # the canonical r of the first separating set, if only this is wanted
+    z: Annotated[Floats, "m"]  # smallest |z| of the other tests; inf if there are none, or if it is not wanted
+    open: Annotated[Mask, "m"]  # there is a set for which no room was left
 
 
-class Walk(NamedTuple):
-    """Work space of a walk. Depth t belongs to the sets that consist of the t members chosen and one more.
+class Work(NamedTuple):
+    """Work space of a walk, beside `Sets`."""
 
-    x, y, kk : float64 (t, d)
-        Given the members, covariances of each candidate after them with x and with y, and its variance.
-    f : float64 (t, d)
-        Covariances of the member chosen at depth t with the candidates after it, given the members before it, divided
-        by its standard deviation.
-    xx, yy, xy : float64 (t,)
-        Variances of x and y, and their covariance.
-    sound, skipped : bool (t,)
-        Every pivot was above the floor; all members are in the list of `skip`.
-    chosen, following, separating : int64 (t,)
-        Position of the member; of the next one to choose; separating sets among those of the depth and below.
-    bound : float64 (k,)
-        By size: tests with an r^2 above it need no look.
-    nodes, elimination
-        Work space of the canonical formula.
-    """
-
-    x: Floats
-    y: Floats
-    kk: Floats
-    f: Floats
-    xx: Floats
-    yy: Floats
-    xy: Floats
-    sound: Mask
-    skipped: Mask
-    chosen: Indices
-    following: Indices
-    separating: Indices
-    bound: Floats
-    nodes: Indices
-    elimination: Floats
-
-
-def _work_space(d: int, size: int) -> Walk:
-    """For sets of up to `size` of d candidates."""
-    depths = size + 1
-    x, y, kk, f = (np.empty((depths, d)) for _ in range(4))
-    xx, yy, xy, bound = (np.empty(depths) for _ in range(4))
-    sound, skipped = (np.empty(depths, np.bool_) for _ in range(2))
-    chosen, following, separating = (np.empty(depths, np.int64) for _ in range(3))
-    nodes = np.empty(size + 2, np.int64)
-    of_walk = sound, skipped, chosen, following, separating
-    return Walk(x, y, kk, f, xx, yy, xy, *of_walk, bound, nodes, canonical_space(size))
+    sound: Annotated[Mask, "t"]  # by depth: every pivot was above the floor
+    skipped: Annotated[Mask, "t"]  # all members are in the list of `skip`
+    separating: Annotated[Indices, "t"]  # separating sets among those of the depth and below
+    bound: Annotated[Floats, "t"]  # by size: tests with an r^2 above it need no look
+    nodes: Annotated[Indices, "t+1"]  # for the canonical formula
+    elimination: Annotated[Floats, "given"]
 
 
 def walk_sets(
@@ -131,31 +75,29 @@ def walk_sets(
     Each test is decided by the canonical formula, or certainly as by that.
     """
     m, width, (d, load) = len(asked.x), questions.sizes().stop, _loads(asked)
-    made = Made(
-        np.zeros(m, np.int64), np.zeros(len(asked.candidates), np.int64), np.zeros((m, width), np.int64),
-        np.full(m, math.nan), np.full(m, math.inf), np.zeros(m, np.bool_),
-    )  # fmt: skip
+    r, z = np.full(m, math.nan), np.full(m, math.inf)
+    made = work_space(Made, m=m, c=len(asked.candidates), k=width, r=r, z=z)
     C, sizes = frozen(test.data.C), Sizes.of(test, range(width))
     pairs = np.flatnonzero(load > 0)
     pairs = pairs[np.argsort(-load[pairs], kind="stable")]
-    number = np.cumsum(load[pairs]) // TASK_TESTS
-    cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(pairs)]
+    parts = np.split(pairs, np.flatnonzero(np.diff(np.cumsum(load[pairs]) // TASK_TESTS)) + 1)
     largest_p = only_first and questions.largest_p
 
-    def task(ends: tuple[int, int]) -> threads.Task:
+    def task(mine: Indices) -> threads.Task:
         def run(state: threads.State) -> int:
-            mine, done = pairs[slice(*ends)], 0
-            space = _work_space(int(d[mine].max()), int(np.minimum(asked.last, d)[mine].max()))
+            done = 0
+            most, size = int(d[mine].max()), int(np.minimum(asked.last, d)[mine].max())
+            sets, work = space_for_sets(size, most), work_space(Work, t=size + 1, elimination=canonical_space(size))
             while done < len(mine) and not state[STOP]:
                 if state[WANTED]:  # for the first time: load it and begin the pair again
                     state[[CAREFUL, WANTED]] = careful_address(), 0
-                done += _walk_pairs(C, asked, mine[done:], sizes, made, space, only_first, largest_p, state)
+                done += _walk_pairs(C, asked, mine[done:], sizes, made, sets, work, only_first, largest_p, state)
             return len(mine)
 
         return run
 
     with announced("compiling for tests of single pairs, once per machine"):
-        threads.run(map(task, pairwise(cuts)) if len(pairs) else (), n_threads, int(load.sum()), progress)
+        threads.run(map(task, parts) if len(pairs) else (), n_threads, int(load.sum()), progress)
     return made
 
 
@@ -171,42 +113,31 @@ def _loads(asked: Asked) -> tuple[Indices, Floats]:
 
 
 @part
-def _start(C, asked, i, walk, q):
+def _start(C, asked, i, sets, work, q):
     """Fill depth 0 with pair i, which has q candidates."""
     x, y, begin = asked.x[i], asked.y[i], asked.offsets[i]
-    walk.xx[0], walk.yy[0], walk.xy[0] = 1.0, 1.0, C[x, y]
-    walk.sound[0], walk.skipped[0] = True, len(asked.skipped) > 0
+    sets.xx[0], sets.yy[0], sets.xy[0] = 1.0, 1.0, C[x, y]
+    work.sound[0], work.skipped[0] = True, len(asked.skipped) > 0
     for c in range(q):
         v = asked.candidates[begin + c]
-        walk.x[0, c], walk.y[0, c], walk.kk[0, c] = C[v, x], C[v, y], 1.0
+        sets.x[0, c], sets.y[0, c], sets.kk[0, c] = C[v, x], C[v, y], 1.0
+
+
+@part
+def _gather(C, candidates, begin, sets, q):
+    """Fill depth 0 with the covariances of the candidates."""
+    for a in range(q):
+        v = candidates[begin + a]
+        for b in range(a + 1, q):
+            sets.C[0, a, b] = C[v, candidates[begin + b]]
 
 
 @fused_part
-def _give(C, asked, begin, walk, t, k, q):
-    """Fill depth t + 1: as depth t, given candidate k as well."""
-    u, v, inverse = t + 1, asked.candidates[begin + k], 1.0 / math.sqrt(walk.kk[t, k])
-    for c in range(k + 1, q):
-        walk.f[t, c] = C[v, asked.candidates[begin + c]]
-    for s in range(t):
-        g = walk.f[s, k]
-        for c in range(uint64(k + 1), uint64(q)):
-            walk.f[t, c] -= g * walk.f[s, c]
-    x, y = walk.x[t, k] * inverse, walk.y[t, k] * inverse
-    walk.xx[u], walk.yy[u], walk.xy[u] = walk.xx[t] - x * x, walk.yy[t] - y * y, walk.xy[t] - x * y
-    for c in range(uint64(k + 1), uint64(q)):
-        g = walk.f[t, c] * inverse
-        walk.f[t, c] = g
-        walk.x[u, c] = walk.x[t, c] - x * g
-        walk.y[u, c] = walk.y[t, c] - y * g
-        walk.kk[u, c] = walk.kk[t, c] - g * g
-
-
-@fused_part
-def _to_look_at(walk, t, first, q, bound):
+def _to_look_at(sets, t, first, q, bound):
     """How many last members from `first` on have a test that is not certainly dependent with r^2 above the bound."""
-    xx, yy, xy, n = walk.xx[t], walk.yy[t], walk.xy[t], 0
+    xx, yy, xy, n = sets.xx[t], sets.yy[t], sets.xy[t], 0
     for c in range(uint64(first), uint64(q)):
-        kk, x, y = walk.kk[t, c], walk.x[t, c], walk.y[t, c]
+        kk, x, y = sets.kk[t, c], sets.x[t, c], sets.y[t, c]
         vx, vy, cov, least = xx * kk - x * x, yy * kk - y * y, xy * kk - x * y, PIVOT_FLOOR * kk
         both, square = vx * vy, cov * cov
         certain = (square > bound * both) & (both - square > PIVOT_FLOOR * both) & (vx > least) & (vy > least)
@@ -215,97 +146,96 @@ def _to_look_at(walk, t, first, q, bound):
 
 
 @part
-def _canonical(C, asked, i, walk, size, state):
+def _canonical(C, asked, i, sets, work, size, state):
     """The canonical r given the first `size` members of `chosen`; NaN if it needs code that is not loaded."""
     begin = asked.offsets[i]
     for s in range(size):
-        put_in_order(walk.nodes, s, asked.candidates[begin + walk.chosen[s]])
-    walk.nodes[size], walk.nodes[size + 1] = asked.x[i], asked.y[i]
-    r = given_set(C, walk.nodes, size, walk.elimination, state[CAREFUL])
+        put_in_order(work.nodes, s, asked.candidates[begin + sets.chosen[s]])
+    work.nodes[size], work.nodes[size + 1] = asked.x[i], asked.y[i]
+    r = given_set(C, work.nodes, size, work.elimination, state[CAREFUL])
     state[WANTED] = r != r
     return r
 
 
 @part
-def _test(C, asked, i, sizes, made, walk, t, c, only_first, state):  # noqa: PLR0913 - compiled code
+def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the test given the t members chosen and, unless it is -1, candidate c; returns whether the walk goes on."""
     begin, size, kk, x, y = asked.offsets[i], t, 1.0, 0.0, 0.0
     if c >= 0:
-        size, kk, x, y = t + 1, walk.kk[t, c], walk.x[t, c], walk.y[t, c]
-        walk.chosen[t] = c
-        if walk.skipped[t] and asked.skipped[begin + c]:
+        size, kk, x, y = t + 1, sets.kk[t, c], sets.x[t, c], sets.y[t, c]
+        sets.chosen[t] = c
+        if work.skipped[t] and asked.skipped[begin + c]:
             return True
     if asked.room[i] == 0:
         made.open[i] = True
         return False
     asked.room[i] -= 1
     made.n_tests[i, size] += 1
-    vx, vy, cov, least = walk.xx[t] * kk - x * x, walk.yy[t] * kk - y * y, walk.xy[t] * kk - x * y, PIVOT_FLOOR * kk
+    vx, vy, cov, least = sets.xx[t] * kk - x * x, sets.yy[t] * kk - y * y, sets.xy[t] * kk - x * y, PIVOT_FLOOR * kk
     both, r, square = vx * vy, math.nan, cov * cov
-    sound = walk.sound[t] and kk > PIVOT_FLOOR and vx > least and vy > least and both - square > PIVOT_FLOOR * both
+    sound = work.sound[t] and kk > PIVOT_FLOOR and vx > least and vy > least and both - square > PIVOT_FLOOR * both
     square /= both
     if sound and not sizes.low[size] <= square <= sizes.high[size]:
         separated = square < sizes.low[size]
     else:
-        r = _canonical(C, asked, i, walk, size, state)
+        r = _canonical(C, asked, i, sets, work, size, state)
         separated, square = abs(r) <= sizes.value[size], r * r
     if not separated:
-        walk.bound[size] = min(walk.bound[size], square)
+        work.bound[size] = min(work.bound[size], square)
         return state[WANTED] == 0
     made.found[i] += 1
-    walk.separating[t] += 1
+    work.separating[t] += 1
     if c >= 0:
         made.containing[begin + c] += 1
     if only_first:
-        made.r[i] = r if r == r else _canonical(C, asked, i, walk, size, state)
+        made.r[i] = r if r == r else _canonical(C, asked, i, sets, work, size, state)
     return not only_first
 
 
 @part
-def _test_last(C, asked, i, sizes, made, walk, t, first, q, only_first, state):  # noqa: PLR0913 - compiled code
+def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests with the last members from `first` on; returns whether the walk goes on."""
-    begin, n, bound = asked.offsets[i], q - first, max(walk.bound[t + 1], sizes.high[t + 1])
-    if walk.skipped[t]:
+    begin, n, bound = asked.offsets[i], q - first, max(work.bound[t + 1], sizes.high[t + 1])
+    if work.skipped[t]:
         for c in range(first, q):
             n -= asked.skipped[begin + c]
-    if asked.room[i] >= n and walk.sound[t] and _to_look_at(walk, t, first, q, bound) == 0:
+    if asked.room[i] >= n and work.sound[t] and _to_look_at(sets, t, first, q, bound) == 0:
         asked.room[i] -= n
         made.n_tests[i, t + 1] += n
         return state[STOP] == 0
     for c in range(first, q):
-        if not _test(C, asked, i, sizes, made, walk, t, c, only_first, state):
+        if not _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):
             return False
     return state[STOP] == 0
 
 
 @part
-def _visit(C, asked, i, sizes, made, walk, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
+def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests of sets with low to high members, depth first; returns whether there may be more."""
     begin, t, go = asked.offsets[i], 0, True
-    walk.following[0] = walk.separating[0] = 0
+    sets.following[0] = work.separating[0] = 0
     if low == 1:
-        go = _test_last(C, asked, i, sizes, made, walk, 0, 0, q, only_first, state)
+        go = _test_last(C, asked, i, sizes, made, sets, work, 0, 0, q, only_first, state)
     while t >= 0:
-        k, missing = walk.following[t], max(low - t - 1, 1)
-        if go and t + 1 < high and k + missing < q:
-            walk.chosen[t], walk.following[t], walk.following[t + 1] = k, k + 1, k + 1
-            walk.sound[t + 1] = walk.sound[t] and walk.kk[t, k] > PIVOT_FLOOR
-            walk.skipped[t + 1] = walk.skipped[t] and asked.skipped[begin + k]
-            _give(C, asked, begin, walk, t, k, q)
+        if go and choose(sets, t, low, high, q):
+            k = sets.chosen[t]
+            work.sound[t + 1] = work.sound[t] and sets.kk[t, k] > PIVOT_FLOOR
+            work.skipped[t + 1] = work.skipped[t] and asked.skipped[begin + k]
+            give(sets, t, high, q)
             t += 1
-            walk.separating[t] = 0
+            work.separating[t] = 0
             if t + 1 >= low:
-                go = _test_last(C, asked, i, sizes, made, walk, t, k + 1, q, only_first, state)
+                go = _test_last(C, asked, i, sizes, made, sets, work, t, k + 1, q, only_first, state)
         else:
             t -= 1
             if t >= 0:
-                made.containing[begin + walk.chosen[t]] += walk.separating[t + 1]
-                walk.separating[t] += walk.separating[t + 1]
+                made.containing[begin + sets.chosen[t]] += work.separating[t + 1]
+                work.separating[t] += work.separating[t + 1]
     return go
 
 
 @compiled
-def _walk_pairs(C, asked, pairs, sizes, made, walk, only_first, largest_p, state):  # noqa: PLR0913 - compiled code
+def _walk_pairs(C, asked, pairs, sizes, made, sets, work, only_first, largest_p, state):  # noqa: PLR0913 - compiled code
     """Write the outcomes of these pairs; returns how many, fewer than all if it is stopped or WANTED."""
     for n in range(len(pairs)):
         i = pairs[n]
@@ -317,19 +247,23 @@ def _walk_pairs(C, asked, pairs, sizes, made, walk, only_first, largest_p, state
         for size in range(asked.first[i], last + 1):
             asked.room[i] += made.n_tests[i, size]  # of a walk that was broken off
             made.n_tests[i, size] = 0
-            walk.bound[size] = math.inf if largest_p else sizes.high[size]
-        _start(C, asked, i, walk, q)
+            work.bound[size] = math.inf if largest_p else sizes.high[size]
+        _start(C, asked, i, sets, work, q)
         low, go = max(asked.first[i], 1), True
-        if asked.first[i] == 0 and not walk.skipped[0]:
-            go = _test(C, asked, i, sizes, made, walk, 0, -1, only_first, state)
+        if asked.first[i] == 0 and not work.skipped[0]:
+            go = _test(C, asked, i, sizes, made, sets, work, 0, -1, only_first, state)
+        gathered = False
         while go and low <= last:
             high = low if only_first else last
-            go = _visit(C, asked, i, sizes, made, walk, low, high, q, only_first, state)
+            if high > 1 and not gathered:
+                _gather(C, asked.candidates, asked.offsets[i], sets, q)
+                gathered = True
+            go = _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state)
             low = high + 1
         if state[WANTED] or state[STOP]:
             return n
         for size in range(asked.first[i], last + 1):
-            if largest_p and walk.bound[size] < math.inf:
-                z = sizes.root[size] * math.atanh(min(math.sqrt(walk.bound[size]), R_MAX))
+            if largest_p and work.bound[size] < math.inf:
+                z = sizes.root[size] * math.atanh(min(math.sqrt(work.bound[size]), R_MAX))
                 made.z[i] = min(made.z[i], z)
     return len(pairs)

@@ -73,8 +73,8 @@ class _Sets:
     def __init__(self, side: DiscreteSide) -> None:
         self._side = side
 
-    def parts(self, d: int) -> int:
-        return comb(d, self._side.level)
+    def cut(self, d: int, piece: int, pieces: int) -> int:
+        return comb(d, self._side.level) * piece // pieces
 
     def task_tests(self, d: int) -> int:
         return max(1, TASK_OBSERVATIONS // int(self._side.data.codes.shape[1]))
@@ -154,7 +154,7 @@ def walk_sets(side, items, outcomes, work, counting, state):  # noqa: C901 - the
             work.p[i] = -1.0
         unrank(side.binomials, d, level, first, work.chosen)
         ready, changed = -1, 0
-        for number in range(first, first + items.prefixes[item]):
+        for number in range(first, items.end[item]):
             if number % 64 == 0:
                 n_open -= drop_separated(side.hint, Place(x, d, start, out, number), work.bound)
             if n_open == 0 or state[STOP] != 0:

@@ -165,11 +165,9 @@ class CpuEngine(Engine):
             if level.answered is not None and graph is not None:
                 mask = np.broadcast_to(level.answered, graph.neighbours.shape)
                 pruned.append(PrunedTests(at, Cutoff.around(self._test.cutoff(at)), graph, mask))
-            followed = at + 1 == len(levels) or levels[at + 1].answered is not None
-            if followed:
-                x, y = level.x, level.y
-                never = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed.holds(x, y)
-                graph = Graph.of_edges(p, x, y, never, level.z)
+            x, y = level.x, level.y
+            never = np.zeros(len(x), dtype=np.bool_) if fixed is None else fixed.holds(x, y)
+            graph = Graph.of_edges(p, x, y, never, level.z)
         if graph is not None:
             self._graph = graph
             self._tests.resume(pruned, graph)
@@ -218,7 +216,7 @@ class CpuEngine(Engine):
         n_careful, more = 0, False
         for side_b in (False, True):
             targets = graph.targets(level, side_b, findings, self.threads)
-            more |= targets.more
+            more |= bool((degrees[targets.per_row > 0] - 1 > level).any())  # then pcalg runs another level
             for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
         separated, stays = graph.settle(level, findings, self.threads)

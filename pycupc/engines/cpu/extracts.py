@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART
-from pycupc.engines.cpu.walk_state import NO_TARGET, Outcomes
+from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.system.compiled import frozen
 
@@ -39,10 +39,11 @@ class Extract(NamedTuple):
     def in_graph(self, entries: Indices) -> Indices:
         return entries + (self.entries.start or 0) if isinstance(self.entries, slice) else self.entries[entries]
 
-    @property
-    def n_entries(self) -> int:
-        """Number of neighbours of the rows."""
-        return int((self.offsets[self.rows + 1] - self.offsets[self.rows]).sum())
+    def side(self, whole: Side) -> Side:
+        """The side of a level with this part of its rows."""
+        at = self.entries
+        own = whole._replace(C=self.C, offsets=self.offsets, neighbours=self.neighbours)
+        return own._replace(chosen=whole.chosen[at], bound=whole.bound[at], hint=whole.hint[at])
 
 
 class Source(Protocol):
@@ -55,6 +56,15 @@ class Source(Protocol):
 
     def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
         """Extracts with one part of the rows after the other, as far as it is sensible to hold them at once."""
+
+
+def of_width(widths: Indices) -> Iterator[slice]:
+    """Consecutive parts with a sum of widths of up to `EXTRACT_WIDTH`, or of one element."""
+    ends, first, before = np.cumsum(widths), 0, 0
+    while first < len(ends):
+        end = max(first + 1, int(ends.searchsorted(before + EXTRACT_WIDTH, side="right")))
+        yield slice(first, end)
+        first, before = end, int(ends[end - 1])
 
 
 class MatrixSource:
@@ -82,13 +92,8 @@ class ColumnSource:
         return self.columns.among(members)
 
     def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
-        ends = np.cumsum(graph.offsets[rows + 1] - graph.offsets[rows] + 1)
-        first, before = 0, 0
-        while first < len(rows):
-            end = max(first + 1, int(ends.searchsorted(before + EXTRACT_WIDTH, side="right")))
-            part = slice(first, end)
+        for part in of_width(graph.offsets[rows + 1] - graph.offsets[rows] + 1):
             yield part, self._extract(graph, rows[part])
-            first, before = end, int(ends[end - 1])
 
     @staticmethod
     def parts_of_hub(graph: Graph, x: int) -> Iterator[Indices]:
@@ -123,15 +128,17 @@ class ColumnSource:
         return Extract(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1, entries)
 
 
-def walks(source: Source, graph: Graph, rows: Indices, outcomes: Outcomes) -> Iterator[tuple[slice, Extract, Outcomes]]:
-    """The extracts of the rows of a task, each with its stretch of `outcomes`, where the caller writes findings.
+def walks(
+    source: Source, graph: Graph, whole: Side, items: Items, outcomes: Outcomes
+) -> Iterator[tuple[Side, Items, Outcomes]]:
+    """The items of a task in extracts, each with its stretch of `outcomes`, where the caller writes findings.
 
     The entries of the extract that are written there become entries of the graph.
     """
     end = 0
-    for part, own in source.extracts(graph, rows):
-        begin, end = end, end + own.n_entries
-        found = outcomes.part(slice(begin, end))
-        yield part, own, found
+    for part, own in source.extracts(graph, items.row):
+        begin, end = end, end + int((own.offsets[own.rows + 1] - own.offsets[own.rows]).sum())
+        found = Outcomes(*(values[begin:end] for values in outcomes))
+        yield own.side(whole), Items(own.rows, items.first[part], items.end[part]), found
         tested = found.rank != NO_TARGET
         found.entry[tested] = own.in_graph(found.entry[tested])

@@ -20,19 +20,19 @@ from pycupc.engines.base import Division, EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix, sieve
 from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, walks
 from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
-from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way, split
+from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
-from pycupc.engines.cpu.tuning import GATHER_SHARE, HUB, ROWS_SHARE, TASK_TESTS
+from pycupc.engines.cpu.tuning import BLOCK, GATHER_SHARE, HUB, ROWS_SHARE, TASK_TESTS
 from pycupc.engines.cpu.walk import walk_items
-from pycupc.engines.cpu.walk_state import NO_CORRELATIONS, Cutoff, Items, Outcomes, Side, work_space
+from pycupc.engines.cpu.walk_state import Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.partial_correlation import canonical_among, careful_address
+from pycupc.independence.gaussian.partial_correlation import canonical_among, canonical_space, careful_address
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.machine import free_memory
 
@@ -56,10 +56,8 @@ class GaussianTests:
     def __init__(self, correlations: Correlations, n: float, pruning: PruningMode, reading: Reading = "dense") -> None:
         self._correlations, self._n, self._reading = correlations, n, reading
         self._source: MatrixSource | ColumnSource
-        if reading == "dense":
-            self._source = MatrixSource(correlations.dense())
-        else:
-            self._source = ColumnSource(correlations.columns())
+        dense = reading == "dense"
+        self._source = MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         self._pruning = Pruning(self._source, pruning)
         self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
@@ -106,8 +104,6 @@ class GaussianTests:
 
     def load(self, graph: Graph, level: int) -> None:
         """Load the code that will prune a level, or compile it."""
-        if not self._pruning.may_pay(graph.degrees(), level):
-            return
         targets = graph.targets(level, False, graph.no_findings())
         for way in WAYS:
             if self._pruning.choose(graph, targets, level, way).any():
@@ -122,30 +118,29 @@ class GaussianTests:
         for way in WAYS:
             rows = self._pruning.choose(graph, targets, level, way)
             if rows.any():
-                pruned, targets = split(graph, targets, rows)
-                left = yield from self._pruned(graph, pruned, level, way, certain, findings)
-                targets = graph.with_targets(targets, left)
-        if level > 1:
-            tasks = self._walks(graph, targets, level, certain, findings)
-        else:
-            tasks = self._level1_tasks(graph, targets, certain, findings)
-        yield tasks, subsets.level_tests(graph.degrees(), targets.per_row, level)
+                chosen = targets.chosen & np.repeat(rows, graph.degrees())
+                left = yield from self._pruned(graph, chosen, level, way, certain, findings)
+                targets = graph.targets_at(targets.chosen & ~chosen | left)
+        tasks = self._walks if level > 1 else self._level1_tasks
+        yield (
+            tasks(graph, targets, level, certain, findings),
+            subsets.level_tests(graph.degrees(), targets.per_row, level),
+        )
 
     def _pruned(
-        self, graph: Graph, pruned: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings
+        self, graph: Graph, chosen: Mask, level: int, way: Way, cutoff: Cutoff, findings: Findings
     ) -> Generator[tuple[Iterator[Task], int], None, Mask]:
         """Rounds that prune targets one way: a trial, and the others if that pays. Returns the targets left over."""
-        bound, left = np.full(len(graph.neighbours), cutoff.high), pruned.chosen.copy()
-        trial = self._pruning.on_trial(graph, pruned, level, way)
-        for chosen in filter(np.any, (trial, pruned.chosen & ~trial)):
-            targets = graph.targets_at(chosen)
-            side = PrunedSide(self._source, graph, targets, level, way, cutoff, findings, bound)
+        left, trial = chosen.copy(), self._pruning.on_trial(graph, chosen, level, way)
+        for some in filter(np.any, (trial, chosen & ~trial)):
+            targets = graph.targets_at(some)
+            side = PrunedSide(self._source, graph, targets, way, Side.of(graph, targets, level, cutoff), findings)
             yield side.tasks(), subsets.level_tests(graph.degrees(), targets.per_row, level)
             side.forget_left()
             self._pruned_sides.append((side, targets))
             if self._pruning.mode == "checked":
                 yield from self.check(graph, side.decided, level, cutoff, findings)
-            left &= ~chosen | side.left
+            left &= ~some | side.left
             if not side.pays():
                 break
         return left
@@ -158,9 +153,7 @@ class GaussianTests:
         Raises EngineError if a test contradicts the findings, once the tasks have been run.
         """
         few, many = sample(graph, decided, level)
-        chosen, again = np.zeros(len(findings.rank), dtype=np.bool_), graph.no_findings()
-        chosen[few] = True
-        targets = graph.targets_at(chosen)
+        again, targets = graph.no_findings(), graph.targets_at(few)
         tests = subsets.level_tests(graph.degrees(), targets.per_row, level)
         yield self._walks(graph, targets, level, cutoff, again), tests
         wrong = few[again.rank[few] != findings.rank[few]].tolist()
@@ -204,13 +197,12 @@ class GaussianTests:
 
     def _walks(self, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
         """The tests of a level >= 2 by walks over prefixes."""
-        hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
-        binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
-        lists = graph.offsets, graph.neighbours, targets.chosen
-        side = Side(NO_CORRELATIONS, *lists, hint, binomials, cutoff, level)
-        return Queue(graph, targets, level, findings, _Walk(self._source, graph, side), hint).tasks()
+        side = Side.of(graph, targets, level, cutoff)
+        return Queue(graph, targets, level, findings, _Walk(self._source, graph, side), side.hint).tasks()
 
-    def _level1_tasks(self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
+    def _level1_tasks(
+        self, graph: Graph, targets: Targets, _: int, cutoff: Cutoff, findings: Findings
+    ) -> Iterator[Task]:
         tests, source, lock = targets.per_row * (graph.degrees() - 1), self._source, threading.Lock()
         wide = (graph.degrees() > HUB) & isinstance(source, ColumnSource)
         for low, high in _row_blocks(tests, np.flatnonzero(wide)):
@@ -233,22 +225,24 @@ class _Walk:
     def __init__(self, source: Source, graph: Graph, side: Side) -> None:
         self._source, self._graph, self._side = source, graph, side
 
-    def parts(self, d: int) -> int:
-        return comb(d - 1, self._side.level - 1)
+    def cut(self, d: int, piece: int, pieces: int) -> int:
+        return comb(d - 1, self._side.level - 1) * piece // pieces
 
     def task_tests(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
     def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        whole, space = self._side, work_space(self._side.level, widest)
-        for part, own, found in walks(self._source, self._graph, items.row, outcomes):
-            side = whole._replace(C=own.C, offsets=own.offsets, neighbours=own.neighbours)
-            side = side._replace(chosen=whole.chosen[own.entries], hint=whole.hint[own.entries])
-            some, doubtful = Items(own.rows, items.first[part], items.prefixes[part]), state[DOUBTFUL]
-            walk_items(side, some, found, *space, state)
+        level = self._side.level
+        matrices = work_space(Matrices, t=level - 1, d=widest, width=widest + BLOCK)
+        work = work_space(
+            Work, t=level - 1, d=widest, width=widest + BLOCK, level=level, elimination=canonical_space(level)
+        )
+        for side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
+            doubtful = state[DOUBTFUL]
+            walk_items(side, some, found, matrices, work, state)
             if state[WANTED]:  # for the first time: load it and begin again
                 state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
-                walk_items(side, some, found, *space, state)
+                walk_items(side, some, found, matrices, work, state)
 
 
 def _row_blocks(tests: NDArray[np.int64], alone: NDArray[np.int64]) -> list[tuple[int, int]]:

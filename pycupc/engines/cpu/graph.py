@@ -41,7 +41,6 @@ class Targets(NamedTuple):
 
     chosen: Mask  # (E,)
     per_row: Indices  # (p,)
-    more: bool  # a visited pair has more than `level` candidates, so that pcalg runs another level
 
 
 class FarSet(NamedTuple):
@@ -166,22 +165,19 @@ class Graph:
     def targets(self, level: int, side_b: bool, findings: Findings, n_threads: int = 1) -> Targets:
         """The entries that a side tests: side A pairs x < y, side B pairs x > y that side A has not separated."""
         chosen, per_row = np.zeros(len(self.neighbours), dtype=np.bool_), np.zeros_like(self.offsets[1:])
-        lists, more = self._lists, np.zeros(1, dtype=np.bool_)
+        lists = self._lists
 
         def choose(first: int, end: int) -> None:
-            _choose_targets(lists, findings.rank, level, side_b, (first, end), chosen, per_row, more)
+            _choose_targets(lists, findings.rank, level, side_b, (first, end), chosen, per_row)
 
         _in_parts(choose, len(per_row), len(chosen), n_threads)
-        return Targets(chosen, per_row, bool(more[0]))
+        return Targets(chosen, per_row)
 
-    def targets_at(self, chosen: Mask) -> Targets:
-        """The entries `chosen` as targets; whether there are more candidates is not looked at."""
-        return Targets(chosen, np.bincount(self.rows()[chosen], minlength=len(self.offsets) - 1), more=False)
-
-    def with_targets(self, targets: Targets, others: Mask) -> Targets:
-        """Targets and the entries `others` as well."""
-        more = np.bincount(self.rows()[others], minlength=len(self.offsets) - 1)
-        return Targets(targets.chosen | others, targets.per_row + more, targets.more)
+    def targets_at(self, some: Mask | Indices) -> Targets:
+        """Some entries as targets."""
+        chosen = np.zeros(len(self.neighbours), dtype=np.bool_)
+        chosen[some] = True
+        return Targets(chosen, np.bincount(self.rows()[chosen], minlength=len(self.offsets) - 1))
 
     def settle(self, level: int, findings: Findings, n_threads: int = 1) -> tuple[Separated, Indices]:
         """The pairs that the two sides have separated, and the entries of the edges that stay."""
@@ -250,19 +246,16 @@ def _find_mirror_entries(lists, following):
 
 
 @compiled
-def _choose_targets(lists, rank, level, side_b, rows, chosen, per_row, more):
-    """Write the targets of a side in these rows, and whether a visited pair has more than `level` candidates."""
+def _choose_targets(lists, rank, level, side_b, rows, chosen, per_row):
+    """Write the targets of a side in these rows."""
     offsets, neighbours = lists.offsets, lists.neighbours
     for x in range(rows[0], rows[1]):
-        candidates = offsets[x + 1] - offsets[x] - 1
-        if candidates < level:
+        if offsets[x + 1] - offsets[x] - 1 < level:
             continue
         for e in range(offsets[x], offsets[x + 1]):
             if (neighbours[e] < x) == side_b and not lists.fixed[e] and not (side_b and rank[lists.mirror[e]] >= 0):
                 chosen[e] = True
                 per_row[x] += 1
-                if candidates > level:
-                    more[0] = True
 
 
 @compiled

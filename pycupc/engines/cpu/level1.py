@@ -120,7 +120,7 @@ def _test_pair(tile, pair, d, cutoff, state):
         if low < pair.i < high:
             high = pair.i
         bound = smallest if smallest > cutoff.high else cutoff.high
-        if smallest == math.inf or _n_possible(tile, pair, low, high - low, bound) > 0:
+        if smallest == math.inf or (low < high and _n_possible(tile, pair, low, high - low, bound) > 0):
             for k in range(low, high):
                 z = tile.neighbours[pair.start + k]
                 yz = tile.C[pair.y, z]

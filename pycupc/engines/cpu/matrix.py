@@ -28,14 +28,9 @@ def inspect(C: Floats, n_threads: int) -> MatrixFacts:
         return all(_is_clean(C, low, other) for other in range(low, p, INSPECTED_TILE))
 
     clean = all(in_threads(is_clean, lows, n_threads if p * p >= INLINE_TESTS else 1))
-    odd = np.flatnonzero(np.abs(np.diagonal(C) - 1) > TOLERANCE_DIAGONAL)
-    nan_count = np.zeros(p, dtype=np.int64)
-    asymmetric = out_of_range = None
-    for low in () if clean else lows:
-        nan_count[low : low + INSPECTED_TILE], unlike, beyond = _faults(C, low)
-        asymmetric = asymmetric or unlike
-        out_of_range = out_of_range or beyond
-    return MatrixFacts(nan_count, asymmetric, out_of_range, int(odd[0]) if len(odd) else None)
+    if not clean or (np.abs(np.diagonal(C) - 1) > TOLERANCE_DIAGONAL).any():
+        return MatrixFacts.of(C)
+    return MatrixFacts(np.zeros(p, dtype=np.int64), None, None, None)
 
 
 def _is_clean(C: Floats, i: int, j: int) -> bool:
@@ -48,24 +43,6 @@ def _is_clean(C: Floats, i: int, j: int) -> bool:
         return bool(
             difference.max() <= TOLERANCE / 2 and tile.max() <= 1 + TOLERANCE / 2 and tile.min() >= -1 - TOLERANCE / 2
         )
-
-
-def _faults(C: Floats, low: int) -> tuple[np.ndarray, tuple[int, int] | None, tuple[int, int] | None]:
-    """Of rows `low` and following: NaN per row, the first asymmetric pair, and the first entry beyond +-1."""
-    rows, mirrored = C[low : low + INSPECTED_TILE], C[:, low : low + INSPECTED_TILE].T
-    nan = np.isnan(rows)
-    with np.errstate(invalid="ignore"):
-        unlike = ~(np.abs(rows - mirrored) <= TOLERANCE) & ~(nan & np.isnan(mirrored))
-        beyond = np.abs(rows) > 1 + TOLERANCE
-    beyond[np.arange(len(rows)), np.arange(low, low + len(rows))] = False
-
-    def first(found: Mask) -> tuple[int, int] | None:
-        if not found.any():
-            return None
-        i, j = divmod(int(found.argmax()), len(C))
-        return low + i, j
-
-    return nan.sum(axis=1), first(unlike), first(beyond)
 
 
 def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int) -> Graph:

@@ -1,6 +1,7 @@
 """The queue of a level: rows cut into work items, those with most tests first, small ones gathered into a task.
 
-The family of tests determines the content of an item: consecutive conditioning sets, or prefixes of them.
+The family of tests determines the content of an item, consecutive parts of a row: conditioning sets, prefixes of them,
+or the sets that have the same first member.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
 
-#: A work item: (row, number of its first part, number of parts).
+#: A work item: (row, number of its first part, the number after its last part).
 Item = tuple[int, int, int]
 
 
 class Family(Protocol):
     """The interface of a family of tests for the queue."""
 
-    def parts(self, d: int) -> int:
-        """Number of parts of a row with d neighbours; items are ranges of parts."""
+    def cut(self, d: int, piece: int, pieces: int) -> int:
+        """First part of a piece of a row with d neighbours, whose pieces have about as many tests each."""
 
     def task_tests(self, d: int) -> int:
         """Smallest number of tests of such a row that is worth a separate task."""
@@ -55,10 +56,10 @@ class Queue:
         gathered_tests, enough = 0, self._family.task_tests(0)
         for x in sorted(rows.tolist(), key=lambda x: -int(per_row[x]) * sets[int(degree[x])]):
             d = int(degree[x])
-            tests, parts = sets[d] * int(per_row[x]), self._family.parts(d)
+            tests, parts = sets[d] * int(per_row[x]), self._family.cut(d, 1, 1)
             pieces = max(1, min(tests // self._family.task_tests(d), parts))
             if pieces > 1:
-                yield from self._pieces(x, tests, parts, pieces)
+                yield from self._pieces(x, d, tests, pieces)
                 continue
             gathered.append((x, 0, parts))
             gathered_tests += tests
@@ -68,7 +69,7 @@ class Queue:
         if gathered:
             yield self._task(gathered, gathered_tests)
 
-    def _pieces(self, x: int, tests: int, parts: int, pieces: int) -> Iterator[Task]:
+    def _pieces(self, x: int, d: int, tests: int, pieces: int) -> Iterator[Task]:
         """A row in several tasks, until the targets are separated by the parts up to there."""
         entries = slice(self._offsets[x], self._offsets[x + 1])
         targets, hint = self._targets.chosen[entries], self._hint[entries]
@@ -76,16 +77,16 @@ class Queue:
             if not (targets & (hint < 0)).any():
                 yield _nothing(tests // pieces * (pieces - piece))
                 return
-            first = parts * piece // pieces
-            yield self._task([(x, first, parts * (piece + 1) // pieces - first)], tests // pieces)
+            first, end = (self._family.cut(d, k, pieces) for k in (piece, piece + 1))
+            if first < end:
+                yield self._task([(x, first, end)], tests // pieces)
 
     def _task(self, items: list[Item], tests: int) -> Task:
         columns = Items(*np.array(items, dtype=np.int64).T.copy())
 
         def walk(state: State) -> int:
             degree = self._degree[columns.row]
-            n = int(degree.sum())
-            outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
+            outcomes = Outcomes.of(int(degree.sum()))
             self._family.walk(columns, outcomes, int(degree.max()), state)
             found = [column[outcomes.rank != NO_TARGET] for column in outcomes]
             with self._lock:

@@ -131,14 +131,26 @@ class Search(NamedTuple):
 Worker = tuple[str, int]
 
 
-def find_in_part(search: Search, a: Singles, b: Singles, at: tuple[int, int], room: int) -> tuple[Worker, Found]:
-    """The task of an executor: all tiles of a part; of more than `room` pairs only the number."""
+def find_in_part(
+    search: Search, a: Singles, b: Singles, at: tuple[int, int], room: int, n_threads: int = 1,
+    count: Callable[[int], None] = lambda tiles: None,
+) -> tuple[Worker, Found]:  # fmt: skip
+    """All tiles of a part, also the task of an executor; of more than `room` pairs only the number.
+
+    `count` is called with the number of tiles done.
+    """
     spaces: list[Space] = []
+
+    def look(tile: tuple[int, int]) -> Found:
+        own, other = (columns[v : v + SIEVE_TILE] for columns, v in zip((a, b), tile, strict=True))
+        return search.look(own, other, (at[0] + tile[0], at[1] + tile[1]), spaces)
+
     tiles = ((i, j) for i in _starts(len(a)) for j in _starts(len(b)) if at[0] + i <= at[1] + j)
     gathered = _Gathered(room, len(search.cutoffs))
-    for i, j in tiles:
-        own, other = a[i : i + SIEVE_TILE], b[j : j + SIEVE_TILE]
-        gathered.add(search.look(own, other, (at[0] + i, at[1] + j), spaces))
+    with single_products():
+        for done, found in enumerate(in_threads(look, tiles, n_threads)):
+            gathered.add(found)
+            count(done)
     return (platform.node(), os.getpid()), gathered.found()
 
 
@@ -213,17 +225,9 @@ class Sieve:
 
     def beside(self, chosen: Indices, n_threads: int) -> tuple[Indices, Ints]:
         """The ordered pairs (x, y), x among at most a tile of variables; none if the cutoff is infinite."""
-        unit = self._unit_columns(n_threads)
-        spaces: list[Space] = []
-        search, own, gathered = self._search(unit.shape[1]), unit[chosen], _Gathered(self._room, SMALLER_ALPHAS)
-
-        def look(first: int) -> Found:
-            return search.look(own, unit[first : first + SIEVE_TILE], (-SIEVE_TILE, first), spaces)
-
-        with single_products():
-            for found in in_threads(look, _starts(len(unit)), n_threads):
-                gathered.add(found)
-        at, y, _ = gathered.found()
+        unit, before = self._unit_columns(n_threads), (-SIEVE_TILE, 0)  # these variables are numbered before all
+        search = self._search(unit.shape[1])
+        _, (at, y, _) = find_in_part(search, unit[chosen], unit, before, self._room, n_threads)
         x = chosen[at + SIEVE_TILE]
         others = x != y
         return x[others], y[others]
@@ -263,12 +267,6 @@ def _starts(stop: int, step: int = 0) -> range:
     return range(0, stop, step or SIEVE_TILE)
 
 
-def _tiles(at: tuple[int, int], side: int, p: int) -> Iterator[tuple[int, int]]:
-    """The first columns of the tiles of a part, of `side` columns by as many, i <= j."""
-    i, j = (_starts(p)[v // SIEVE_TILE : (v + side) // SIEVE_TILE] for v in at)
-    return ((a, b) for a in i for b in j if a <= b)
-
-
 def _n_tiles(at: tuple[int, int], side: int, p: int) -> int:
     rows, columns = (-(-min(side, p - v) // SIEVE_TILE) for v in at)
     return rows * (rows + 1) // 2 if at[0] == at[1] else rows * columns
@@ -279,19 +277,9 @@ def _here(
     count: Callable[[int], None],
 ) -> Iterator[tuple[int, Found]]:  # fmt: skip
     """The parts, one after the other; `count` is called with the tiles done of the present one."""
-    spaces: list[Space] = []
-
-    def look(at: tuple[int, int]) -> Found:
-        own, other = (unit[v : v + SIEVE_TILE] for v in at)
-        return search.look(own, other, at, spaces)
-
-    for number, part in parts.items():
-        gathered = _Gathered(room, len(search.cutoffs))
-        with single_products():
-            for done, found in enumerate(in_threads(look, _tiles(part, side, len(unit)), n_threads)):
-                gathered.add(found)
-                count(done)
-        yield number, gathered.found()
+    for number, at in parts.items():
+        a, b = (unit[v : v + side] for v in at)
+        yield number, find_in_part(search, a, b, at, room, n_threads, count)[1]
 
 
 def _elsewhere(

@@ -59,6 +59,20 @@ def drop_separated(hint, place, bound):
 
 
 @copied_part
+def _fill(m, t, n):
+    """Fill up n targets of depth t to whole blocks; returns the number of columns."""
+    m.targets[t] = n
+    while n % BLOCK != 0:
+        m.position[t, n] = 0
+        m.xj[t, n] = 0.0
+        m.jj[t, n] = LARGE
+        m.bound[t, n] = -1.0
+        n += 1
+    m.padded[t] = n
+    return n
+
+
+@copied_part
 def _gather(side, place, low, bound, m):
     """Depth 0: the correlations of the targets, and of the positions from `low` on, with the latter."""
     C, node, x, start = side.C, side.neighbours, place.x, place.start
@@ -69,14 +83,7 @@ def _gather(side, place, low, bound, m):
             m.column[0, i] = n
             m.position[0, n] = i
             n += 1
-    m.targets[0] = n
-    while n % BLOCK != 0:
-        m.position[0, n] = 0
-        m.xj[0, n] = 0.0
-        m.jj[0, n] = LARGE
-        m.bound[0, n] = -1.0
-        n += 1
-    m.padded[0] = n
+    n = _fill(m, 0, n)
     for i in range(low, place.d):
         if m.column[0, i] < 0:
             m.column[0, i] = n
@@ -133,14 +140,7 @@ def _extend(m, t, s, d, bound, runs):
                 m.column[u, i] = n
                 n += 1
         if not others:
-            m.targets[u] = n
-            while n % BLOCK != 0:
-                m.position[u, n] = 0
-                m.xj[u, n] = 0.0
-                m.jj[u, n] = LARGE
-                m.bound[u, n] = -1.0
-                n += 1
-            m.padded[u] = n
+            n = _fill(m, u, n)
     m.columns[u] = n
     return n_runs
 
@@ -279,7 +279,7 @@ def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot l
             m.padded[depth] = 0
         unrank(side.binomials, d - 1, level - 1, first, chosen)
         changed = 0  # first member of the prefix that the stored matrices do not have
-        for number in range(first, first + items.prefixes[q]):
+        for number in range(first, items.end[q]):
             place = Place(x, d, start, out, number)
             if changed < t or number % 64 == 0:
                 n_open -= drop_separated(side.hint, place, work.bound)

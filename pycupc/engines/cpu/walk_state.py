@@ -5,20 +5,49 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
+from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask
-from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.tuning import BLOCK
+from pycupc.engines.cpu.graph import Graph, Indices, Targets
 from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
-from pycupc.independence.gaussian.partial_correlation import canonical_space
 
 #: A fast r^2 of at least this is doubtful.
 NEAR_ONE = 1.0 - PIVOT_FLOOR
 #: r^2 below which rounding, not data, decides about a cutoff at zero (alpha = 1).
 TINY = 1e-12
+
+Space = TypeVar("Space", bound=tuple[Any, ...])
+
+
+def work_space(kind: type[Space], **given: Any) -> Space:
+    """A named tuple of arrays of zeros.
+
+    Each field is annotated with its dimensions: sums of numbers and of lengths that are `given`. A field that is given
+    itself is taken as it is.
+    """
+
+    def array(name: str, dimensions: list[tuple[list[str], int]], dtype: Any) -> Any:
+        if name in given:
+            return given[name]
+        return np.zeros([number + sum([given[v] for v in lengths]) for lengths, number in dimensions], dtype)
+
+    return kind(*[array(*field) for field in _fields(kind)])
+
+
+@functools.cache
+def _fields(kind: type[tuple[Any, ...]]) -> list[tuple[str, list[tuple[list[str], int]], Any]]:
+    """The name of each field, its dimensions as lengths and a number to be summed, and its dtype."""
+
+    def parsed(dimension: str) -> tuple[list[str], int]:
+        terms = dimension.split("+")
+        return [v for v in terms if not v.isdigit()], sum(int(v) for v in terms if v.isdigit())
+
+    hints = [(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items()]
+    return [(name, list(map(parsed, axes.split())), get_args(get_args(array)[1])[0]) for name, array, axes in hints]
 
 
 class Cutoff(NamedTuple):
@@ -43,27 +72,39 @@ LARGE = 1e300
 
 
 class Side(NamedTuple):
-    """The data shared by all walks of one side of a level."""
+    """The data shared by all walks and searches of one side of a level."""
 
-    C: Floats  # (p, p)
+    C: Floats  # (p, p); each extract has its own
     # offsets, neighbours: (p + 1,), (E,): the neighbour lists.
     offsets: Indices
     neighbours: Ints
     chosen: Mask  # (E,): targets
-    # (E,): number of a prefix that is known to separate the entry, -1 if none is: a walk beyond it drops the target. It
-    # serves only to stop early, never as an answer, so it does not matter which thread wrote it when.
+    # (E,): for bounds, r^2 above which a test does not matter: the doubtful band's end or, for the minimum, the least.
+    bound: Floats
+    # (E,): number of a part (`queue`) that is known to separate the entry, -1 if none is: a walk beyond it drops the
+    # target. It serves only to stop early, never as an answer, so it does not matter which thread wrote it when.
     hint: Indices
     binomials: Indices  # `subsets.binomial_table` of the largest degree and the level
     cutoff: Cutoff
     level: int
+    minimum: bool  # search for the smallest r^2: the bound follows the smallest one met
+
+    @classmethod
+    def of(cls, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, bound: Floats | None = None) -> Side:
+        """The side of a level in which these targets are tested; with a `bound` the minimum is searched for."""
+        lists, minimum = (graph.offsets, graph.neighbours, targets.chosen), bound is not None
+        bound = np.full(len(graph.neighbours), cutoff.high) if bound is None else bound
+        hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
+        binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
+        return cls(np.empty((0, 0)), *lists, bound, hint, binomials, cutoff, level, minimum)
 
 
 class Items(NamedTuple):
-    """Work items, int64 (m,) each: a row, the number of its first prefix, and the number of prefixes."""
+    """Work items, int64 (m,) each: a row, and the range first .. end - 1 of its parts (`queue`)."""
 
     row: Indices
     first: Indices
-    prefixes: Indices
+    end: Indices
 
 
 class Outcomes(NamedTuple):
@@ -74,52 +115,47 @@ class Outcomes(NamedTuple):
     r: Floats
     smallest: Floats
 
-    def part(self, stretch: slice) -> Outcomes:
-        """The outcomes of some items."""
-        return Outcomes(self.entry[stretch], self.rank[stretch], self.r[stretch], self.smallest[stretch])
-
-
-#: In place of C in the data of a side: each extract has its own.
-NO_CORRELATIONS = np.empty((0, 0))
+    @classmethod
+    def of(cls, n: int) -> Outcomes:
+        """Without a meaning yet."""
+        return cls(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
 
 
 class Matrices(NamedTuple):
-    """The matrices M|P for the prefixes of size t, t = 0 .. level - 2."""
+    """The matrices M|P for the prefixes of size t, t = 0 .. level - 2; by position or column."""
 
-    kj: Floats  # (t, position k, column j)
-    # xj, jj, bound: (t, column j): of the targets.
-    xj: Floats
-    jj: Floats
-    bound: Floats
-    # xk, kk: (t, position k)
-    xk: Floats
-    kk: Floats
-    xx: Floats  # (t,): NaN where a pivot on the way is not above the floor; nothing else is valid then
-    position: Indices  # (t, column): 0 for filling
-    column: Indices  # (t, position): -1 where there is none
-    # targets, padded, columns: (t,): number of columns: targets, the same with filling, all.
-    targets: Indices
-    padded: Indices
-    columns: Indices
+    kj: Annotated[Floats, "t d width"]  # filling is 0, and never written
+    # xj, jj, bound: of the targets.
+    xj: Annotated[Floats, "t width"]
+    jj: Annotated[Floats, "t width"]
+    bound: Annotated[Floats, "t width"]
+    xk: Annotated[Floats, "t d"]
+    kk: Annotated[Floats, "t d"]
+    xx: Annotated[Floats, "t"]  # NaN where a pivot on the way is not above the floor; nothing else is valid then
+    position: Annotated[Indices, "t width"]  # of a column; 0 for filling
+    column: Annotated[Indices, "t d"]  # of a position; -1 where there is none
+    # targets, padded, columns: number of columns: targets, the same with filling, all.
+    targets: Annotated[Indices, "t"]
+    padded: Annotated[Indices, "t"]
+    columns: Annotated[Indices, "t"]
 
 
 class Work(NamedTuple):
     """Work space of a walk."""
 
-    bound: Floats  # (position,): bound of a target, -1 for a variable that is no target, or no longer one
-    open_before: Indices  # (t,): open targets at the time when the matrices of depth t were laid out
-    chosen: Indices  # (level,): positions of the prefix and of the last member
-    # xj, jj: (column,): M_xj and M_jj of the targets given the whole prefix.
-    xj: Floats
-    jj: Floats
-    runs: Indices  # (d + 2, 3): pieces of consecutive columns that stay, as (from, to, length)
-    # nodes, elimination: (level + 2,), `canonical_space` of the level: for the canonical formula.
-    nodes: Indices
-    elimination: Floats
+    bound: Annotated[Floats, "d"]  # bound of a target, -1 for a variable that is no target, or no longer one
+    open_before: Annotated[Indices, "t"]  # open targets at the time when the matrices of depth t were laid out
+    chosen: Annotated[Indices, "level"]  # positions of the prefix and of the last member
+    # xj, jj: M_xj and M_jj of the targets given the whole prefix, by column.
+    xj: Annotated[Floats, "width"]
+    jj: Annotated[Floats, "width"]
+    runs: Annotated[Indices, "d+2 3"]  # pieces of consecutive columns that stay, as (from, to, length)
+    nodes: Annotated[Indices, "level+2"]  # for the canonical formula
+    elimination: Annotated[Floats, "given"]  # `canonical_space` of the level
 
 
 class Place(NamedTuple):
-    """Where a walk is: row x with d neighbours, which starts at entry `start` and at outcome `out`; the prefix."""
+    """Where a walk is: row x with d neighbours, which starts at entry `start` and at outcome `out`; the part."""
 
     x: int
     d: int
@@ -138,33 +174,3 @@ class Candidate(NamedTuple):
     kk: float  # M_kk
     determinant: float  # M_xx M_kk - M_xk^2
     sure: bool  # all pivots are above the floor
-
-
-def work_space(level: int, d: int) -> tuple[Matrices, Work]:
-    """Arrays for walks over rows of up to d neighbours."""
-    t, width = level - 1, d + BLOCK
-    matrices = Matrices(
-        kj=np.zeros((t, d, width)),  # filling is never written
-        xj=np.empty((t, width)),
-        jj=np.empty((t, width)),
-        bound=np.empty((t, width)),
-        xk=np.empty((t, d)),
-        kk=np.empty((t, d)),
-        xx=np.empty(t),
-        position=np.empty((t, width), np.int64),
-        column=np.empty((t, d), np.int64),
-        targets=np.empty(t, np.int64),
-        padded=np.empty(t, np.int64),
-        columns=np.empty(t, np.int64),
-    )
-    work = Work(
-        bound=np.empty(d),
-        open_before=np.empty(t, np.int64),
-        chosen=np.empty(level, np.int64),
-        xj=np.empty(width),
-        jj=np.empty(width),
-        runs=np.empty((d + 2, 3), np.int64),
-        nodes=np.empty(level + 2, np.int64),
-        elimination=canonical_space(level),
-    )
-    return matrices, work

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.coding import MOST_LEVELS
+from pycupc.data.categories import MOST_LEVELS
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
@@ -16,7 +16,7 @@ from pycupc.engines.gpu.enumerated import ENTER, PLAN, TALLY, EnumeratedTests, S
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Observed, Records, WarpSpace, ptr
 from pycupc.independence.gaussian.local import LocalGaussianTest
-from pycupc.independence.gaussian.pair_n import RULES
+from pycupc.independence.gaussian.measures import RULES
 from pycupc.independence.missing.family import ImputedTest, TestwiseTest
 
 #: The tests that have kernels here.

@@ -235,7 +235,6 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
     It is drawn as an image, so that the time does not depend on the number of edges. A cell of the image takes the
     colour of the kind of most of its edges, and is darker the more there are.
     """
-    from matplotlib.colors import ListedColormap, NoNorm
     from matplotlib.patches import Patch
 
     figure = filled_figure(ax)
@@ -244,10 +243,8 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
         ax.set_position((0.09, 0.08, 0.87, 0.82))
     p = max(graph.p, 1)
     place = _matrix_order(graph)
-    image, colours, kinds = _matrix_image(graph, place)
-    # numbers of colours: for colours themselves matplotlib takes several times as long, and 50 MB
-    style: dict[str, Any] = {"cmap": ListedColormap(colours), "norm": NoNorm(), "interpolation_stage": "data"}
-    ax.imshow(image, extent=(0.5, p + 0.5, p + 0.5, 0.5), interpolation="nearest", **style)
+    image, kinds = _matrix_image(graph, place)
+    ax.imshow(image, extent=(0.5, p + 0.5, p + 0.5, 0.5), interpolation="nearest")
     order = "neighbours near each other: reverse Cuthill-McKee order"
     ax.set_xlabel(f"position of the variable an edge goes to (column), 1 to {p:,}\n{order}", fontsize=9)
     ax.set_ylabel(f"position of the variable an edge comes from (row), 1 to {p:,}", fontsize=9)
@@ -273,10 +270,8 @@ def _matrix_order(graph: SparseGraph) -> NDArray[np.int64]:
     return place
 
 
-def _matrix_image(
-    graph: SparseGraph, place: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], list[str]]:
-    """Colour of each cell, int64 (side, side), 0 (white) without edges; colours, float64 (k, 3); kinds of edges."""
+def _matrix_image(graph: SparseGraph, place: NDArray[np.int64]) -> tuple[NDArray[np.uint8], list[str]]:
+    """Red, green and blue of each cell, uint8 (side, side, 3), white without edges; and the kinds of edges."""
     from matplotlib.colors import to_rgb
 
     p = max(graph.p, 1)
@@ -290,14 +285,12 @@ def _matrix_image(
             row, column = np.r_[row, column], np.r_[column, row]
         cell = (row * side // p) * side + column * side // p
         counts.append(np.bincount(cell, minlength=side * side))
-    image, colours = np.zeros(side * side, dtype=np.int64), np.ones((1, 3))
+    image = np.full((side * side, 3), 255, dtype=np.uint8)
     if kinds:
         table = np.stack(counts)
         total = table.sum(axis=0)
         there = total > 0
         pure = np.array([to_rgb(EDGE_STYLES[name].color) for name in kinds])[table[:, there].argmax(axis=0)]
         strength = 0.55 + 0.45 * np.minimum(1.0, np.sqrt(total[there] / max(1, int(np.quantile(total[there], 0.95)))))
-        others, number = np.unique(1 - strength[:, None] * (1 - pure), axis=0, return_inverse=True)
-        colours = np.vstack([colours, others])
-        image[there] = 1 + number.ravel()
-    return image.reshape(side, side), colours, kinds
+        image[there] = np.round(255 * (1 - strength[:, None] * (1 - pure)))
+    return image.reshape(side, side, 3), kinds

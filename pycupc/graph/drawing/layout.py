@@ -23,8 +23,6 @@ Nodes = NDArray[np.integer]
 MAX_PAIRS = 600
 #: Most nodes with edges, and most edges, of a graph whose components with arrows are placed in layers.
 MAX_LAYERED, MAX_LAYERED_EDGES = 60, 180
-#: The nodes of one component and their positions, relative to each other.
-Block = tuple[Nodes, Floats]
 
 
 def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, *, spacing: float = 1.0) -> Floats:
@@ -34,26 +32,30 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     `spacing` the distance between neighbours. Returns the centres, float (p, 2); nodes without edges are in rows below
     the others, in a large graph beside them.
     """
-    p = len(sizes)
-    if p > MAX_PAIRS:
-        return _overview(tail, head, directed, sizes, spacing)
-    blocks: list[Block] = []
-    isolated: list[Block] = []
-    small = len(np.unique(np.r_[tail, head])) <= MAX_LAYERED and len(tail) <= MAX_LAYERED_EDGES
-    for part in _components(tail, head, directed, p):
-        nodes = part.nodes
-        if len(nodes) == 1:
-            isolated.append((nodes, np.zeros((1, 2))))
-            continue
-        arrays = (a.astype(np.int32).tobytes() for a in (part.start, part.neighbours, part.tail, part.head))
-        blocks.append((nodes, _placed(*arrays, sizes=sizes[nodes].tobytes(), spacing=spacing, layered=small)))
-    blocks.sort(key=lambda block: (-len(block[0]), block[0][0]))
-    positions = np.zeros((p, 2))
-    widest = max((_extent(xy, sizes[nodes])[1][0] for nodes, xy in blocks), default=0.0)
-    width = max(widest, 1.3 * np.sqrt(sum(np.prod(_extent(xy, sizes[nodes])[1]) for nodes, xy in blocks) + 1e-9), 4.0)
-    bottom = _place_in_rows(positions, blocks, sizes, width, top=0.0, gap=0.35)
-    _place_in_rows(positions, isolated, sizes, width, top=bottom - 0.25, gap=0.15)
-    return positions
+    parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part.nodes), part.nodes[0]))
+    nodes = np.concatenate([part.nodes for part in parts])
+    count = np.array([len(part.nodes) for part in parts])
+    component, first = np.repeat(np.arange(len(parts)), count), np.cumsum(count) - count
+    place = np.empty(len(sizes), dtype=np.int64)
+    place[nodes] = np.arange(len(nodes))
+    overview = len(sizes) > MAX_PAIRS
+    layered = len(nodes) - (count == 1).sum() <= MAX_LAYERED and len(tail) <= MAX_LAYERED_EDGES
+    placed = []
+    for part in parts:
+        arrays, own = [a.astype(np.int32).tobytes() for a in part[1:]], sizes[part.nodes]
+        if len(part.nodes) == 1:
+            placed.append(np.zeros((1, 2)))
+        elif overview:
+            placed.append(_dots(*arrays[:2], size=float(own.max()), spacing=spacing))
+        else:
+            placed.append(_placed(*arrays, sizes=own.tobytes(), spacing=spacing, layered=bool(layered)))
+    xy, size = np.concatenate(placed), sizes[nodes]
+    if overview:  # all components at once
+        stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, size[:, 0]) / count)
+        xy = _rotate(xy, component, place[tail[directed]], place[head[directed]], stretch, 24)
+    low, high = np.minimum.reduceat(xy - size / 2, first), np.maximum.reduceat(xy + size / 2, first)
+    corners = (_beside if overview else _below)(high - low, int((count > 1).sum()))
+    return (xy - low[component] + corners[component])[place]
 
 
 @lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
@@ -69,29 +71,6 @@ def _placed(
     xy = stress_layout(_numbers(start), _numbers(neighbours)) * spacing
     xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), _numbers(tail), _numbers(head), np.array([stretch]), 72)
     return read_only(_remove_overlaps(xy, size))
-
-
-def _overview(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, spacing: float) -> Floats:
-    """What `layout` returns of a large graph: what does not take long is done for all components at once."""
-    parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part.nodes), part.nodes[0]))
-    nodes = np.concatenate([part.nodes for part in parts])
-    count = np.array([len(part.nodes) for part in parts])
-    component, first = np.repeat(np.arange(len(parts)), count), np.cumsum(count) - count
-    largest = np.maximum.reduceat(sizes[nodes].max(axis=1), first).tolist()
-    placed = [
-        _dots(part.start.astype(np.int32).tobytes(), part.neighbours.astype(np.int32).tobytes(), size, spacing)
-        if len(part.nodes) > 1
-        else np.zeros((1, 2))
-        for part, size in zip(parts, largest, strict=True)
-    ]
-    place = np.empty(len(sizes), dtype=np.int64)
-    place[nodes] = np.arange(len(nodes))
-    stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, sizes[nodes, 0]) / count)
-    xy = _rotate(np.concatenate(placed), component, place[tail[directed]], place[head[directed]], stretch, 24)
-    low, high = np.minimum.reduceat(xy - sizes[nodes] / 2, first), np.maximum.reduceat(xy + sizes[nodes] / 2, first)
-    positions = np.empty((len(sizes), 2))
-    positions[nodes] = xy + (_beside(high - low) - low)[component]
-    return positions
 
 
 @lru_cache(maxsize=1000)  # as of `_placed`
@@ -146,13 +125,15 @@ def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -
         yield _Component(order[nodes], start - start[0], neighbours[start[0] : start[-1]], u[arrows], v[arrows])
 
 
-def _extent(xy: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """Lower left corner, and width and height, of the rectangle that the boxes cover."""
-    low: Floats = (xy - sizes / 2).min(axis=0)
-    return low, (xy + sizes / 2).max(axis=0) - low
+def _below(extents: Floats, linked: int) -> Floats:
+    """Lower left corners of the first `linked` components in rows, and below them of the others, without edges."""
+    block = extents[:linked]
+    width = max(float(block[:, 0].max(initial=0.0)), 1.3 * float(np.sqrt(block.prod(axis=1).sum() + 1e-9)), 4.0)
+    corners, bottom = _rows(block.tolist(), width, top=0.0, gap=0.35)
+    return np.array(corners + _rows(extents[linked:].tolist(), width, top=bottom - 0.25, gap=0.15)[0])
 
 
-def _beside(extents: Floats) -> Floats:
+def _beside(extents: Floats, _: int) -> Floats:
     """Lower left corners of the largest block, the first, and of the others in rows to its right, which fill a page."""
     padded = extents[1:] + 0.25
     area = float(padded.prod(axis=1).sum())
@@ -165,21 +146,10 @@ def _beside(extents: Floats) -> Floats:
     return np.vstack([[(0.0, -high)], others + (wide + 0.7, 0.0)])
 
 
-def _place_in_rows(
-    positions: Floats, blocks: list[Block], sizes: Floats, width: float, top: float, gap: float
-) -> float:
-    """Place blocks side by side in rows of at most `width`, downward from `top`; return the y below the last row."""
-    extents = [_extent(xy, sizes[nodes]) for nodes, xy in blocks]
-    corners, bottom = _rows([extent.tolist() for _, extent in extents], width, top, gap)
-    for (nodes, xy), (low, _), corner in zip(blocks, extents, corners, strict=True):
-        positions[nodes] = xy - low + corner
-    return bottom
-
-
 def _rows(
     extents: Sequence[Sequence[float]], width: float, top: float, gap: float
 ) -> tuple[list[tuple[float, float]], float]:
-    """Lower left corners of blocks in rows, and the y below the last row; as `_place_in_rows`."""
+    """Lower left corners of blocks in rows of at most `width`, downward from `top`, and the y below the last row."""
     corners, x, row_height = [], 0.0, 0.0
     for w, h in extents:
         if x > 0 and x + w > width:

@@ -1,10 +1,10 @@
 """Positions whose distances approximate the lengths of the shortest paths, for one connected component.
 
-Small components: all pairs of nodes (Gansner, Koren and North, 2005, Graph Drawing by Stress Majorization, LNCS 3383).
-Large ones: each node with its neighbours and with a few pivots that stand for the nodes around them (Ortmann, Klimenta
-and Brandes, 2017, A Sparse Stress Model, J. Graph Algorithms Appl. 21(5)), from a start by classical scaling of the
-distances to the pivots (Brandes and Pich, 2007, LNCS 4372); time and memory are proportional to the number of edges,
-not pairs.
+Each node is placed with its neighbours and with pivots that stand for the nodes around them (Ortmann, Klimenta and
+Brandes, 2017, A Sparse Stress Model, J. Graph Algorithms Appl. 21(5)), by stress majorisation (Gansner, Koren and
+North, 2005, LNCS 3383) from a start by classical scaling of the distances to the pivots (Brandes and Pich, 2007, LNCS
+4372). In a small component every node is a pivot; in a large one a few are, so that time and memory are proportional to
+the number of edges, not pairs.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Largest component that is placed by all pairs of its nodes.
-MAX_DENSE = 250
-#: Pivots of a larger component.
-PIVOTS = 48
+#: Largest component of which every node is a pivot, and pivots of a larger one.
+MAX_DENSE, PIVOTS = 250, 48
 
 
 def stress_layout(start: NDArray[np.int32], neighbours: NDArray[np.int32], *, rough: bool = False) -> Floats:
     """Positions, float64 (k, 2), of a connected graph whose edges have length 1.
 
-    ``neighbours[start[v]:start[v + 1]]`` are the neighbours of node v, ascending. `rough` saves two thirds of the steps
-    of a small component, which nobody sees in an overview.
+    ``neighbours[start[v]:start[v + 1]]`` are the neighbours of node v, ascending. `rough` saves most of the steps of a
+    small component, which nobody sees in an overview.
     """
     from scipy.sparse import csr_array
 
@@ -34,39 +32,9 @@ def stress_layout(start: NDArray[np.int32], neighbours: NDArray[np.int32], *, ro
     if k == 2:
         return np.array([[0.0, 0.5], [0.0, -0.5]])
     pattern = csr_array((np.ones(len(neighbours)), neighbours, start), shape=(k, k))
-    xy = _all_pairs(pattern, rough) if k <= MAX_DENSE else _pivots(pattern)
+    xy = _placed(pattern, *_pivot_distances(pattern), *((20, 0.05) if rough or k > MAX_DENSE else (60, 0.003)))
     centred: Floats = xy - xy.mean(axis=0)
     return centred
-
-
-def _all_pairs(pattern: Any, rough: bool) -> Floats:
-    from scipy.sparse.csgraph import shortest_path
-
-    D = shortest_path(pattern, unweighted=True)
-    k = len(D)
-    # start: classical scaling
-    J = D**2 - (D**2).mean(axis=0) - (D**2).mean(axis=1)[:, None] + (D**2).mean()
-    values, vectors = np.linalg.eigh(-J / 2)
-    xy = placed = _separated(vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 1e-6)))
-    tolerance, part, again = (3e-3, 0.6, 0.6) if rough else (1e-5, 0.5, 0.0)
-    off = ~np.eye(k, dtype=bool)
-    W = np.zeros_like(D)
-    W[off] = D[off] ** -2.0
-    total = W.sum(axis=1)
-    last = np.inf
-    for _ in range(300 if k <= 100 else 100):
-        square = (xy**2).sum(axis=1)
-        distance = np.sqrt(np.maximum(square[:, None] + square[None, :] - 2 * xy @ xy.T, 0.0))
-        stress = (W * (distance - D) ** 2).sum()
-        if last - stress < tolerance * stress:
-            break
-        last = stress
-        ratio = W * D / np.maximum(distance, 1e-9)
-        # Jacobi form of the majorisation step, of which a part because the full step oscillates, as in `_pivots`
-        wanted = (W @ xy + ratio.sum(axis=1)[:, None] * xy - ratio @ xy) / total[:, None]
-        before, placed = placed, xy + part * (wanted - xy)
-        xy = placed + again * (placed - before)
-    return placed
 
 
 def _separated(xy: Floats) -> Floats:
@@ -76,8 +44,8 @@ def _separated(xy: Floats) -> Floats:
     return xy + 1e-3 * np.column_stack([np.sin(k), np.cos(2.0 * k)])
 
 
-def _pivots(pattern: Any) -> Floats:
-    pivots, D = _pivot_distances(pattern)
+def _placed(pattern: Any, pivots: NDArray[np.int64], D: NDArray[np.int64], rounds: int, least: float) -> Floats:
+    """The positions after some rounds, fewer if no node moves by `least` any more."""
     square = D.astype(np.float64) ** 2
     C = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1)[:, None] + square.mean())
     _, vectors = np.linalg.eigh(C.T @ C)
@@ -99,7 +67,7 @@ def _pivots(pattern: Any) -> Floats:
     far = (weight * D).T.astype(np.float32, order="C")
     weight = weight.T.astype(np.float32, order="C")
     xy = placed = _separated(start).T.astype(np.float32, order="C")
-    for _ in range(20):
+    for _ in range(rounds):
         at = xy[:, pivots]
         dx, dy = xy[0] - at[0][:, None], xy[1] - at[1][:, None]
         pull = far / np.maximum(np.sqrt(dx * dx + dy * dy), 1e-6)
@@ -112,18 +80,22 @@ def _pivots(pattern: Any) -> Floats:
         # without that
         last, placed = placed, xy + 0.6 * (wanted / total - xy)
         xy = placed + 0.6 * (placed - last)
+        if np.abs(placed - last).max() < least:
+            break
     return placed.T.astype(np.float64)
 
 
 def _pivot_distances(pattern: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pivots, each as far as possible from those before it, and the distance of every node to each of them."""
-    from scipy.sparse.csgraph import dijkstra
+    """Pivots, each as far as possible from those before it (or all nodes), and the distance of every node to each."""
+    from scipy.sparse.csgraph import dijkstra, shortest_path
 
     k = pattern.shape[0]
+    if k <= MAX_DENSE:
+        return np.arange(k), shortest_path(pattern, unweighted=True).astype(np.int64)
     pivots = [int(np.diff(pattern.indptr).argmax())]
     columns: list[NDArray[np.int64]] = []
     nearest = np.full(k, k)
-    while len(columns) < min(PIVOTS, k):
+    while len(columns) < PIVOTS:
         columns.append(dijkstra(pattern, unweighted=True, indices=pivots[-1:])[0].astype(np.int64))
         nearest = np.minimum(nearest, columns[-1])
         pivots.append(int(nearest.argmax()))

@@ -1,4 +1,4 @@
-"""Turn a `Content` into one self-contained HTML file."""
+"""The content of an explorer page: a graph, the evidence for and against its edges; and the page, one HTML file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.drawing.layout import layout
 from pycupc.graph.drawing.network import place_dots
-from pycupc.graph.explorer.content import Content
-from pycupc.graph.sparse import DIRECTED, SparseGraph
+from pycupc.graph.sparse import DIRECTED, Ints, SparseGraph
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +25,74 @@ _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
 #: Most variables that are placed so that all of their labels have room.
 MAX_ROOMY = 80
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class RemovedPairs:
+    """Pairs that a non-empty set separated."""
+
+    # x, y, level: int (k,): the pair, in the order of its separating test, and the size of the set.
+    x: NDArray[Any]
+    y: NDArray[Any]
+    level: NDArray[Any]
+    # int (sum of level,): all sets, one after the other; they may name variables that the page does not draw.
+    members: NDArray[Any]
+    # r, p: float (k,) or None: partial correlation, or p-value if the correlation is not known.
+    r: Floats | None
+    p: Floats | None
+    complete_from: int  # every pair of the page that was removed at this level or a later one is listed; 1: all are
+    # How many of the pairs, the last ones, later tests removed, whose sets need not be neighbours.
+    after_levels: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The content of a page. Variables are numbered 0, 1, ... in the order in which the page draws them."""
+
+    # title, facts, note: headline; a line of figures; what the page leaves out, if anything.
+    title: str
+    facts: str
+    note: str
+    # The variables and edges that are drawn; `edges_left_out` is the number of others among these variables.
+    graph: SparseGraph
+    # labels of these variables, followed by the labels of variables that occur only in separating sets.
+    labels: Sequence[str]
+    degree: NDArray[np.int64]  # int (p,): number of neighbours in the whole result
+    # edge_p, edge_r, edge_tests, edge_level: (m,) or None: for each edge, in the order of ``graph.edge_list()``: the
+    # largest p-value of its tests, -1 if never tested; the correlation of its ends; the number of tests that it
+    # survived, and their highest level. None for a consensus of resamples, which has `stability`, frequencies from 0 to
+    # 1, and `shares`, those of each mark, in their place.
+    edge_p: Floats | None = None
+    edge_r: Floats | None = None
+    edge_tests: Floats | None = None
+    edge_level: NDArray[np.int64] | None = None
+    # sequence of m (sequence, float) or None: the set and the partial correlation of the test with the largest p-value;
+    # None or empty if not determined.
+    weakest: Sequence[tuple[Sequence[str | int], float] | None] = ()
+    # sequence of m sequences: what set its marks: each [variable at whose end the mark is, rule, variable, ...]; `pag`:
+    # the rules are those of FCI, not Meek's.
+    reasons: Sequence[Sequence[Sequence[str | int]]] = ()
+    stability: Floats | None = None
+    removed: RemovedPairs = field(default_factory=lambda: RemovedPairs(_NONE, _NONE, _NONE, _NONE, None, None, 1))
+    # int (k, 3): removed pairs whose separating test was not made, and the observations that it would have needed.
+    untested: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    # int (k, 2): pairs that fixedGaps excludes.
+    gaps: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+    # float (p (p - 1) / 2,) or None: of all pairs i < j, by rows, if the graph is small.
+    correlations: Floats | None = None
+    cutoffs: Sequence[float | None] = ()  # largest |r| judged independent, for each level; None where every r is
+    n: float | None = None
+    alpha: float | None = None
+    edges_left_out: int = 0
+    start: int | None = None  # the variable whose neighbourhood is shown first
+    shares: Mapping[str, Floats] = field(default_factory=dict)
+    pag: bool = False
+    # mapping of str to float (p, p): of rows on columns: `value`, the possible effect of smallest size, its interval
+    # `low` to `high`, and the `agreement` of the signs of all possible effects.
+    effects: Mapping[str, Floats] = field(default_factory=dict)
 
 
 def write_page(content: Content, path: str | PathLike[str]) -> None:
@@ -59,19 +127,21 @@ def _json(value: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _packed(values: NDArray[Any] | None) -> dict[str, str] | None:
-    """An array for JavaScript: whole numbers in the smallest type that holds them, other numbers unchanged."""
-    if values is None:
-        return None
-    if values.dtype.kind in "iu":
-        values = values.astype(np.min_scalar_type(int(values.max(initial=0))))
-    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    return {"type": values.dtype.name, "base64": base64.b64encode(little.tobytes()).decode("ascii")}
+def _packed(name: str, value: Any) -> Any:
+    """A value for JSON: arrays by rows, whole numbers in the smallest type that holds them, others in single precision.
 
-
-def _single(values: NDArray[Any] | None) -> dict[str, str] | None:
-    """As `_packed`, in single precision."""
-    return None if values is None else _packed(values.astype(np.float32))
+    p-values and numbers of tests stay in double precision.
+    """
+    if isinstance(value, Mapping):
+        return {key: _packed(key, part) for key, part in value.items()}
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype.kind in "iu":
+        value = value.astype(np.min_scalar_type(int(value.max(initial=0))))
+    elif name not in ("edge_p", "p", "edge_tests"):
+        value = value.astype(np.float32)
+    little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+    return {"type": value.dtype.name, "base64": base64.b64encode(little.tobytes()).decode("ascii")}
 
 
 def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
@@ -88,54 +158,17 @@ def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
 
 
 def _data(content: Content) -> dict[str, Any]:
-    """The data that the scripts read; page/data.js names each entry."""
+    """The data that the scripts read: the entries of `Content`, and in place of the graph its edges and positions."""
     graph, removed = content.graph, content.removed
     xy = _positions(graph, content.labels)
     tail, head, _ = graph.edge_list()
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:
         listed = f"the {len(removed.x):,} pairs that came closest to staying: highest levels first, then smallest p"
-    return {
-        "title": content.title,
-        "facts": content.facts,
-        "note": content.note,
-        "pag": content.pag,
-        "nodes": graph.p,
-        "labels": [str(label) for label in content.labels],
-        "degree": _packed(content.degree),
-        "edges": {
-            "tail": _packed(tail),
-            "head": _packed(head),
-            "kind": _packed(graph.kind_numbers()),
-            "p": None if content.edge_p is None else _packed(np.asarray(content.edge_p, dtype=np.float64)),
-            "r": _single(content.edge_r),
-            "tests": _packed(content.edge_tests),
-            "level": _packed(content.edge_level),
-            "weakest": content.weakest,
-            "stability": _single(content.stability),
-            "shares": {mark: _single(share) for mark, share in content.shares.items()},
-            "reasons": content.reasons,
-            "left_out": content.edges_left_out,
-        },
-        "removed": {
-            "x": _packed(removed.x),
-            "y": _packed(removed.y),
-            "level": _packed(removed.level),
-            "members": _packed(removed.members),
-            "r": _single(removed.r),
-            "p": _packed(removed.p),  # NaN where not known
-            "complete_from": removed.complete_from,
-            "after_levels": removed.after_levels,
-            "note": f"listed: {listed}" if len(removed.x) else "",
-        },
-        "untested": content.untested.tolist(),
-        "gaps": _packed(content.gaps.ravel()),
-        "correlations": _single(content.correlations),
-        "effects": {name: _single(values.ravel()) for name, values in content.effects.items()},
-        "cutoffs": list(content.cutoffs),
-        "n": content.n,
-        "alpha": content.alpha,
-        "start": content.start,
-        "x": _single(xy[:, 0]),
-        "y": _single(-xy[:, 1]),  # upward on paper, downward on a screen
-    }
+    drawn = {"nodes": graph.p, "tail": tail, "head": head, "kind": graph.kind_numbers()}
+    drawn |= {"x": xy[:, 0], "y": -xy[:, 1]}  # upward on paper, downward on a screen
+    drawn["untested"] = content.untested.tolist()  # the observations may be more than 2^32
+    drawn["removed"] = {**vars(removed), "note": f"listed: {listed}" if len(removed.x) else ""}
+    others = {name: value for name, value in vars(content).items() if name not in ("graph", "removed")}
+    packed: dict[str, Any] = _packed("", others | drawn)
+    return packed

@@ -106,23 +106,35 @@ def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks:
     """p-value of x and y given S, by the literal formulas of docs/CONTRACT.md, section 12."""
     from scipy.special import chdtrc
 
+    levels = suff.nlev[[x, y, *S]]
     if suff.df == "observed":
-        tables = _tables(suff.codes, x, y, S, suff.nlev)
+        tables = tables_of(suff.codes, x, y, S, suff.nlev)
         df = observed_df(tables)
         few = df == 0 or suff.n < OBSERVATIONS_PER_OBSERVED_DF * df
         return 1.0 if few else float(chdtrc(df, max(g_square(tables), 0.0)))
-    levels = suff.nlev
-    kx, ky, n_sets = int(levels[x]), int(levels[y]), prod(int(levels[s]) for s in S)
-    df = (kx - 1) * (ky - 1) * n_sets
-    if suff.n < OBSERVATIONS_PER_DF * df or (quirks and len(S) > LARGEST_SET_OF_DISCITEST):
+    if suff.n < OBSERVATIONS_PER_DF * free(levels) or (quirks and len(S) > LARGEST_SET_OF_DISCITEST):
         return 1.0
-    tables = _tables(suff.codes, x, y, S, levels)
-    if suff.adaptDF and len(S):
-        empty = kx * ky * n_sets - int(np.count_nonzero(tables))
+    return p_of_tables(tables_of(suff.codes, x, y, S, suff.nlev), levels, adapt=suff.adaptDF, quirks=quirks)
+
+
+def free(levels: NDArray[np.int64]) -> int:
+    """The degrees of freedom of a test of x and y given S, from their numbers of levels, in this order."""
+    return prod((levels[:2] - 1).tolist()) * prod(levels[2:].tolist())
+
+
+def p_of_tables(
+    tables: NDArray[np.float64], levels: NDArray[np.int64], *, adapt: bool, quirks: bool, total: float | None = None
+) -> float:
+    """p-value of a table per configuration that occurs; `levels` as in `free`, `total` as in `g_square`."""
+    from scipy.special import chdtrc
+
+    df, members, n_sets = free(levels), len(levels) - 2, prod(levels[2:].tolist())
+    if adapt and members:
+        empty = prod(levels.tolist()) - int(np.count_nonzero(tables))
         if quirks:
-            empty += 4 * (2 ** len(S) - n_sets)
+            empty += 4 * (2**members - n_sets)
         df = max(df - empty, 1)
-    return float(chdtrc(df, max(g_square(tables), 0.0)))
+    return float(chdtrc(df, max(g_square(tables, total), 0.0)))
 
 
 def observations_needed(suff: DiscreteSuffStat, x: Codes, y: Codes, S: Codes) -> NDArray[np.int64]:
@@ -135,7 +147,7 @@ def observations_needed(suff: DiscreteSuffStat, x: Codes, y: Codes, S: Codes) ->
         seen = np.array([len(np.unique(column)) for column in suff.codes]) - 1
         return np.asarray(OBSERVATIONS_PER_OBSERVED_DF * seen[x] * seen[y], dtype=np.int64)
     tests = zip(x.tolist(), y.tolist(), S.tolist(), strict=True)
-    df = [observed_df(_tables(suff.codes, i, j, members, levels)) for i, j, members in tests]
+    df = [observed_df(tables_of(suff.codes, i, j, members, levels)) for i, j, members in tests]
     return OBSERVATIONS_PER_OBSERVED_DF * np.array(df, dtype=np.int64)
 
 
@@ -145,21 +157,23 @@ def observed_df(tables: NDArray[np.float64]) -> int:
     return int(((rows - 1) * (columns - 1)).sum())
 
 
-def _tables(codes: Codes, x: int, y: int, S: Sequence[int], levels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Counts of (configuration of S, code of x, code of y), for the configurations that occur."""
+def tables_of(codes: Codes, x: int, y: int, S: Sequence[int], levels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Counts of (configuration of S, code of x, code of y), for the configurations that occur; codes (p, n)."""
     configuration = np.zeros(codes.shape[1], dtype=np.int64)
     for s in S:
         _, configuration = np.unique(configuration * levels[s] + codes[s], return_inverse=True)
-    shape = (int(configuration.max()) + 1, int(levels[x]), int(levels[y]))
+    shape = (int(configuration.max(initial=0)) + 1, int(levels[x]), int(levels[y]))
     cell = np.ravel_multi_index((configuration, codes[x], codes[y]), shape)
     return np.bincount(cell, minlength=prod(shape)).reshape(shape).astype(np.float64)
 
 
-def g_square(tables: NDArray[np.float64]) -> float:
-    """G^2 of a table per configuration, float64 (configurations, levels of x, levels of y)."""
+def g_square(tables: NDArray[np.float64], total: float | None = None) -> float:
+    """G^2 of a table per configuration, float64 (configurations, levels of x, levels of y).
+
+    `total` stands for the number of observations of each table, by default the number that is there.
+    """
     of_x, of_y = tables.sum(axis=2, keepdims=True), tables.sum(axis=1, keepdims=True)
-    total = of_x.sum(axis=1, keepdims=True)
     there = tables > 0
-    counts = tables[there]
-    expected = (of_x * of_y)[there]
-    return float(2 * (counts * np.log(counts * np.broadcast_to(total, tables.shape)[there] / expected)).sum())
+    counts, expected = tables[there], (of_x * of_y)[there]
+    of_all = np.broadcast_to(of_x.sum(axis=1, keepdims=True) if total is None else total, tables.shape)[there]
+    return float(2 * (counts * np.log(counts * of_all / expected)).sum())

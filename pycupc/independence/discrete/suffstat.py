@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
@@ -9,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.coding import MOST_LEVELS, values_of
+from pycupc.data.categories import MOST_LEVELS, values_of
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.system.message import Message, Words
@@ -143,8 +144,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
 
     def take(self, rows: NDArray[np.int64]) -> DiscreteSuffStat:
         """The observations in `rows`, int64 (k,), with the numbers of levels of the whole table."""
-        out = type(self).__new__(type(self))
-        out.__dict__ |= self.__dict__
+        out = copy.copy(self)
         out.codes = np.ascontiguousarray(self.codes[:, rows])
         return out
 
@@ -243,11 +243,16 @@ def _levels(
 
 def _two_for_constants(levels: NDArray[np.int64], names: Sequence[str]) -> NDArray[np.int64]:
     """Numbers of levels, but 2 for a constant column, with a warning: pcalg stops at 1; at 2 its p-value is 1."""
-    constant = [names[j] for j in np.flatnonzero(levels < 2).tolist()]
-    if constant:
-        text = "constant columns are independent of all others, hence no edges"
-        warnings.warn(f"{text}: {listed(constant)}", stacklevel=4)
+    warn_of_constants(levels < 2, names, stacklevel=5)
     return np.maximum(levels, 2)
+
+
+def warn_of_constants(constant: NDArray[np.bool_], names: Sequence[str], stacklevel: int = 4) -> None:
+    """Warn of constant columns, bool (p,), if there are any."""
+    if constant.any():
+        columns = listed([names[j] for j in np.flatnonzero(constant).tolist()])
+        text = "constant columns are independent of all others, hence no edges"
+        warnings.warn(f"{text}: {columns}", stacklevel=stacklevel)
 
 
 def _refuse(wrong: Any, names: Sequence[str], message: str) -> None:

@@ -7,11 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.system.compiled import compiled, part
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 #: Rows that `fill_rows` fills between two looks at its flags.
 BAND = 16
@@ -34,7 +32,7 @@ def put_removals(x: NDArray[np.int32], y: NDArray[np.int32], r: Floats, root: Fl
     """
     for k in range(len(x)):
         low = x[k] if x[k] < y[k] else y[k]
-        out[low, x[k] + y[k] - low] = -_p_value(abs(r[k]), root[k])
+        out[low, x[k] + y[k] - low] = -p_value(abs(r[k]), root[k])
 
 
 @compiled
@@ -52,12 +50,12 @@ def fill_rows(first: int, step: int, root: float, out: Floats, flags: Indices) -
         for x in range(low, low + BAND if low + BAND < len(out) else len(out)):
             for y in range(x + 1, len(out)):
                 value = out[x, y]
-                p = -value if math.copysign(1.0, value) < 0 else _p_value(value, root)
+                p = -value if math.copysign(1.0, value) < 0 else p_value(value, root)
                 out[x, y] = p
                 out[y, x] = p
 
 
 @part
-def _p_value(r, root):
-    """The p-value of a correlation without its sign; 1 where it is NaN."""
+def p_value(r, root):
+    """The p-value of a correlation without its sign; `root`: of the degrees of freedom. 1 where it is NaN."""
     return math.erfc(root * math.atanh(R_MAX if r > R_MAX else r) * math.sqrt(0.5)) if r == r else 1.0

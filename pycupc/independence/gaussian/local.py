@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from pycupc.data.names import names_for
 from pycupc.independence.base import Floats, Indices, Mask
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.fisher_z import p_value_of
-from pycupc.independence.gaussian.gauss_ci_test import partial_correlations
-from pycupc.independence.gaussian.pair_n import RULES
+from pycupc.independence.gaussian.gauss_ci_test import partial_correlation
+from pycupc.independence.gaussian.measures import RULES
 from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 
 
@@ -18,7 +17,6 @@ class LocalGaussianTest(EnumeratedTest):
     """Tests of partial correlations whose n - l - 3 has the n of the pairs among x, y and S: `SuffStat.pair_n`."""
 
     name = "pairwise"
-    cost = 10.0
 
     def __init__(self, data: SuffStat, alpha: float) -> None:
         self.data, self.alpha = data, float(alpha)
@@ -26,15 +24,14 @@ class LocalGaussianTest(EnumeratedTest):
         data.check(MatrixFacts.of(data.C), names_for(data.labels, data.p))
 
     def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
-        from pycupc.independence.gaussian.compiled_local import p_values  # loads Numba
+        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
 
         assert self.data.pair_n is not None
         matrix, rule = self.data.pair_n
-        p = p_values(self.data.C, matrix, RULES.index(rule), x, y, S)
+        p = p_values_of_tests(self.data.C, matrix, RULES.index(rule), x, y, S)
         return self.decided(p), p
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         assert self.data.pair_n is not None
-        r = float(partial_correlations(self.data.C, x, y, [sorted(S)])[0])
         n = self.data.pair_n.of_test(x, y, S)
-        return 1.0 if math.isnan(r) else p_value_of(r, n - len(S) - 3)
+        return p_value_of(partial_correlation(self.data.C, x, y, sorted(S)), n - len(S) - 3)

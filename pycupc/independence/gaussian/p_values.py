@@ -5,43 +5,48 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pycupc.graph.removals import WITH_DATA
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.base import UnfinishedZ
 from pycupc.independence.gaussian import fisher_z, p_matrix
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.p_values import ComputedPValues, Filling, Floats, set_both
 from pycupc.system.machine import check_room
 
 
-class DeferredP(Protocol):
-    """Computes the largest p-value of each edge, float64 (m,)."""
+@dataclass(frozen=True)
+class LargestP:
+    """The largest p-value of each edge, from the smallest |z| of its tests: -inf where |z| is inf, without any test."""
 
-    def __call__(self) -> Floats: ...
+    z: Floats  # (m,): the smallest |z| of the tests of each edge
+    unfinished: UnfinishedZ | None  # takes the place of z if a bound spared tests
 
-    @property
-    def searches(self) -> bool:
-        """Whether the computation may take as long as the tests did, see `PValues.deferred`."""
+    def __call__(self) -> Floats:
+        return self._of(self.z if self.unfinished is None else self.unfinished())
 
     def met(self) -> Floats:
-        """The largest p-value of the tests made, at most the largest of all tests; float64 (m,)."""
+        """As a call, but of the tests made, without searching for the largest of all tests."""
+        return self._of(self.z if self.unfinished is None else self.unfinished.z)
+
+    def _of(self, z: Floats) -> Floats:
+        return np.where(np.isinf(z), -np.inf, fisher_z.z_to_p(z))
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianPValues(ComputedPValues):
     """P-values of Gaussian tests, computed from the correlations on demand.
 
-    `graph`, `removals`, `gaps`: as in `ComputedPValues`. `edge_p`, float64 (m,), or DeferredP: the largest p-value of
-    each edge; -inf if never tested. A `DeferredP` is called on first access. `n`: number of observations. `known`: they
+    `graph`, `removals`, `gaps`: as in `ComputedPValues`. `edge_p`, float64 (m,), or LargestP: the largest p-value of
+    each edge; -inf if never tested. A `LargestP` is called on first access. `n`: number of observations. `known`: they
     decided the pairs removed at level 0. Without them, only the p-values of the edges and of pairs removed at later
     levels are known.
     """
 
-    edge_p: Floats | DeferredP
+    edge_p: Floats | LargestP
     n: float
     known: Correlations | None = None
 
@@ -53,7 +58,7 @@ class GaussianPValues(ComputedPValues):
     @cached_property
     def edges(self) -> Floats:
         """The largest p-value of each edge, float64 (m,)."""
-        return self.edge_p() if callable(self.edge_p) else self.edge_p
+        return self.edge_p() if isinstance(self.edge_p, LargestP) else self.edge_p
 
     @property
     def complete(self) -> bool:
@@ -61,10 +66,10 @@ class GaussianPValues(ComputedPValues):
 
     @property
     def deferred(self) -> bool:
-        return callable(self.edge_p) and self.edge_p.searches
+        return isinstance(self.edge_p, LargestP) and self.edge_p.unfinished is not None
 
     def settle_for_tests_made(self) -> None:
-        if callable(self.edge_p):
+        if isinstance(self.edge_p, LargestP):
             self.__dict__["edges"] = self.edge_p.met()
 
     def of_edges(self, graph: SparseGraph) -> Floats:

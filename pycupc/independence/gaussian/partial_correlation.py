@@ -27,6 +27,7 @@ import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
+from pycupc.independence.gaussian.compiled_p_values import p_value
 from pycupc.independence.gaussian.exact import exact_correlation
 from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
 from pycupc.system.compiled import announced, call_address, compiled, compiled_callback, copied_part, frozen
@@ -139,6 +140,43 @@ def partial_correlation(C, nodes, size, A):
 def canonical_r(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> float:
     """`partial_correlation` of one test; S ascending."""
     return float(partial_correlation(frozen(C), np.array([*S, x, y], dtype=np.int64), len(S), canonical_space(len(S))))
+
+
+def p_values_of_tests(
+    C: NDArray[np.float64],
+    n: NDArray[np.float64],
+    rule: int,
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+    S: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """The p-values of x[i] and y[i] given S[i], float64 (m,); `n` of each pair, `rule`: place in `measures.RULES`."""
+    nodes = np.ascontiguousarray(np.column_stack([np.sort(S, axis=1), x, y]).astype(np.int64))
+    p, space = np.empty(len(x)), canonical_space(S.shape[1])
+    if not _fill_p_values(frozen(C), frozen(n), rule, nodes, space, 0, p):
+        _fill_p_values(frozen(C), frozen(n), rule, nodes, space, careful_address(), p)
+    return p
+
+
+@compiled
+def _fill_p_values(C, n, rule, nodes, space, careful, p):
+    """Write the p-values; False where `careful`, which is 0, is needed."""
+    m, width = nodes.shape
+    for i in range(m):
+        r = given_set(C, nodes[i], width - 2, space, careful)
+        if r != r:
+            return False
+        least, total, inverse = math.inf, 0.0, 0.0
+        for a in range(width):
+            for b in range(a):
+                number = n[nodes[i, a], nodes[i, b]]
+                total += number
+                inverse += 1.0 / number
+                least = number if number < least else least
+        pairs = width * (width - 1) / 2.0
+        df = (total / pairs if rule == 0 else least if rule == 1 else pairs / inverse) - (width + 1)
+        p[i] = p_value(abs(r), math.sqrt(df) if df > 0.0 else 0.0)
+    return True
 
 
 class Known(Protocol):

@@ -18,10 +18,12 @@ from pycupc.data.observations import converted
 from pycupc.data.table import Table
 from pycupc.independence.gaussian.correlation import Floats
 from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
-from pycupc.independence.gaussian.measures import Measure, definite, pairwise_complete
-from pycupc.independence.gaussian.pair_n import PairN
+from pycupc.independence.gaussian.measures import Measure, PairN, definite, pairwise_complete
 from pycupc.system.message import Cell, Message, Setting, Value
 from pycupc.system.progress import CountHook
+
+#: Rows of C that are inspected together.
+ROWS_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -37,21 +39,26 @@ class MatrixFacts:
 
     @classmethod
     def of(cls, C: Floats) -> MatrixFacts:
-        """The findings, without threads."""
-
-        def first(bad: NDArray[np.bool_]) -> tuple[int, int] | None:
-            return (int(np.argwhere(bad)[0, 0]), int(np.argwhere(bad)[0, 1])) if bad.any() else None
-
-        off = ~np.eye(len(C), dtype=bool)
+        """The findings, without threads; some rows at a time, as there may be many."""
+        nan_count, unlike, beyond = np.zeros(len(C), dtype=np.int64), None, None
+        for low in range(0, len(C), ROWS_AT_ONCE):
+            part = slice(low, low + ROWS_AT_ONCE)
+            rows, mirrored = C[part], C[:, part].T
+            nan_count[part] = np.isnan(rows).sum(axis=1)
+            with np.errstate(invalid="ignore"):
+                differ = ~(np.abs(rows - mirrored) <= 1e-8) & ~(np.isnan(rows) & np.isnan(mirrored))
+                large = np.abs(rows) > 1 + 1e-8
+            large[np.arange(len(rows)), np.arange(low, low + len(rows))] = False
+            unlike, beyond = unlike or _first(differ, low), beyond or _first(large, low)
         with np.errstate(invalid="ignore"):
-            unlike = ~(np.abs(C - C.T) <= 1e-8) & ~(np.isnan(C) & np.isnan(C.T))
             diagonal = np.flatnonzero(np.abs(np.diagonal(C) - 1) > 1e-10)
-            return cls(
-                nan_count=np.isnan(C).sum(axis=1),
-                asymmetric=first(unlike),
-                out_of_range=first(off & (np.abs(C) > 1 + 1e-8)),
-                bad_diagonal=int(diagonal[0]) if len(diagonal) else None,
-            )
+        return cls(nan_count, unlike, beyond, int(diagonal[0]) if len(diagonal) else None)
+
+
+def _first(bad: NDArray[np.bool_], low: int) -> tuple[int, int] | None:
+    """The first entry that is true, in a matrix that lacks `low` rows above."""
+    i, j = divmod(int(bad.argmax()), bad.shape[1])
+    return (low + i, j) if bad[i, j] else None
 
 
 class SuffStat:

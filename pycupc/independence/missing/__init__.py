@@ -3,6 +3,6 @@
 data.py                               several imputations of a table; a table with gaps
 literal.py                            the tests written out literally
 imputed_tests.py, testwise_tests.py   the same, compiled
-tails.py, grouping.py                 the upper tail of F; observations that agree in several variables
+grouping.py                           observations that agree in several variables
 family.py                             the tests with their data
 """

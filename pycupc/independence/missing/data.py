@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.coding import MOST_LEVELS, in_order, values_of, with_gaps
+from pycupc.data.categories import MOST_LEVELS, in_order, values_of, with_gaps
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
+from pycupc.independence.discrete.suffstat import warn_of_constants
 from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat, check_n
 
@@ -52,22 +54,21 @@ class MultipleImputation:
     def __init__(self, tables: Sequence[Any], labels: Sequence[str] | None = None, *, categories: bool = False) -> None:
         made = [Table.of(table, labels, categories=categories) for table in _several(tables, "tables")]
         _check_alike([table.values.shape for table in made], "shape")
-        names = [table.labels for table in made]
-        _check_alike(names, "names")
-        self._set(len(made[0].values), made[0].values.shape[1], names[0])
+        _check_alike([table.labels for table in made], "names")
+        (self.n, self.p), self.labels = made[0].values.shape, made[0].labels
         self.rows: tuple[Floats, ...] | None = None
         if categories:
             self.codes, self.levels = _in_one_coding(made)
             return
         for table in made:
             if len(incomplete := table.ends.incomplete()):
-                columns = listed([table.names[j] for j in incomplete.tolist()])
+                columns = _listed(incomplete, table.names)
                 raise ValueError(
                     f"each imputation must be complete and finite; missing or infinite values in {columns}"
                 )
         self.rows = tuple(scaled(table.values, table.ends) for table in made)
         self.matrices = np.array([correlation(values) for values in self.rows])
-        _warn_of_constants(np.isin(np.arange(self.p), made[0].constant), made[0].names)
+        warn_of_constants(np.isin(np.arange(self.p), made[0].constant), made[0].names)
 
     @classmethod
     def from_correlations(
@@ -84,7 +85,7 @@ class MultipleImputation:
         for stat in made:
             facts = MatrixFacts.of(stat.C)
             stat.check(replace(facts, nan_count=np.zeros_like(facts.nan_count)), names_for(stat.labels, stat.p))
-        out._set(check_n(n), made[0].p, made[0].labels)
+        out.n, out.p, out.labels = check_n(n), made[0].p, made[0].labels
         return out
 
     @classmethod
@@ -92,13 +93,10 @@ class MultipleImputation:
         """The codes of M imputations, (M, p, n), from 0 on, and the number of levels of each variable."""
         out = cls.__new__(cls)
         out.codes, out.levels, out.rows = np.array(codes, dtype=np.uint8), np.array(levels, dtype=np.int64), None
-        out._set(out.codes.shape[2], out.codes.shape[1], labels)
-        for name, k in zip(names_for(out.labels, out.p), levels, strict=True):
-            _check_levels(int(k), name)
+        _, out.p, out.n = out.codes.shape
+        out.labels = None if labels is None else check_labels(labels, out.p)
+        _check_levels(out.levels, names_for(out.labels, out.p))
         return out
-
-    def _set(self, n: float, p: int, labels: Sequence[str] | None) -> None:
-        self.n, self.p, self.labels = n, p, None if labels is None else check_labels(labels, p)
 
     @property
     def categories(self) -> bool:
@@ -112,8 +110,7 @@ class MultipleImputation:
 
     def take(self, rows: Indices) -> MultipleImputation:
         """The observations in `rows`, int64 (k,), of all imputations."""
-        out = type(self).__new__(type(self))
-        out.__dict__ |= self.__dict__
+        out = copy.copy(self)
         out.n = len(rows)
         if self.categories:
             out.codes = np.ascontiguousarray(self.codes[:, :, rows])
@@ -173,35 +170,28 @@ class IncompleteTable:
             table.check(complete=False)
             self.values, names = table.values, table.labels
             self.values = scaled(np.nan_to_num(self.values)) + np.where(np.isnan(self.values), np.nan, 0.0)
-        labels = names if labels is None else labels
+        labels, missing = names if labels is None else labels, self.missing
         self.n, self.p = self.values.shape
         self.labels = None if labels is None else check_labels(labels, self.p)
-        if (empty := self.missing.all(axis=0)).any():
-            names_of = names_for(self.labels, self.p)
-            raise ValueError(
-                f"all values are missing in {listed([names_of[j] for j in np.flatnonzero(empty).tolist()])}"
-            )
-        seen = np.where(self.missing, np.nan, self.values)
-        _warn_of_constants(np.fmax.reduce(seen) == np.fmin.reduce(seen), names_for(self.labels, self.p))
-        self._warn_of_pairs()
+        names = names_for(self.labels, self.p)
+        if len(empty := np.flatnonzero(missing.all(axis=0))):
+            raise ValueError(f"all values are missing in {_listed(empty, names)}")
+        seen = np.where(missing, np.nan, self.values)
+        warn_of_constants(np.fmax.reduce(seen) == np.fmin.reduce(seen), names)
+        there = (~missing).astype(np.float32)
+        if (few := np.argwhere(there.T @ there < 2)).size:
+            pairs = listed([f"{names[i]} and {names[j]}" for i, j in few.tolist() if i < j] or [names[few[0][0]]])
+            text = f"fewer than 2 observations are complete in {pairs}: without imputation their p-value is NaN"
+            warnings.warn(text, stacklevel=2)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
         """Where values are missing, bool (n, p)."""
         return self.values < 0 if self.categories else np.isnan(self.values)
 
-    def _warn_of_pairs(self) -> None:
-        there = (~self.missing).astype(np.float32)
-        if (few := np.argwhere(there.T @ there < 2)).size:
-            names = names_for(self.labels, self.p)
-            pairs = listed([f"{names[i]} and {names[j]}" for i, j in few.tolist() if i < j] or [names[few[0][0]]])
-            text = f"fewer than 2 observations are complete in {pairs}: without imputation their p-value is NaN"
-            warnings.warn(text, stacklevel=3)
-
     def take(self, rows: Indices) -> IncompleteTable:
         """The observations in `rows`, int64 (k,)."""
-        out = type(self).__new__(type(self))
-        out.__dict__ |= self.__dict__
+        out = copy.copy(self)
         out.values, out.n = self.values[rows], len(rows)
         return out
 
@@ -222,8 +212,9 @@ def as_imputation(suffStat: Any, *, categories: bool = False) -> MultipleImputat
             raise TypeError(f"{test} needs {other}, got {suffStat!r}")
         return suffStat
     if not isinstance(suffStat, list | tuple):
-        what = "a list of M tables" if categories else "a list of M correlation matrices and n"
-        raise TypeError(f"suffStat must be a MultipleImputation or {what} for {test}, got {type(suffStat).__name__}")
+        expected = "a list of M tables" if categories else "a list of M correlation matrices and n"
+        given = type(suffStat).__name__
+        raise TypeError(f"suffStat must be a MultipleImputation or {expected} for {test}, got {given}")
     if categories:
         return MultipleImputation(suffStat, categories=True)
     if not suffStat or np.ndim(suffStat[-1]) != 0:
@@ -263,30 +254,27 @@ def _check_alike(facts: Sequence[Any], what: str) -> None:
 
 def _in_one_coding(tables: Sequence[Table]) -> tuple[Codes, Indices]:
     """The codes of several tables, uint8 (M, p, n): equal categories have equal codes; and how many there are."""
-    p = tables[0].values.shape[1]
-    codes = np.empty((len(tables), p, len(tables[0].values)), dtype=np.uint8)
-    levels = np.empty(p, dtype=np.int64)
-    for j in range(p):
-        of_each = [table.categories[j] for table in tables if table.categories is not None]
-        known = in_order({c for categories in of_each for c in categories})
-        place = {category: k for k, category in enumerate(known)}
-        _check_levels(len(known), tables[0].names[j])
-        levels[j] = len(known)
-        for m, (table, own) in enumerate(zip(tables, of_each, strict=True)):
-            codes[m, j] = np.array([place[c] for c in own])[table.values[:, j]]
-    _warn_of_constants(levels < 2, tables[0].names)
+    categories = [table.categories or () for table in tables]
+    known = [in_order(set().union(*of_each)) for of_each in zip(*categories, strict=True)]
+    levels = np.array([len(of_column) for of_column in known])
+    _check_levels(levels, tables[0].names)
+    places = [{category: k for k, category in enumerate(of_column)} for of_column in known]
+    codes = np.empty((len(tables), len(known), len(tables[0].values)), dtype=np.uint8)
+    for m, table in enumerate(tables):
+        for j, (place, own) in enumerate(zip(places, categories[m], strict=True)):
+            codes[m, j] = np.array([place[category] for category in own])[table.values[:, j]]
+    warn_of_constants(levels < 2, tables[0].names)
     return codes, np.maximum(levels, 2)
 
 
-def _warn_of_constants(constant: NDArray[np.bool_], names: Sequence[str]) -> None:
-    if constant.any():
-        columns = listed([names[j] for j in np.flatnonzero(constant).tolist()])
-        warnings.warn(f"constant columns are independent of all others, hence no edges: {columns}", stacklevel=4)
+def _listed(columns: NDArray[np.integer], names: Sequence[str]) -> str:
+    return listed([names[j] for j in columns.tolist()])
 
 
-def _check_levels(k: int, name: str) -> None:
-    if k > MOST_LEVELS:
-        raise ValueError(f"a variable may have at most {MOST_LEVELS} levels; {name} has {k}")
+def _check_levels(levels: NDArray[np.integer], names: Sequence[str]) -> None:
+    for name, k in zip(names, levels.tolist(), strict=True):
+        if k > MOST_LEVELS:
+            raise ValueError(f"a variable may have at most {MOST_LEVELS} levels; {name} has {k}")
 
 
 def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
@@ -300,6 +288,6 @@ def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
                 raise ValueError(f"codes must be whole numbers from 0 to {MOST_LEVELS - 1}; {names[j]} has others")
         else:
             there, own = with_gaps(column.tolist())
-            _check_levels(len(there), names[j])
+            _check_levels(np.array([len(there)]), names[j : j + 1])
         out[:, j] = own
     return out

@@ -1,4 +1,4 @@
-"""Tests of multiply imputed data, compiled: the statistics of M data sets, pooled to one p-value (docs/MISSING.md)."""
+"""Tests of multiply imputed data, compiled: the statistics of M data sets, which `literal` pools (docs/MISSING.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
 from pycupc.independence.missing.grouping import divided
-from pycupc.independence.missing.tails import upper_tail_of_f
+from pycupc.independence.missing.literal import pooled_g2, pooled_z
 from pycupc.system.compiled import compiled, part
 
 #: Most cells of the tables of one test: 1 GB of counts.
@@ -26,34 +26,11 @@ class Stack(NamedTuple):
     across: Floats
 
 
-@part
-def pooled_z(z, n, size):
-    """The p-value of M values of Fisher's z given sets of this size, by the rules of Rubin (1987); NaN if undefined."""
-    M = len(z)
-    mean, between = 0.0, 0.0
-    for m in range(M):
-        mean += z[m] / M
-    for m in range(M):
-        between += (z[m] - mean) * (z[m] - mean) / (M - 1.0)
-    within = 1.0 / (n - size - 3.0)
-    if math.isinf(within):
-        return 1.0
-    total = within + (1.0 + 1.0 / M) * between
-    if not total > 0.0:
-        return math.nan
-    df = math.inf
-    if between > 0.0:
-        df = (M - 1.0) * (1.0 + within / between * M / (M + 1.0)) ** 2
-    return upper_tail_of_f(mean * mean / total, 1, df)
-
-
 class GaussianWork(NamedTuple):
     """Work space of a thread."""
 
     A: Floats  # (l + 2, l + 2, M): the lower triangles of the correlation matrices of the set, x and y
-    # z, lowest: (M,): Fisher's z; the smallest pivot.
-    z: Floats
-    lowest: Floats
+    lowest: Floats  # (M,): the smallest pivot
     nodes: Indices  # (l + 2,): the set, ascending, x and y
     space: Floats  # `canonical_space`
 
@@ -71,14 +48,14 @@ def _gather(stack, x, y, S, work):
     nodes[size], nodes[size + 1] = x, y
     for i in range(size + 2):
         for j in range(i + 1):
-            for m in range(len(work.z)):
+            for m in range(len(work.lowest)):
                 work.A[i, j, m] = stack.across[nodes[i], nodes[j], m] if i > j else 1.0
 
 
 @part
-def _eliminate(size, work):
+def _eliminate(size, work, z):
     """Condition on the set, in all matrices at a time; `z` has the reciprocals of the pivots meanwhile."""
-    A, z, lowest, M = work.A, work.z, work.lowest, len(work.z)
+    A, lowest, M = work.A, work.lowest, len(z)
     for m in range(M):
         lowest[m] = 1.0
     for k in range(size):
@@ -93,13 +70,13 @@ def _eliminate(size, work):
 
 
 @compiled
-def gaussian_tests(stack, n, x, y, sets, work, careful, p):
-    """Write the p-values of x[t] and y[t] given sets[t]; returns how many need `careful_address`, which is 0 then."""
-    A, M, size, wanted = work.A, len(work.z), sets.shape[1], 0
+def _gaussian_tests(stack, x, y, sets, work, z, careful):
+    """Write Fisher's z of x[t] and y[t] given sets[t]; returns how many need `careful_address`, which is 0 then."""
+    A, size, wanted = work.A, sets.shape[1], 0
     for t in range(len(x)):
         _gather(stack, x[t], y[t], sets[t], work)
-        _eliminate(size, work)
-        for m in range(M):
+        _eliminate(size, work, z[t])
+        for m in range(len(work.lowest)):
             vx, vy, cov = A[size, size, m], A[size + 1, size + 1, m], A[size + 1, size, m]
             least = EXACT_PIVOT * vx * vy
             r = cov / math.sqrt(vx * vy)
@@ -108,19 +85,18 @@ def gaussian_tests(stack, n, x, y, sets, work, careful, p):
                 r = given_set(stack.of_each[m], work.nodes, size, work.space, careful)
                 wanted += r != r
             r = R_MAX if r > R_MAX else -R_MAX if r < -R_MAX else r
-            work.z[m] = 0.5 * math.log1p(2.0 * r / (1.0 - r))
-        p[t] = pooled_z(work.z, n, size)
+            z[t, m] = 0.5 * math.log1p(2.0 * r / (1.0 - r))
     return wanted
 
 
 def gaussian_p(stack: Stack, n: float, x: Indices, y: Indices, sets: Indices) -> Floats:
     """The p-values of `gaussMItest` of x[i] and y[i] given sets[i], float64 (k,)."""
-    M, size, p = len(stack.of_each), sets.shape[1], np.empty(len(x))
-    A, z, nodes = np.empty((size + 2, size + 2, M)), np.empty((2, M)), np.empty(size + 2, dtype=np.int64)
-    work = GaussianWork(A, z[0], z[1], nodes, canonical_space(size))
-    if gaussian_tests(stack, float(n), x, y, sets, work, 0, p):
-        gaussian_tests(stack, float(n), x, y, sets, work, careful_address(), p)
-    return p
+    M, size = len(stack.of_each), sets.shape[1]
+    z, A, nodes = np.empty((len(x), M)), np.empty((size + 2, size + 2, M)), np.empty(size + 2, dtype=np.int64)
+    work = GaussianWork(A, np.empty(M), nodes, canonical_space(size))
+    if _gaussian_tests(stack, x, y, sets, work, z, 0):
+        _gaussian_tests(stack, x, y, sets, work, z, careful_address())
+    return pooled_z(z, n, size)
 
 
 class Codes(NamedTuple):
@@ -129,20 +105,6 @@ class Codes(NamedTuple):
     codes: NDArray[np.uint8]
     M: int
     levels: Indices
-
-
-@part
-def pooled_g2(of_full, of_mean, k, M):
-    """The p-value of the pooled likelihood ratio test of Meng and Rubin (1992) with k degrees of freedom."""
-    r = (M + 1.0) / (k * (M - 1.0)) * (of_full - of_mean)
-    t = k * (M - 1.0)
-    if r == 0.0:
-        df = math.inf
-    elif t > 4.0:
-        df = 4.0 + (t - 4.0) * (1.0 + (1.0 - 2.0 / t) / r) ** 2
-    else:
-        df = t * (1.0 + 1.0 / k) * (1.0 + 1.0 / r) ** 2 / 2.0
-    return upper_tail_of_f(of_mean / (k * (1.0 + r)), k, df)
 
 
 class DiscreteWork(NamedTuple):
@@ -196,23 +158,18 @@ def _likelihood_ratio(first, kx, ky, m, M, work):
 
 
 @compiled
-def discrete_tests(data, x, y, sets, work, p):
-    """Write the p-values of x[t] and y[t] given sets[t]."""
-    levels, M = data.levels, data.M
+def _discrete_tests(data, x, y, sets, work, of_full, of_mean):
+    """Write the likelihood ratios of x[t] and y[t] given sets[t]: their mean, and the one of the mean table."""
     for t in range(len(x)):
         strata = _count(data, x[t], y[t], sets[t], work)
-        kx, ky, of_full, of_mean = levels[x[t]], levels[y[t]], 0.0, 0.0
-        k = (kx - 1) * (ky - 1)
-        for i in range(sets.shape[1]):
-            k *= levels[sets[t, i]]
-        for m in range(M):
+        kx, ky = data.levels[x[t]], data.levels[y[t]]
+        for m in range(data.M):
             for h in range(strata):
-                of_full += _likelihood_ratio(h * kx * ky, kx, ky, m, M, work) / M
+                of_full[t] += _likelihood_ratio(h * kx * ky, kx, ky, m, data.M, work) / data.M
         for c in range(strata * kx * ky):
-            count, expected = work.counts[M, c], work.fitted[0, c]
+            count, expected = work.counts[data.M, c], work.fitted[0, c]
             if count > 0.0 and expected == expected:
-                of_mean += 2.0 * count * math.log(count / expected)
-        p[t] = pooled_g2(of_full, of_mean, k, M)
+                of_mean[t] += 2.0 * count * math.log(count / expected)
 
 
 def discrete_p(data: Codes, x: Indices, y: Indices, sets: Indices) -> Floats:
@@ -220,16 +177,14 @@ def discrete_p(data: Codes, x: Indices, y: Indices, sets: Indices) -> Floats:
 
     Raises ValueError if the tables of a test have more than `MOST_CELLS` cells.
     """
-    n, p = data.codes.shape[1], np.empty(len(x))
-    if not len(x):
-        return p
-    levels = data.levels.astype(np.float64)
-    strata = np.minimum(levels[sets].prod(axis=1), n)
-    cells = int((strata * levels[x] * levels[y]).max())
+    n, levels = data.codes.shape[1], data.levels.astype(np.float64)
+    strata = levels[sets].prod(axis=1)
+    cells = int((np.minimum(strata, n) * levels[x] * levels[y]).max(initial=0))
     if cells * (data.M + 2) > MOST_CELLS:
         raise ValueError(f"the tables given {sets.shape[1]} variables have {cells:,} cells, too many: lower m_max")
     room, groups = max(cells, int(levels.max())), np.empty(n, dtype=np.int64)
     place = np.empty(n * int(levels.max()), dtype=np.int64)
     work = DiscreteWork(groups, place, np.empty((data.M + 1, room)), np.empty((2, room)))
-    discrete_tests(data, x, y, sets, work, p)
-    return p
+    of_full, of_mean = np.zeros((2, len(x)))
+    _discrete_tests(data, x, y, sets, work, of_full, of_mean)
+    return pooled_g2(of_full, of_mean, strata * (levels[x] - 1) * (levels[y] - 1), data.M)

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats
-from pycupc.independence.discrete.g_square import LARGEST_SET_OF_DISCITEST
+from pycupc.independence.discrete.g_square import LARGEST_SET_OF_DISCITEST, free, g_square, p_of_tables, tables_of
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.fisher_z import p_value_of
 from pycupc.independence.gaussian.gauss_ci_test import partial_correlation
 from pycupc.independence.missing.data import MultipleImputation, as_imputation, as_incomplete
-
-Codes = NDArray[Any]
 
 
 def gaussMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
@@ -41,15 +37,8 @@ def gaussMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     """
     data = as_imputation(suffStat)
     r = np.array([partial_correlation(C, x, y, S) for C in data.matrices])
-    with np.errstate(all="ignore"):
-        z = np.log1p(2 * r / (1 - r)) / 2
-        M, mean, between = len(z), z.mean(), z.var(ddof=1)
-        within = np.float64(1.0) / (data.n - len(S) - 3)
-        total = within + (1 + 1 / M) * between
-        if np.isinf(within):
-            return 1.0
-        df = (M - 1) * (1 + within / between * M / (M + 1)) ** 2
-        return _upper_tail_of_f(float(mean * mean / total), 1, float(df)) if total > 0 else math.nan
+    with np.errstate(divide="ignore"):
+        return float(pooled_z(np.log1p(2 * r / (1 - r)) / 2, data.n, len(S)))
 
 
 def disMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
@@ -60,18 +49,20 @@ def disMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     is too small.
     """
     data = as_imputation(suffStat, categories=True)
-    levels = data.levels
-    tables = np.array([_table([*S, x, y], codes, levels) for codes in data.codes])
+    M, levels = data.M, data.levels.copy()
+    codes = data.codes.transpose(1, 0, 2).reshape(data.p, -1).astype(np.int64)
+    codes[x] += levels[x] * np.repeat(np.arange(M), int(data.n))  # so that each imputation has a table of its own
+    k, levels[x] = free(levels[[x, y, *S]]), M * levels[x]
+    tables = tables_of(codes, x, y, S, levels)
+    tables = tables.reshape(len(tables), M, -1, tables.shape[2])
     with np.errstate(all="ignore"):
         fitted = tables.sum(axis=3, keepdims=True) * tables.sum(axis=2, keepdims=True)
-        fitted = fitted / tables.sum(axis=(2, 3), keepdims=True)  # NaN where an imputation lacks a configuration
-        of_full = np.mean([_likelihood_ratio(*pair) for pair in zip(tables, fitted, strict=True)])
-        of_mean = _likelihood_ratio(tables.mean(axis=0), fitted.mean(axis=0))
-        M, k = len(tables), int((levels[x] - 1) * (levels[y] - 1) * prod(levels[s] for s in S))
-        r = (M + 1) / (k * (M - 1)) * (of_full - of_mean)
-        t = k * (M - 1)
-        df = 4 + (t - 4) * (1 + (1 - 2 / t) / r) ** 2 if t > 4 else t * (1 + 1 / k) * (1 + 1 / r) ** 2 / 2
-        return _upper_tail_of_f(float(of_mean / (k * (1 + r))), k, float(df))
+        fitted /= tables.sum(axis=(2, 3), keepdims=True)  # NaN where an imputation lacks a configuration
+        count, expected = tables.mean(axis=1), fitted.mean(axis=1)
+        there = (count > 0) & ~np.isnan(expected)
+        of_mean = 2 * (count[there] * np.log(count[there] / expected[there])).sum()
+    of_full = np.mean([g_square(tables[:, m]) for m in range(M)])
+    return float(pooled_g2(of_full, of_mean, k, M))
 
 
 def gaussCItwd(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
@@ -114,52 +105,48 @@ def disCItwd(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool = 
     -----
     The numbers of levels are those that occur in these observations; no number of observations is too small.
     """
-    from scipy.special import chdtrc
-
     data = as_incomplete(suffStat, categories=True)
     values = data.values[:, [x, y, *S]]
     rows = values[(values >= 0).all(axis=1)]
-    if len(rows) < 2:
+    if (n := len(rows)) < 2:
         return math.nan
     levels = np.array([len(np.unique(column)) for column in rows.T])
-    if quirks and len(S) > LARGEST_SET_OF_DISCITEST:
+    if (quirks and len(S) > LARGEST_SET_OF_DISCITEST) or (levels[:2] == 1).any():
         return 1.0
-    if (levels[:2] == 1).any():
-        return 1.0
-    n = len(rows)
     if quirks:  # codes from the number of levels on are not counted
         rows = rows[(rows < levels).all(axis=1)]
     else:
         rows = np.column_stack([np.unique(column, return_inverse=True)[1] for column in rows.T])
-    table = _table([*range(2, len(S) + 2), 0, 1], rows.T, levels)
-    of_x, of_y = table.sum(axis=2, keepdims=True), table.sum(axis=1, keepdims=True)
-    total = of_x.sum(axis=1, keepdims=True) if len(S) or not quirks else float(n)
+    tables = tables_of(rows.T, 0, 1, range(2, len(levels)), levels)
+    return p_of_tables(tables, levels, adapt=data.adaptDF, quirks=quirks, total=None if len(S) or not quirks else n)
+
+
+def pooled_z(z: Floats, n: float, size: int) -> Floats:
+    """The p-values of M values of Fisher's z given sets of this size, (..., M), by the rules of Rubin (1987)."""
+    M, (mean, between) = z.shape[-1], (z.mean(axis=-1), z.var(axis=-1, ddof=1))
     with np.errstate(all="ignore"):
-        g2 = _likelihood_ratio(table, of_x * of_y / total)
-    df = int(prod(levels[:2] - 1) * prod(levels[2:]))
-    if data.adaptDF and len(S):
-        empty = table.size - int(np.count_nonzero(table)) + (4 * (2 ** len(S) - prod(levels[2:])) if quirks else 0)
-        df = max(df - empty, 1)
-    return float(chdtrc(df, max(g2, 0.0)))
+        within = np.float64(1.0) / (n - size - 3)
+        if np.isinf(within):
+            return np.ones_like(mean)
+        total = within + (1 + 1 / M) * between
+        df = (M - 1) * (1 + within / between * M / (M + 1)) ** 2
+        return np.where(total > 0, upper_tail_of_f(mean * mean / total, 1, df), math.nan)
 
 
-def _table(variables: Sequence[int], codes: Codes, levels: NDArray[np.int64]) -> Floats:
-    """Counts of (configuration of all but the last two variables, the one before the last, the last)."""
-    shape = [int(levels[v]) for v in variables]
-    cells = np.ravel_multi_index([codes[v].astype(np.int64) for v in variables], shape)
-    return np.bincount(cells, minlength=prod(shape)).reshape(-1, *shape[-2:]).astype(np.float64)
+def pooled_g2(of_full: Any, of_mean: Any, k: Any, M: int) -> Floats:
+    """The p-values of the pooled likelihood ratio test of Meng and Rubin (1992) with k degrees of freedom."""
+    with np.errstate(all="ignore"):
+        r, t = (M + 1) / (k * (M - 1)) * (of_full - of_mean), k * (M - 1)
+        df = np.where(t > 4, 4 + (t - 4) * (1 + (1 - 2 / t) / r) ** 2, t * (1 + 1 / k) * (1 + 1 / r) ** 2 / 2)
+        return upper_tail_of_f(of_mean / (k * (1 + r)), k, df)
 
 
-def _likelihood_ratio(counts: Floats, expected: Floats) -> float:
-    """Twice the sum of counts log(counts / expected), without empty cells and cells without an expected count."""
-    there = (counts > 0) & ~np.isnan(expected)
-    return float(2 * (counts[there] * np.log(counts[there] / expected[there])).sum())
-
-
-def _upper_tail_of_f(value: float, k: int, df: float) -> float:
+def upper_tail_of_f(value: Any, k: Any, df: Any) -> Floats:
+    """P(F > value) with k and df degrees of freedom; NaN where it is undefined."""
     from scipy.special import chdtrc, fdtrc
 
-    return float(chdtrc(k, max(k * value, 0.0)) if df > 1e12 else fdtrc(k, df, max(value, 0.0)))
+    value, endless = np.maximum(value, 0.0), df > 1e12
+    return np.where(endless, chdtrc(k, np.where(endless, k * value, 0.0)), fdtrc(k, df, value))
 
 
 #: The tests, by the name that micd gives them.

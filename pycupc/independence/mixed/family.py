@@ -52,6 +52,8 @@ class MixedTest(EnumeratedTest):
         return correlation(self.data.numbers())
 
     def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
+
         V = np.column_stack([x, y, S]).astype(np.int64)
         kinds, p = self.data.categorical, np.empty(len(V))
         of_kind = np.cumsum(kinds) - 1, np.cumsum(~kinds) - 1  # the position of a variable among those of its kind
@@ -61,16 +63,12 @@ class MixedTest(EnumeratedTest):
             p[at] = self._discrete.single_tests(some[:, 0], some[:, 1], some[:, 2:])[1]
         if len(at := np.flatnonzero(share == 0)):
             some = of_kind[1][V[at]]
-            p[at] = self._gaussian(some[:, 0], some[:, 1], some[:, 2:])
+            C = self._correlations
+            n = np.full(C.shape, float(self.data.n))
+            p[at] = p_values_of_tests(C, n, 1, some[:, 0], some[:, 1], some[:, 2:])
         if len(at := np.flatnonzero((share > 0) & (share < V.shape[1]))):
             p[at] = self._mixed(V[at])
         return self.decided(p), p
-
-    def _gaussian(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        from pycupc.independence.gaussian.compiled_local import p_values  # loads Numba
-
-        C = self._correlations
-        return p_values(C, np.full(C.shape, float(len(self.data.values))), 1, x, y, S)
 
     def _mixed(self, V: Indices) -> Floats:
         """The p-values of tests of variables of both kinds: x, y and S in a row."""

@@ -104,7 +104,7 @@ class Report:
                 "its outcome depends on how a program inverts such a matrix, not on the data.",
             ]
         if collinear:
-            pairs = listed([f"{self._name(i)} with {self._name(j)}" for i, j in collinear], most=LISTED)
+            pairs = listed([f"{self.labels[i]} with {self.labels[j]}" for i, j in collinear], most=LISTED)
             lines.append(f"Columns collinear up to rounding: {pairs}. Leave out one of each pair.")
         final = [f for f in differences if f.other_level == KEPT]
         limited = f" (the first {LISTED} of {len(final)})" if len(final) > LISTED else ""
@@ -120,7 +120,7 @@ class Report:
         alpha = f" (alpha {self.alpha:g})" if self.alpha is not None else ""
         fate = "kept it" if f.other_level == KEPT else f"removed it at level {f.other_level}"
         lines = [
-            f"  level {f.level}, edge {self._name(f.x)} - {self._name(f.y)}",
+            f"  level {f.level}, edge {self.labels[f.x]} - {self.labels[f.y]}",
             f"  {remover.name} removed it given {self._set(f.S)}: p = {removed:.6g}{alpha}",
             f"  {other.name} {fate}: largest p of its tests {kept:.6g}",
         ]
@@ -128,7 +128,7 @@ class Report:
             lines.append(f"  the same test by pcalg's formula: p = {f.recomputed_p:.6g}")
             lines.append(f"  condition number of its correlation matrix: {f.condition:.3g}")
         for i, j in f.collinear:
-            pair = f"{self._name(i)} and {self._name(j)}"
+            pair = f"{self.labels[i]} and {self.labels[j]}"
             lines.append(f"  {pair} are collinear up to rounding (1 - |r| < {COLLINEAR:g})")
         return lines
 
@@ -136,7 +136,7 @@ class Report:
         remover = (self.one, self.two)[f.removed_by]
         mark = ", singular" if f.singular else ""
         return (
-            f"  level {f.level}: {self._name(f.x)} - {self._name(f.y)}, removed by {remover.name} "
+            f"  level {f.level}: {self.labels[f.x]} - {self.labels[f.y]}, removed by {remover.name} "
             f"given {self._set(f.S)}{mark}"
         )
 
@@ -147,8 +147,8 @@ class Report:
             x, y, z = triple
             collider, plain = (two, one) if one.explains(x, y, z) else (one, two)
             lines.append(
-                f"The first difference is at the triple {self._name(x)} - {self._name(y)} - {self._name(z)}: "
-                f"{self._name(y)} is in the set that separates {self._name(x)} and {self._name(z)} in {plain.name} "
+                f"The first difference is at the triple {self.labels[x]} - {self.labels[y]} - {self.labels[z]}: "
+                f"{self.labels[y]} is in the set that separates {self.labels[x]} and {self.labels[z]} in {plain.name} "
                 f"({self._separating(plain, x, z)}), not in {collider.name} ({self._separating(collider, x, z)}), "
                 "which therefore calls it a collider."
             )
@@ -169,7 +169,7 @@ class Report:
             if pairs:
                 x, y = pairs[0]
                 lines.append(
-                    f"{len(pairs)} pairs have other separating sets; first {self._name(x)}, {self._name(y)}: "
+                    f"{len(pairs)} pairs have other separating sets; first {self.labels[x]}, {self.labels[y]}: "
                     f"{self._separating(one, x, y)} in {one.name}, {self._separating(two, x, y)} in {two.name}."
                 )
             else:
@@ -186,16 +186,13 @@ class Report:
                 gap = np.nan_to_num(np.abs(one.p_max - two.p_max), nan=0.0, posinf=np.inf)
             x, y = (int(v) for v in np.unravel_index(np.argmax(gap), gap.shape))
             lines.append(
-                f"Largest difference of pMax: {self._name(x)}, {self._name(y)}: {one.p_max[x, y]:.6g} in {one.name}, "
+                f"Largest difference of pMax: {self.labels[x]}, {self.labels[y]}: {one.p_max[x, y]:.6g} in {one.name}, "
                 f"{two.p_max[x, y]:.6g} in {two.name}."
             )
         return lines
 
-    def _name(self, v: int) -> str:
-        return str(self.labels[v])
-
     def _set(self, S: Sequence[int]) -> str:
-        return "{" + ", ".join(self._name(s) for s in S) + "}"
+        return "{" + ", ".join(self.labels[s] for s in S) + "}"
 
     def _separating(self, result: Compared, x: int, y: int) -> str:
         return "an edge" if result.adjacent[x, y] else self._set(result.separating(x, y)[2])

@@ -76,15 +76,17 @@ test_that("an object is taken apart into what it was built from", {
   plain <- cu_plain("pc", S, alpha = 0.05, p = 12, fixedGaps = gaps)
   fit <- as_pcalgo(plain, quote(f()), "double")
   back <- as_plain(fit)
-  expect_true(back$every_cell)
-  expect_identical(as_graph(back$labels, back$graph, back$graph$weight), fit@graph)
-  for (name in c("labels", "n.edgetests", "max.ord", "pMax")) expect_identical(back[[name]], plain[[name]])
-  for (k in seq_along(back$sepset$x)) {
-    expect_false(is.null(cu_sepset(plain, back$sepset$x[k], back$sepset$y[k])))
+  expect_true(back$values$every_cell)
+  expect_identical(as_graph(back$values$labels, part(back$arrays, "graph"), "double"), fit@graph)
+  for (name in c("n.edgetests", "pMax")) expect_identical(back$arrays[[name]], plain[[name]])
+  expect_identical(back$values[c("labels", "max_ord")], list(labels = plain$labels, max_ord = plain$max.ord))
+  for (k in seq_along(back$arrays$sepset.x)) {
+    expect_false(is.null(cu_sepset(plain, back$arrays$sepset.x[k], back$arrays$sepset.y[k])))
   }
   sparse <- as_plain(as_pcalgo(plain, quote(f()), "double", "sparse"))
-  expect_false(sparse$every_cell)
-  expect_identical(sparse$sepset[names(plain$sepset)], plain$sepset)
+  expect_false(sparse$values$every_cell)
+  stored <- plain$sepset[names(plain$sepset) != "p"]
+  expect_identical(part(sparse$arrays, "sepset")[names(stored)], stored)
 })
 
 test_that("an object for p = 2,810 is built in under 3 seconds", {

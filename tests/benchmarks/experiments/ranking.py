@@ -7,9 +7,8 @@ import time
 import numpy as np
 
 import pycupc
-from pycupc.effects.largest import largest
-from pycupc.effects.local import LocalEffects
-from pycupc.effects.regressors import Regressors
+from pycupc.effects.local import LocalEffects, largest
+from pycupc.effects.parent_sets import parent_sets
 
 #: Samples, neighbours on average, data sets.
 N, DEGREE, REPETITIONS = 100, 3, 3
@@ -82,8 +81,9 @@ def by_cstar(X, truth, effects, k, seed, threads):
 def by_ida(X, truth, effects, k, seed, threads):
     fit = pycupc.pc(X, alpha=ALPHA, engine="cpu", numCores=threads)
     causes = np.arange(len(truth))
-    regressors = Regressors.local(fit.sparse_graph, causes)
-    x, y, _ = largest(LocalEffects.of(np.corrcoef(X, rowvar=False), regressors, causes, effects), k)
+    sets = parent_sets(fit.sparse_graph, causes)
+    found = LocalEffects.of(np.corrcoef(X, rowvar=False), sets, causes, effects)
+    x, y, _ = largest(found.in_blocks, causes, effects, k)
     return x * len(truth) + y, {}
 
 

@@ -13,9 +13,10 @@ from typing import NamedTuple
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.bound import excess
-from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, counts, divide, give, last_members, start
+from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, counts, divide, last_members, start
 from pycupc.engines.cpu.pruning.node import ROOT, child, root
 from pycupc.engines.cpu.pruning.walk_state import TESTS
+from pycupc.engines.cpu.sets import choose, give
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.tuning import NODE_TIME, PER_SQUARE, SUBSETS_OF, TEST_TIME
 from pycupc.system.compiled import compiled, part
@@ -90,16 +91,13 @@ def _test_subsets(nodes, slot, m, sizes, z, limits, sets, w):
     w.spent[0] += NODE_TIME
     if alone >= 0 and counts(nodes, slot, sets.chosen, 0, w):
         _meet(sizes, alone, nodes.rho[slot] * nodes.rho[slot], z, limits)
-    sets.following[0] = 0
     if m > 0:
         _test_last(nodes, slot, 0, 0, sizes, z, limits, sets, w)
     while t >= 0:
-        k = sets.following[t]
-        if t + 1 < m and k + 1 < q:
-            sets.following[t], sets.chosen[t], sets.following[t + 1] = k + 1, k, k + 1
-            give(sets, t, k, q)
+        if choose(sets, t, 1, m, q):
+            give(sets, t, m, q)
             t += 1
-            _test_last(nodes, slot, t, k + 1, sizes, z, limits, sets, w)
+            _test_last(nodes, slot, t, sets.following[t], sizes, z, limits, sets, w)
         else:
             t -= 1
 

@@ -14,6 +14,7 @@ from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.pruning.bound import ANY, excess, largest_sum
 from pycupc.engines.cpu.pruning.node import child
 from pycupc.engines.cpu.pruning.walk_state import TESTS
+from pycupc.engines.cpu.sets import choose, give
 from pycupc.engines.cpu.threads import DOUBTFUL
 from pycupc.engines.cpu.tuning import LEAST_SCORE, LEAST_SHARE, NODE_TIME, TEST_TIME
 from pycupc.independence.gaussian.partial_correlation import given_several
@@ -49,25 +50,6 @@ def last_members(sets, t, first, q, bound):
     return count
 
 
-@fused_part
-def give(sets, t, k, q):
-    """Write the covariances of depth t + 1: as at depth t, given candidate k as well."""
-    u, inverse = t + 1, 1.0 / sets.kk[t, k]
-    xk, yk = sets.x[t, k] * inverse, sets.y[t, k] * inverse
-    sets.xx[u] = sets.xx[t] - xk * sets.x[t, k]
-    sets.yy[u] = sets.yy[t] - yk * sets.y[t, k]
-    sets.xy[u] = sets.xy[t] - xk * sets.y[t, k]
-    for a in range(uint64(k + 1), uint64(q)):
-        c = sets.C[t, k, a]
-        sets.x[u, a] = sets.x[t, a] - xk * c
-        sets.y[u, a] = sets.y[t, a] - yk * c
-        sets.kk[u, a] = sets.kk[t, a] - c * c * inverse
-    for a in range(k + 1, q):
-        f = sets.C[t, k, a] * inverse
-        for b in range(uint64(a + 1), uint64(q)):
-            sets.C[u, a, b] = sets.C[t, a, b] - f * sets.C[t, k, b]
-
-
 @part
 def start(nodes, slot, sets, q):
     """The node as depth 0."""
@@ -75,19 +57,15 @@ def start(nodes, slot, sets, q):
         sets.x[0, a], sets.y[0, a], sets.kk[0, a] = nodes.x[slot, a], nodes.y[slot, a], 1.0
         for b in range(a + 1, q):
             sets.C[0, a, b] = nodes.C[slot, a, b]
-    sets.xx[0], sets.yy[0], sets.xy[0] = 1.0, 1.0, nodes.rho[slot]
+    sets.xx[0], sets.yy[0], sets.xy[0], sets.following[0] = 1.0, 1.0, nodes.rho[slot], 0
 
 
 @part
-def _write_found(nodes, slot, sets, level):
+def _write_found(nodes, slot, sets, w, level):
     """The positions of the taken members and of those chosen, ascending."""
     n = nodes.taken[slot]
     for q in range(level):
-        v, u = nodes.members[slot, q] if q < n else nodes.position[slot, sets.chosen[q - n]], q
-        while u > 0 and sets.found[u - 1] > v:
-            sets.found[u] = sets.found[u - 1]
-            u -= 1
-        sets.found[u] = v
+        put_in_order(w.found, q, nodes.members[slot, q] if q < n else nodes.position[slot, sets.chosen[q - n]])
 
 
 @part
@@ -95,9 +73,9 @@ def _canonical(side, nodes, slot, sets, w, state):
     """The canonical partial correlation given the set that sets.chosen completes."""
     state[DOUBTFUL] += 1
     level, start = side.level, side.offsets[w.variables[side.level]]
-    _write_found(nodes, slot, sets, level)
+    _write_found(nodes, slot, sets, w, level)
     for u in range(level):
-        put_in_order(w.variables, u, side.neighbours[start + sets.found[u]])
+        put_in_order(w.variables, u, side.neighbours[start + w.found[u]])
     return given_several(side.C, w.variables, level, w.elimination, 0)
 
 
@@ -137,29 +115,24 @@ def _look(side, nodes, slot, sets, t, first, w, state):
 
 @part
 def _test_all(side, nodes, slot, sets, w, state):
-    """Test all sets of a node in lexicographic order until one separates the pair, which is left in sets.found."""
+    """Test all sets of a node in lexicographic order until one separates the pair, which is left in w.found."""
     q, m, t, found = nodes.q[slot], nodes.m[slot], 0, NONE
     start(nodes, slot, sets, q)
     w.spent[0] += NODE_TIME
-    sets.following[0] = 0
     while t >= 0 and found == NONE:
-        k = sets.following[t]
+        if choose(sets, t, m, m, q):
+            give(sets, t, m, q)
+            t += 1
+            continue
         if t == m - 1:
+            k = sets.following[t]
             w.counts[TESTS] += q - k
             w.spent[0] += TEST_TIME * (q - k)
             if last_members(sets, t, k, q, w.bound[0]):
                 found = _look(side, nodes, slot, sets, t, k, w, state)
-            t -= 1
-        elif k > q - m + t:
-            t -= 1
-        else:
-            sets.following[t] = k + 1
-            sets.chosen[t] = k
-            give(sets, t, k, q)
-            t += 1
-            sets.following[t] = k + 1
+        t -= 1
     if found == SEPARATED:
-        _write_found(nodes, slot, sets, side.level)
+        _write_found(nodes, slot, sets, w, side.level)
     return found
 
 
@@ -206,7 +179,7 @@ def divide(nodes, slot, w, q, m, over, floor):
 
 @part
 def examine(side, nodes, slot, sets, w, state):
-    """The outcome of a node: NONE, SEPARATED with the set in sets.found, or as `divide`."""
+    """The outcome of a node: NONE, SEPARATED with the set in w.found, or as `divide`."""
     q, m = nodes.q[slot], nodes.m[slot]
     for k in range(q):
         w.keep[k] = k

@@ -6,14 +6,15 @@ A node holds the sets that consist of the members taken and of m of its q candid
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.pruning.walk_state import floats, integers
+from pycupc.engines.cpu.sets import Sets, space_for_sets
 from pycupc.engines.cpu.tuning import SETS_PER_PAIR
+from pycupc.engines.cpu.walk_state import work_space
 from pycupc.independence.gaussian.partial_correlation import canonical_space
 from pycupc.system.compiled import part
 
@@ -26,83 +27,53 @@ MOST_DELTA = 0.999999
 class Nodes(NamedTuple):
     """A stack of nodes, one per slot: correlations given the members taken, all variances 1."""
 
-    C: Floats  # (slot, q, q) of the candidates
-    x: Floats  # (slot, q) of the candidates with x
-    y: Floats  # (slot, q) and with y
-    delta: Floats  # (slot, q) C - diag(delta) is positive semidefinite
-    weight: Floats  # (slot, q) weights of the relaxation, with sum m
-    rho: Floats  # (slot,) of x and y
-    position: Indices  # (slot, q) positions of the candidates among the neighbours of x, ascending
-    members: Indices  # (slot, level) positions of the members taken
-    q: Indices  # (slot,) candidates
-    m: Indices  # (slot,) members to be chosen from them
-    taken: Indices  # (slot,) members taken
-
-
-class Sets(NamedTuple):
-    """Covariances while the sets of a node are tested, by the number t of members given."""
-
-    C: Floats  # (t, q, q) of the candidates; upper triangle
-    x: Floats  # (t, q) with x
-    y: Floats  # (t, q) with y
-    kk: Floats  # (t, q) variances
-    xx: Floats  # (t,)
-    yy: Floats  # (t,)
-    xy: Floats  # (t,)
-    chosen: Indices  # (level,) candidate given at each depth
-    following: Indices  # (t,) the next one
-    found: Indices  # (level,) positions of a set, ascending
+    C: Annotated[Floats, "slot d d"]  # of the candidates
+    x: Annotated[Floats, "slot d"]  # of the candidates with x
+    y: Annotated[Floats, "slot d"]  # and with y
+    delta: Annotated[Floats, "slot d"]  # C - diag(delta) is positive semidefinite
+    weight: Annotated[Floats, "slot d"]  # weights of the relaxation, with sum m
+    rho: Annotated[Floats, "slot"]  # of x and y
+    position: Annotated[Indices, "slot d"]  # positions of the candidates among the neighbours of x, ascending
+    members: Annotated[Indices, "slot level"]  # positions of the members taken
+    q: Annotated[Indices, "slot"]  # candidates
+    m: Annotated[Indices, "slot"]  # members to be chosen from them
+    taken: Annotated[Indices, "slot"]  # members taken
 
 
 class Work(NamedTuple):
-    """Work space for the bound of a node and for its division."""
+    """Work space for the bound of a node and for its division; d: candidates."""
 
-    H: Floats  # (q, q + 1) a factor, and the right side
-    a: Floats  # (q,) this and the next five as in the claim
-    b: Floats
-    h: Floats
-    z: Floats
-    Ez: Floats
-    s: Floats
-    best: Floats  # (q,) the scores of the best bound
-    row: Floats  # (q,) work space
-    scale: Floats  # (q,) 1 / standard deviation given one more member
-    top: Floats  # (level + 2,) largest scores, descending
-    keep: Indices  # (q,) candidates that stay
-    first: Indices  # (level,) positions of a set that separates the pair
-    bound: Floats  # (1,) r^2 below which a test is looked at
-    smallest: Floats  # (1,) smallest r^2 met
-    margin: Floats  # (1,) of the last bound
-    spent: Floats  # (2,) nanoseconds of the searches about the present pair, and about all, by the steps made
-    sets_per_pair: Floats  # (1,) `SETS_PER_PAIR`
-    asked: Mask  # (position,) a set counts only if it has one of these candidates
-    variables: Indices  # (level + 2,) of a set, then x and y
-    elimination: Floats  # `canonical_space` of the level
-    counts: Indices  # (2,) `TESTS`, `BOUNDS`
+    H: Annotated[Floats, "d d+1"]  # a factor, and the right side
+    a: Annotated[Floats, "d"]  # this and the next five as in the claim
+    b: Annotated[Floats, "d"]
+    h: Annotated[Floats, "d"]
+    z: Annotated[Floats, "d"]
+    Ez: Annotated[Floats, "d"]
+    s: Annotated[Floats, "d"]
+    best: Annotated[Floats, "d"]  # the scores of the best bound
+    row: Annotated[Floats, "d"]  # work space
+    scale: Annotated[Floats, "d"]  # 1 / standard deviation given one more member
+    top: Annotated[Floats, "level+2"]  # largest scores, descending
+    keep: Annotated[Indices, "d"]  # candidates that stay
+    found: Annotated[Indices, "level"]  # positions of a set that separates the pair, ascending
+    first: Annotated[Indices, "level"]  # positions of the first one known so far
+    bound: Annotated[Floats, "1"]  # r^2 below which a test is looked at
+    smallest: Annotated[Floats, "1"]  # smallest r^2 met
+    margin: Annotated[Floats, "1"]  # of the last bound
+    spent: Annotated[Floats, "2"]  # nanoseconds of the searches about this pair, and about all, by the steps made
+    sets_per_pair: Annotated[Floats, "1"]  # `SETS_PER_PAIR`
+    asked: Annotated[Mask, "d"]  # by position: a set counts only if it has one of these candidates
+    variables: Annotated[Indices, "level+2"]  # of a set, then x and y
+    elimination: Annotated[Floats, "given"]  # `canonical_space` of the level
+    counts: Annotated[Indices, "2"]  # `TESTS`, `BOUNDS`
 
 
-def search_space(level: int, d: int) -> tuple[Nodes, Sets, Work]:
-    """Arrays for rows of up to d neighbours."""
-    slots = level + 3
-    per_node = dict.fromkeys(("x", "y", "delta", "weight"), (slots, d))
-    numbers = dict.fromkeys(("q", "m", "taken"), (slots,))
-    nodes = Nodes(
-        **floats(C=(slots, d, d), **per_node, rho=(slots,)),
-        **integers(position=(slots, d), members=(slots, level), **numbers),
-    )
-    sets = Sets(
-        **floats(C=(slots, d, d), x=(slots, d), y=(slots, d), kk=(slots, d), xx=(slots,), yy=(slots,), xy=(slots,)),
-        **integers(chosen=(level,), following=(slots,), found=(level,)),
-    )
-    vectors = dict.fromkeys(("a", "b", "h", "z", "Ez", "s", "best", "row", "scale"), (d,))
-    work = Work(
-        **floats(H=(d, d + 1), **vectors, top=(level + 2,), bound=(1,), smallest=(1,), margin=(1,), spent=(2,)),
-        **integers(keep=(d,), first=(level,), variables=(level + 2,), counts=(2,)),
-        sets_per_pair=np.full(1, SETS_PER_PAIR),
-        asked=np.ones(d, dtype=np.bool_),
-        elimination=canonical_space(level),
-    )
-    return nodes, sets, work
+def search_space(level: int, d: int, asked: Mask | None = None) -> tuple[Nodes, Sets, Work]:
+    """Arrays for rows of up to d neighbours, all of them `asked` unless that is given."""
+    asked = np.ones(d, dtype=np.bool_) if asked is None else asked
+    given = {"sets_per_pair": np.full(1, SETS_PER_PAIR), "elimination": canonical_space(level), "asked": asked}
+    nodes = work_space(Nodes, slot=level + 3, d=d, level=level)
+    return nodes, space_for_sets(level, d), work_space(Work, d=d, level=level, **given)
 
 
 @part

@@ -16,12 +16,13 @@ from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.all_sizes import Descent, search_smallest
 from pycupc.engines.cpu.pruning.delta import find_delta
+from pycupc.engines.cpu.pruning.examine import SEPARATED
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.pruning.search import LEAST_DELTA, Sizes, search_pair
-from pycupc.engines.cpu.pruning.walk_state import Side
+from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_pairs
+from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import State
-from pycupc.engines.cpu.walk_state import Cutoff
+from pycupc.engines.cpu.walk_state import Cutoff, Side
 from pycupc.engines.subsets import about, exact_rank
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.family import GaussianTest
@@ -64,25 +65,13 @@ Reached = tuple[int, list[int] | None]
 
 
 class Outcome(NamedTuple):
-    """The outcome of the search about a pair.
+    """The outcome of the search about a pair."""
 
-    sound : bool
-        Whether the matrix of the pair allows a search; nothing else is valid if not.
-    n_tests : sequence of int
-        Tests answered, by size from the first size on; complete sizes, and the one with the separating set.
-    positions : list of int or None
-        The positions of the members of the first separating set among the candidates, ascending.
-    open : bool
-        The sizes after those counted are not decided.
-    z : float
-        Smallest |z| of the tests made, if no set separates the pair.
-    """
-
-    sound: bool
-    n_tests: Sequence[int] = ()
-    positions: list[int] | None = None
-    open: bool = False
-    z: float = math.inf
+    sound: bool  # whether the matrix of the pair allows a search; nothing else is valid if not
+    n_tests: Sequence[int] = ()  # tests answered, by size: complete sizes, and the one with the separating set
+    positions: list[int] | None = None  # of the first separating set among the candidates, ascending
+    open: bool = False  # the sizes after those counted are not decided
+    z: float = math.inf  # smallest |z| of the tests made, if no set separates the pair
 
 
 @functools.cache
@@ -128,16 +117,17 @@ class PairSearch:
         if positions is not None or size > last:
             return _outcome(asked, range(first, size), last, positions, z)
         sizes = self._sizes_of(i, size)
-        nodes, sets, work = search_space(last, len(candidates) + 1)
-        work.asked[: len(candidates)] = asked
-        side = Side(
-            self._C, self._offsets, np.array(variables[:-1], dtype=np.int32), np.zeros(0, dtype=np.bool_), np.zeros(0),
-            self._offsets, np.zeros((0, 0), dtype=np.int64), Cutoff(0.0, 0.0, 0.0), 0, minimum=False,
-        )  # fmt: skip
-        met, allowance = np.array([z, 0.0]), self._allowance(spent)
-        done = search_pair(side, x, sizes, met, allowance, matrix, delta, nodes, sets, work, state)
-        positions = work.first[: size + done].tolist() if met[1] else None
-        return _outcome(asked, range(first, size + done), last, positions, float(met[0]))
+        space, m = search_space(last, len(candidates) + 1, np.append(asked, True)), len(candidates)
+        none, offsets, outcomes = np.zeros(0), self._offsets, PairOutcomes.of(1, sizes)
+        lists = offsets, np.array(variables[:-1], dtype=np.int32), none > 0
+        side = Side(self._C, *lists, none, offsets, np.zeros((0, 0), np.int64), Cutoff(0.0, 0.0, 0.0), 0, minimum=False)
+        allowance = self._allowance(spent)
+        search_pairs(side, x, np.array([m]), sizes, allowance, outcomes, matrix, delta, *space, state)
+        done = int(outcomes.n_sizes[0])
+        positions = outcomes.members[0, : size + done].tolist() if outcomes.found[0] == SEPARATED else None
+        met = zip(sizes.root.tolist(), outcomes.smallest[0].tolist(), strict=True)
+        z = min([z, *(root * math.atanh(math.sqrt(r2)) for root, r2 in met if r2 < 1.0)])
+        return _outcome(asked, range(first, size + done), last, positions, z)
 
     def smallest(self, i: int, first: int, n_tests: int, z: float, spent: float, state: State) -> tuple[float, bool]:
         """The smallest |z| of pair i, which no set of `first` members or more separates, and whether that is sure.
@@ -148,10 +138,9 @@ class PairSearch:
         sizes, d, allowance = self._sizes_of(i, first), len(variables) - 2, self._allowance(spent)
         if tuning.TEST_SECONDS * n_tests >= tuning.ENDLESS:
             allowance = min(allowance, 1e9 * tuning.PATIENCE_FOR_MINIMUM)
-        nodes, sets, work = search_space(int(sizes.level[-1]), d + 1)
-        work.asked[:d] = self._asked_of(i)
-        met, space = np.array([z]), Descent(matrix.copy(), np.zeros(d, dtype=np.int64), np.zeros(len(sizes.level)))
-        sure = search_smallest(sizes, met, space, allowance, matrix, find_delta(matrix), nodes, sets, work, state)
+        space = search_space(int(sizes.level[-1]), d + 1, np.append(self._asked_of(i), True))
+        met, descent = np.array([z]), Descent(matrix.copy(), np.zeros(d, dtype=np.int64), np.zeros(len(sizes.level)))
+        sure = search_smallest(sizes, met, descent, allowance, matrix, find_delta(matrix), *space, state)
         return float(met[0]), bool(sure)
 
     def _allowance(self, spent: float) -> float:

@@ -61,13 +61,6 @@ def pair_seconds(degrees: NDArray[np.int64], level: int) -> Floats:
     return seconds
 
 
-def _pruned_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], walk: Floats, way: Way) -> Floats:
-    """Estimated seconds of pruning for rows of which the walk takes `walk` seconds."""
-    per_pair = tuning.PAIR_SECONDS + tuning.PAIR_SECONDS_PER_SQUARE * degrees.astype(np.float64) ** 2
-    searches: Floats = tuning.ROW_SECONDS + per_pair * targets
-    return tuning.WALK_SHARE * walk if way == "walk" else searches
-
-
 class Pruning:
     """Pruning for one problem; `mode` is a bool, "always" or "checked"."""
 
@@ -86,7 +79,9 @@ class Pruning:
         if not rows.any():
             return rows
         walk = walk_seconds(degrees, per_row, level)
-        saved = walk - _pruned_seconds(degrees, per_row, walk, way)
+        per_pair = tuning.PAIR_SECONDS + tuning.PAIR_SECONDS_PER_SQUARE * degrees.astype(np.float64) ** 2
+        searches = tuning.ROW_SECONDS + per_pair * per_row
+        saved = walk - (tuning.WALK_SHARE * walk if way == "walk" else searches)
         if self._by_cost:
             rows &= saved > tuning.LEAST_SAVED * walk
             if float(saved[rows].sum()) < (tuning.WORTH if way in _loaded else tuning.WORTH_LOADING):
@@ -94,14 +89,13 @@ class Pruning:
         _loaded.add(way)
         return self.sound(graph, rows) if way == "walk" else rows
 
-    def on_trial(self, graph: Graph, pruned: Targets, level: int, way: Way) -> Mask:
+    def on_trial(self, graph: Graph, chosen: Mask, level: int, way: Way) -> Mask:
         """The targets that are searched before the others, to see whether that pays, bool (E,); all if it must."""
         if way == "walk" or not self._by_cost:
-            return pruned.chosen
-        chosen = np.flatnonzero(pruned.chosen)
-        trial = np.zeros_like(pruned.chosen)
-        trial[chosen[np.arange(len(chosen)) // tuning.TRIAL_PAIRS % tuning.TRIAL == 0]] = True
-        return trial | pruned.chosen & np.repeat(subsets.are_too_many(graph.degrees(), level), graph.degrees())
+            return chosen
+        trial = np.zeros_like(chosen)
+        trial[chosen] = np.arange(np.count_nonzero(chosen)) // tuning.TRIAL_PAIRS % tuning.TRIAL == 0
+        return trial | chosen & np.repeat(subsets.are_too_many(graph.degrees(), level), graph.degrees())
 
     def refuse(self, graph: Graph, targets: Targets, level: int) -> None:
         """Raise EngineError if a row can neither be tried set by set nor be pruned."""
@@ -136,12 +130,3 @@ class Pruning:
             members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
             self._sound[x] = is_definite(self._source.among(members), LEAST_EIGENVALUE)
         return self._all_sound or self._sound[x]
-
-
-def split(graph: Graph, targets: Targets, rows: Mask) -> tuple[Targets, Targets]:
-    """The targets in the rows to prune, and the others."""
-    pruned = targets.chosen & np.repeat(rows, graph.degrees())
-    return (
-        Targets(pruned, np.where(rows, targets.per_row, 0), targets.more),
-        Targets(targets.chosen & ~pruned, np.where(rows, 0, targets.per_row), targets.more),
-    )

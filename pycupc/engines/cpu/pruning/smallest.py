@@ -16,10 +16,10 @@ from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.extracts import Source
 from pycupc.engines.cpu.graph import Graph, Indices
-from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way, split
+from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way
 from pycupc.engines.cpu.pruning.tasks import PrunedSide
 from pycupc.engines.cpu.tuning import INLINE_TESTS
-from pycupc.engines.cpu.walk_state import Cutoff
+from pycupc.engines.cpu.walk_state import Cutoff, Side
 from pycupc.independence.gaussian import fisher_z
 from pycupc.system.log import LARGEST_P, logger
 from pycupc.system.machine import available_cores
@@ -93,16 +93,16 @@ class SmallestZ:
         entry, unsure = entry[at], np.zeros(len(z), dtype=np.bool_)
         if not len(entry):
             return unsure
-        chosen = np.zeros(len(graph.neighbours), dtype=np.bool_)
-        chosen[entry] = True
         bound = np.zeros(len(graph.neighbours))
         bound[entry] = np.maximum(np.tanh(z[at] / np.sqrt(self.n - level - 3)) ** 2, tests.cutoff.high)
-        targets = graph.targets_at(chosen)
+        targets = graph.targets_at(entry)
         findings = graph.no_findings()
         for way in WAYS:
             rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees(), level)
-            part, _ = split(graph, targets, self.pruning.sound(graph, rows) if way == "walk" else rows)
-            work = PrunedSide(self.source, graph, part, level, way, tests.cutoff, findings, bound, minimum=True)
+            rows = self.pruning.sound(graph, rows) if way == "walk" else rows
+            part = graph.targets_at(targets.chosen & np.repeat(rows, graph.degrees()))
+            side = Side.of(graph, part, level, tests.cutoff, bound)
+            work = PrunedSide(self.source, graph, part, way, side, findings)
             threads.run(work.tasks(), self.n_threads, INLINE_TESTS)
             unsure[at] |= work.unsure[entry]
         found = findings.smallest[entry]

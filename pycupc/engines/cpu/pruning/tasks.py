@@ -26,11 +26,13 @@ from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import Way, pair_seconds
-from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_row
+from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_pairs
 from pycupc.engines.cpu.pruning.walk import walk_rows
-from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, TESTS, Items, Side, walk_space
+from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, TESTS, Work
+from pycupc.engines.cpu.queue import Queue
+from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP, State, Task
-from pycupc.engines.cpu.walk_state import NO_CORRELATIONS, NO_TARGET, Cutoff, Outcomes
+from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian.partial_correlation import canonical_among
 from pycupc.system.message import Message, Variable
 
@@ -76,36 +78,31 @@ def load(way: Way) -> None:
     """Load the code of a way, or compile it, by a run on six variables."""
     C = np.where(np.eye(6), 1.0, 0.5)
     neighbours = np.tile(np.arange(6, dtype=np.int32), (6, 1))[~np.eye(6, dtype=np.bool_)]
-    graph = Graph(np.arange(0, 31, 5), neighbours, np.zeros(30, dtype=np.bool_), np.full(30, np.inf))
-    findings, bound = graph.no_findings(), np.full(30, 0.01)
-    targets, cutoff = graph.targets(2, False, findings), Cutoff.around(0.1)
-    for task in PrunedSide(MatrixSource(C), graph, targets, 2, way, cutoff, findings, bound).tasks():
+    graph = Graph.of_lists(np.arange(0, 31, 5), neighbours)
+    findings = graph.no_findings()
+    targets = graph.targets(2, False, findings)
+    side = Side.of(graph, targets, 2, Cutoff.around(0.1))
+    for task in PrunedSide(MatrixSource(C), graph, targets, way, side, findings).tasks():
         task(np.zeros(2, dtype=np.int64))
 
 
 class PrunedSide:
     """Tasks for the rows of one side of a level that are pruned one way.
 
-    `graph`, `targets`, `findings`: of the level; `targets` are in the rows to prune. `bound`, float64 (E,): squared
-    partial correlation below which a test is looked at. `minimum`: search for the smallest squared partial correlation
-    below the bound instead of for a separating set. A search that takes too long marks its entry in `unsure`: there may
-    be a smaller one than has been found.
+    `graph`, `targets`, `findings`: of the level; `targets` are in the rows to prune. With `side.minimum` the smallest
+    squared partial correlation below `side.bound` is searched for instead of a separating set. A search that takes too
+    long marks its entry in `unsure`: there may be a smaller one than has been found.
     """
 
-    def __init__(  # noqa: PLR0913 - a level's graph, targets and findings, and how to prune them
-        self, source: Source, graph: Graph, targets: Targets, level: int, way: Way, cutoff: Cutoff, findings: Findings,
-        bound: Floats, minimum: bool = False,
-    ) -> None:  # fmt: skip
-        self._degree, self._targets, self._findings, self._level = graph.degrees(), targets, findings, level
-        self._source, self._graph, self._way = source, graph, way
-        binomials = subsets.binomial_table(int(self._degree.max(initial=0)), level)
-        hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
-        lists = graph.offsets, graph.neighbours, targets.chosen
-        self._side = Side(NO_CORRELATIONS, *lists, bound, hint, binomials, cutoff, level, minimum)
+    def __init__(
+        self, source: Source, graph: Graph, targets: Targets, way: Way, side: Side, findings: Findings
+    ) -> None:
+        self._degree, self._targets, self._findings, self._level = graph.degrees(), targets, findings, side.level
+        self._source, self._graph, self._way, self._side = source, graph, way, side
         self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
         self._spaces: list[Any] = []  # work spaces that no thread uses
         self._lock = threading.Lock()
-        self._too_many = subsets.are_too_many(self._degree, level)
+        self._too_many = subsets.are_too_many(self._degree, side.level)
         self.left = np.zeros(len(graph.neighbours), dtype=np.bool_)
         self.unsure = np.zeros_like(self.left)
         self.made = self.bounds = 0
@@ -125,47 +122,29 @@ class PrunedSide:
         self._findings.rank[self.left] = -1
 
     def tasks(self) -> Iterator[Task]:
-        """The tasks; rows with many neighbours come first."""
+        """The tasks; large rows come first."""
+        if self._way == "walk":
+            return Queue(self._graph, self._targets, self._level, self._findings, self, self._side.hint).tasks()
         rows = np.flatnonzero(self._targets.per_row)
-        rows = rows[np.argsort(-self._degree[rows], kind="stable")]
-        return self._walk_tasks(rows) if self._way == "walk" else self._search_tasks(rows)
+        return self._search_tasks(rows[np.argsort(-self._degree[rows], kind="stable")])
 
-    # ---------------------------------------------------------------- the walk with bounds
+    # ---------------------------------------------------------------- the walk with bounds: a family for the queue
 
-    def _walk_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
-        level, gathered, total = self._level, [], 0
-        for x in rows.tolist():
-            d = int(self._degree[x])
-            per_set = int(self._targets.per_row[x])
-            begin, tests = 0, 0
-            for first in range(d - level + 1):
-                tests += comb(d - 1 - first, level - 1) * per_set
-                if tests >= tuning.WALKED_TESTS or first == d - level:
-                    gathered.append((x, begin, first + 1))
-                    total, begin, tests = total + tests, first + 1, 0
-                if total >= tuning.WALKED_TESTS:
-                    yield self._walk_task(gathered, total)
-                    gathered, total = [], 0
-        if gathered:
-            yield self._walk_task(gathered, total)
+    def cut(self, d: int, piece: int, pieces: int) -> int:
+        """Of the parts of a row, which are the first members of its sets."""
+        level, sets = self._level, comb(d, self._level) * (pieces - piece)
+        return next(first for first in range(d + 1) if comb(d - first, level) * pieces <= sets)
 
-    def _walk_task(self, items: list[tuple[int, int, int]], tests: int) -> Task:
-        columns = Items(*np.array(items, dtype=np.int64).T.copy())
+    def task_tests(self, d: int) -> int:
+        return tuning.WALKED_TESTS
 
-        def walk(state: State) -> int:
-            n = int(self._degree[columns.row].sum())
-            outcomes = Outcomes(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
-            work = self._take_space()
-            work.counts[:] = 0
-            for part, own, some in walks(self._source, self._graph, columns.row, outcomes):
-                items = Items(own.rows, columns.first[part], columns.end[part])
-                walk_rows(self._within(own), items, some, work, state)
-            tested = outcomes.rank != NO_TARGET
-            self._merge(outcomes.entry[tested], outcomes.rank[tested], outcomes.smallest[tested], work.counts)
-            self._spaces.append(work)
-            return tests
-
-        return walk
+    def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
+        work = self._take_space()
+        work.counts[:], outcomes.r[:] = 0, np.nan  # r is computed later
+        for side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
+            walk_rows(side, some, found, work, state)
+        self._count(outcomes.entry[outcomes.rank == LEFT], work)
+        self._spaces.append(work)
 
     # ---------------------------------------------------------------- the search
 
@@ -181,19 +160,19 @@ class PrunedSide:
         walk = float(pair_seconds(self._degree[x : x + 1], self._level)[0])
         allowance = 1e9 * self._patience(x, walk)
         entries = self._side.offsets[x] + positions
+        sizes = Sizes.single(self._level, self._side.cutoff)
 
         def decide(state: State) -> int:
             nodes, sets, work = space = self._take_space()
             work.counts[:], work.spent[:] = 0, 0.0
-            n = len(positions)
-            outcomes = PairOutcomes(np.full(n, LEFT), np.zeros((n, self._level), np.int64), np.full(n, np.inf))
+            outcomes = PairOutcomes.of(len(positions), sizes)
             ((_, own),) = self._source.extracts(self._graph, np.array([x]))
             R = _correlations_of(own)
             delta = find_delta(R)
             sound = bool(delta.min() >= LEAST_DELTA)
             if sound:
-                side, row = self._within(own), int(own.rows[0])
-                search_row(side, row, positions, allowance, outcomes, R, delta, nodes, sets, work, state)
+                side, row = own.side(self._side), int(own.rows[0])
+                search_pairs(side, row, positions, sizes, allowance, outcomes, R, delta, nodes, sets, work, state)
             left = outcomes.found == LEFT
             if self._side.minimum:
                 self.unsure[entries[left & sound & (allowance < np.inf)]] = True
@@ -203,11 +182,13 @@ class PrunedSide:
                 raise subsets.refusal(x, int(self._degree[x]), self._level, why)
             rank = self._ranks(x, entries, outcomes)
             replaced = float((outcomes.found == NONE).sum()) + float((rank[rank >= 0] + 1.0).sum()) / max(n_sets, 1)
-            self._merge(entries, rank, outcomes.smallest, work.counts)
-            if not self._too_many[x]:
-                with self._lock:
+            with self._lock:
+                r = np.full(len(rank), np.nan)  # it is computed later
+                self._findings.add(entries, rank, r, outcomes.smallest[:, 0])
+                if not self._too_many[x]:
                     self._spent += int(work.spent[1])
                     self._replaced += int(1e9 * walk * replaced)
+            self._count(entries[left], work)
             self._spaces.append(space)
             return n_sets * int((~left).sum())
 
@@ -235,25 +216,20 @@ class PrunedSide:
 
     # ---------------------------------------------------------------- shared by both ways
 
-    def _within(self, own: Extract) -> Side:
-        """The data of the tasks, for the rows of an extract."""
-        side, at = self._side._replace(C=own.C, offsets=own.offsets, neighbours=own.neighbours), own.entries
-        return side._replace(chosen=side.chosen[at], bound=side.bound[at], hint=side.hint[at])
-
     def _take_space(self) -> Any:
         try:
             return self._spaces.pop()
         except IndexError:
-            make = walk_space if self._way == "walk" else search_space
-            return make(self._level, self._widest)
+            if self._way == "search":
+                return search_space(self._level, self._widest)
+            return work_space(Work, u=self._level - 1, d=self._widest, level=self._level)
 
-    def _merge(self, entry: NDArray[np.int64], rank: NDArray[np.int64], smallest: Floats, counts: Any) -> None:
-        """Add the outcomes of a task to the findings; r is NaN, to be computed later."""
+    def _count(self, left: Indices, work: Any) -> None:
+        """Enter the entries that a task has left, and the tests and bounds that it has made."""
         with self._lock:
-            self._findings.add(entry, rank, np.full(len(rank), np.nan), smallest)
-            self.left[entry[rank == LEFT]] = True
-            self.made += int(counts[TESTS])
-            self.bounds += int(counts[BOUNDS])
+            self.left[left] = True
+            self.made += int(work.counts[TESTS])
+            self.bounds += int(work.counts[BOUNDS])
 
 
 def _correlations_of(own: Extract) -> Floats:

@@ -19,9 +19,10 @@ import math
 from numba import uint64
 
 from pycupc.engines.cpu.combinations import rank_without
-from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, MARGIN, TESTS, Place, Target
+from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, MARGIN, TESTS, Target
 from pycupc.engines.cpu.threads import STOP
-from pycupc.engines.cpu.walk_state import NO_TARGET
+from pycupc.engines.cpu.walk import start_row
+from pycupc.engines.cpu.walk_state import Place
 from pycupc.system.compiled import compiled, fused_part, part
 
 #: A bound is not tried where correlations given the prefix reach this.
@@ -29,33 +30,18 @@ NEAR_ONE = 0.999
 
 
 @part
-def _start_row(side, row, outcomes, bound):
-    """Set up for a walk over a row; returns the number of targets."""
-    n = 0
-    for i in range(row.d):
-        e, o = row.start + i, row.out + i
-        bound[i] = -1.0
-        outcomes.rank[o] = NO_TARGET
-        if side.chosen[e] and not 0 <= side.hint[e] < row.first:
-            bound[i] = side.bound[e]
-            outcomes.entry[o], outcomes.rank[o], outcomes.smallest[o] = e, -1, math.inf
-            n += 1
-    return n
-
-
-@part
 def _gather(side, row, w):
-    """Correlations of the row, with nothing given: columns are the targets and the positions from row.first on."""
+    """Correlations of the row, with nothing given: columns are the targets and the positions not before the item."""
     n = 0
     for i in range(row.d):
-        if w.bound[i] >= 0.0 or i >= row.first:
+        if w.bound[i] >= 0.0 or i >= row.number:
             w.position[0, n] = i
             w.column[0, i] = n
             w.h[0, n] = side.C[row.x, side.neighbours[row.start + i]]
             w.live[0, n] = w.bound[i] >= 0.0
             n += 1
     w.columns[0] = n
-    for k in range(row.first, row.d):
+    for k in range(row.number, row.d):
         a = side.neighbours[row.start + k]
         for c in range(n):
             w.B[0, k, c] = side.C[a, side.neighbours[row.start + w.position[0, c]]]
@@ -219,8 +205,8 @@ def _look(side, row, target, s, w, u, outcomes):
                 w.chosen[level - 2], w.chosen[level - 1] = s, k
                 outcomes.rank[o] = rank_without(side.binomials, row.d - 1, level, w.chosen, i)
                 known = side.hint[row.start + i]
-                if (known < 0) | (row.first < known):
-                    side.hint[row.start + i] = row.first
+                if (known < 0) | (row.number < known):
+                    side.hint[row.start + i] = row.number
             return 1
     return 0
 
@@ -256,10 +242,10 @@ def _test_pairs(side, row, first, end, w, u, outcomes):
 
 @part
 def _walk(side, row, end, outcomes, w, n_open, state):
-    """Walk through the prefixes whose first member is at least row.first and less than `end`, depth first."""
+    """Walk through the prefixes whose first member is in the item, depth first."""
     level, d, u = side.level, row.d, 0
-    w.following[0] = row.first
-    _skip(w, 0, row, row.first, end, level - 1)
+    w.following[0] = row.number
+    _skip(w, 0, row, row.number, end, level - 1)
     while u >= 0 and n_open > 0 and state[STOP] == 0:
         s = w.following[u]
         w.following[u] += 1
@@ -285,7 +271,9 @@ def walk_rows(side, items, outcomes, w, state):
         start = side.offsets[x]
         d = side.offsets[x + 1] - start
         row = Place(x, d, start, out, first)
-        n_open = _start_row(side, row, outcomes, w.bound)
+        n_open = start_row(side, row, outcomes, w.bound)
+        for i in range(d):
+            w.bound[i] = side.bound[start + i] if w.bound[i] > 0.0 else -1.0
         if n_open > 0:
             _gather(side, row, w)
             if side.level == 2:

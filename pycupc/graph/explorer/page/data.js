@@ -2,14 +2,12 @@
 // The graph and the evidence: reads the block of data, and answers what is adjacent to what, and why.
 // Everything here is plain numbers and texts; no label is ever put into the page as markup.
 
-const data = JSON.parse(document.getElementById("data").textContent);
+// the entries of `Content` in pycupc/graph/explorer/write.py, with the ends, kinds and positions of its graph
+const data = JSON.parse(document.getElementById("data").textContent, (_, value) => (value && value.base64 !== undefined ? unpack(value) : value));
 
 /** A typed array from {type, base64}. */
 function unpack(packed) {
-  if (!packed) return null;
-  const text = atob(packed.base64);
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const bytes = Uint8Array.from(atob(packed.base64), (byte) => byte.charCodeAt(0));
   const kinds = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array };
   return new kinds[packed.type](bytes.buffer);
 }
@@ -20,28 +18,9 @@ const MARKS = [["", "arrow"], ["", ""], ["arrow", "arrow"], ["circle", "arrow"],
 const SIGNS = ["→", "—", "↔", "o→", "o—o", "o—"], TURNED = ["←", "—", "↔", "←o", "o—o", "—o"];
 
 const graph = (() => {
-  const e = data.edges, r = data.removed;
-  const g = {
-    nodes: data.nodes, // the variables that are drawn; further labels are only named in separating sets
-    labels: data.labels,
-    x: unpack(data.x),
-    y: unpack(data.y),
-    tail: unpack(e.tail),
-    head: unpack(e.head),
-    kind: unpack(e.kind),
-    p: unpack(e.p), // -1: never tested, because fixedEdges requires the edge; null: a consensus of resamples
-    r: unpack(e.r),
-    tests: unpack(e.tests),
-    level: unpack(e.level),
-    stability: unpack(e.stability),
-    shares: Object.entries(e.shares).map(([mark, packed]) => [mark, unpack(packed)]), // of the resamples, in a consensus
-    degree: unpack(data.degree), // in the whole result, of which this page may hold a part
-    removed: { x: unpack(r.x), y: unpack(r.y), level: unpack(r.level), r: unpack(r.r), p: unpack(r.p), members: unpack(r.members) },
-    untested: new Map(data.untested.map(([a, b, needed]) => [pairKey(a, b), needed])), // observations that were needed
-    gaps: new Set(),
-    correlations: unpack(data.correlations), // of all pairs i < j by rows, if the graph is small
-  };
-  g.effects = Object.fromEntries(Object.entries(data.effects).map(([what, packed]) => [what, unpack(packed)])); // [cause * nodes + effect]
+  // of the `nodes` variables that are drawn; further labels are only named in separating sets
+  const g = { ...data, p: data.edge_p, r: data.edge_r, tests: data.edge_tests, level: data.edge_level, gaps: new Set() };
+  g.untested = new Map(data.untested.map(([a, b, needed]) => [pairKey(a, b), needed])); // observations that were needed
   g.m = g.tail.length;
   g.kinds = KINDS.map((_, i) => i < 3 || g.kind.includes(i)); // which are shown: those with circles only where there are some
   // how thick the line of an edge is: a value, its limits between thin, medium and thick, and its name
@@ -57,8 +36,7 @@ const graph = (() => {
   for (const k of order) { g.incident[next[g.tail[k]]++] = k; g.incident[next[g.head[k]]++] = k; }
   g.edgeOf = new Map();
   for (let k = 0; k < g.m; k++) g.edgeOf.set(pairKey(g.tail[k], g.head[k]), k);
-  const gaps = unpack(data.gaps);
-  for (let k = 0; k < gaps.length; k += 2) g.gaps.add(pairKey(gaps[k], gaps[k + 1]));
+  for (let k = 0; k < data.gaps.length; k += 2) g.gaps.add(pairKey(data.gaps[k], data.gaps[k + 1]));
   const count = g.removed.x.length;
   g.removed.start = new Uint32Array(count + 1); // the set of pair k has as many members as its level
   for (let k = 0; k < count; k++) g.removed.start[k + 1] = g.removed.start[k] + g.removed.level[k];
@@ -163,7 +141,7 @@ function why(a, b) {
   }
   const at = removals.find(a, b);
   if (at !== undefined) return whyRemoved(at);
-  if (data.edges.left_out) {
+  if (data.edges_left_out) {
     return { title: pair, status: "not known here", text: "This page holds only a part of the edges. In Python, fit.why() answers for every pair.", facts: [], nodes: [] };
   }
   if (data.removed.complete_from > 1) {
@@ -200,10 +178,10 @@ function whyRemoved(k) {
 }
 
 /** The set of the weakest test of edge k, as numbers and, for variables that the page lacks, names. */
-function weakestSet(k) { return (data.edges.weakest[k] || [[]])[0]; }
+function weakestSet(k) { return (data.weakest[k] || [[]])[0]; }
 
 function weakestText(k) {
-  const found = data.edges.weakest[k], [a, b] = [graph.tail[k], graph.head[k]].map((v) => JSON.stringify(name(v)));
+  const found = data.weakest[k], [a, b] = [graph.tail[k], graph.head[k]].map((v) => JSON.stringify(name(v)));
   if (!found) return `not computed for this page; in Python, fit.why(${a}, ${b}) computes it if it can`;
   const members = weakestSet(k).map((v) => (typeof v === "number" ? name(v) : v));
   return `${members.length ? `given {${members.join(", ")}}` : "without conditioning"}, r = ${number(found[1], 4)}`;
@@ -215,7 +193,7 @@ function whyKept(k) {
   if (!graph.p) {
     const marks = { directed: `${name(a)} → ${name(b)}`, reversed: `${name(b)} → ${name(a)}` };
     for (const [end, v] of [["from", a], ["to", b]]) for (const mark of ["circle", "arrow", "tail"]) marks[`${end}_${mark}`] = `${mark} at ${name(v)}`;
-    for (const [mark, share] of graph.shares) facts.push([`share of the resamples: ${marks[mark] || mark}`, number(share[k])]);
+    for (const [mark, share] of Object.entries(graph.shares)) facts.push([`share of the resamples: ${marks[mark] || mark}`, number(share[k])]);
     return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text: "The two variables are adjacent in enough of the resamples.", facts, nodes: [] };
   }
   const p = graph.p[k];
@@ -230,7 +208,7 @@ function whyKept(k) {
   }
   if (graph.r && !Number.isNaN(graph.r[k])) facts.push(["correlation r (no conditioning)", number(graph.r[k], 4)]);
   if (graph.stability) facts.push(["stability frequency", number(graph.stability[k])]);
-  const reasons = data.edges.reasons[k] || [];
+  const reasons = data.reasons[k] || [];
   for (const reason of reasons) facts.push([data.pag ? `${markAt(k, reason[0]) ? "arrowhead" : "tail"} at ${name(reason[0])}` : "arrow", reasonText(reason)]);
   if (!data.pag && !reasons.length && graph.kind[k] === 1) facts.push(["arrow", "none: the data do not determine the direction"]);
   for (const v of [a, b]) if (markAt(k, v) === "circle") facts.push([`circle at ${name(v)}`, "arrowhead or tail: the data do not determine which"]);

@@ -13,7 +13,7 @@ const EDGE_COLUMNS = [
   ...(graph.p ? [["p", (k) => graph.p[k], (p) => (p < 0 ? "not tested" : pText(p))]] : []),
   ...(graph.r ? [["r", (k) => graph.r[k], (r) => number(r)]] : []),
   ...(graph.stability ? [["stability", (k) => graph.stability[k], (s) => number(s)]] : []),
-  ...(graph.p ? [[data.pag ? "marks set by" : "arrow set by", (k) => (data.edges.reasons[k] || []).map(([, rule]) => rule).join(", ")]] : []),
+  ...(graph.p ? [[data.pag ? "marks set by" : "arrow set by", (k) => (data.reasons[k] || []).map(([, rule]) => rule).join(", ")]] : []),
 ];
 
 const REMOVED_COLUMNS = [

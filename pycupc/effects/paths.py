@@ -1,4 +1,4 @@
-"""Optimal adjustment sets (Henckel, Perkovic and Maathuis 2022, J. R. Stat. Soc. B 84)."""
+"""Causal paths, the sets that block all others, and the optimal one (Henckel, Perkovic and Maathuis 2022)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ def optimal_effects(C: Floats, xs: Sequence[int], ys: Sequence[int], graph: Orie
     moved = [y for y in ys if y not in xs and may_cause(xs, y, graph)]
     given = optimal_set(xs, moved, graph) if moved else frozenset()
     for k, y in enumerate(ys):
-        if y in moved and is_valid(xs, y, given, graph):
-            out[:, k] = coefficients(C, xs, given, [y])[:, 0]
-        elif y not in moved and y not in xs:
+        if y in moved:
+            between, forbidden = on_causal_paths(xs, [y], graph)
+            if not forbidden & given and blocks(xs, [y], given, between, graph):
+                out[:, k] = coefficients(C, xs, [given], [y])[0, :, 0]
+        elif y not in xs:
             out[:, k] = 0.0
     return out
 
@@ -29,49 +31,28 @@ def optimal_effects(C: Floats, xs: Sequence[int], ys: Sequence[int], graph: Orie
 def optimal_set(xs: Sequence[int], ys: Sequence[int], graph: Orientations) -> Nodes:
     """The optimal adjustment set of `xs` and `ys` in a graph whose edges at `xs` are all directed.
 
-    It may not be valid (`is_valid`); then no set is. Each of `ys` must be a possible descendant of `xs`.
+    It may not be valid; then no set is. Each of `ys` must be a possible descendant of `xs`.
     """
     between, forbidden = on_causal_paths(xs, ys, graph)
     return frozenset().union(*(graph.parents[v] for v in between)) - forbidden - frozenset(xs)
 
 
-def is_valid(xs: Sequence[int], y: int, given: Nodes, graph: Orientations) -> bool:
-    """Whether the effects of `xs` on y are those of the regression on `xs` and `given`."""
-    between, forbidden = on_causal_paths(xs, [y], graph)
-    causes = frozenset(xs)
-    return not forbidden & (causes | given) and _blocks(causes, y, given, between, graph)
-
-
-def is_amenable(xs: Sequence[int], ys: Iterable[int], graph: Orientations) -> bool:
-    """Whether every possibly causal path from `xs` to `ys` that leaves `xs` for good begins with an arrow."""
-    causes = frozenset(xs)
-    starts = [s for x in xs for s in graph.siblings[x] - causes]
-    return not frozenset(ys) & _reached(starts, lambda v: (graph.children(v) | graph.siblings[v]) - causes, graph)
+def may_cause(xs: Iterable[int], y: int, graph: Orientations) -> bool:
+    """Whether an arrow, or a path of arrows and undirected edges, leads from one of `xs` to y."""
+    return y in _reached(xs, graph.onward, graph)
 
 
 def possible_ancestors(nodes: Iterable[int], graph: Orientations) -> Nodes:
     """`nodes` and all variables with a path of arrows and undirected edges to one of them."""
-    return _reached(nodes, lambda v: graph.parents[v] | graph.siblings[v], graph)
+    return _reached(nodes, graph.back, graph)
 
 
 def on_causal_paths(xs: Sequence[int], ys: Iterable[int], graph: Orientations) -> tuple[Nodes, Nodes]:
     """The variables on the proper causal paths from `xs` to `ys`, without `xs`, and all that may descend from them."""
     causes = frozenset(xs)
-
-    def onward(v: int) -> Nodes:
-        return graph.children(v) | graph.siblings[v]
-
-    def back(v: int) -> Nodes:
-        return (graph.parents[v] | graph.siblings[v]) - causes
-
-    beyond = _reached((c for x in xs for c in onward(x) - causes), lambda v: onward(v) - causes, graph)
-    between = beyond & _reached(ys, back, graph)
-    return between, _reached(between, onward, graph)
-
-
-def may_cause(xs: Iterable[int], y: int, graph: Orientations) -> bool:
-    """Whether an arrow, or a path of arrows and undirected edges, leads from one of `xs` to y."""
-    return y in _reached(xs, lambda v: graph.children(v) | graph.siblings[v], graph)
+    beyond = _reached((c for x in xs for c in graph.onward(x) - causes), lambda v: graph.onward(v) - causes, graph)
+    between = beyond & _reached(ys, lambda v: graph.back(v) - causes, graph)
+    return between, _reached(between, graph.onward, graph)
 
 
 def _reached(start: Iterable[int], step: Callable[[int], Nodes], graph: Orientations) -> Nodes:
@@ -95,30 +76,24 @@ def _reached(start: Iterable[int], step: Callable[[int], Nodes], graph: Orientat
     return frozenset(done).union(w for _, w in seen)
 
 
-def _blocks(causes: Nodes, y: int, given: Nodes, between: Nodes, graph: Orientations) -> bool:
-    """Whether `given` separates y from the causes without the first arrows of their proper causal paths.
+def blocks(xs: Sequence[int], ys: Iterable[int], given: Nodes, between: Nodes, graph: Orientations) -> bool:
+    """Whether `given` separates `ys` from `xs` without the arrows from `xs` to `between`.
 
     Walks of a ball (Shachter 1998) over triples of which it is known whether they are colliders.
     """
-    ancestors = possible_ancestors(given, graph)
+    causes, ends, ancestors = frozenset(xs), frozenset(ys), possible_ancestors(given, graph)
     # a state: a variable, and whether it was entered along an arrow into it
-    line = [(c, True) for x in causes for c in graph.children(x) - between - causes]
-    line += [(a, False) for x in causes for a in graph.parents[x] - causes]
+    first = [(x, w) for x in xs for w in graph.adjacent[x] - graph.siblings[x] - causes]
+    line = [(w, x in graph.parents[w]) for x, w in first if w in graph.parents[x] or w not in between]
     seen = set(line)
     while line:
         v, by_arrow = line.pop()
-        if v == y:
+        if v in ends:
             return False
-        passes, opened = v not in given, v in ancestors
-        steps = [(c, True) for c in graph.children(v)] if passes else []
-        if by_arrow and opened:
-            steps += [(a, False) for a in graph.parents[v]]
-        if not by_arrow and passes:
-            steps += [(a, False) for a in graph.parents[v]]
-        if passes:
-            steps += [(s, by_arrow) for s in graph.siblings[v]]
-        for state in steps:
-            if state not in seen and state[0] not in causes:
+        for w in graph.adjacent[v] - causes:
+            passes = v in ancestors if by_arrow and w in graph.parents[v] else v not in given
+            state = (w, v in graph.parents[w] or (by_arrow and w in graph.siblings[v]))
+            if passes and state not in seen:
                 seen.add(state)
                 line.append(state)
     return True

@@ -13,8 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
-from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
-from pycupc.engines.cpu.threads import State, Task
+from pycupc.engines.base import Mask
+from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
 
 #: A work item: (row, number of its first part, the number after its last part).
@@ -37,15 +38,17 @@ class Family(Protocol):
 class Queue:
     """Tasks for the tests of one side of a level; each merges its findings into the findings of the level.
 
-    `hint`, int64 (E,), is the number of a part that is known to separate the entry, -1 if none is.
+    `hint`, int64 (E,), is the number of a part that is known to separate the entry, -1 if none is. `left`, bool (E,):
+    the entries that pruning has left to the walk, None for the walk itself.
     """
 
     def __init__(
-        self, graph: Graph, targets: Targets, level: int, findings: Findings, family: Family, hint: Indices
-    ) -> None:
+        self, graph: Graph, targets: Targets, level: int, findings: Findings, family: Family, hint: Indices,
+        left: Mask | None = None,
+    ) -> None:  # fmt: skip
         self._offsets, self._degree, self._targets, self._findings = graph.offsets, graph.degrees(), targets, findings
         self._level, self._family, self._hint = level, family, hint
-        self._lock = threading.Lock()
+        self._left, self._lock = left, threading.Lock()
 
     def tasks(self) -> Iterator[Task]:
         """The tasks; rows with most tests come first."""
@@ -73,15 +76,25 @@ class Queue:
         """A row in several tasks, until the targets are separated by the parts up to there."""
         entries = slice(self._offsets[x], self._offsets[x + 1])
         targets, hint = self._targets.chosen[entries], self._hint[entries]
+        row = _RowInPieces(pieces, self._offsets[x] + np.flatnonzero(targets))
         for piece in range(pieces):
             if not (targets & (hint < 0)).any():
-                yield _nothing(tests // pieces * (pieces - piece))
+                yield self._rest(row, pieces - piece, tests // pieces * (pieces - piece))
                 return
             first, end = (self._family.cut(d, k, pieces) for k in (piece, piece + 1))
-            if first < end:
-                yield self._task([(x, first, end)], tests // pieces)
+            yield self._task([(x, first, end)], tests // pieces, row) if first < end else self._rest(row, 1, 0)
 
-    def _task(self, items: list[Item], tests: int) -> Task:
+    def _rest(self, row: _RowInPieces, pieces: int, tests: int) -> Task:
+        """A task for pieces in which nothing needs to be tested."""
+
+        def skip(state: State) -> int:
+            with self._lock:
+                self._finish(row.close(pieces), state)
+            return tests
+
+        return skip
+
+    def _task(self, items: list[Item], tests: int, row: _RowInPieces | None = None) -> Task:
         columns = Items(*np.array(items, dtype=np.int64).T.copy())
 
         def walk(state: State) -> int:
@@ -91,11 +104,28 @@ class Queue:
             found = [column[outcomes.rank != NO_TARGET] for column in outcomes]
             with self._lock:
                 self._findings.add(*found)
+                self._finish(row.close(1) if row else found[0], state)
             return tests
 
         return walk
 
+    def _finish(self, entries: Indices, state: State) -> None:
+        """Note that the findings about these entries are final, unless the thread was told to stop."""
+        if state[STOP]:
+            return
+        if self._left is None:
+            self._findings.done[entries] = TESTED
+        else:
+            self._findings.done[entries[~self._left[entries]]] = ANSWERED
 
-def _nothing(tests: int) -> Task:
-    """A task for tests that need not be made, since every target is separated: it only counts them."""
-    return lambda _: tests
+
+class _RowInPieces:
+    """The pieces of a row that are not finished, and its targets."""
+
+    def __init__(self, pieces: int, targets: Indices) -> None:
+        self._open, self._targets = pieces, targets
+
+    def close(self, pieces: int) -> Indices:
+        """Finish some pieces; returns the targets if these were the last ones, else none."""
+        self._open -= pieces
+        return self._targets[: 0 if self._open else None]

@@ -21,7 +21,7 @@ from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
-from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.graph import ANSWERED, FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
 from pycupc.engines.cpu.pruning.node import search_space
@@ -124,7 +124,8 @@ class PrunedSide:
     def tasks(self) -> Iterator[Task]:
         """The tasks; large rows come first."""
         if self._way == "walk":
-            return Queue(self._graph, self._targets, self._level, self._findings, self, self._side.hint).tasks()
+            queue = Queue(self._graph, self._targets, self._level, self._findings, self, self._side.hint, self.left)
+            return queue.tasks()
         rows = np.flatnonzero(self._targets.per_row)
         return self._search_tasks(rows[np.argsort(-self._degree[rows], kind="stable")])
 
@@ -185,6 +186,7 @@ class PrunedSide:
             with self._lock:
                 r = np.full(len(rank), np.nan)  # it is computed later
                 self._findings.add(entries, rank, r, outcomes.smallest[:, 0])
+                self._findings.done[entries[~left]] = ANSWERED
                 if not self._too_many[x]:
                     self._spent += int(work.spent[1])
                     self._replaced += int(1e9 * walk * replaced)

@@ -110,7 +110,9 @@ class Orienting:
     def neighbours(self, v: int) -> list[int]:
         """The neighbours of v now, ascending."""
         begin, end = self.graph.start[v : v + 2]
-        return self.graph.entry[NEIGHBOUR, begin:end][self.graph.entry[KIND, begin:end] != lists.NONE].tolist()
+        entry = self.graph.entry[:, begin:end]
+        found: list[int] = entry[NEIGHBOUR][entry[KIND] != lists.NONE].tolist()
+        return found
 
     def adjacent(self, x: int, y: int) -> bool:
         """Is there an edge between x and y now?"""
@@ -151,7 +153,9 @@ class Orienting:
             while before is None or not np.array_equal(before, kind):
                 before = kind.copy()
                 for number in loop:
-                    chosen = lists.scan(self.graph, local_rules.SCANNED[number]) if rules[number - 1] else ()
+                    if not rules[number - 1]:
+                        continue
+                    chosen = lists.scan(self.graph, local_rules.SCANNED[number])
                     if len(chosen) and number in local_rules.LOCAL_RULES:
                         local_rules.LOCAL_RULES[number](*self.graph, chosen, self._owner)
                     elif len(chosen):

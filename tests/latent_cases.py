@@ -143,8 +143,9 @@ def oriented(case, quirks=True) -> tuple[np.ndarray, dict]:
         jci = JointCausalInference(case["jci"], case["context"]) if case["jci"] != "0" else None
         done = orient_pag(graph, sepset, rules=case["rules"], ambiguous=triples, jci=jci, quirks=quirks)
     else:
-        work = Orienting(graph, sepset, triples, quirks)
+        work = Orienting(graph, quirks)
         with work.compiling():
+            work.mark_triples(sepset, triples)
             neighbour, owner = work.graph.entry[NEIGHBOUR], np.repeat(np.arange(graph.p), graph.degrees())
             assert (work.graph.entry[KIND] == CIRCLE).all()
             work.graph.entry[KIND] = case["M"][neighbour, owner]

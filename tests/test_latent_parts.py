@@ -23,7 +23,7 @@ def test_the_work_space_grows(monkeypatch):
 
     def watched(self, *given):
         path = following(self, *given)
-        sizes.append(self._work.shape[1] - self._p - 3)
+        sizes.append(self._work.shape[1] - self.p - 3)
         return path
 
     monkeypatch.setattr(Orienting, "_next", watched)

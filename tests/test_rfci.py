@@ -21,7 +21,6 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import CustomTest
 from pycupc.orientation.mixed_graph import KIND, NEIGHBOUR
 from pycupc.orientation.pag import RFCI_LOOPS
-from pycupc.orientation.pag.orienting import Orienting
 
 MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
 
@@ -52,8 +51,9 @@ def rules_of_rfci(case, quirks, function=noise_test):
     problem = SimpleNamespace(engine=engine, test=test, fixed=None, tiers=None)
     run = _Run(problem, SimpleNamespace(sparse_graph=graph, sepset=sepset), "", quirks)
     run._ambiguous = np.array(sorted(case["ambiguous"]), dtype=np.int64).reshape(-1, 3)
-    run._work = work = Orienting(graph, sepset, run._ambiguous, quirks, of_rfci=True)
+    work = run._work
     with work.compiling():
+        work.mark_triples(sepset, run._ambiguous)
         neighbour, owner = work.graph.entry[NEIGHBOUR], np.repeat(np.arange(graph.p), graph.degrees())
         work.graph.entry[KIND] = case["M"][neighbour, owner]
         work.apply_rules(case["rules"], RFCI_LOOPS, run._member)

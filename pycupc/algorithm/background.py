@@ -10,13 +10,13 @@ import numpy as np
 
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import as_knowledge
-from pycupc.graph.sparse import ARROW, SparseGraph
+from pycupc.graph.sparse import ARROW
 from pycupc.orientation import mixed_graph as mg
-from pycupc.orientation.equivalence import dag_and_cpdag
-from pycupc.orientation.meek import apply_rules
+from pycupc.orientation.dag_extension import dag_and_cpdag
+from pycupc.orientation.known import is_closed
+from pycupc.orientation.meek import add_arrow, apply_rules
 from pycupc.orientation.trace import FIRST_KNOWN, KNOWN
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.system.compiled import announced, plain_if_small
 
 Graph = TypeVar("Graph", bound=CausalGraph)
 #: tail, head, and the number of the reason, see `pycupc.orientation.trace.Trace`.
@@ -66,34 +66,22 @@ def add_background_knowledge(
     knowledge = as_knowledge(tiers, required=required, forbidden=forbidden)
     known = None if knowledge is None else knowledge.of(fit.labels)
     graph = fit.sparse_graph
-    degree = graph.degrees()
-    with announced("compiling for the orientation, once per machine"), plain_if_small(2 * int((degree * degree).sum())):
-        if check_input and not _is_maximal(graph):
-            reason = fit.not_a_cpdag() or "more of its edges have a direction that follows"
-            raise ValueError(f"fit must be a CPDAG, or one with known arrows, got a graph that is {reason}")
+    with mg.compiling(2 * mg.steps_of(graph)):
+        if check_input and (dag_and_cpdag(graph) is None or not is_closed(graph)):
+            fault = fit.not_a_cpdag() or "more of its edges have a direction that follows"
+            raise ValueError(f"fit must be a CPDAG, or one with known arrows, got a graph that is {fault}")
         mixed = mg.directed_as(graph)
         apply_rules(mixed, rule_4=True)
-        for arrow in () if known is None else _arrows(fit, known):
-            _add(mixed, arrow, fit)
+        for tail, head, reason in () if known is None else _arrows(fit, known):
+            entry = int(mg.find(mixed.start, mixed.entry, head, tail))  # type: ignore[no-untyped-call]
+            if not add_arrow(mixed, entry, reason):
+                raise _contradiction(fit, (tail, head, reason), mixed.entry[mg.KIND, entry] == mg.BOTH)
         found = mg.to_sparse(mixed, graph)
         reasons = {**getattr(fit, "trace", {}), **mg.trace(mixed)}
     changes: dict[str, Any] = {"sparse_graph": found}
     if hasattr(fit, "trace") and known is not None:
         changes |= {"trace": reasons, "notes": {**fit.notes, "known_afterwards": known.summary()}}  # type: ignore[attr-defined]
     return replace(fit, **changes)
-
-
-def _is_maximal(graph: SparseGraph) -> bool:
-    """Whether a DAG extends the graph, and every direction that follows from its arrows is among them."""
-    extended = dag_and_cpdag(graph)
-    if extended is None:
-        return False
-    mixed = mg.directed_as(extended[1])
-    tail, head, _ = graph.with_edges(np.flatnonzero(graph.low_mark != graph.high_mark)).edge_list()
-    for a, b in zip(tail.tolist(), head.tolist(), strict=True):
-        _direct(mixed, _entry(mixed, a, b), FIRST_KNOWN)
-    apply_rules(mixed, rule_4=True)
-    return mg.to_sparse(mixed, graph) == graph
 
 
 def _arrows(fit: CausalGraph, known: Constraints) -> Iterator[Arrow]:
@@ -112,28 +100,12 @@ def _arrows(fit: CausalGraph, known: Constraints) -> Iterator[Arrow]:
         yield tail, head, FIRST_KNOWN + KNOWN.index(known.reason(tail, head))
 
 
-def _add(graph: mg.MixedGraph, arrow: Arrow, fit: CausalGraph) -> None:
-    """Direct an edge, and all edges whose direction follows; ValueError if it has the other direction."""
+def _contradiction(fit: CausalGraph, arrow: Arrow, bidirected: bool) -> ValueError:
+    """The error about an edge that has the other direction."""
     tail, head, reason = arrow
-    at = _entry(graph, tail, head)
-    kind = graph.entry[mg.KIND, at]
-    if kind == mg.UNDIRECTED:
-        _direct(graph, at, reason)
-        apply_rules(graph, rule_4=True)
-    elif kind & mg.OUT:
-        a, b = fit.labels[tail], fit.labels[head]
-        marks = fit.sparse_graph.with_edges(fit.sparse_graph.edge_number([tail], [head]))
-        in_fit = marks.low_mark[0] == ARROW or marks.high_mark[0] == ARROW
-        why = "is in the graph" if in_fit else "follows from the graph and the arrows before"
-        edge = f"{b} --> {a}" if kind == mg.OUT else f"{b} <-> {a}"
-        raise ValueError(f"{a} --> {b} ({KNOWN[reason - FIRST_KNOWN]}) contradicts {edge}, which {why}")
-
-
-def _entry(graph: mg.MixedGraph, tail: int, head: int) -> int:
-    """The entry of an edge in the list of `head`."""
-    return int(mg.find(graph.start, graph.entry, head, tail))  # type: ignore[no-untyped-call]
-
-
-def _direct(graph: mg.MixedGraph, entry: int, reason: int) -> None:
-    """Direct an edge into the owner of the entry."""
-    mg.put_arrowhead(graph.entry, entry, reason, 0, 0, False)  # type: ignore[no-untyped-call]
+    a, b = fit.labels[tail], fit.labels[head]
+    marks = fit.sparse_graph.with_edges(fit.sparse_graph.edge_number([tail], [head]))
+    in_fit = marks.low_mark[0] == ARROW or marks.high_mark[0] == ARROW
+    why = "is in the graph" if in_fit else "follows from the graph and the arrows before"
+    edge = f"{b} <-> {a}" if bidirected else f"{b} --> {a}"
+    return ValueError(f"{a} --> {b} ({KNOWN[reason - FIRST_KNOWN]}) contradicts {edge}, which {why}")

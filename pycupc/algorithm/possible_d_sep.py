@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,43 +41,38 @@ class Stage:
     budget: float | None = None  # see `Questions.budget`
 
 
-@dataclass(frozen=True)
-class Answer:
-    """`Answers` of one pair."""
-
-    found: bool
-    S: tuple[int, ...]
-    value: float
-    p: float
-    n_tests: list[int]
-    open: bool
-    unfinished: tuple[tuple[Callable[[Indices], Floats], int], ...] = ()  # `Answers.unfinished`, number of the pair
-
-    def after(self, earlier: Answer | None) -> Answer:
-        """This answer, and that of tests made before."""
-        if earlier is None:
-            return self
-        counts = [sum(n) for n in zip_longest(earlier.n_tests, self.n_tests, fillvalue=0)]
-        return replace(
-            self,
-            p=max(earlier.p, self.p),
-            n_tests=counts,
-            open=earlier.open or self.open,
-            unfinished=earlier.unfinished + self.unfinished,
-        )
-
-
 @dataclass
-class Row:
-    """The tests of the edges of x."""
+class Edge:
+    """The tests of one ordered pair of neighbours."""
 
     x: int
-    near: list[int]  # the neighbours of x when the row was asked for
-    # T, further: int arrays by neighbour y: the members of the sets of x, y, and those that are no neighbours of x.
-    T: dict[int, Ints] = field(default_factory=dict)
-    further: dict[int, Ints] = field(default_factory=dict)
-    examined: list[int] = field(default_factory=list)  # the neighbours whose edge is tested
-    answers: dict[int, Answer] = field(default_factory=dict)
+    y: int
+    T: Ints  # the members of its sets
+    further: Ints  # those that are no neighbours of x
+    examined: bool
+    # Answers about it, the last of which decide, and its number in each.
+    parts: list[tuple[Answers, int]] = field(default_factory=list)
+
+    @property
+    def found(self) -> bool:
+        return any(answers.found[i] for answers, i in self.parts[-1:])
+
+    @property
+    def S(self) -> list[int]:
+        answers, i = self.parts[-1]
+        return answers.S.of_question(i)
+
+    @property
+    def met(self) -> float:
+        """The largest p-value of the tests made."""
+        return max(float(answers.p[i]) for answers, i in self.parts)
+
+
+class Row(NamedTuple):
+    """The edges of x, and its neighbours when they were asked for."""
+
+    near: list[int]
+    edges: list[Edge]
 
 
 def run_stage(
@@ -100,19 +96,18 @@ def run_stage(
     start, neighbours = graph.neighbour_lists()
     near = [neighbours[a:b].tolist() for a, b in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)]
     asked: dict[int, Row] = {}
-    done: list[Row] = []
+    done: list[list[Edge]] = []
     for x in range(graph.p):
         if x not in asked or asked[x].near != near[x]:
             stale = [v for v in range(x, graph.p) if v not in asked or asked[v].near != near[v]]
-            rows = [_row(v, near[v], pds[v], stage) for v in (stale[:1] if test.in_order else stale)]
-            _ask(rows, test, ask, stage)
-            asked |= {row.x: row for row in rows}
-        row = asked.pop(x)
-        for y, answer in row.answers.items():
-            if answer.found:
-                near[x].remove(y)
-                near[y].remove(x)
-        done.append(row)
+            rows = {v: _row(v, near[v], pds[v], stage, graph.p) for v in (stale[:1] if test.in_order else stale)}
+            _ask(rows.values(), test, ask, stage)
+            asked |= rows
+        done.append(asked.pop(x).edges)
+        for edge in done[-1]:
+            if edge.found:
+                near[x].remove(edge.y)
+                near[edge.y].remove(x)
     return _recorded(graph, sepset, pds, test, done, stage)
 
 
@@ -133,31 +128,32 @@ def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage
     pds, (start, neighbours) = possible_d_sep(graph, sepset), graph.neighbour_lists()
     kinds: Counter[tuple[int, int]] = Counter()  # members, and among them neighbours
     for x in range(graph.p):
-        row = _row(x, neighbours[start[x] : start[x + 1]].tolist(), pds[x], stage)
-        kinds.update((len(row.T[y]), len(row.T[y]) - len(row.further[y])) for y in row.examined)
+        row = _row(x, neighbours[start[x] : start[x + 1]].tolist(), pds[x], stage, graph.p)
+        kinds.update((len(edge.T), len(edge.T) - len(edge.further)) for edge in row.edges if edge.examined)
     sizes = range(min(max((t for t, _ in kinds), default=0), SHOWN_SIZES) + 1)
     by_size = tuple(sum(n * (comb(t, size) - comb(near, size)) for (t, near), n in kinds.items()) for size in sizes)
     total = sum(n * (2**t - 2**near) for (t, near), n in kinds.items())
     return SetsOfStage(kinds.total(), max((t for t, _ in kinds), default=0), total, by_size)
 
 
-def _row(x: int, near: list[int], pds: Ints, stage: Stage) -> Row:
+def _row(x: int, near: list[int], pds: Ints, stage: Stage, p: int) -> Row:
     """What is to be asked for about the edges of x."""
-    row = Row(x, list(near))
-    for y in near:
-        if stage.fixed is not None and bool(stage.fixed.holds(np.array([x]), np.array([y]))[0]):
-            continue
-        T = pds[pds != y]
+    edges, far, ends = [], np.ones(p, dtype=np.bool_), np.array(near, dtype=np.int32)
+    far[ends] = False
+    fixed = (
+        np.zeros(len(near), dtype=np.bool_) if stage.fixed is None else stage.fixed.holds(np.full_like(ends, x), ends)
+    )
+    for y in ends[~fixed].tolist():
+        members = pds[pds != y]
         if stage.tiers is not None:
-            T = stage.tiers.limited(x, y, T)
-        further = np.setdiff1d(T, near)
+            members = members[stage.tiers.may_be_given(np.array(x), np.array(y), members)]
+        T = members
         if stage.components is not None:
-            T = np.intersect1d(T, _component(x, y, stage.components)).astype(np.int32)
-        row.further[y] = further if stage.quirks else np.setdiff1d(T, near)
-        row.T[y] = T
-        if len(T) <= stage.pdsep_max and len(row.further[y]):
-            row.examined.append(y)
-    return row
+            T = T[np.isin(T, _component(x, y, stage.components))]
+        further = members if stage.quirks else T
+        further = further[far[further]]
+        edges.append(Edge(x, y, T, further, len(T) <= stage.pdsep_max and len(further) > 0))
+    return Row(list(near), edges)
 
 
 def _component(x: int, y: int, components: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -165,54 +161,53 @@ def _component(x: int, y: int, components: Sequence[NDArray[np.int64]]) -> NDArr
     return next((v for v in components if x in v and y in v), components[-1])
 
 
-def _ask(rows: Sequence[Row], test: IndependenceTest, ask: Ask, stage: Stage) -> None:
+def _ask(rows: Iterable[Row], test: IndependenceTest, ask: Ask, stage: Stage) -> None:
     """Make the tests of these rows."""
-    pairs = [(row, y) for row in rows for y in row.examined if min(len(row.T[y]), stage.m_max) >= 1]
+    pairs = [(row, edge) for row in rows for edge in row.edges if edge.examined and min(len(edge.T), stage.m_max) >= 1]
     apart = stage.quirks and stage.components is not None
     for part in [[pair] for pair in pairs] if test.in_order else [pairs] if pairs else []:
         if apart:  # which does not cut the sets with one member, a fault of pcalg
-            _ask_for(part, [row.further[y] for row, y in part], 1, 1, ask, stage)
-            part = [(row, y) for row, y in part if not row.answers[y].found]
+            _ask_for(part, [edge.further for _, edge in part], 1, 1, ask, stage)
+            part = [(row, edge) for row, edge in part if not edge.found]
         if part:
-            _ask_for(part, [row.T[y] for row, y in part], 1 + apart, stage.m_max, ask, stage)
+            _ask_for(part, [edge.T for _, edge in part], 1 + apart, stage.m_max, ask, stage)
 
 
 def _ask_for(
-    pairs: Sequence[tuple[Row, int]], candidates: Sequence[Ints], smallest: int, largest: float, ask: Ask, stage: Stage
+    pairs: Sequence[tuple[Row, Edge]], candidates: Sequence[Ints], smallest: int, largest: float, ask: Ask, stage: Stage
 ) -> None:
     """Enter the answers about sets of these sizes, which do not lie among the neighbours of x alone."""
     most = int(min(largest, max(map(len, candidates))))
-    x, y = (np.array(ends, dtype=np.int32) for ends in zip(*((row.x, y) for row, y in pairs), strict=True))
-    skip = Lists.of([row.near for row, _ in pairs])
-    answers = ask(Questions(x, y, Lists.of(map(list, candidates)), smallest, most, skip, budget=stage.budget))
-    for i, (row, neighbour) in enumerate(pairs):
-        new = Answer(
-            found=bool(answers.found[i]),
-            S=tuple(answers.S.of_question(i)),
-            value=float(answers.value[i]),
-            p=float(answers.p[i]),
-            n_tests=answers.n_tests[i].tolist(),
-            open=bool(answers.open[i]),
-            unfinished=() if answers.unfinished is None else ((answers.unfinished, i),),
-        )
-        row.answers[neighbour] = new.after(row.answers.get(neighbour))
+    x, y = np.array([(edge.x, edge.y) for _, edge in pairs], dtype=np.int32).T
+    skip, lists = Lists.of([row.near for row, _ in pairs]), Lists.of([T.tolist() for T in candidates])
+    answers = ask(Questions(x, y, lists, smallest, most, skip, budget=stage.budget))
+    for i, (_, edge) in enumerate(pairs):
+        edge.parts.append((answers, i))
 
 
 def _recorded(
-    graph: SparseGraph, sepset: SepSets, pds: Sequence[Ints], test: IndependenceTest, rows: list[Row], stage: Stage
+    graph: SparseGraph,
+    sepset: SepSets,
+    pds: Sequence[Ints],
+    test: IndependenceTest,
+    rows: list[list[Edge]],
+    stage: Stage,
 ) -> tuple[SparseGraph, SepSets, LaterTests]:
-    asked = [(row.x, y, row.answers.get(y)) for row in rows for y in row.examined]
-    answers = [(x, y, answer) for x, y, answer in asked if answer is not None]
-    gone = [(x, y, answer) for x, y, answer in answers if answer.found]
-    sizes = [_size_reached(row, y, stage) for row in rows for y in row.examined]
-    counts = [sum(n) for n in zip_longest(*(answer.n_tests for _, _, answer in answers), fillvalue=0)] or [0]
+    examined = [edge for row in rows for edge in row if edge.examined]
+    asked = [edge for edge in examined if edge.parts]
+    gone = [edge for edge in asked if edge.found]
+    # pcalg gets to sets of these sizes
+    sizes = [len(edge.S) if edge.found else int(min(len(edge.T), stage.m_max)) for edge in examined]
+    made = (answers.n_tests[i].tolist() for edge in asked for answers, i in edge.parts)
+    counts = [sum(n) for n in zip_longest(*made, fillvalue=0)] or [0]
     counts = (counts + [0] * (max(sizes, default=0) + 1))[: max(sizes, default=0) + 1]
     last = sizes[-1] if stage.quirks and sizes else len(counts) - 1
-    x, y = (np.array([pair[end] for pair in gone], dtype=np.int32) for end in range(2))
-    S = Lists.of([answer.S for _, _, answer in gone])
-    value = np.array([answer.value for _, _, answer in gone])
+    x, y = (np.array([getattr(edge, end) for edge in gone], dtype=np.int32) for end in "xy")
+    S = Lists.of([edge.S for edge in gone])
+    value = np.array([answers.value[i] for answers, i in (edge.parts[-1] for edge in gone)])
     p = p_value(value, test.n, np.diff(S.offsets)) if test.has_r and test.n is not None else value
-    largest = LargestP(answers, stage.quirks)
+    largest = LargestP(asked, stage.quirks)
+    still_open = [(e.x, e.y) for e in asked if any(answers.open[i] for answers, i in e.parts)]
     later = LaterTests(
         x=x,
         y=y,
@@ -224,56 +219,48 @@ def _recorded(
         n_edgetests_pdsep=counts[: last + 1],
         max_ord_pdsep=last,
         raised=largest if largest.searches else largest.met(),
-        open_pairs=np.array([(x, y) for x, y, answer in answers if answer.open], dtype=np.int32).reshape(-1, 2),
+        open_pairs=np.array(still_open, dtype=np.int32).reshape(-1, 2),
     )
     left = np.setdiff1d(np.arange(len(graph)), graph.edge_number(x, y))
     graph = graph.with_edges(left)
     return graph, (sepset.changed(later.both_cells()) if len(x) else sepset).of_skeleton(graph), later
 
 
-def _size_reached(row: Row, y: int, stage: Stage) -> int:
-    """The size of the last sets that pcalg gets to."""
-    answer = row.answers.get(y)
-    return len(answer.S) if answer is not None and answer.found else int(min(len(row.T[y]), stage.m_max))
-
-
-def _all_pdsep(pds: Sequence[Ints], rows: list[Row], stage: Stage) -> list[Ints]:
+def _all_pdsep(pds: Sequence[Ints], rows: list[list[Edge]], stage: Stage) -> list[Ints]:
     """pcalg's slot: with its faults the set of the last pair of each row, cut as for that, and the neighbour."""
-    found = list(pds)
-    for row in rows:
-        if stage.quirks:
-            cut = [np.append(T, y) for y, T in row.T.items()]
-            found[row.x] = np.array(cut[-1] if cut else [], dtype=np.int32)
-    return found
+    if not stage.quirks:
+        return list(pds)
+    return [np.append(row[-1].T, row[-1].y).astype(np.int32) if row else np.zeros(0, np.int32) for row in rows]
 
 
 @dataclass(frozen=True)
 class LargestP:
     """`LaterTests.raised`: of each ordered pair that was tested or, without pcalg's fault, of both orders of it."""
 
-    answers: Sequence[tuple[int, int, Answer]]
+    edges: Sequence[Edge]
     quirks: bool
 
     @property
     def searches(self) -> bool:
         """Whether bounds have answered some of the tests."""
-        return any(answer.unfinished for _, _, answer in self.answers)
+        return any(answers.unfinished for edge in self.edges for answers, _ in edge.parts)
 
     def met(self) -> Raised:
         """With the largest p-values of the tests made."""
-        return self._cells(np.array([answer.p for _, _, answer in self.answers]))
+        return self._cells(np.array([edge.met for edge in self.edges]))
 
     def __call__(self) -> Raised:
-        p = np.array([answer.p for _, _, answer in self.answers])
+        p = np.array([edge.met for edge in self.edges])
         asked: dict[Callable[[Indices], Floats], list[tuple[int, int]]] = {}
-        for k, (_, _, answer) in enumerate(self.answers):
-            for finish, i in answer.unfinished:
-                asked.setdefault(finish, []).append((k, i))
+        for k, edge in enumerate(self.edges):
+            for answers, i in edge.parts:
+                if answers.unfinished is not None:
+                    asked.setdefault(answers.unfinished, []).append((k, i))
         for finish, numbers in asked.items():
             at, of = np.array(numbers, dtype=np.int64).T
             p[at] = np.maximum(p[at], finish(of))
         return self._cells(p)
 
     def _cells(self, p: Floats) -> Raised:
-        x, y = (np.array([pair[end] for pair in self.answers], dtype=np.int32) for end in range(2))
+        x, y = (np.array([getattr(edge, end) for edge in self.edges], dtype=np.int32) for end in "xy")
         return (x, y, p) if self.quirks else (np.append(x, y), np.append(y, x), np.append(p, p))

@@ -18,6 +18,7 @@ from pycupc.engines.base import Engine, ProgressHook
 from pycupc.graph.questions import Lists
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation import check_triples
+from pycupc.orientation.conservative import unshielded
 from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
@@ -104,50 +105,46 @@ class _Run:
 
     def __init__(self, problem: Problem, fit: PcAlgo, rule: str, quirks: bool) -> None:
         from pycupc.orientation.pag.dependence import Dependence  # loads Numba
+        from pycupc.orientation.pag.orienting import Orienting
 
-        fixed = problem.fixed
-        kept = [] if quirks or fixed is None else zip(fixed.low.tolist(), fixed.high.tolist(), strict=True)
         self._problem, self._fit, self._rule, self._quirks = problem, fit, rule, quirks
         self._ambiguous = np.zeros((0, 3), dtype=np.int64)
         self._states = set[Hashable]()
+        self._work = Orienting(fit.sparse_graph, quirks, of_rfci=True)
         self._tests = Dependence(
-            fit.sparse_graph,
+            self._work,
             fit.sepset,
             problem.engine.first_separating,
             in_order=problem.test.in_order,
-            kept=frozenset(kept),
+            kept=None if quirks else problem.fixed,
             quirks=quirks,
         )
 
     def __call__(self, rules: Sequence[bool]) -> PagAlgo:
-        from pycupc.orientation.pag.orienting import Orienting
-
         tests = self._tests
-        tests.examine_all()
-        graph = tests.skeleton()
+        tests.examine(unshielded(self._fit.sparse_graph))
         if self._rule:
             self._decide(self._rule)
-        self._work = Orienting(graph, tests.sepset(graph), self._ambiguous, self._quirks, of_rfci=True)
         tiers = self._problem.tiers
         if tiers is not None:
             rules = [bool(rule) and number not in (5, 6, 7) for number, rule in enumerate(rules, 1)]
         with self._work.compiling():
-            self._work.assume(None, () if tiers is None else tiers.arrowheads(graph))
+            self._work.mark_triples(tests.sepset(), self._ambiguous)
+            self._work.assume(None, () if tiers is None else tiers.arrowheads(self._work.left()))
             self._work.orient_colliders()
             self._work.apply_rules(rules, RFCI_LOOPS, self._member)
             pag = self._work.oriented()
         notes = {"ambiguous_triples": len(self._ambiguous)} if self._rule else {}
-        found = Found(pag.graph, tests.sepset(tests.skeleton()), self._later(), notes=notes)
+        found = Found(pag.graph, tests.sepset(), self._later(), notes=notes)
         return oriented(self._fit, found, self._problem, pag)
 
     def _decide(self, rule: str, listed: NDArray[np.int64] | None = None, *, strict: bool = False) -> NDArray[np.int64]:
         """The ambiguous ones of all triples, or of those listed; their separating sets change as the rule says."""
-        graph, engine = self._tests.skeleton(), self._problem.engine
         check = check_triples(
-            graph,
-            self._tests.sepset(graph),
+            self._work.left(),
+            self._tests.sepset(),
             self._problem.test,
-            engine.count_separating,
+            self._problem.engine.count_separating,
             maj_rule=rule == "majority",
             listed=listed,
         )
@@ -159,19 +156,14 @@ class _Run:
     def _member(self, path: tuple[int, ...]) -> bool | None:
         """Whether b is in a set of the ends of a discriminating path; None if tests have removed one of its edges."""
         tests, (b, c) = self._tests, path[-2:]
-        before = len(tests.removed)
         cut = tests.cut((*path[:2], b, c) if self._quirks else path)
         if cut is None or self._repeats(path):
             return b in tests.set_of(path[0], c)
         from pycupc.orientation.pag.dependence import triples_over
 
-        self._work.remove(cut.x, cut.y)
         triples = triples_over(cut.x, cut.y, tests.common_neighbours(cut.x, cut.y))
-        triples += tests.examine(
-            np.array(triples, dtype=np.int32).reshape(-1, 3), self._circled if self._quirks else None
-        )
-        for edge in tests.removed[before:]:
-            self._work.remove(edge.x, edge.y)
+        new = np.array(triples, dtype=np.int64).reshape(-1, 3)
+        triples += tests.examine(new, self._circled if self._quirks else None)
         self._orient(triples)
         return None
 
@@ -189,12 +181,8 @@ class _Run:
 
     def _orient(self, triples: Sequence[tuple[int, int, int]]) -> None:
         """Orient the colliders among new triples."""
-        tests = self._tests
-        left = [
-            (x, y, z)
-            for x, y, z in triples
-            if tests.adjacent(x, y) and tests.adjacent(z, y) and not tests.adjacent(x, z)
-        ]
+        tests, adjacent = self._tests, self._work.adjacent
+        left = [(x, y, z) for x, y, z in triples if adjacent(x, y) and adjacent(z, y) and not adjacent(x, z)]
         # pcalg forgets which rule it was given, and applies one only if a triple is ambiguous already.
         rule = ("conservative" if len(self._ambiguous) else "") if self._quirks else self._rule
         unclear = set[tuple[int, int, int]]()

@@ -41,10 +41,6 @@ class Tiers(NamedTuple):
         """Whether tests of the ordered pair may be given each of the members."""
         return np.asarray(self.tier[members] <= self.limit(x, y))
 
-    def limited(self, x: int, y: int, members: Ints) -> Ints:
-        """The members that `may_be_given` to tests of the pair."""
-        return members[self.may_be_given(np.array(x), np.array(y), members)]
-
     def same(self, other: Tiers | None) -> bool:
         """Whether the other ones limit the tests in the same way."""
         return other is not None and self.latent == other.latent and np.array_equal(self.tier, other.tier)

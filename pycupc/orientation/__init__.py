@@ -3,8 +3,9 @@
     mixed_graph.py     the graph being oriented: neighbour lists with a state for each edge
     colliders.py       unshielded colliders, from the separating sets
     meek.py            rules 1, 2, 3
-    dag_extension.py   u2pd "rand" and "retry": whether some DAG extends the graph, and a substitute if none does
-    equivalence.py     of any graph: a DAG that extends it, and its CPDAG
+    dag_extension.py   a DAG that extends a graph, and its CPDAG; u2pd "rand" and "retry": a substitute if none does
+    known.py           the same with what was known before
+    pag/               from a skeleton to a PAG
     trace.py           the reason of every arrow
     lines.py           the same, and the decisions on triples, as lines of the log
     conservative.py    conservative and majority rule: which triples are decided
@@ -69,17 +70,14 @@ def orient(
     Order-independent constraint-based causal structure learning, JMLR 15, 3741-3782. Dor and Tarsi (1992), A simple
     algorithm to construct a consistent extension of a partially oriented graph, UCLA R-185.
     """
-    from pycupc.orientation import colliders, dag_extension, meek, mixed_graph
-    from pycupc.system.compiled import announced, plain_if_small  # loads Numba
+    from pycupc.orientation import colliders, dag_extension, meek, mixed_graph  # loads Numba
 
     status, n_tries = "relaxed", 0
-    degree = skeleton.degrees()
     sizes = [(block.members.shape[1], len(block.x)) for block in sepset.blocks]
     # At most: rows of sets with one member, most of whose cells are not looked at; sets with several, 5 per step.
     rows = sum(min(n_sets, skeleton.p) if size == 1 else n_sets // 5 for size, n_sets in sizes)
-    steps = int((degree * degree).sum()) + rows
-    with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
-        graph = mixed_graph.undirected(skeleton, degree)
+    with mixed_graph.compiling(mixed_graph.steps_of(skeleton) + rows):
+        graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous)
         if u2pd == "relaxed":
             colliders.orient_colliders(graph, solve_confl)

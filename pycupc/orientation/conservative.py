@@ -67,6 +67,17 @@ class TripleCheck:
         return np.asarray(self.triples[self.decision == AMBIGUOUS])
 
 
+def unshielded(skeleton: SparseGraph) -> Indices:
+    """The unshielded triples a - b - c, a < c, int64 (k, 3), sorted by (b, a, c): pcalg's order of scan."""
+    start, neighbours = skeleton.neighbour_lists()
+    owner = np.repeat(np.arange(skeleton.p), np.diff(start))
+    after = start[owner + 1] - np.arange(len(owner)) - 1  # entries that follow in the same list
+    first = np.repeat(np.arange(len(owner)), after)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
+    triples = np.column_stack([neighbours[first], owner[first], neighbours[second]])
+    return triples[~skeleton.adjacent(triples[:, 0], triples[:, 2])]
+
+
 class Triples(NamedTuple):
     """The unshielded triples of a skeleton, sorted by pair, then by b."""
 
@@ -84,13 +95,8 @@ class Triples(NamedTuple):
     def of(cls, skeleton: SparseGraph) -> Triples:
         p = max(skeleton.p, 1)
         start, neighbours = skeleton.neighbour_lists()
-        owner = np.repeat(np.arange(skeleton.p), np.diff(start))
-        after = start[owner + 1] - np.arange(len(owner)) - 1  # entries that follow in the same list
-        first = np.repeat(np.arange(len(owner)), after)
-        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
-        a, c = neighbours[first].astype(np.int64), neighbours[second].astype(np.int64)
-        open_ = ~skeleton.adjacent(a, c)
-        key, b = (a * p + c)[open_], owner[first[open_]]
+        a, b, c = unshielded(skeleton).T
+        key = a * p + c
         order = np.argsort(key, kind="stable")  # b ascends already
         pairs, pair = np.unique(key[order], return_inverse=True)
         return cls(start, neighbours.astype(np.int64), *np.divmod(pairs, p), pair, b[order])

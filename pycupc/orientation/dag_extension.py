@@ -1,12 +1,17 @@
-"""u2pd "rand" and "retry": a graph that some DAG extends (docs/CONTRACT.md, section 5)."""
+"""The DAGs that extend a graph: one of them, the CPDAG that all share, and a substitute where there is none.
+
+The last is what u2pd "rand" and "retry" ask for (docs/CONTRACT.md, section 5).
+"""
 
 from __future__ import annotations
 
+import heapq
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 from pycupc.orientation.colliders import orient_colliders
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import (
@@ -19,9 +24,13 @@ from pycupc.orientation.mixed_graph import (
     OUT,
     UNDIRECTED,
     MixedGraph,
+    compiling,
+    directed_as,
     find,
     owners,
     put_arrowhead,
+    steps_of,
+    to_sparse,
     without_arrows,
 )
 from pycupc.orientation.trace import COLLIDER
@@ -47,7 +56,7 @@ def orient_extendable(
     heads = without_arrows(graph)
     orient_colliders(heads, solve_confl=True)
     orient_colliders(graph, solve_confl=False)
-    if is_extendable(graph):
+    if extension_order(graph) is not None:
         apply_rules(graph, arrow_is_gap=True)
         return graph, "extendable", 0
     tries = 0
@@ -60,7 +69,7 @@ def orient_extendable(
                 at = e if graph.entry[KIND, e] == OUT else graph.entry[MIRROR, e]  # the end that the arrowhead goes to
                 z = heads.entry[FIRST, at]
                 put_arrowhead(graph.entry, at, COLLIDER, z, z, False)
-            if is_extendable(graph):
+            if extension_order(graph) is not None:
                 apply_rules(graph, arrow_is_gap=True)
                 return graph, "reoriented", code
         order = sink_order(graph)
@@ -69,9 +78,25 @@ def orient_extendable(
     return cpdag_of_order(graph, np.random.default_rng(random_state).permutation(p)), "random", tries
 
 
-def is_extendable(graph: MixedGraph) -> bool:
-    """Can the undirected edges be directed without a cycle or a new collider? (Dor and Tarsi 1992)"""
-    return extension_order(graph) is not None
+def dag_and_cpdag(graph: SparseGraph) -> tuple[SparseGraph, SparseGraph] | None:
+    """A DAG with the skeleton, the arrows and the unshielded colliders of `graph`, and no others, and its CPDAG.
+
+    All DAGs that extend a graph have the same skeleton and unshielded colliders, hence the same CPDAG. None if no DAG
+    extends the graph, as when it has bidirected edges or circles.
+    """
+    if sum([*graph.counts().values()][2:]):
+        return None
+    with compiling(2 * steps_of(graph)):
+        mixed = directed_as(graph)
+        order = extension_order(mixed)
+        if order is None:
+            return None
+        cpdag = to_sparse(cpdag_of_order(mixed, order), graph)
+    place = np.empty_like(order)
+    place[order] = np.arange(graph.p)
+    forward = place[graph.low] < place[graph.high]
+    marks = (np.where(end, TAIL, ARROW).astype(np.int8) for end in (forward, ~forward))
+    return SparseGraph(graph.p, graph.low, graph.high, *marks), cpdag
 
 
 def extension_order(graph: MixedGraph) -> NDArray[np.int64] | None:
@@ -90,9 +115,17 @@ def extension_order(graph: MixedGraph) -> NDArray[np.int64] | None:
 
 def sink_order(graph: MixedGraph) -> NDArray[np.int64] | None:
     """A causal order that fits all arrows: always the lowest node that no arrow leaves is put last; None in a cycle."""
-    order = np.empty(len(graph.start) - 1, dtype=np.int64)
-    children = np.bincount(owners(graph.entry)[graph.entry[KIND] == OUT], minlength=len(order))
-    return order if _order_sinks_last(graph.start, graph.entry, children, order) else None
+    kind, owner, order = graph.entry[KIND], owners(graph.entry), list[int]()
+    children = np.bincount(owner[kind == OUT], minlength=len(graph.start) - 1).tolist()
+    sinks = [x for x, n in enumerate(children) if not n]  # a heap, as it ascends
+    while sinks:
+        order.append(x := heapq.heappop(sinks))
+        entries = slice(graph.start[x], graph.start[x + 1])
+        for y in graph.entry[NEIGHBOUR, entries][kind[entries] == IN].tolist():
+            children[y] -= 1
+            if not children[y]:
+                heapq.heappush(sinks, y)
+    return np.array(order[::-1]) if len(order) == len(children) else None
 
 
 def cpdag_of_order(graph: MixedGraph, order: NDArray[np.int64]) -> MixedGraph:
@@ -143,28 +176,6 @@ def _take_away_nodes(start, entry, children, line, waiting, order):
                     line[(first + n_waiting) % size] = y
                     n_waiting += 1
     return taken
-
-
-@compiled_for_large
-def _order_sinks_last(start, entry, children, order):
-    """`sink_order`: fills `order` from its end; False if there is a cycle. A node in the order has -1 `children`."""
-    x = 0
-    for place in range(len(order) - 1, -1, -1):
-        while x < len(order) and children[x] != 0:
-            x += 1
-        if x == len(order):
-            return False
-        children[x] = -1
-        order[place] = x
-        lowest = x
-        for e in range(start[x], start[x + 1]):
-            if entry[KIND, e] == IN:
-                y = entry[NEIGHBOUR, e]
-                children[y] -= 1
-                if y < lowest and children[y] == 0:
-                    lowest = y
-        x = lowest
-    return True
 
 
 @compiled_for_large

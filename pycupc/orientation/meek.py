@@ -35,7 +35,7 @@ from pycupc.orientation.mixed_graph import (
     put_arrowhead,
     triple_number,
 )
-from pycupc.orientation.trace import FIRST_KNOWN, RULE_4
+from pycupc.orientation.trace import FIRST_KNOWN
 from pycupc.system.compiled import announced, compiled_for_large, part
 
 #: Positions in `counts`: how many nodes wait, and the lowest of them.
@@ -69,6 +69,14 @@ def apply_rules(
     _apply_rules(*graph[:3], arrows, len(colliders), n_rules, seen, waiting, counts, both, solve_confl, arrow_is_gap)
 
 
+def add_arrow(graph: MixedGraph, e: int, reason: int = FIRST_KNOWN) -> bool:
+    """Direct an undirected edge to the owner of entry e, and all that the rules derive; False if it cannot be done."""
+    if graph.entry[KIND, e] == UNDIRECTED:
+        put_arrowhead(graph.entry, e, reason, 0, 0, False)
+        apply_rules(graph, rule_4=True)
+    return bool(graph.entry[KIND, e] == IN)
+
+
 def with_arrow(graph: MixedGraph, e: int) -> MixedGraph | None:
     """The graph with an arrow to the owner of entry e and all that the rules derive from it; None if it has the other.
 
@@ -78,8 +86,7 @@ def with_arrow(graph: MixedGraph, e: int) -> MixedGraph | None:
         return graph if graph.entry[KIND, e] == IN else None
     out = graph._replace(entry=graph.entry.copy())
     with announced("compiling for the orientation, once per machine"):
-        put_arrowhead(out.entry, e, FIRST_KNOWN, -1, -1, False)
-        apply_rules(out, rule_4=True)
+        add_arrow(out, e)
     return out
 
 
@@ -168,8 +175,7 @@ def _apply_rules(  # noqa: C901, PLR0913, PLR0915 - in one piece, because pieces
                                 first = c
                                 second = d
                     if first >= 0:
-                        number = rule if rule < 4 else RULE_4
-                        if put_arrowhead(entry, head, number, first, second, solve_confl):
+                        if put_arrowhead(entry, head, rule, first, second, solve_confl):
                             arrows[n_arrows] = head
                             n_arrows += 1
                         entry[TURNED, head] = now

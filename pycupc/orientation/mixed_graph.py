@@ -7,6 +7,8 @@ edges, not to p^2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sparse import ARROW, TAIL, Ints, Marks, SparseGraph
 from pycupc.orientation.trace import Trace
-from pycupc.system.compiled import compiled_for_large, part
+from pycupc.system.compiled import announced, compiled_for_large, part, plain_if_small
 
 Indices = NDArray[np.int64]
 
@@ -55,9 +57,22 @@ class MixedGraph(NamedTuple):
     near: Indices  # (p, a power of two): see `maybe_adjacent`
 
 
-def undirected(skeleton: SparseGraph, degrees: Indices | None = None) -> MixedGraph:
-    """A skeleton without orientations or marked triples; `degrees` are those of the skeleton, if they are known."""
-    start = np.concatenate(([0], np.cumsum(skeleton.degrees() if degrees is None else degrees)))
+def steps_of(graph: SparseGraph) -> int:
+    """The pairs of neighbours of each variable, which most steps of an orientation visit."""
+    degree = graph.degrees()
+    return int((degree * degree).sum())
+
+
+@contextmanager
+def compiling(steps: int) -> Iterator[None]:
+    """Orient a graph in so many steps: a small one by plain Python, see `plain_if_small`."""
+    with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
+        yield
+
+
+def undirected(skeleton: SparseGraph) -> MixedGraph:
+    """A skeleton without orientations or marked triples."""
+    start = np.concatenate(([0], np.cumsum(skeleton.degrees())))
     entry = np.zeros((8, int(start[-1])), dtype=np.int64)
     words = 1
     while 64 * words < skeleton.p and 2 * words * skeleton.p <= MOST_WORDS:

@@ -1,8 +1,8 @@
-"""The rule that set each arrowhead: a mapping that makes its entries on demand."""
+"""The rule that set each mark: a mapping that makes its entries on demand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,25 +11,32 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.integer[Any]]
 
-#: The cause of an arrowhead: the name of the rule and the variables it took part in, see `Orientation.trace`.
+#: The cause of a mark: the name of the rule and the variables it took part in, see `Orientation.trace`.
 Reason = tuple[Any, ...]
 
-#: The rule that set an arrowhead, as a number; rules 1, 2 and 3 have their own. What was known before comes after them.
-COLLIDER, RULE_4 = 4, 5
-KNOWN = ("tier", "context", "required", "forbidden")
-FIRST_KNOWN = 6
+#: What set a mark, as a number; rules 1 to 10 have their own. What was known before comes after them: `FIRST_KNOWN` and
+#: the position in `KNOWN`.
+COLLIDER = 11
+KNOWN = ("tier", "context", "required", "forbidden", "JCI")
+FIRST_KNOWN = 12
+
+#: The reasons by number: their name, and the order of their variables: 0 and 1 are the ends, 1 with the mark, 2 and 3
+#: the further variables.
+Forms = Mapping[int, tuple[str, tuple[int, ...]]]
+_MEEK: Forms = {1: ("R1", (2, 0, 1)), 2: ("R2", (0, 2, 1)), 3: ("R3", (0, 2, 3, 1)), 4: ("R4", (0, 2, 3, 1))}
 
 
 class Trace(Mapping[tuple[int, int], Reason]):
-    """The reasons of `Orientation.trace`, from arrays with one entry per arrowhead, which come on first access.
+    """The reasons of `Orientation.trace`, from arrays with one entry per mark, which come on first access.
 
-    `arrays` returns five arrays of int, (k,): tail and head, where the arrowhead is; rule: 1, 2, 3, `RULE_4` or
-    `COLLIDER`, or `FIRST_KNOWN` and the position in `KNOWN`; first and second, the variables that took part besides the
-    two ends, of which the second counts only in rules 3 and 4.
+    `arrays` returns five arrays of int, (k,): the two ends, of which the second has the mark; the number of the rule;
+    first and second, the variables that took part besides. The reason of a rule without a form is ``paths[first]``.
     """
 
-    def __init__(self, arrays: Callable[[], tuple[Integers, ...]]) -> None:
-        self._of = arrays
+    def __init__(
+        self, arrays: Callable[[], tuple[Integers, ...]], forms: Forms = _MEEK, paths: Sequence[Reason] = ()
+    ) -> None:
+        self._of, self._forms, self._paths = arrays, forms, paths
 
     @cached_property
     def _arrays(self) -> tuple[Integers, ...]:
@@ -39,16 +46,16 @@ class Trace(Mapping[tuple[int, int], Reason]):
     def _reasons(self) -> dict[tuple[int, int], Reason]:
         found: dict[tuple[int, int], Reason] = {}
         for a, b, rule, first, second in zip(*(values.tolist() for values in self._arrays), strict=True):
-            if rule == COLLIDER:
+            if rule in self._forms:
+                name, order = self._forms[rule]
+                variables = (a, b, first, second)
+                found[a, b] = (name, *(variables[i] for i in order))
+            elif rule == COLLIDER:
                 found[a, b] = ("collider", min(a, first), b, max(a, first))
-            elif rule == 1:
-                found[a, b] = ("R1", first, a, b)
-            elif rule == 2:
-                found[a, b] = ("R2", a, first, b)
             elif rule >= FIRST_KNOWN:
                 found[a, b] = (KNOWN[rule - FIRST_KNOWN], a, b)
             else:
-                found[a, b] = ("R3" if rule == 3 else "R4", a, first, second, b)
+                found[a, b] = self._paths[first]
         return found
 
     def __getitem__(self, pair: tuple[int, int]) -> Reason:

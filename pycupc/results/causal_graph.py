@@ -36,7 +36,7 @@ class CausalGraph(NamedGraph):
 
     @cached_property
     def _dag_and_cpdag(self) -> tuple[SparseGraph, SparseGraph] | None:
-        from pycupc.orientation.equivalence import dag_and_cpdag  # loads Numba
+        from pycupc.orientation.dag_extension import dag_and_cpdag  # loads Numba
 
         return dag_and_cpdag(self.sparse_graph)
 

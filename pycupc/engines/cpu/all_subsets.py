@@ -19,7 +19,7 @@ from pycupc.engines.cpu.walk_state import work_space
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
-from pycupc.system.compiled import announced, compiled, frozen, fused_part, part
+from pycupc.system.compiled import announced, compiled, copied_part, frozen, fused_part, part
 
 
 class Asked(NamedTuple):
@@ -74,7 +74,7 @@ def walk_sets(
 
     Each test is decided by the canonical formula, or certainly as by that.
     """
-    m, width, (d, load) = len(asked.x), questions.sizes().stop, _loads(asked)
+    m, width, (d, load, reach) = len(asked.x), questions.sizes().stop, _loads(asked)
     r, z = np.full(m, math.nan), np.full(m, math.inf)
     made = work_space(Made, m=m, c=len(asked.candidates), k=width, r=r, z=z)
     C, sizes = frozen(test.data.C), Sizes.of(test, range(width))
@@ -87,7 +87,8 @@ def walk_sets(
         def run(state: threads.State) -> int:
             done = 0
             most, size = int(d[mine].max()), int(np.minimum(asked.last, d)[mine].max())
-            sets, work = space_for_sets(size, most), work_space(Work, t=size + 1, elimination=canonical_space(size))
+            sets = space_for_sets(int(reach[mine].max()), most)
+            work = work_space(Work, t=size + 1, elimination=canonical_space(size))
             while done < len(mine) and not state[STOP]:
                 if state[WANTED]:  # for the first time: load it and begin the pair again
                     state[[CAREFUL, WANTED]] = careful_address(), 0
@@ -101,15 +102,16 @@ def walk_sets(
     return made
 
 
-def _loads(asked: Asked) -> tuple[Indices, Floats]:
-    """The number of candidates of each pair, and about how many tests it may have."""
-    d = np.diff(asked.offsets)
+def _loads(asked: Asked) -> tuple[Indices, Floats, Indices]:
+    """Of each pair the number of candidates, about how many tests it may have, and the largest size that they reach."""
+    d, endless = np.diff(asked.offsets), 2.0**50  # so many tests take weeks
     last = np.minimum(asked.last, d)
-    load, sets = (asked.first == 0) * 1.0, np.ones(len(d))
+    load, sets, reach = (asked.first == 0) * 1.0, np.ones(len(d)), np.zeros(len(d), dtype=np.int64)
     for size in range(1, int(last.max(initial=0)) + 1):
+        reach[(load < endless) & (size <= last)] = size
         sets *= (d - size + 1) / size
         load += sets * ((asked.first <= size) & (size <= last))
-    return d, np.minimum(load, 2.0**50)
+    return d, np.minimum(load, endless), reach
 
 
 @part
@@ -192,7 +194,7 @@ def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noq
     return not only_first
 
 
-@part
+@copied_part
 def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests with the last members from `first` on; returns whether the walk goes on."""
     begin, n, bound = asked.offsets[i], q - first, max(work.bound[t + 1], sizes.high[t + 1])
@@ -212,20 +214,19 @@ def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, st
 @part
 def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests of sets with low to high members, depth first; returns whether there may be more."""
-    begin, t, go = asked.offsets[i], 0, True
+    begin, t, go, new = asked.offsets[i], 0, True, True
     sets.following[0] = work.separating[0] = 0
-    if low == 1:
-        go = _test_last(C, asked, i, sizes, made, sets, work, 0, 0, q, only_first, state)
     while t >= 0:
-        if go and choose(sets, t, low, high, q):
+        if new and t + 1 >= low:
+            go = _test_last(C, asked, i, sizes, made, sets, work, t, sets.following[t], q, only_first, state)
+        new = go and choose(sets, t, low, high, q)
+        if new:
             k = sets.chosen[t]
             work.sound[t + 1] = work.sound[t] and sets.kk[t, k] > PIVOT_FLOOR
             work.skipped[t + 1] = work.skipped[t] and asked.skipped[begin + k]
             give(sets, t, high, q)
             t += 1
             work.separating[t] = 0
-            if t + 1 >= low:
-                go = _test_last(C, asked, i, sizes, made, sets, work, t, k + 1, q, only_first, state)
         else:
             t -= 1
             if t >= 0:

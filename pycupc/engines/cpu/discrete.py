@@ -95,7 +95,7 @@ class DiscreteSide(NamedTuple):
 
 
 class DiscreteWork(NamedTuple):
-    """Work space of a walk."""
+    """Work space of a walk over rows of up to d neighbours."""
 
     chosen: Annotated[Indices, "level"]  # positions of the set
     S: Annotated[Indices, "level"]  # and its variables

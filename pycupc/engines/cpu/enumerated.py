@@ -14,7 +14,7 @@ import numpy as np
 
 from pycupc.engines import subsets
 from pycupc.engines.base import CountHook, Division, Floats, Ints, Lists, Mask, Pairs, Questions
-from pycupc.engines.cpu.graph import Findings, Graph, Indices, Separated, Targets
+from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.questions import first_separating
 from pycupc.engines.cpu.threads import STOP, State, Task
@@ -118,6 +118,7 @@ class EnumeratedTests:
                 found = self._ask(graph, entries[some], rows[some], level, go_on)
                 with lock:
                     findings.add(entries[some], *found)
+                    findings.done[entries[some]] = TESTED
                 return int(subsets.level_tests(wide[some] + 1, np.ones(len(wide[some]), dtype=np.int64), level))
 
             return ask

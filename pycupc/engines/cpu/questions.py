@@ -54,7 +54,8 @@ def first_separating(
     first = first_searched(questions, pruning)
     run.enumerate(np.full(m, sizes.start), first)
     unsound = run.search(test, first, checked=pruning == "checked", device=device)
-    run.enumerate(first, np.where(unsound, sizes.stop, 0))
+    if unsound.any():
+        run.enumerate(first, np.where(unsound, sizes.stop, 0))
     return run.answers()
 
 

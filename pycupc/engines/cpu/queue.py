@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.engines.cpu.graph import Findings, Graph, Targets
-from pycupc.engines.cpu.threads import State, Task
+from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
 
 #: A work item: (row, number of its first part, the number after its last part).
@@ -70,15 +70,26 @@ class Queue(ABC):
         """A row in several tasks, until the targets are separated by the parts up to there."""
         entries = slice(self._graph.offsets[x], self._graph.offsets[x + 1])
         targets, hint = self._targets.chosen[entries], self._side.hint[entries]
+        row = _RowInPieces(pieces, self._graph.offsets[x] + np.flatnonzero(targets))
         for piece in range(pieces):
             if not (targets & (hint < 0)).any():
-                yield _nothing(tests // pieces * (pieces - piece))
+                yield self._rest(row, pieces - piece, tests // pieces * (pieces - piece))
                 return
             first, end = (self._cut(d, k, pieces) for k in (piece, piece + 1))
-            if first < end:
-                yield self._task([(x, first, end)], tests // pieces)
+            yield self._task([(x, first, end)], tests // pieces, row) if first < end else self._rest(row, 1, 0)
 
-    def _task(self, items: list[Item], tests: int) -> Task:
+    def _rest(self, row: _RowInPieces, pieces: int, tests: int) -> Task:
+        """A task for pieces in which nothing needs to be tested."""
+
+        def skip(state: State) -> int:
+            with self._lock:
+                if not state[STOP]:
+                    self._note_final(row.close(pieces))
+            return tests
+
+        return skip
+
+    def _task(self, items: list[Item], tests: int, row: _RowInPieces | None = None) -> Task:
         columns = Items(*np.array(items, dtype=np.int64).T.copy())
 
         def walk(state: State) -> int:
@@ -88,11 +99,24 @@ class Queue(ABC):
             found = [column[outcomes.rank != NO_TARGET] for column in outcomes]
             with self._lock:
                 self._findings.add(*found)
+                if not state[STOP]:
+                    self._note_final(row.close(1) if row else found[0])
             return tests
 
         return walk
 
+    def _note_final(self, entries: Indices) -> None:
+        """Note that the findings about these entries are final."""
+        self._findings.done[entries] = TESTED
 
-def _nothing(tests: int) -> Task:
-    """A task for tests that need not be made, since every target is separated: it only counts them."""
-    return lambda _: tests
+
+class _RowInPieces:
+    """The pieces of a row that are not finished, and its targets."""
+
+    def __init__(self, pieces: int, targets: Indices) -> None:
+        self._open, self._targets = pieces, targets
+
+    def close(self, pieces: int) -> Indices:
+        """Finish some pieces; returns the targets if these were the last ones, else none."""
+        self._open -= pieces
+        return self._targets[: 0 if self._open else None]

@@ -71,8 +71,9 @@ def orient_pag(
     """
     from pycupc.orientation.pag.orienting import Orienting, in_sets  # loads Numba
 
-    work = Orienting(skeleton, sepset, ambiguous, quirks, of_rfci=of_rfci)
+    work = Orienting(skeleton, quirks, of_rfci=of_rfci)
     with work.compiling():
+        work.mark_triples(sepset, ambiguous)
         work.assume(jci, arrowheads)
         work.orient_colliders(jci)
         work.apply_rules(rules, RFCI_LOOPS if of_rfci else FCI_LOOPS, in_sets(sepset), jci is not None)

@@ -8,10 +8,13 @@ pcalg's scans: ``which(M, arr.ind = TRUE)`` runs down the columns of amat.pag, w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.sparse import CIRCLE, SparseGraph
+from pycupc.graph.sparse import CIRCLE, Ints, SparseGraph
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     FIRST,
@@ -26,22 +29,24 @@ from pycupc.orientation.mixed_graph import (
     maybe_adjacent,
     owners,
     triple_number,
-    undirected,
 )
-from pycupc.orientation.trace import Reason
+from pycupc.orientation.trace import Reason, Trace
 from pycupc.system.compiled import part
 
 #: The mark of an edge that has been removed.
 NONE = 0
-#: What set a mark, beside the rules 1 to 10.
-COLLIDER, JCI, KNOWN = 11, 12, 13
-
-
-def all_circles(skeleton: SparseGraph, degrees: Indices) -> MixedGraph:
-    """A skeleton with circles at all ends."""
-    graph = undirected(skeleton, degrees)
-    graph.entry[KIND] = CIRCLE
-    return graph
+#: The number of rule 1 where it sets the tail of b --> c.
+TAIL_OF_RULE_1 = 17
+_FORMS = {
+    1: ("R1", (2, 0, 1)),
+    TAIL_OF_RULE_1: ("R1", (2, 1, 0)),
+    2: ("R2", (0, 2, 1)),
+    3: ("R3", (2, 1, 3, 0)),
+    6: ("R6", (2, 1, 0)),
+    7: ("R7", (2, 1, 0)),
+    8: ("R8", (1, 2, 0)),
+    10: ("R10", (1, 2, 0, 3)),
+}
 
 
 def to_sparse(graph: MixedGraph, p: int) -> SparseGraph:
@@ -54,34 +59,15 @@ def to_sparse(graph: MixedGraph, p: int) -> SparseGraph:
     return SparseGraph(p, low, high, low_mark, high_mark)
 
 
-def reasons(graph: MixedGraph, paths: dict[int, Reason]) -> dict[tuple[int, int], Reason]:
-    """What set each mark that is no circle, by (neighbour, owner); `paths` are the reasons of entries by a path."""
-    entry = graph.entry
+def trace(graph: MixedGraph, paths: Sequence[Reason]) -> Trace:
+    """What set each mark that is no circle; `paths` are the reasons of rules that found a path."""
+    return Trace(partial(_marks, graph.entry), _FORMS, paths)
+
+
+def _marks(entry: Indices) -> tuple[Ints, ...]:
     at = np.flatnonzero((entry[KIND] != NONE) & (entry[KIND] != CIRCLE) & (entry[RULE] > 0))
-    found: dict[tuple[int, int], Reason] = {}
-    rows = (at, entry[NEIGHBOUR, at], owners(entry)[at], entry[RULE, at], entry[FIRST, at], entry[SECOND, at])
-    for e, a, b, rule, first, second in zip(*(row.tolist() for row in rows), strict=True):
-        found[a, b] = paths[e] if e in paths else _reason(a, b, rule, first, second)
-    return found
-
-
-def _reason(a: int, b: int, rule: int, first: int, second: int) -> Reason:
-    """The reason of the mark at b on a - b."""
-    if rule == COLLIDER:
-        return "collider", min(a, first), b, max(a, first)
-    if rule == JCI:
-        return "JCI", a, b
-    if rule == KNOWN:
-        return "tier", a, b
-    if rule == 1:
-        return ("R1", first, a, b) if second == 0 else ("R1", first, b, a)
-    if rule == 2:
-        return "R2", a, first, b
-    if rule == 3:
-        return "R3", first, b, second, a
-    if rule in (6, 7):
-        return f"R{rule}", first, b, a
-    return ("R8", b, first, a) if rule == 8 else ("R10", b, first, a, second)
+    rows = (entry[NEIGHBOUR], owners(entry), entry[RULE], entry[FIRST], entry[SECOND])
+    return tuple(row[at].astype(np.int32) for row in rows)
 
 
 @part
@@ -110,8 +96,7 @@ def put(entry, e, mark, rule, first, second):
     entry[SECOND, e] = second
 
 
-def scan(graph: MixedGraph, own: tuple[int, ...], other: tuple[int, ...]) -> NDArray[np.int64]:
-    """The entries with one of the marks `own` at the owner and one of `other` at the neighbour, in pcalg's order."""
-    entry = graph.entry
-    there = np.isin(entry[KIND], own) & np.isin(entry[KIND, entry[MIRROR]], other)
-    return np.flatnonzero(there)
+def scan(graph: MixedGraph, wanted: NDArray[np.bool_]) -> Indices:
+    """The entries, in pcalg's order, with marks at owner and neighbour that are `wanted`, bool (4, 4)."""
+    kind = graph.entry[KIND]
+    return np.flatnonzero(wanted[kind, kind[graph.entry[MIRROR]]])

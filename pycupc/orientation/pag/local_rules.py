@@ -5,9 +5,13 @@ Each function walks the entries `chosen`, which were found when it began, and re
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL
 from pycupc.orientation.mixed_graph import KIND, MIRROR, NEIGHBOUR, triple_number
-from pycupc.orientation.pag.lists import COLLIDER, NONE, edge, is_ambiguous, put
+from pycupc.orientation.pag.lists import NONE, TAIL_OF_RULE_1, edge, is_ambiguous, put
+from pycupc.orientation.trace import COLLIDER
 from pycupc.system.compiled import compiled_for_large
 
 
@@ -36,7 +40,7 @@ def rule_1(start, entry, triple, near, chosen, owner):
                 continue
             if edge(start, entry, near, a, entry[NEIGHBOUR, j]) < 0:
                 put(entry, entry[MIRROR, j], ARROW, 1, a, 0)
-                put(entry, j, TAIL, 1, a, 1)
+                put(entry, j, TAIL, TAIL_OF_RULE_1, a, 0)
 
 
 @compiled_for_large
@@ -86,10 +90,9 @@ def rule_3(start, entry, triple, near, chosen, owner):
 def rule_6(start, entry, triple, near, chosen, owner):
     """a --- b o-* c: a tail at b."""
     for e in chosen:
-        c, i = owner[e], entry[MIRROR, e]
-        b = entry[NEIGHBOUR, e]
+        b, i = entry[NEIGHBOUR, e], entry[MIRROR, e]
         for j in range(start[b], start[b + 1]):
-            if entry[KIND, j] == TAIL and entry[KIND, entry[MIRROR, j]] == TAIL and entry[NEIGHBOUR, j] != c:
+            if j != i and entry[KIND, j] == TAIL and entry[KIND, entry[MIRROR, j]] == TAIL:
                 put(entry, i, TAIL, 6, entry[NEIGHBOUR, j], 0)
                 break
 
@@ -98,12 +101,11 @@ def rule_6(start, entry, triple, near, chosen, owner):
 def rule_7(start, entry, triple, near, chosen, owner):
     """a --o b o-* c, a and c not adjacent: a tail at b."""
     for e in chosen:
-        c, i = owner[e], entry[MIRROR, e]
-        b = entry[NEIGHBOUR, e]
+        b, i = entry[NEIGHBOUR, e], entry[MIRROR, e]
         for j in range(start[b], start[b + 1]):
             if j != i and entry[KIND, j] == CIRCLE and entry[KIND, entry[MIRROR, j]] == TAIL:
                 a = entry[NEIGHBOUR, j]
-                if not is_ambiguous(entry, triple, i, j) and edge(start, entry, near, a, c) < 0:
+                if not is_ambiguous(entry, triple, i, j) and edge(start, entry, near, a, owner[e]) < 0:
                     put(entry, i, TAIL, 7, a, 0)
                     break
 
@@ -123,18 +125,22 @@ def rule_8(start, entry, triple, near, chosen, owner):
                     break
 
 
+def _marks(own: tuple[int, ...], other: tuple[int, ...]) -> NDArray[np.bool_]:
+    """A table in which these marks are wanted."""
+    table = np.zeros((4, 4), dtype=np.bool_)
+    table[np.ix_(own, other)] = True
+    return table
+
+
 #: The rules of this file by number.
 LOCAL_RULES = {1: rule_1, 2: rule_2, 3: rule_3, 6: rule_6, 7: rule_7, 8: rule_8}
 #: The marks at owner and neighbour of the entries that a rule scans.
+_ANY = (CIRCLE, ARROW, TAIL)
+_TO_CIRCLE, _FROM_CIRCLE = _marks(_ANY, (CIRCLE,)), _marks((ARROW,), (CIRCLE,))
 SCANNED = {
-    1: ((ARROW,), (CIRCLE, ARROW, TAIL)),
-    2: ((CIRCLE,), (CIRCLE, ARROW, TAIL)),
-    3: ((CIRCLE, ARROW, TAIL), (CIRCLE,)),
-    4: ((CIRCLE, ARROW, TAIL), (CIRCLE,)),
-    5: ((CIRCLE,), (CIRCLE,)),
-    6: ((CIRCLE, ARROW, TAIL), (CIRCLE,)),
-    7: ((CIRCLE, ARROW, TAIL), (CIRCLE,)),
-    8: ((ARROW,), (CIRCLE,)),
-    9: ((ARROW,), (CIRCLE,)),
-    10: ((ARROW,), (CIRCLE,)),
+    1: _marks((ARROW,), _ANY),
+    2: _marks((CIRCLE,), _ANY),
+    **dict.fromkeys((3, 4, 6, 7), _TO_CIRCLE),
+    5: _marks((CIRCLE,), (CIRCLE,)),
+    **dict.fromkeys((8, 9, 10), _FROM_CIRCLE),
 }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,24 @@ from numpy.typing import NDArray
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
 from pycupc.orientation.colliders import mark_triples
-from pycupc.orientation.mixed_graph import AMBIGUOUS, KIND, MIRROR, MixedGraph, find, owners, triple_number
+from pycupc.orientation.mixed_graph import (
+    AMBIGUOUS,
+    KIND,
+    MIRROR,
+    NEIGHBOUR,
+    MixedGraph,
+    compiling,
+    find,
+    owners,
+    steps_of,
+    triple_number,
+    undirected,
+)
 from pycupc.orientation.pag import Decide, JointCausalInference, PagOrientation, lists, local_rules, paths
-from pycupc.orientation.pag.lists import COLLIDER, JCI, KNOWN, NONE
-from pycupc.orientation.trace import Reason
-from pycupc.system.compiled import announced, plain_if_small
+from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN, KNOWN, Reason
 
-Search = Callable[..., int]
+Indices = NDArray[np.int64]
+_TIER, _JCI = FIRST_KNOWN + KNOWN.index("tier"), FIRST_KNOWN + KNOWN.index("JCI")
 
 
 def in_sets(sepset: SepSets) -> Decide:
@@ -32,40 +43,35 @@ def in_sets(sepset: SepSets) -> Decide:
 
 
 class Orienting:
-    """A skeleton while it becomes a PAG, whose lists are described in `pycupc.orientation.pag.lists`."""
+    """A skeleton while it becomes a PAG, whose lists are described in `pycupc.orientation.pag.lists`.
+
+    `quirks`: check the triples of paths as pcalg does, and with `of_rfci` use its rule 10 of rfci.
+    """
 
     graph: MixedGraph
 
-    def __init__(
-        self,
-        skeleton: SparseGraph,
-        sepset: SepSets,
-        ambiguous: NDArray[np.int64] | None = None,
-        quirks: bool = False,
-        *,
-        of_rfci: bool = False,
-    ) -> None:
-        self._p, self._degrees, self._quirks = skeleton.p, skeleton.degrees(), quirks
-        self._of_rfci = of_rfci and quirks  # whose rule 10 is another one in pcalg
-        self._skeleton, self._sepset = skeleton, sepset
-        self._ambiguous = np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous
-        self._paths: dict[int, Reason] = {}  # by entry
-        self._seen = np.zeros(max(self._p, 2 * len(skeleton)) + 1, dtype=np.int64)
-        self._work = np.zeros((3, self._p + 3), dtype=np.int64)
+    def __init__(self, skeleton: SparseGraph, quirks: bool = False, *, of_rfci: bool = False) -> None:
+        self.p, self._quirks, self._of_rfci = skeleton.p, quirks, of_rfci and quirks
+        self._steps = steps_of(skeleton)
+        self._paths: list[Reason] = []
+        self._seen = np.zeros(max(self.p, 2 * len(skeleton)) + 1, dtype=np.int64)
+        self._work = np.zeros((3, self.p + 3), dtype=np.int64)
+        with compiling(self._steps):
+            self.graph = undirected(skeleton)
+        self.graph.entry[KIND] = CIRCLE
+        self._owner = owners(self.graph.entry)
 
-    @contextmanager
-    def compiling(self) -> Iterator[None]:
-        """Small graphs are oriented by plain Python, see `plain_if_small`; makes the lists."""
-        steps = 20 * int((self._degrees**2).sum())
-        with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
-            self.graph = lists.all_circles(self._skeleton, self._degrees)
-            self._owner = owners(self.graph.entry)
-            mark_triples(self.graph, self._sepset, self._ambiguous)
-            yield
+    def compiling(self) -> AbstractContextManager[None]:
+        """For what follows, of which small graphs are oriented by plain Python."""
+        return compiling(20 * self._steps)
+
+    def left(self) -> SparseGraph:
+        """The edges left, with their marks."""
+        return lists.to_sparse(self.graph, self.p)
 
     def oriented(self) -> PagOrientation:
         """The result."""
-        return PagOrientation(lists.to_sparse(self.graph, self._p), lists.reasons(self.graph, self._paths))
+        return PagOrientation(self.left(), lists.trace(self.graph, self._paths))
 
     # -- before the rules ---------------------------------------------------------------------------------------------
 
@@ -74,19 +80,23 @@ class Orienting:
         if jci is not None:
             for x in sorted(set(jci.context)):
                 for e in range(self.graph.start[x], self.graph.start[x + 1]):
-                    among = int(self.graph.entry[0, e]) in jci.context
+                    among = int(self.graph.entry[NEIGHBOUR, e]) in jci.context
                     if among and jci.assumptions == "123":
-                        self._put(e, ARROW, JCI)
-                        self._put(self._mirror(e), ARROW, JCI)
+                        self._put(e, ARROW, _JCI)
+                        self._put(self._mirror(e), ARROW, _JCI)
                     elif not among:
-                        self._put(self._mirror(e), ARROW, JCI)
+                        self._put(self._mirror(e), ARROW, _JCI)
                         if jci.assumptions != "1":
-                            self._put(e, TAIL, JCI)
+                            self._put(e, TAIL, _JCI)
         for a, b in arrowheads:
-            self._put(self._find(b, a), ARROW, KNOWN)
+            self._put(self._find(b, a), ARROW, _TIER)
+
+    def mark_triples(self, sepset: SepSets, ambiguous: Indices | None = None) -> None:
+        """Mark the triples that are no colliders by their sets, and the ambiguous ones, int64 (k, 3)."""
+        mark_triples(self.graph, sepset, np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous)
 
     def orient_colliders(self, jci: JointCausalInference | None = None) -> None:
-        """Every unshielded x - y - z whose y is in no set of x and z and that is not ambiguous: x *-> y <-* z."""
+        """Every unshielded x - y - z that is not marked: x *-> y <-* z."""
         chosen = np.flatnonzero(self.graph.entry[KIND] == CIRCLE)
         if jci is not None and jci.assumptions == "123":
             chosen = chosen[~np.isin(self._owner[chosen], list(jci.context))]
@@ -97,19 +107,27 @@ class Orienting:
         number = triple_number(self.graph.entry, self._find(b, a), self._find(b, c))
         self.graph.triple[number] |= AMBIGUOUS
 
-    def remove(self, x: int, y: int) -> None:
-        """Remove an edge, if there is one."""
+    def neighbours(self, v: int) -> list[int]:
+        """The neighbours of v now, ascending."""
+        begin, end = self.graph.start[v : v + 2]
+        entry = self.graph.entry[:, begin:end]
+        found: list[int] = entry[NEIGHBOUR][entry[KIND] != lists.NONE].tolist()
+        return found
+
+    def adjacent(self, x: int, y: int) -> bool:
+        """Is there an edge between x and y now?"""
         e = self._find(x, y)
-        for i in (e, self._mirror(e)) if e >= 0 else ():
-            self.graph.entry[KIND, i] = NONE
-            self._paths.pop(i, None)
+        return e >= 0 and bool(self.graph.entry[KIND, e] != lists.NONE)
+
+    def remove(self, x: int, y: int) -> None:
+        """Remove an edge."""
+        e = self._find(x, y)
+        self.graph.entry[KIND, [e, self._mirror(e)]] = lists.NONE
 
     def put_collider(self, x: int, y: int, z: int) -> None:
         """x *-> y <-* z."""
         for end, other in ((x, z), (z, x)):
-            e = self._find(y, end)
-            self._paths.pop(e, None)
-            lists.put(self.graph.entry, e, ARROW, COLLIDER, other, 0)
+            self._put(self._find(y, end), ARROW, COLLIDER, other)
 
     def marks(self) -> bytes:
         """All marks, to be compared."""
@@ -135,73 +153,46 @@ class Orienting:
             while before is None or not np.array_equal(before, kind):
                 before = kind.copy()
                 for number in loop:
-                    if rules[number - 1]:
-                        self._apply(number, decide, spare_tails)
+                    if not rules[number - 1]:
+                        continue
+                    chosen = lists.scan(self.graph, local_rules.SCANNED[number])
+                    if len(chosen) and number in local_rules.LOCAL_RULES:
+                        local_rules.LOCAL_RULES[number](*self.graph, chosen, self._owner)
+                    elif len(chosen):
+                        self._apply_paths(number, chosen, decide, spare_tails)
 
-    def _apply(self, number: int, decide: Decide, spare_tails: bool) -> None:
-        chosen = lists.scan(self.graph, *local_rules.SCANNED[number])
-        if not len(chosen):
-            return
-        if number in local_rules.LOCAL_RULES:
-            local_rules.LOCAL_RULES[number](*self.graph, chosen, self._owner)
-        elif number == 4:
-            self._rule_4(chosen, decide, spare_tails)
-        elif number == 10:
-            # it finds no paths, but may need room
-            list(self._found(paths.rule_10, self.graph, chosen, self._quirks, self._of_rfci))
-        else:
-            self._tails_by_paths(number, chosen)
-
-    def _rule_4(self, chosen: NDArray[np.int64], decide: Decide, spare_tails: bool) -> None:
-        start, entry, _, near = self.graph
+    def _apply_paths(self, number: int, chosen: Indices, decide: Decide, spare_tails: bool) -> None:
+        """Rules 4, 5, 9 and 10."""
         at = np.zeros(2, dtype=np.int64)
-        while path := self._next(paths.next_discriminating, (start, entry, near), chosen, at):
-            member = decide(path)
-            if member is None:  # an edge of the path has been removed: is there another one?
-                at[1] -= 1
+        while path := self._next(number, chosen, at):
+            if number == 10:
+                self._put(self._mirror(chosen[at[0]]), TAIL, 10, *path)
                 continue
-            a, b, c = path[-3:]
-            at_b, reason = self._find(b, c), ("R4", *path)
-            self._put_by_path(self._mirror(at_b), ARROW, reason)
-            self._put_by_path(at_b, TAIL if member else ARROW, reason)
-            at_b = self._find(b, a)
-            if not member and not (spare_tails and entry[KIND, at_b] == TAIL):
-                self._put_by_path(at_b, ARROW, reason)
+            marks = [(path[-1], path[0], TAIL)]  # at the second variable, on the edge of both
+            if number == 4:
+                a, b, c = path[-3:]
+                member = decide(path)
+                if member is None:  # an edge of the path has been removed: is there another one?
+                    at[1] -= 1
+                    continue
+                marks = [(b, c, ARROW), (c, b, TAIL if member else ARROW)]
+                if not member and not (spare_tails and self.graph.entry[KIND, self._find(b, a)] == TAIL):
+                    marks.append((a, b, ARROW))
+            elif number == 5:
+                steps = (*pairwise(path), marks[0][:2])
+                marks = [(*ends, TAIL) for u, v in steps for ends in ((u, v), (v, u))]
+            for u, v, mark in marks:
+                self._put(self._find(v, u), mark, number, len(self._paths))
+            self._paths.append((f"R{number}", *path))
 
-    def _tails_by_paths(self, number: int, chosen: NDArray[np.int64]) -> None:
-        """Rules 5 and 9."""
-        for path in self._found(
-            paths.next_cycle if number == 5 else paths.next_directed, self.graph, chosen, self._quirks
-        ):
-            reason = (f"R{number}", *path)
-            if number == 9:
-                self._put_by_path(self._find(path[0], path[-1]), TAIL, reason)
-                continue
-            for u, v in zip(path, (*path[1:], path[0]), strict=True):
-                e = self._find(u, v)
-                self._put_by_path(e, TAIL, reason)
-                self._put_by_path(self._mirror(e), TAIL, reason)
-
-    def _found(
-        self, search: Search, graph: Iterable[NDArray[Any]], chosen: NDArray[np.int64], *options: bool
-    ) -> Iterator[tuple[int, ...]]:
-        """The paths that a function of `pycupc.orientation.pag.paths` finds, one after the other."""
-        at = np.zeros(2, dtype=np.int64)
-        while path := self._next(search, graph, chosen, at, *options):
-            yield path
-
-    def _next(
-        self,
-        search: Search,
-        graph: Iterable[NDArray[Any]],
-        chosen: NDArray[np.int64],
-        at: NDArray[np.int64],
-        *options: bool,
-    ) -> tuple[int, ...]:
-        """The next path, empty at the end; with a longer work space where that is needed."""
-        while (length := search(*graph, chosen, self._owner, at, self._seen, self._work, *options)) == paths.FULL:
+    def _next(self, number: int, chosen: Indices, at: Indices) -> tuple[int, ...]:
+        """The next path of a rule, empty at the end; with a longer work space where that is needed."""
+        how = number, self._quirks, self._of_rfci
+        while True:
+            length = paths.next_path(*self.graph, chosen, self._owner, at, self._seen, self._work, *how)
+            if length != paths.FULL:
+                return tuple(self._work[paths.PATH, :length].tolist())
             self._work = np.zeros((3, 2 * self._work.shape[1]), dtype=np.int64)
-        return tuple(self._work[paths.PATH, :length].tolist())
 
     def _find(self, v: int, w: int) -> int:
         return int(find(self.graph.start, self.graph.entry, v, w))
@@ -209,9 +200,5 @@ class Orienting:
     def _mirror(self, e: int) -> int:
         return int(self.graph.entry[MIRROR, e])
 
-    def _put(self, e: int, mark: int, rule: int) -> None:
-        lists.put(self.graph.entry, e, mark, rule, 0, 0)
-
-    def _put_by_path(self, e: int, mark: int, reason: Reason) -> None:
-        self._put(e, mark, int(reason[0][1:]))
-        self._paths[e] = reason
+    def _put(self, e: int, mark: int, rule: int, first: int = 0, second: int = 0) -> None:
+        lists.put(self.graph.entry, e, mark, rule, first, second)

@@ -1,8 +1,8 @@
-"""The searches for paths of rules 4, 5, 9 and 10 (docs/LATENT.md).
+"""The searches of rules 4, 5, 9 and 10 (docs/LATENT.md).
 
-Rules 4, 5 and 9 are generators in compiled form: each call goes on at position `at`, int64 (2,), and writes the next
-path that lets the rule act into ``work[PATH]``; it returns the number of its variables, 0 at the end. The caller acts
-on it and asks again. `at` holds the number of the entry in `chosen` and how far its candidates have been tried. `FULL`
+`next_path` is a generator in compiled form: each call goes on at position `at`, int64 (2,), and writes the next path
+that lets the rule act into ``work[PATH]``; it returns the number of its variables, 0 at the end. The caller acts on it
+and asks again. `at` holds the number of the entry in `chosen` and how many of its candidates have been tried. `FULL`
 means that `work`, int64 (3, n), was too short for the queue of a search: the call can be repeated with a longer one.
 
 `seen`, int64 (k,), tells which variables, or entries, a search has met: those with the number of the search, which is
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL
 from pycupc.orientation.mixed_graph import KIND, MIRROR, NEIGHBOUR, find
-from pycupc.orientation.pag.lists import NONE, edge, is_ambiguous, put
+from pycupc.orientation.pag.lists import NONE, edge, is_ambiguous
 from pycupc.system.compiled import compiled_for_large, part
 
 #: The kinds of steps of a search: along o-o, or along an edge that may be directed forwards.
@@ -25,30 +25,41 @@ FULL = -1
 
 
 @compiled_for_large
-def next_discriminating(start, entry, near, chosen, owner, at, seen, work):
-    """A discriminating path (d, ..., a, b, c) for b, whose mark at b on b - c is a circle, the shortest for a, b, c."""
+def next_path(start, entry, triple, near, chosen, owner, at, seen, work, rule, quirks, of_rfci):  # noqa: PLR0913
+    """The next path of a rule for an entry of c whose edge a *-* c has a circle at a.
+
+    Rule 4, whose a is called b, has a discriminating path (d, ..., a, b, c) for each a; rule 5, whose c is called b,
+    has one cycle; rule 9 one path; rule 10 the parents b and d. With `of_rfci` pcalg's rule 10 of rfci, see
+    `_two_paths`.
+    """
     while at[0] < len(chosen):
         e = chosen[at[0]]
         c = owner[e]
-        b = entry[NEIGHBOUR, e]
-        while at[1] < start[c + 1] - start[c] and entry[KIND, entry[MIRROR, e]] == CIRCLE:
-            i = start[c] + at[1]
-            if entry[KIND, i] == ARROW and entry[KIND, entry[MIRROR, i]] == TAIL:  # a --> c
-                a = entry[NEIGHBOUR, i]
-                k = edge(start, entry, near, a, b)
-                if k >= 0 and entry[KIND, k] == ARROW:  # b *-> a
-                    found = _discriminating(start, entry, near, a, b, c, seen, work)
-                    if found != 0:
-                        at[1] += found != FULL
-                        return found
-            at[1] += 1
+        a = entry[NEIGHBOUR, e]
+        while at[1] < (start[c + 1] - start[c] if rule == 4 else 1) and entry[KIND, entry[MIRROR, e]] == CIRCLE:
+            if rule == 4:
+                found = _discriminating(start, entry, near, start[c] + at[1], a, c, seen, work)
+            elif rule == 5:
+                found = _cycle(start, entry, triple, near, a, c, seen, work, quirks)
+            elif rule == 9:
+                found = _directed(start, entry, triple, near, a, c, seen, work, quirks)
+            else:
+                found = _parents(start, entry, triple, near, a, c, seen, work, quirks, of_rfci)
+            at[1] += found != FULL
+            if found != 0:
+                return found
         at[0] += 1
         at[1] = 0
     return 0
 
 
 @part
-def _discriminating(start, entry, near, a, b, c, seen, work):
+def _discriminating(start, entry, near, i, b, c, seen, work):
+    """The shortest discriminating path (d, ..., a, b, c) for b, where a is in entry i of c."""
+    a = entry[NEIGHBOUR, i]
+    k = edge(start, entry, near, a, b)
+    if entry[KIND, i] != ARROW or entry[KIND, entry[MIRROR, i]] != TAIL or k < 0 or entry[KIND, k] != ARROW:
+        return 0  # not b *-> a --> c
     seen[-1] += 1
     number = seen[-1]
     seen[a] = seen[b] = seen[c] = number
@@ -88,89 +99,57 @@ def _discriminating(start, entry, near, a, b, c, seen, work):
     return 0
 
 
-@compiled_for_large
-def next_cycle(start, entry, triple, near, chosen, owner, at, seen, work, quirks):  # noqa: PLR0913 - the hot loop
-    """An uncovered cycle a, c, ..., d, b of circle edges, for a o-o b: rule 5. at[1] counts the pairs c, d."""
-    while at[0] < len(chosen):
-        e = chosen[at[0]]
-        b = owner[e]
-        a = entry[NEIGHBOUR, e]
-        width = start[b + 1] - start[b]
-        while at[1] < (start[a + 1] - start[a]) * width and entry[KIND, e] == CIRCLE:
-            i, j = start[a] + at[1] // width, start[b] + at[1] % width
-            c, d = entry[NEIGHBOUR, i], entry[NEIGHBOUR, j]
-            if c == b or not _is_step(entry, i, CIRCLES) or edge(start, entry, near, b, c) >= 0:
-                at[1] += width - at[1] % width
+@part
+def _cycle(start, entry, triple, near, a, b, seen, work, quirks):  # noqa: PLR0913 - the graph and two nodes
+    """An uncovered cycle a, c, ..., d, b of circle edges."""
+    for i in range(start[a], start[a + 1]):
+        c = entry[NEIGHBOUR, i]
+        if c == b or not _is_step(entry, i, CIRCLES) or edge(start, entry, near, b, c) >= 0:
+            continue
+        for j in range(start[b], start[b + 1]):
+            d = entry[NEIGHBOUR, j]
+            if d == a or not _is_step(entry, j, CIRCLES) or edge(start, entry, near, a, d) >= 0:
                 continue
-            if d != a and _is_step(entry, j, CIRCLES) and edge(start, entry, near, a, d) < 0:
-                found = _close(start, entry, triple, near, a, c, d, b, seen, work, quirks)
-                if found != 0:
-                    at[1] += found != FULL
-                    return found
-            at[1] += 1
-        at[0] += 1
-        at[1] = 0
+            k = edge(start, entry, near, c, d)
+            if k >= 0 and _is_step(entry, k, CIRCLES):
+                work[PATH, 0] = a
+                work[PATH, 1] = c
+                work[PATH, 2] = d
+                work[PATH, 3] = b
+                found = 4 if _is_clear(start, entry, triple, work, 4, True, quirks) else 0
+            else:
+                found = _search(start, entry, triple, near, a, c, d, b, CIRCLES, seen, work, quirks)
+            if found != 0:
+                return found
     return 0
 
 
 @part
-def _close(start, entry, triple, near, a, c, d, b, seen, work, quirks):  # noqa: PLR0913 - the graph and four variables
-    k = edge(start, entry, near, c, d)
-    if k < 0 or not _is_step(entry, k, CIRCLES):
-        return _search(start, entry, triple, near, a, c, d, b, CIRCLES, seen, work, quirks)
-    work[PATH, 0] = a
-    work[PATH, 1] = c
-    work[PATH, 2] = d
-    work[PATH, 3] = b
-    return 4 if _is_clear(start, entry, triple, work, 4, True, quirks) else 0
-
-
-@compiled_for_large
-def next_directed(start, entry, triple, near, chosen, owner, at, seen, work, quirks):  # noqa: PLR0913 - the hot loop
-    """An uncovered potentially directed path a, b, ..., c, b not adjacent to c, for a o-> c: rule 9."""
-    while at[0] < len(chosen):
-        e = chosen[at[0]]
-        c = owner[e]
-        a = entry[NEIGHBOUR, e]
-        while at[1] < start[a + 1] - start[a] and entry[KIND, entry[MIRROR, e]] == CIRCLE:
-            i = start[a] + at[1]
-            b = entry[NEIGHBOUR, i]
-            if b != c and _is_step(entry, i, FORWARDS) and edge(start, entry, near, b, c) < 0:
-                found = _search(start, entry, triple, near, a, b, c, -1, FORWARDS, seen, work, quirks)
-                if found != 0:
-                    at[1] += found != FULL
-                    return found
-            at[1] += 1
-        at[0] += 1
-        at[1] = 0
+def _directed(start, entry, triple, near, a, c, seen, work, quirks):  # noqa: PLR0913 - the graph and two nodes
+    """An uncovered potentially directed path a, b, ..., c, b not adjacent to c."""
+    for i in range(start[a], start[a + 1]):
+        b = entry[NEIGHBOUR, i]
+        if b != c and _is_step(entry, i, FORWARDS) and edge(start, entry, near, b, c) < 0:
+            found = _search(start, entry, triple, near, a, b, c, -1, FORWARDS, seen, work, quirks)
+            if found != 0:
+                return found
     return 0
 
 
-@compiled_for_large
-def rule_10(start, entry, triple, near, chosen, owner, at, seen, work, quirks, of_rfci):  # noqa: PLR0913 - the hot loop
-    """a o-> c, b --> c <-- d, and uncovered potentially directed paths from a to b and d that begin apart: a --> c.
-
-    With `of_rfci` pcalg's rule of rfci, see `_two_paths`. Returns 0, or FULL.
-    """
-    while at[0] < len(chosen):
-        e = chosen[at[0]]
-        c, mark = owner[e], entry[MIRROR, e]
-        a = entry[NEIGHBOUR, e]
-        for i in range(start[c], start[c + 1]):
-            if entry[KIND, i] != ARROW or entry[KIND, entry[MIRROR, i]] != TAIL:
-                continue
-            for j in range(i + 1, start[c + 1]):
-                if entry[KIND, mark] != CIRCLE:
-                    break
-                if entry[KIND, j] == ARROW and entry[KIND, entry[MIRROR, j]] == TAIL:
-                    b, d = entry[NEIGHBOUR, i], entry[NEIGHBOUR, j]
-                    avoided = c if of_rfci else -1
-                    found = _two_paths(start, entry, triple, near, a, b, d, avoided, seen, work, quirks)
-                    if found == FULL:
-                        return FULL
-                    if found != 0:
-                        put(entry, mark, TAIL, 10, b, d)
-        at[0] += 1
+@part
+def _parents(start, entry, triple, near, a, c, seen, work, quirks, of_rfci):  # noqa: PLR0913 - the graph and two nodes
+    """b --> c <-- d such that uncovered potentially directed paths from a to b and to d begin apart."""
+    for i in range(start[c], start[c + 1]):
+        if entry[KIND, i] != ARROW or entry[KIND, entry[MIRROR, i]] != TAIL:
+            continue
+        for j in range(i + 1, start[c + 1]):
+            if entry[KIND, j] == ARROW and entry[KIND, entry[MIRROR, j]] == TAIL:
+                b, d = entry[NEIGHBOUR, i], entry[NEIGHBOUR, j]
+                found = _two_paths(start, entry, triple, near, a, b, d, c if of_rfci else -1, seen, work, quirks)
+                if found != 0:
+                    work[PATH, 0] = b
+                    work[PATH, 1] = d
+                    return 2 if found > 0 else FULL
     return 0
 
 

@@ -21,8 +21,9 @@ Indices = NDArray[np.int64]
 
 def possible_d_sep(skeleton: SparseGraph, sepset: SepSets) -> list[Ints]:
     """Possible-D-SEP of each variable, ascending, without the variable itself."""
-    work = Orienting(skeleton, sepset)
+    work = Orienting(skeleton)
     with work.compiling():
+        work.mark_triples(sepset)
         work.orient_colliders()
         start, entry, _, near = work.graph
         step, met = np.full(entry.shape[1], -1), np.full(skeleton.p, -1)

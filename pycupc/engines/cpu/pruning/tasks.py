@@ -20,7 +20,7 @@ from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
-from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.graph import ANSWERED, FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
 from pycupc.engines.cpu.pruning.node import search_space
@@ -146,6 +146,9 @@ class PrunedSide(Queue):
         self._count(outcomes.entry[outcomes.rank == LEFT], work)
         self._spaces.append(work)
 
+    def _note_final(self, entries: Indices) -> None:
+        self._findings.done[entries[~self.left[entries]]] = ANSWERED
+
     # ---------------------------------------------------------------- the search
 
     def _search_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
@@ -163,7 +166,7 @@ class PrunedSide(Queue):
         sizes = Sizes.single(self._level, self._side.cutoff)
 
         def decide(state: State) -> int:
-            *_, work = space = self._take_space()
+            nodes, sets, work = space = self._take_space()
             work.counts[:], work.spent[:] = 0, 0.0
             outcomes = PairOutcomes.of(len(positions), sizes)
             ((_, own),) = self._source.extracts(self._graph, np.array([x]))
@@ -173,7 +176,9 @@ class PrunedSide(Queue):
             if sound:
                 side, row = own.side(self._side), int(own.rows[0])
                 bound = self._bound[own.entries]
-                search_pairs(side, bound, row, positions, sizes, allowance, outcomes, R, delta, *space, state)
+                search_pairs(
+                    side, bound, row, positions, sizes, allowance, outcomes, R, delta, nodes, sets, work, state
+                )
             left = outcomes.found == LEFT
             if self._minimum:
                 self.unsure[entries[left & sound & (allowance < np.inf)]] = True
@@ -186,6 +191,7 @@ class PrunedSide(Queue):
             with self._lock:
                 r = np.full(len(rank), np.nan)  # it is computed later
                 self._findings.add(entries, rank, r, outcomes.smallest[:, 0])
+                self._findings.done[entries[~left]] = ANSWERED
                 if not self._too_many[x]:
                     self._spent += int(work.spent[1])
                     self._replaced += int(1e9 * walk * replaced)

@@ -109,8 +109,9 @@ class Orienting:
 
     def neighbours(self, v: int) -> list[int]:
         """The neighbours of v now, ascending."""
-        begin, end = self.graph.start[v : v + 2]
-        return self.graph.entry[NEIGHBOUR, begin:end][self.graph.entry[KIND, begin:end] != lists.NONE].tolist()
+        near = self.graph.entry[:, self.graph.start[v] : self.graph.start[v + 1]]
+        out: list[int] = near[NEIGHBOUR, near[KIND] != lists.NONE].tolist()
+        return out
 
     def adjacent(self, x: int, y: int) -> bool:
         """Is there an edge between x and y now?"""
@@ -151,10 +152,11 @@ class Orienting:
             while before is None or not np.array_equal(before, kind):
                 before = kind.copy()
                 for number in loop:
-                    chosen = lists.scan(self.graph, local_rules.SCANNED[number]) if rules[number - 1] else ()
-                    if len(chosen) and number in local_rules.LOCAL_RULES:
+                    if not rules[number - 1] or not len(chosen := lists.scan(self.graph, local_rules.SCANNED[number])):
+                        continue
+                    if number in local_rules.LOCAL_RULES:
                         local_rules.LOCAL_RULES[number](*self.graph, chosen, self._owner)
-                    elif len(chosen):
+                    else:
                         self._apply_paths(number, chosen, decide, spare_tails)
 
     def _apply_paths(self, number: int, chosen: Indices, decide: Decide, spare_tails: bool) -> None:

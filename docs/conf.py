@@ -37,6 +37,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"pycupc {version}"
 html_static_path: list[str] = []
 html_copy_source = False
+# Pages without pages below them: the column would be empty.
+_ALONE = ("index", "start", "usage", "generated/benchmarks", "generated/releases")
+html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
 html_theme_options = {
     "github_url": "https://github.com/pycupc/pycupc",
     "header_links_before_dropdown": 8,

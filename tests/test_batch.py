@@ -10,6 +10,7 @@ import pytest
 
 import pycupc
 from pycupc import RCoT, pc
+from pycupc.independence import rcot
 from pycupc.independence.gaussian.fisher_z import p_value
 
 rng = np.random.default_rng(2)
@@ -121,6 +122,8 @@ def test_rcot_does_not_depend_on_the_other_tests_of_a_call():
     together = test.batch(x, y, S)
     alone = [test.batch(x[i : i + 1], y[i : i + 1], S[i : i + 1])[0] for i in range(4)]
     np.testing.assert_allclose(together, alone, rtol=1e-9)
+    test.batch(x[:2], y[:2], np.array([[3], [4]]))  # kept; not to be taken for the set of 3 and 4
+    np.testing.assert_allclose(test.batch(x[:1], y[:1], S[:1]), together[:1], rtol=1e-9)
     assert not np.allclose(together, RCoT(X, seed=4).batch(x, y, S))
     assert pc(X, RCoT(), alpha=0.001).labels == pc(X, alpha=0.001).labels
 
@@ -141,8 +144,17 @@ def test_rcot_on_a_device_is_rcot(on_device):
     tests = [RCoT(X), on_device(X)]
     for size in (0, 1, 2):
         x, y, S = nodes[:, 0], nodes[:, 1], nodes[:, 2 : 2 + size]
-        np.testing.assert_allclose(*(test.batch(x, y, S) for test in tests), rtol=1e-4, atol=1e-9)
-    assert len({str(pc(X, test, alpha=0.01).n_edgetests) for test in tests}) == 1
+        np.testing.assert_allclose(*(test.batch(x, y, S) for test in tests), rtol=1e-5)
+    fits = [pc(X, test, alpha=0.01) for test in tests]
+    assert fits[0].n_edgetests == fits[1].n_edgetests
+    np.testing.assert_allclose(*(fit.pMax for fit in fits), rtol=1e-5)
+
+
+def test_cosines_of_rcot_are_exact():
+    turns = np.random.default_rng(1).normal(size=10_000) * 20
+    expected = np.cos(2 * np.pi * (turns - np.rint(turns)))
+    rcot._cosines(turns)
+    np.testing.assert_allclose(turns, expected, rtol=0, atol=2e-15)
 
 
 def test_rcot_refuses_what_is_no_device():

@@ -21,7 +21,8 @@ from pycupc.algorithm import checkpoint as kept
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
-from pycupc.engines.cpu import sieve
+from pycupc.engines.cpu import discrete as discrete_tests
+from pycupc.engines.cpu import gaussian, sieve, threads, tuning
 from pycupc.independence.gaussian.correlation import correlation
 
 HERE = Path(__file__).resolve().parent
@@ -79,6 +80,46 @@ def test_resumes_after_every_level(options, tmp_path, monkeypatch):
         cut_off(monkeypatch, "keep", after, tmp_path / str(after), **options)
         assert_same(run(tmp_path / str(after), **options), want)
     assert_same(run(tmp_path / "1", **options), want)  # nothing is left to run
+
+
+def one_task_after_the_other(tasks, n_threads, tests, progress):
+    """As `threads.run`; progress is reported after every task."""
+    state = np.zeros(4, dtype=np.int64)
+    for task in tasks:
+        progress.tests += task(state)
+        progress.report(progress.tests)
+    return int(state[threads.DOUBTFUL])
+
+
+@pytest.mark.parametrize("case", ["dense", "rows", "pruned", "discrete"])
+def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
+    """Rows are cut into many pieces. One after the other, all parts of a run are kept; then it resumes after some."""
+    options, want = CASES[case], run(**CASES[case])
+    for module, name in ((gaussian, "TASK_TESTS"), (discrete_tests, "TASK_OBSERVATIONS"), (tuning, "WALKED_TESTS")):
+        monkeypatch.setattr(module, name, 20)
+    monkeypatch.setattr(kept, "_PATIENCE", 0.0)
+    calls, begun = [], []
+    begin, keep_some = Checkpoint.begin, Checkpoint.keep_some
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "run", one_task_after_the_other)
+        patch.setattr(Checkpoint, "keep_some", lambda self, *args: (calls.append(args[0]), keep_some(self, *args)))
+        assert_same(run(tmp_path / "all", **options), want)
+    monkeypatch.setattr(
+        Checkpoint, "begin", lambda self, *args: begun.append(begin(self, *args)["entries"]) or begin(self, *args)
+    )
+    assert len(calls) > 20
+    n_kept = 0
+    for after in range(2, len(calls), len(calls) // 6):
+        folder = tmp_path / str(after)
+        with monkeypatch.context() as patch:
+            patch.setattr(threads, "run", one_task_after_the_other)
+            cut_off(monkeypatch, "keep_some", after, folder, **options)
+        assert len(list(folder.glob("level-*-part.npz"))) == 1
+        begun.clear()
+        assert_same(run(folder, **options), want)
+        n_kept += len(begun[0])
+        assert not list(folder.glob("*part*"))
+    assert n_kept > 0
 
 
 def test_another_engine_option_resumes(tmp_path, monkeypatch):

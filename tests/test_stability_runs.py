@@ -475,15 +475,14 @@ def test_damaged_results(expected, tmp_path):
 def test_files_that_lie(expected, tmp_path, name, value):
     """Files with valid checksums and wrong content."""
     from pycupc.results import npz
-    from pycupc.stability import saved
 
-    meta, arrays = saved.meta(expected), dict(saved.arrays(expected))
+    meta, arrays = expected.meta(), expected.to_arrays()
     if name in meta:
         meta[name] = value
     else:
         kind = arrays[name].dtype
         arrays[name] = np.array(value, dtype=kind)
-    npz.write(tmp_path / "s.npz", json.loads(json.dumps(meta)), arrays, saved.KIND)
+    npz.write(tmp_path / "s.npz", json.loads(json.dumps(meta)), arrays, pycupc.Stability.KIND)
     with pytest.raises(ValueError, match="is not a result that Stability.save wrote, or is damaged"):
         pycupc.Stability.load(tmp_path / "s.npz")
 

@@ -28,8 +28,7 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.batch import Batch, BatchTest
-from pycupc.independence.custom import CustomTest, IndepTest
+from pycupc.independence.custom import Batch, BatchTest, CustomTest, IndepTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat

@@ -68,8 +68,8 @@ def add_background_knowledge(
     graph = fit.sparse_graph
     with mg.compiling(2 * mg.steps_of(graph)):
         if check_input and (dag_and_cpdag(graph) is None or not is_closed(graph)):
-            reason = fit.not_a_cpdag() or "more of its edges have a direction that follows"
-            raise ValueError(f"fit must be a CPDAG, or one with known arrows, got a graph that is {reason}")
+            fault = fit.not_a_cpdag() or "more of its edges have a direction that follows"
+            raise ValueError(f"fit must be a CPDAG, or one with known arrows, got a graph that is {fault}")
         mixed = mg.directed_as(graph)
         apply_rules(mixed, rule_4=True)
         for tail, head, number in () if known is None else _arrows(fit, known):

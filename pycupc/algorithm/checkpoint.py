@@ -3,6 +3,7 @@
     run.json                  the format, and everything that determines the skeleton
     level-0003.npz            level 3: its removals and counts, and the edges left; it appears only when it is complete
     level-0-parts-000007.npz  parts of level 0, the first of them number 7, until the level has finished
+    level-0003-part.npz       the findings of level 3 that are final, until the level has finished
 
 Every file names the run that it belongs to.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -36,10 +37,14 @@ if TYPE_CHECKING:
 _RUN = StudyFile("run.json", npz.Kind("pycupc-run-1", "a checkpoint of pycupc.pc"), "run")
 _LEVEL = npz.Kind("pycupc-level-1", "a level that pycupc.pc kept")
 _PARTS = npz.Kind("pycupc-parts-1", "parts of level 0 that pycupc.pc kept")
-#: Seconds after which a finished part of level 0 is written.
+_PART = npz.Kind("pycupc-part-1", "a part of a level that pycupc.pc kept")
+#: Seconds after which a finished part of a level is written.
 _PATIENCE = 50.0
 #: The facts of a `LevelResult` but its arrays.
 _FACTS = ("n_tests", "n_removed", "n_careful", "more", "n_made", "n_bounds", "seconds")
+#: The arrays of `engines.cpu.graph.Findings.finished`; those of int64, whose bits are kept as float64, since files hold
+#: integers of 31 bits.
+_FINDINGS, _WIDE = ("entries", "rank", "r", "smallest", "done"), ("entries", "rank")
 #: Bytes of data that are hashed at a time.
 _HASHED = 1 << 25
 
@@ -87,7 +92,7 @@ class Checkpoint:
         facts = {name: getattr(result, name) for name in _FACTS}
         npz.write(self._level(result.level), meta | facts, arrays, _LEVEL)
         self._parts.clear()
-        for path in self._folder.glob("level-0-parts-*.npz"):
+        for path in self._folder.glob("level-*-part*.npz"):
             path.unlink(missing_ok=True)
 
     def _level(self, level: int) -> Path:
@@ -111,7 +116,7 @@ class Checkpoint:
         if meta["run"] != self._key:
             raise ValueError("it belongs to another run")
 
-    # -- parts of level 0, see `PartsKept` ---------------------------------------------------------------------------
+    # -- parts of levels, see `PartsKept` ----------------------------------------------------------------------------
 
     def read(self) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
         for path in sorted(self._folder.glob("level-0-parts-*.npz")):
@@ -132,6 +137,26 @@ class Checkpoint:
         first = int(numbers.min())
         npz.write(self._folder / f"level-0-parts-{first:06}.npz", {"run": self._key}, arrays, _PARTS)
         self._parts.clear()
+
+    def begin(self, level: int, n_entries: int) -> dict[str, NDArray[Any]]:
+        self._since = time.monotonic()
+        if not (path := self._part(level)).exists():
+            return {name: np.zeros(0, np.int64) for name in _FINDINGS}
+        with npz.reading(path, _PART) as (meta, arrays):
+            self._check(meta)
+            found = {name: arrays[name].view(np.int64) if name in _WIDE else arrays[name] for name in _FINDINGS}
+            if len({len(v) for v in found.values()}) > 1 or found["entries"].max(initial=0) >= n_entries:
+                raise ValueError("its numbers are out of range")
+        return found
+
+    def keep_some(self, level: int, finished: Callable[[], dict[str, NDArray[Any]]]) -> None:
+        if time.monotonic() - self._since >= _PATIENCE:
+            found = {name: v.view(np.float64) if name in _WIDE else v for name, v in finished().items()}
+            npz.write(self._part(level), {"run": self._key}, found, _PART)
+            self._since = time.monotonic()
+
+    def _part(self, level: int) -> Path:
+        return self._folder / f"level-{level:04}-part.npz"
 
 
 def _identity(problem: Problem) -> dict[str, Any]:

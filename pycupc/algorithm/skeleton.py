@@ -137,10 +137,10 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, optional
         Of data: what C is computed from, see `SuffStat.from_data`.
     checkpoint : str or Path, optional
-        Folder in which the finished levels are kept, and of level 0 without the correlation matrix also the finished
-        parts, at most a minute old. The same call resumes after them, with another number of threads or engine, too
-        (discrete data: on the cpu engine). Data, arguments or a version of pycupc that would give another skeleton are
-        refused. Not for a custom `indepTest`.
+        Folder in which the finished levels are kept, and on the CPU once a minute the finished parts of a level. The
+        same call resumes after them, with another number of threads or engine, too (discrete data: on the cpu engine).
+        Data, arguments or a version of pycupc that would give another skeleton are refused. Not for a custom
+        `indepTest`.
     executor : concurrent.futures.Executor, optional
         Computes level 0 of Gaussian data without the correlation matrix (`engine_options`), in parts: of
         `concurrent.futures`, or of a Dask cluster (``Client.get_executor()``). The other levels run in this process.

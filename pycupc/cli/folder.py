@@ -94,13 +94,10 @@ class OutputFolder:
                 "choose another --out"
             )
 
-    def free(self) -> int:
-        """Bytes that can still be written there."""
-        return shutil.disk_usage(self._work).free
-
     def finish(self) -> Path:
         """Put the results into place; returns where they are: beside `target` if another run has taken it meanwhile."""
-        os.chmod(self.new, 0o777 & ~_umask())  # the permissions of mkdtemp are private
+        os.umask(mask := os.umask(0))
+        os.chmod(self.new, 0o777 & ~mask)  # the permissions of mkdtemp are private
         old = self._work / "old"
         try:
             self._check()
@@ -200,9 +197,3 @@ def _locked(path: Path, *, create: bool) -> IO[bytes] | None:
         file.close()
         return None
     return file
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

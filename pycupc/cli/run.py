@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import warnings
 from contextlib import nullcontext
@@ -106,7 +107,7 @@ def main(args: argparse.Namespace) -> int:
 def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
     """Raise before the tests begin if the results surely do not fit onto the disk; warn if they may not."""
     least, most = sizes(p, request)
-    free = folder.free()
+    free = shutil.disk_usage(folder.new).free
     if free < least:
         raise FolderError(f"{free / 1e6:.1f} MB are free in {folder.target.parent}, the results need {least / 1e6:.1f}")
     if free < most:

@@ -113,10 +113,6 @@ class FileKind:
     drawn: bool = False
     form: str = ""
 
-    def wanted(self, request: Request) -> bool:
-        """Whether the file was requested or is written by default."""
-        return not self.form or self.form in request.forms
-
 
 def write_text(content: str, path: Path) -> None:
     path.write_text(content, encoding="utf-8", errors="replace", newline="\n")
@@ -200,7 +196,7 @@ def write_files(
 ) -> Written:
     """Write the files, which are all but the manifest, and call ``progress(files begun, files, name)`` before each."""
     written = Written()
-    kinds = [kind for kind in kinds if kind.wanted(request)]
+    kinds = [kind for kind in kinds if not kind.form or kind.form in request.forms]
     for begun, kind in enumerate(kinds):
         if (reason := kind.left_out(result, request)) is not None:
             written.left_out[kind.name] = reason

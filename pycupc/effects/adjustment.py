@@ -29,13 +29,12 @@ class _Question:
     def __init__(self, graph: Graph, x: Variables, y: Variables, *, hidden: bool = False, quirks: bool = False) -> None:
         named = causal_graph_of(graph, with_marks=hidden)
         self.labels, self.hidden, self.quirks = named.labels, hidden, quirks
-        self.graph = Orientations.of(named.sparse_graph, hidden=hidden)
         if hidden:
             self.marks, member = named.sparse_graph.amat_pag(), _mag(named.sparse_graph)
         else:
             check_maximal(named)
             member = named.to_dag().sparse_graph
-        self.member = Orientations.of(member, hidden=hidden)
+        self.graph, self.member = (Orientations.of(part, hidden=hidden) for part in (named.sparse_graph, member))
         self.xs, self.ys = (list(dict.fromkeys(positions(v, self.labels))) for v in (x, y))
         if not self.xs or not self.ys or {*self.xs} & {*self.ys}:
             raise ValueError(f"x and y must be different variables, at least one each, got {x!r} and {y!r}")

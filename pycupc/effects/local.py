@@ -122,11 +122,14 @@ def largest(in_blocks: InBlocks, causes: Ints, effects: Ints, k: int, least: flo
 def _largest(block: Block, causes: Ints, effects: Ints, k: int, floors: list[float]) -> Pairs:
     """The pairs of a block that may be among the k largest of all, in any order; `floors` gets a higher one."""
     size = block.summary("smallest")
-    size[np.isnan(size) | (causes[:, None] == effects)] = -1.0
-    flat = size.ravel()
+    size[causes[:, None] == effects] = np.nan
+    flat, of_columns = size.ravel(), np.fmax.reduce(size, axis=0, initial=-1.0)
+    if len(of_columns) >= k > 0:  # so many pairs, in different columns
+        floors.append(float(np.partition(of_columns, -k)[-k]))
     at = np.flatnonzero(flat >= max(floors))
     if len(at) > k > 0:
-        at = at[flat[at] >= np.partition(flat[at], -k)[-k]]
+        sizes = flat[at]
+        at = at[sizes >= np.partition(sizes, -k)[-k]]
     if len(at) >= k > 0:
         floors.append(float(flat[at].min()))
     row, column = np.divmod(at, len(effects))

@@ -39,13 +39,9 @@ class Orientations:
 
     @classmethod
     def of(cls, graph: SparseGraph, *, hidden: bool = False) -> Orientations:
-        """The orientations of a graph without circles; ValueError if it has some.
-
-        With `hidden` variables, circles are tails, and bidirected edges remain what they are.
-        """
+        """The orientations of a graph, circles as tails; only with `hidden` variables bidirected edges remain such."""
         ends, heads = np.array([graph.low, graph.high]), np.array([graph.low_mark, graph.high_mark]) == ARROW
         if not hidden:
-            graph.cells()  # refuses circles
             heads &= ~heads.all(axis=0)
         into, undirected = np.concatenate((heads[1], heads[0])), ~heads.any(axis=0)
         both = np.hstack([ends, ends[::-1]])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class Finished(NamedTuple):
 
 
 class PartsKept(Protocol):
-    """Parts of level 0 that are kept in files, from which a run that was killed resumes."""
+    """Parts of levels that are kept in files, for a run that was killed; `read` and `add` are for level 0."""
 
     def read(self) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
         """The numbers of parts, and the arrays found in them together."""
@@ -83,11 +83,17 @@ class PartsKept(Protocol):
     def add(self, number: int, found: Sequence[NDArray[np.integer]]) -> None:
         """Keep the arrays found in a part; they are written at the latest a minute after the first one."""
 
+    def begin(self, level: int, n_entries: int) -> dict[str, NDArray[Any]]:
+        """The findings of a level >= 1 that are kept; their numbers are below `n_entries`."""
+
+    def keep_some(self, level: int, finished: Callable[[], dict[str, NDArray[Any]]]) -> None:
+        """Write the findings of a level so far, once a minute."""
+
 
 class Division(NamedTuple):
-    """How level 0 is made in parts."""
+    """How levels are made in parts."""
 
-    executor: Executor | None = None  # computes the parts; None: this process
+    executor: Executor | None = None  # computes the parts of level 0; None: this process
     kept: PartsKept | None = None  # keeps the finished ones
 
 

@@ -3,7 +3,6 @@
 base.py        a test with its data, and the questions that an engine is asked about it
 custom.py      a user's function
 p_values.py    the p-values of a result, whatever the test
-untested.py    removed pairs whose test lacked observations
 gaussian/      partial correlations, the default
 discrete/      G^2 tests of categories
 

@@ -1,7 +1,7 @@
 """A conditional-independence test together with its data.
 
 Each family of tests has one class: `gaussian.family.GaussianTest`, `discrete.family.DiscreteTest`,
-`missing.family.ImputedTest` and `TestwiseTest`, `batch.BatchTest`, `custom.CustomTest`. An engine knows the
+`missing.family.ImputedTest` and `TestwiseTest`, `custom.CustomTest` and `BatchTest`. An engine knows the
 families that it can run; all else about a test is here.
 """
 
@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.independence.untested import UntestedPairs, no_untested_pairs
+from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pairs
 from pycupc.system.message import Message, Variable, Variables, Words
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
     from pycupc.graph.sepset import SepSets
     from pycupc.graph.sparse import SparseGraph
-    from pycupc.independence.p_values import PValues
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

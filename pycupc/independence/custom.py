@@ -1,21 +1,42 @@
-"""A user's own test: any function of two variables, a set and the data."""
+"""A user's own test: any function of two variables, a set and the data, or a test that answers many at a time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from pycupc.independence.base import IndependenceTest, State
-from pycupc.independence.batch import Batch
+from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
+from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.p_values import PValues, RecordedPValues
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
     from pycupc.graph.sepset import SepSets
-    from pycupc.graph.sparse import SparseGraph
+    from pycupc.graph.sparse import Ints, SparseGraph
+
+#: Tests of a call, unless the test says otherwise.
+AT_ONCE = 10_000
+
+
+@runtime_checkable
+class Batch(Protocol):
+    """An `indepTest` that answers many tests per call.
+
+    It may have the attributes `at_once`, the most tests of a call (default 10,000); `symmetric`, whether (x, y) and
+    (y, x) have the same p-value (default False: level 0 then tests both); `p` and `labels`, the number of variables and
+    their names; and a method `of(data)`, which returns the test of these data.
+    """
+
+    def batch(self, x: Indices, y: Indices, S: Indices) -> Any:
+        """The p-values of x[i] and y[i] given S[i], an array of NumPy, CuPy or PyTorch (m,); NaN where undefined.
+
+        x, y int64 (m,), S int64 (m, l): variables from 0 on. The answer to a test must not depend on the others.
+        """
+
 
 #: indepTest(x, y, S, suffStat) -> p-value, or a test that answers many at a time
 IndepTest = Callable[[int, int, Sequence[int], Any], float] | Batch
@@ -58,3 +79,57 @@ class CustomTest(IndependenceTest):
         none = np.full((self.p, self.p), -math.inf)  # no level ran, because all pairs are gaps
         np.fill_diagonal(none, 1.0)
         return RecordedPValues(none)
+
+
+class BatchTest(EnumeratedTest):
+    """A `Batch` with a significance level.
+
+    `p`: number of variables. `NAdelete`: a NaN p-value counts as 1 if True, else as 0.
+
+    Engines ask about some sets of each pair in advance. Tests behind the first that separates a pair are thrown away
+    and not counted, so that the answer and the counts are the ones of single calls.
+    """
+
+    name = "batch"
+
+    def __init__(self, function: Batch, alpha: float, p: int, *, NAdelete: bool = True) -> None:
+        self.function, self.alpha, self.na_p = function, float(alpha), float(NAdelete)
+        self.p, self.labels, self.n = getattr(function, "p", p), getattr(function, "labels", None), None
+        self.symmetric = bool(getattr(function, "symmetric", False))
+        self.at_once = int(getattr(function, "at_once", AT_ONCE))
+        if self.at_once < 1:
+            raise ValueError(f"at_once of a test must be at least 1, got {self.at_once}")
+
+    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+        parts = [slice(low, low + self.at_once) for low in range(0, len(x), self.at_once)]
+        p = np.concatenate([np.empty(0), *(self._called(x[part], y[part], S[part]) for part in parts)])
+        if not S.shape[1]:
+            self._given_nothing[x, y] = p
+        return self.decided(p), p
+
+    @cached_property
+    def _given_nothing(self) -> Floats:
+        """The p-values of tests given nothing that were made, float64 (p, p), NaN where none was."""
+        return np.full((self.p, self.p), np.nan)
+
+    def unconditional(self, x: Ints, y: Ints) -> Floats:
+        p, back = (np.nan_to_num(self._given_nothing[ends], nan=self.na_p) for ends in ((x, y), (y, x)))
+        return np.where(self.symmetric | (p >= self.alpha), p, np.maximum(p, back))
+
+    def _called(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        answer = self.function.batch(x, y, S)
+        for method in ("detach", "cpu", "get"):  # from PyTorch's and CuPy's arrays to NumPy's
+            answer = getattr(answer, method)() if hasattr(answer, method) else answer
+        p = np.asarray(answer, dtype=np.float64)
+        if p.shape != x.shape:
+            raise ValueError(f"batch must return one p-value for each of {len(x)} tests, got shape {p.shape}")
+        if (wrong := np.flatnonzero((p < 0) | (p > 1))).size:
+            i = int(wrong[0])
+            raise ValueError(
+                f"batch must return p-values in [0, 1], got {p[i]} for {x[i]}, {y[i]} given {S[i].tolist()}"
+            )
+        return p
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        x_y = np.array([[x], [y]], dtype=np.int64)
+        return float(self._called(x_y[0], x_y[1], np.array([list(S)], dtype=np.int64).reshape(1, -1))[0])

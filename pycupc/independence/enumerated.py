@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,12 +25,14 @@ class EnumeratedTest(IndependenceTest):
     # The most tests that `single_tests` is given at a time; 0: the engine chooses, and threads may call it together.
     at_once: int = 0
 
-    @abstractmethod
-    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
-        """Whether x[i] and y[i] are independent given S[i], and the p-values, NaN where undefined; S int64 (m, l).
+    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        """The p-values of x[i] and y[i] given S[i], NaN where undefined; S int64 (m, l). For `single_tests` only."""
+        raise NotImplementedError
 
-        Where p is NaN, `na_p` decides.
-        """
+    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+        """Whether x[i] and y[i] are independent given S[i], and the p-values; where p is NaN, `na_p` decides."""
+        p = self.p_of_tests(x, y, S)
+        return self.decided(p), p
 
     def decided(self, p: Floats) -> Mask:
         """Whether these p-values mean independence."""
@@ -46,11 +46,7 @@ class EnumeratedTest(IndependenceTest):
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
         if state.p_max is not None:
             return RecordedPValues(state.p_max)
-        return TestedPValues(graph, removals, sepset.gaps(), -state.z, self.unconditional)
-
-
-#: p-values of pairs x, y given nothing: (x int, y int) -> float64
-Unconditional = Callable[[Ints, Ints], Floats]
+        return TestedPValues(graph, removals, sepset.gaps(), -state.z, self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +54,12 @@ class TestedPValues(ComputedPValues):
     """P-values of tests that have no r.
 
     `graph`, `removals`, `gaps`: as in `ComputedPValues`; the `r` of a removal is the p-value of the separating test.
-    `edge_p`, float64 (m,): the largest p-value of each edge; -inf if never tested. `unconditional`: computes the
-    p-values of the other pairs, which were removed at level 0.
+    `edge_p`, float64 (m,): the largest p-value of each edge; -inf if never tested. `test`: computes the p-values of the
+    other pairs, which were removed at level 0.
     """
 
     edge_p: Floats
-    unconditional: Unconditional
+    test: EnumeratedTest
 
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self._of(graph, self.edge_p)
@@ -73,7 +69,7 @@ class TestedPValues(ComputedPValues):
         result = np.empty((p, p)) if out is None else out
         for i in range(p - 1):
             others = np.arange(i + 1, p, dtype=np.int32)
-            p_values = self.unconditional(np.full(len(others), i, dtype=np.int32), others)
+            p_values = self.test.unconditional(np.full(len(others), i, dtype=np.int32), others)
             result[i, i + 1 :] = result[i + 1 :, i] = p_values
         set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
         set_both(result, self.removals.x, self.removals.y, self.removals.r)
@@ -85,4 +81,4 @@ class TestedPValues(ComputedPValues):
         return float(self.removals.r[k])
 
     def of_level0(self, x: int, y: int) -> float:
-        return float(self.unconditional(np.array([x], np.int32), np.array([y], np.int32))[0])
+        return float(self.test.unconditional(np.array([x], np.int32), np.array([y], np.int32))[0])

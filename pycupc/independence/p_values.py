@@ -1,4 +1,4 @@
-"""The p-values of a result, whatever the test: recorded, or computed when somebody asks."""
+"""The p-values of a result, whatever the test: recorded, or computed when somebody asks; and pairs that have none."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.removals import Removals
-from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", bound=np.number)
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+#: More than any number of variables.
+_MANY = 1 << 31
 
 
 class Filling:
@@ -154,3 +156,34 @@ class ComputedPValues(PValues):
 def set_both(matrix: NDArray[Number], x: Ints, y: Ints, values: Number | NDArray[Number] | float) -> None:
     """Set cells (x, y) and (y, x)."""
     matrix[x, y] = matrix[y, x] = values
+
+
+class UntestedPairs(NamedTuple):
+    """Removed pairs whose separating test would have needed more observations than there are, by pair."""
+
+    # x, y, level, needed: (k,): the pair in the order of its test, the size of the set, and the observations that the
+    # test would have needed.
+    x: Indices
+    y: Indices
+    level: Indices
+    needed: Indices
+
+    @classmethod
+    def by_pair(cls, table: Indices) -> UntestedPairs:
+        """From the attributes in one array, int64 (4, k), in any order."""
+        return cls(*table[:, np.argsort(pair_keys(table[0], table[1], _MANY), kind="stable")])
+
+    def needed_by(self, x: ArrayLike, y: ArrayLike) -> Indices:
+        """The observations that the test of each of these pairs would have needed, int64 (m,); 0 if it was made."""
+        at = look_up(pair_keys(self.x, self.y, _MANY), np.atleast_1d(pair_keys(x, y, _MANY)))
+        return np.where(at < 0, 0, np.append(self.needed, 0)[at]).astype(np.int64)
+
+    def sentences(self, removed: int) -> list[str]:
+        """How many of the `removed` pairs were not tested: one sentence, or none if all were."""
+        text = f"{len(self.x):,} of {removed:,} removed pairs were not tested: not enough data; see why() and untested"
+        return [text] if len(self.x) else []
+
+
+def no_untested_pairs() -> UntestedPairs:
+    """Where every removed pair was tested."""
+    return UntestedPairs(*np.zeros((4, 0), dtype=np.int64))

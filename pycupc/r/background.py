@@ -245,7 +245,7 @@ class UsersTest:
 
 
 class UsersBatch:
-    """A user's `indepTest` in R that answers many tests per call: a `pycupc.independence.batch.Batch`.
+    """A user's `indepTest` in R that answers many tests per call: a `pycupc.independence.custom.Batch`.
 
     It sends events "batch" with x, y and S, row by row, from 0; R answers with the p-values, NaN where R has NA.
     """

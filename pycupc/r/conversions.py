@@ -16,7 +16,7 @@ amat of type cpdag     CausalGraph           its transpose, the graph matrix, to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -175,20 +175,18 @@ class Converter:
 
     def amat_from_r(self, robject: Any, form: str) -> NamedGraph:
         """A matrix of pcalg's form "pag" or "cpdag" as a graph on the names of its columns."""
-        names = self._r.r["colnames"](robject)
-        size = tuple(self._r.r["dim"](robject))
-        labels = default_labels(size[1]) if names == self._r.NULL else check_labels(list(map(str, names)), size[1])
-        matrix = _vector(self._r.r["as.double"](robject)).reshape(size, order="F")
+        matrix, names = self._numbers(robject)
+        labels = default_labels(len(matrix)) if names is None else check_labels(names, len(matrix))
         if form == "cpdag":
             return CausalGraph(labels=labels, sparse_graph=SparseGraph.from_dense(matrix.T))
         return NamedGraph.from_amat_pag(matrix, labels)
 
     def amat_to_r(self, graph: NamedGraph) -> Any:
         """A graph as pcalg's "amat": of type cpdag for a `CausalGraph`, which has no circles, else of type pag."""
-        names, causal = self._r.StrVector(list(graph.labels)), isinstance(graph, CausalGraph)
-        matrix = self.matrix(graph.sparse_graph.dense().T if causal else graph.sparse_graph.amat_pag())
+        causal = isinstance(graph, CausalGraph)
+        cells = graph.sparse_graph.dense().T if causal else graph.sparse_graph.amat_pag()
         form = {"class": "amat", "type": "cpdag" if causal else "pag"}
-        return self._r.r["structure"](matrix, dimnames=self._r.r["list"](names, names), **form)
+        return self._r.r["structure"](self.matrix(cells, graph.labels), **form)
 
     def suffstat_from_r(self, robject: Any) -> SuffStat:
         """R's list of C and n as a SuffStat; TypeError for anything else."""
@@ -198,30 +196,31 @@ class Converter:
                 raise TypeError(
                     f"an R suffStat list must hold C and n; {name} is missing (it holds {', '.join(fields)})"
                 )
-        C = fields["C"]
-        kind = C.typeof.name
-        if kind not in ("REALSXP", "INTSXP") or len(self._r.r["dim"](C)) != 2:
+        kind = fields["C"].typeof.name
+        if kind not in ("REALSXP", "INTSXP") or len(self._r.r["dim"](fields["C"])) != 2:
             raise TypeError(f"C of an R suffStat must be a numeric matrix, got {kind}")
-        names = self._r.r["colnames"](C)
-        labels = None if names == self._r.NULL else [str(name) for name in names]
-        flat = _vector(self._r.r["as.double"](C))
-        return SuffStat(flat.reshape(tuple(self._r.r["dim"](C)), order="F"), fields["n"][0], labels)
+        C, labels = self._numbers(fields["C"])
+        return SuffStat(C, fields["n"][0], labels)
 
     def suffstat_to_r(self, data: SuffStat) -> Any:
-        C = self.matrix(data.C)
-        if data.labels is not None:
-            names = self._r.StrVector(list(data.labels))
-            C = self._r.r["matrix"](C, data.p, data.p, dimnames=self._r.r["list"](names, names))
-        return self._r.r["list"](C=C, n=float(data.n))
+        return self._r.r["list"](C=self.matrix(data.C, data.labels), n=float(data.n))
 
-    def matrix(self, matrix: NDArray[Any]) -> Any:
-        """An R matrix of logicals or doubles."""
+    def _numbers(self, matrix: Any) -> tuple[NDArray[np.float64], list[str] | None]:
+        """The numbers of an R matrix, and the names of its columns."""
+        names = self._r.r["colnames"](matrix)
+        flat = _vector(self._r.r["as.double"](matrix))
+        found = flat.reshape(tuple(self._r.r["dim"](matrix)), order="F")
+        return found, None if names == self._r.NULL else list(map(str, names))
+
+    def matrix(self, matrix: NDArray[Any], names: Sequence[str] | None = None) -> Any:
+        """An R matrix of logicals or doubles, perhaps with names of rows and columns."""
         flat = np.ascontiguousarray(matrix.T).ravel()
         if matrix.dtype == bool:
             vector = self._r.BoolVector(flat.tolist())
         else:
             vector = self._r.FloatVector.from_memoryview(flat.astype(np.float64).data)
-        return self._r.r["matrix"](vector, *matrix.shape)
+        both = self._r.NULL if names is None else self._r.r["list"](*2 * [self._r.StrVector(list(names))])
+        return self._r.r["matrix"](vector, *matrix.shape, dimnames=both)
 
     def _list(self, prefix: str, vectors: Mapping[str, NDArray[Any]]) -> Any:
         """R's list of the integer vectors whose names begin with `prefix`."""

@@ -24,8 +24,10 @@ from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import p_value
+from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
+from pycupc.orientation.known import orient_known
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag
 from pycupc.r.conversions import result_of
 from pycupc.r.r_memory import square
@@ -169,8 +171,6 @@ def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Mapping[str, NDArray
     `given` are `tiers`, `context_all`, `context_tier` and, of a skeleton, `oriented`, False; `forbidden` is an array
     that was `sent`, if at all.
     """
-    from pycupc.orientation.known import orient_known  # loads Numba
-
     p, graph = fit.p, fit.sparse_graph
     forbidden = sent["forbidden"].view(np.bool_).reshape(p, p).T if "forbidden" in sent else ()
     context = ([int(v) for v in given[name]] for name in ("context_all", "context_tier"))
@@ -193,8 +193,6 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data |
     `options`: `rules`, ten values or None; `jci` and the positions `context`, or None.
     """
     if data:
-        from pycupc.independence.gaussian.partial_correlation import canonical_r  # imports Numba
-
         later = fit.later
         for k, (x, y) in enumerate(zip(later.x.tolist(), later.y.tolist(), strict=True)):
             S = sorted(later.S.of_question(k))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
-from pycupc.graph.sparse import pair_keys, symbol
+from pycupc.graph.sparse import symbol
 from pycupc.results import arrays as flat
 from pycupc.results import npz, pag_arrays
 from pycupc.results.later_tests import LaterPValues, LaterTests
@@ -97,9 +97,7 @@ class PagAlgo(TestedGraph):
     @cached_property
     def found_sepset(self) -> SepSets:
         """The separating sets as the tests found them; in `sepset` the rules for triples have changed some."""
-        found = self.skeleton_fit.found_sepset.changed(self.later.both_cells())
-        gaps = found.gaps()
-        return SepSets.from_flat(self.sparse_graph, found.flat(), pair_keys(gaps[:, 0], gaps[:, 1], self.p))
+        return self.skeleton_fit.found_sepset.changed(self.later.both_cells()).of_skeleton(self.sparse_graph)
 
     # -- summaries and evidence ---------------------------------------------------------------------------------------
 

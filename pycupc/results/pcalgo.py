@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from pycupc.graph.sepset import SepSets
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
-from pycupc.independence.p_values import Floats
-from pycupc.independence.untested import UntestedPairs
+from pycupc.independence.p_values import Floats, UntestedPairs
 from pycupc.results import arrays as flat
 from pycupc.results import npz
 from pycupc.results.arrays import check_arrays, check_meta

@@ -26,8 +26,7 @@ from pycupc.graph.tiers import Counter, Tiers, counter
 from pycupc.independence.gaussian import fisher_z, limits
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
-from pycupc.independence.p_values import PValues
-from pycupc.independence.untested import UntestedPairs, no_untested_pairs
+from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pairs
 from pycupc.results.later_tests import LaterTests
 
 Integers = NDArray[np.int64]

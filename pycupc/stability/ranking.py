@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-KIND = npz.Kind("pycupc-cstar-1", "a result that CStaR.save wrote")
 _INDICES = ("causes", "effects", "q", "resamples", "start", "cause", "effect")
 #: The share of the resamples whose values lie in the interval of a pair.
 MIDDLE = 0.95
@@ -58,6 +57,7 @@ class CStaR(OverResamples):
         The arguments that determine the answer; large ones and the data are represented by their hash.
     """
 
+    KIND = npz.Kind("pycupc-cstar-1", "a result that CStaR.save wrote")
     alpha: float
     causes: Ints
     effects: Ints
@@ -66,14 +66,6 @@ class CStaR(OverResamples):
     cause: Ints
     effect: Ints
     value: Floats
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, CStaR):
-            return NotImplemented
-        same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in (*_INDICES, "value"))
-        return same and self._meta() == other._meta()
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def n_pairs(self) -> int:
@@ -198,17 +190,16 @@ class CStaR(OverResamples):
             )
         return "\n".join(lines)
 
-    def _meta(self) -> dict[str, Any]:
+    def meta(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "alpha": self.alpha, **self.drawn(), "arguments": dict(self.arguments)}
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything into one .npz file (no pickle), which appears only when it is complete."""
-        npz.write(path, self._meta(), {name: getattr(self, name) for name in (*_INDICES, "value")}, KIND)
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in (*_INDICES, "value")}
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CStaR:
         """Read a file that `save` wrote; errors as of `PcAlgo.load`."""
-        with npz.reading(path, KIND) as (about, values):
+        with npz.reading(path, cls.KIND) as (about, values):
             labels = check_labels(about["labels"], len(about["labels"]))
             numbers = {name: indices(values, name) for name in _INDICES}
             for name in ("causes", "effects", "cause", "effect"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from numpy.typing import NDArray
 from pycupc.data.names import check_real
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
-from pycupc.results import npz
-from pycupc.stability import bounds, saved
+from pycupc.stability import bounds
 from pycupc.stability.consensus import Consensus, Counts, PagConsensus, least_count, stable_graph
 from pycupc.stability.saved import SavedStudy
 from pycupc.system.extras import data_frame
@@ -61,15 +59,6 @@ class Stability(SavedStudy):
     notes : dict
         Further facts: "quirks", where pcalg's answer could differ for discrete data.
     """
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Stability):
-            return NotImplemented
-        mine, others = saved.meta(self), saved.meta(other)
-        a, b = saved.arrays(self), saved.arrays(other)
-        return mine == others and a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
-
-    __hash__ = None  # type: ignore[assignment]
 
     # -- edges --------------------------------------------------------------------------------------------------------
 
@@ -229,7 +218,7 @@ class Stability(SavedStudy):
         """Mean number of edges per graph, edges in fixedEdges not counted."""
         return self.mean_edges(alpha) - self.n_fixed
 
-    # -- texts and files ----------------------------------------------------------------------------------------------
+    # -- texts --------------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         alphas = ", ".join(f"{alpha:g}" for alpha in self.alphas)
@@ -262,15 +251,6 @@ class Stability(SavedStudy):
                 lines.append(f"in {several:,} resamples some variables were {kind}, at most {numbers.max():,} at once")
         lines += [f"{key}: {text}" for key, text in self.notes.items()]
         return "\n".join(lines)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything into one .npz file (no pickle), which appears only when it is complete."""
-        npz.write(path, saved.meta(self), saved.arrays(self), saved.KIND)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Stability:
-        """Read a file that `save` wrote; errors as of `PcAlgo.load`."""
-        return cls(**saved.read(path))
 
     # -- by alpha -----------------------------------------------------------------------------------------------------
 

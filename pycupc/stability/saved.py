@@ -13,7 +13,7 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from pycupc.stability.rows import Resampling
 Ints = NDArray[np.int64]
 Method = Literal["pc", "fci", "rfci"]
 
-KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
+S = TypeVar("S", bound="SavedStudy")
 _NUMBERS = ("resamples", "n_constant", "n_copies", "constant")
 
 
@@ -35,6 +35,7 @@ _NUMBERS = ("resamples", "n_constant", "n_copies", "constant")
 class OverResamples:
     """A result over resamples. `Stability` describes the attributes."""
 
+    KIND: ClassVar[npz.Kind]
     labels: tuple[str, ...]
     resampling: Resampling
     resamples: Ints
@@ -60,6 +61,27 @@ class OverResamples:
         """The result in short, as text."""
         raise NotImplementedError
 
+    def meta(self) -> dict[str, Any]:
+        """Everything that is not an array, for a file."""
+        raise NotImplementedError
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays, all of one dimension."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        a, b = self.to_arrays(), other.to_arrays()
+        same = a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
+        return same and self.meta() == other.meta()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything into one .npz file (no pickle), which appears only when it is complete."""
+        npz.write(path, self.meta(), self.to_arrays(), self.KIND)
+
     def _repr_html_(self) -> str:
         """For notebooks: the summary."""
         return f"<pre>{html.escape(self.summary())}</pre>"
@@ -74,6 +96,7 @@ class OverResamples:
 class SavedStudy(OverResamples):
     """The content of a file. `Stability` describes the attributes."""
 
+    KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
     alphas: tuple[float, ...]
     counts: tuple[Counts, ...]
     n_tests: NDArray[np.float64]
@@ -90,28 +113,24 @@ class SavedStudy(OverResamples):
         """Number of variables."""
         return len(self.labels)
 
+    def meta(self) -> dict[str, Any]:
+        others: dict[str, Any] = {name: getattr(self, name) for name in ("n_pairs", "n_fixed")}
+        others |= {"arguments": dict(self.arguments), "notes": dict(self.notes)}
+        others |= {"method": self.method} if self.method != "pc" else {}
+        return {"labels": list(self.labels), "alphas": list(self.alphas), **self.drawn(), **others}
 
-def meta(result: SavedStudy) -> dict[str, Any]:
-    """The metadata: everything that is not an array."""
-    others: dict[str, Any] = {name: getattr(result, name) for name in ("n_pairs", "n_fixed")}
-    others |= {"arguments": dict(result.arguments), "notes": dict(result.notes)}
-    others |= {"method": result.method} if result.method != "pc" else {}
-    return {"labels": list(result.labels), "alphas": list(result.alphas), **result.drawn(), **others}
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        out: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in _NUMBERS}
+        out["n_tests"] = self.n_tests.ravel()
+        for k, counts in enumerate(self.counts):
+            out |= {f"low_{k}": counts.low, f"high_{k}": counts.high, f"kinds_{k}": counts.kinds.ravel()}
+        return out
 
-
-def arrays(result: SavedStudy) -> dict[str, NDArray[Any]]:
-    """The arrays, all of one dimension."""
-    out: dict[str, NDArray[Any]] = {name: getattr(result, name) for name in _NUMBERS}
-    out["n_tests"] = result.n_tests.ravel()
-    for k, counts in enumerate(result.counts):
-        out |= {f"low_{k}": counts.low, f"high_{k}": counts.high, f"kinds_{k}": counts.kinds.ravel()}
-    return out
-
-
-def read(path: str | PathLike[str]) -> dict[str, Any]:
-    """The attributes of the `Stability` in a file; errors as of `Stability.load`."""
-    with npz.reading(path, KIND) as (about, values):
-        return _checked(about, values)
+    @classmethod
+    def load(cls: type[S], path: str | PathLike[str]) -> S:
+        """Read a file that `save` wrote; errors as of `PcAlgo.load`."""
+        with npz.reading(path, cls.KIND) as (about, values):
+            return cls(**_checked(about, values))
 
 
 def _checked(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

@@ -60,6 +60,7 @@ SOURCES = (
     "independence/discrete/*.py",
     "independence/missing/*.py",
     "independence/mixed/*.py",
+    "independence/rcot.py",
     "engines/cpu/*.py",
     "engines/cpu/pruning/*.py",
     "orientation/*.py",

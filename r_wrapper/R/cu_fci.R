@@ -65,7 +65,8 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
   more <- list(
     type = type, pdsep_max = check_number(pdsep.max, "pdsep.max", "one number from 0 on", function(x) x >= 0),
     rules = as.list(as.logical(rules)), doPdsep = check_flag(doPdsep, "doPdsep"), biCC = check_flag(biCC, "biCC"),
-    selectionBias = check_flag(selectionBias, "selectionBias"), jci = jci, contextVars = as.list(as.integer(contextVars) - 1L)
+    selectionBias = check_flag(selectionBias, "selectionBias"), jci = jci,
+    contextVars = as.list(as.integer(contextVars) - 1L)
   )
   given <- shared(environment(), if (missing(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_fci()", "there is no other form of the answer")

@@ -98,14 +98,6 @@ as_fcialgo <- function(plain, call) {
   )
 }
 
-# The list of lists in place of the sparse form: the object that `sepset = "list"` gives.
-expanded <- function(fit) {
-  sparse <- attr(fit, "cu_sepset")
-  fit@sepset <- expand_sepset(list(labels = graph::nodes(fit@graph), sepset = sparse), sparse$adjacent)
-  attr(fit, "cu_sepset") <- NULL
-  fit
-}
-
 # Positions, column by column, of the cells of adjacent pairs in both directions.
 adjacent_cells <- function(plain) {
   p <- length(plain$labels)
@@ -155,9 +147,9 @@ as_sets <- function(before, sizes, members) {
   sets
 }
 
-# The reverse of as_pcalgo() and as_fcialgo(): `values`, and flat `arrays`, such as graph.from. `every_cell`: does sepset
-# name all cells that hold a set, the empty ones of level 0 included, as the list of lists does? Then the gaps are the
-# other pairs that are not adjacent. p-values that were not computed are NA.
+# The reverse of as_pcalgo() and as_fcialgo(): `values`, and flat `arrays`, such as graph.from. `every_cell`: does
+# sepset name all cells that hold a set, the empty ones of level 0 included, as the list of lists does? Then the gaps are
+# the other pairs that are not adjacent. p-values that were not computed are NA.
 as_plain <- function(fit) {
   pag <- methods::is(fit, "fciAlgo")
   sparse <- attr(fit, "cu_sepset")

@@ -59,7 +59,11 @@ position <- function(v, labels) {
 #' @export
 cu_expand <- function(fit) {
   if (!methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc() or cu_skeleton()", fit)
-  if (is.null(attr(fit, "cu_sepset"))) fit else expanded(fit)
+  sparse <- attr(fit, "cu_sepset")
+  if (is.null(sparse)) return(fit)
+  fit@sepset <- expand_sepset(list(labels = graph::nodes(fit@graph), sepset = sparse), sparse$adjacent)
+  attr(fit, "cu_sepset") <- NULL
+  fit
 }
 
 # Says once per session that sepset = "auto" is "sparse" for this number of variables.

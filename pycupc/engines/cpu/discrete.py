@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State, Task
 from pycupc.engines.cpu.tuning import OBSERVATIONS_PER_GAUSSIAN_TEST, TASK_OBSERVATIONS
 from pycupc.engines.cpu.walk import drop_separated, start_row
-from pycupc.engines.cpu.walk_state import Items, Outcomes, Place
+from pycupc.engines.cpu.walk_state import Items, Outcomes, Place, work_space
 from pycupc.independence.discrete import contingency
 from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.independence.discrete.contingency import (
@@ -61,27 +61,25 @@ class DiscreteTests(EnumeratedTests):
         binomials = subsets.binomial_table(int(degrees.max(initial=0)), level)
         side = DiscreteSide(self._data, graph.offsets, graph.neighbours, targets.chosen, hint, binomials, level)
         work = self._work(subsets.level_tests(degrees, targets.per_row, level))
-        yield Queue(graph, targets, level, findings, _Sets(side), hint).tasks(), work
+        yield _Sets(graph, targets, side, findings).tasks(), work
 
     def _work(self, tests: int) -> int:
         return tests * max(self._n // OBSERVATIONS_PER_GAUSSIAN_TEST, 1)
 
 
-class _Sets:
-    """G^2 tests of a level, for the queue: the parts of a row are the subsets of its neighbours."""
+class _Sets(Queue):
+    """G^2 tests of a level: the parts of a row are the subsets of its neighbours."""
 
-    def __init__(self, side: DiscreteSide) -> None:
-        self._side = side
-
-    def cut(self, d: int, piece: int, pieces: int) -> int:
+    def _cut(self, d: int, piece: int, pieces: int) -> int:
         return comb(d, self._side.level) * piece // pieces
 
-    def task_tests(self, d: int) -> int:
+    def _least_tests(self, d: int) -> int:
         return max(1, TASK_OBSERVATIONS // int(self._side.data.codes.shape[1]))
 
-    def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
+    def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         data, level = self._side.data, self._side.level
-        walk_sets(self._side, items, outcomes, work_space(level, widest), contingency.work_space(data, level), state)
+        work = work_space(DiscreteWork, level=level, d=widest)
+        walk_sets(self._side, items, outcomes, work, contingency.work_space(data, level), state)
 
 
 class DiscreteSide(NamedTuple):
@@ -97,29 +95,15 @@ class DiscreteSide(NamedTuple):
 
 
 class DiscreteWork(NamedTuple):
-    """Work space of a walk."""
+    """Work space of a walk over rows of up to d neighbours."""
 
-    # chosen, S: (level,): positions and variables of the set.
-    chosen: Indices
-    S: Indices
-    bound: Floats  # (position,): -1 for a variable that is no target, or no longer one; else inf
-    # g2, df, p: float64, int64, float64 (position,): of the test with the largest p-value; p is -1 where there was
-    # none.
-    g2: Floats
-    df: Indices
-    p: Floats
-
-
-def work_space(level: int, d: int) -> DiscreteWork:
-    """Arrays for walks over rows of up to d neighbours."""
-    return DiscreteWork(
-        np.empty(level, np.int64),
-        np.empty(level, np.int64),
-        np.empty(d),
-        np.empty(d),
-        np.empty(d, np.int64),
-        np.empty(d),
-    )
+    chosen: Annotated[Indices, "level"]  # positions of the set
+    S: Annotated[Indices, "level"]  # and its variables
+    bound: Annotated[Floats, "d"]  # by position: -1 for a variable that is no target, or no longer one; else inf
+    # g2, df, p: by position, of the test with the largest p-value; p is -1 where there was none.
+    g2: Annotated[Floats, "d"]
+    df: Annotated[Indices, "d"]
+    p: Annotated[Floats, "d"]
 
 
 @part

@@ -30,7 +30,7 @@ from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.enumerated import EnumeratedTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
-from pycupc.engines.cpu.graph import Findings, Graph
+from pycupc.engines.cpu.graph import OPEN, Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.sample import sample
@@ -211,26 +211,37 @@ class CpuEngine(Engine):
         d = min(d, HUB) if level == 1 else d
         matrices = max(level - 1, 0) + (self._columns is not None)  # of the widest row, which each thread holds
         self._refuse_beyond(free, lists + matrices * d * (d + 8) * 8 * self.threads, level, degrees)
-        findings = graph.no_findings()
+        findings, kept = graph.no_findings(), self._division.kept
+        if kept is not None:
+            findings.enter(kept.begin(level, len(findings.rank)))
         progress = self._level_progress(level, degrees, findings)
         n_careful, more = 0, False
         for side_b in (False, True):
             targets = graph.targets(level, side_b, findings, self.threads)
             more |= bool((degrees[targets.per_row > 0] - 1 > level).any())  # then pcalg runs another level
+            if kept is not None:
+                targets = graph.targets_at(targets.chosen & (findings.done == OPEN))
             for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
         separated, stays = graph.settle(level, findings, self.threads)
         made = self._tests.complete(graph, level, cutoff, findings, separated)
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
-        return LevelResult(level, *separated, len(separated.x), n_careful, more, made.tests, made.bounds)
+        return LevelResult(level, *separated, len(separated.x), n_careful, more, *made)
 
     def _level_progress(self, level: int, degrees: NDArray[np.int64], findings: Findings) -> threads.Progress | None:
-        hook = self._progress
-        if hook is None:
+        hook, kept = self._progress, self._division.kept
+        if hook is None and kept is None:
             return None
         at_most, edges = subsets.level_tests(degrees, degrees, level), len(findings.rank) // 2
-        return threads.Progress(lambda tests: hook(level, tests, at_most, edges - int((findings.rank >= 0).sum())))
+
+        def report(tests: int) -> None:
+            if kept is not None:
+                kept.keep_some(level, findings.finished)
+            if hook is not None:
+                hook(level, tests, at_most, edges - int((findings.rank >= 0).sum()))
+
+        return threads.Progress(report)
 
     def _refuse_beyond(self, free: int, need: int, level: int, degrees: NDArray[np.int64]) -> None:
         """Refuse a level that needs more bytes than there are."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from pycupc.engines import subsets
 from pycupc.engines.base import CountHook, Division, Floats, Ints, Lists, Mask, Pairs, Questions
-from pycupc.engines.cpu.graph import Findings, Graph, Indices, Made, Separated, Targets
+from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.questions import first_separating
 from pycupc.engines.cpu.threads import STOP, State, Task
@@ -54,10 +54,7 @@ class EnumeratedTests:
         x, y, z, is_fixed = map(np.concatenate, zip(*found, strict=True))
         if not self._test.symmetric:
             x, y, z, is_fixed = self._tested_back(x, y, z, is_fixed)
-        order = np.lexsort((np.concatenate([y, x]), np.concatenate([x, y])))
-        rows_of, neighbours = np.concatenate([x, y])[order], np.concatenate([y, x])[order]
-        offsets = np.searchsorted(rows_of, np.arange(p + 1))
-        return Graph(offsets, neighbours, np.tile(is_fixed, 2)[order], np.tile(z, 2)[order])
+        return Graph.of_edges(p, x, y, is_fixed, z)
 
     def _pairs(self, low: int, high: int, gaps: Pairs | None, fixed: Pairs | None) -> tuple[Ints, Ints, Floats, Mask]:
         """Edges x < y of rows low .. high - 1: x, y, minus their p-value (inf if fixed), and whether they are fixed."""
@@ -121,6 +118,7 @@ class EnumeratedTests:
                 found = self._ask(graph, entries[some], rows[some], level, go_on)
                 with lock:
                     findings.add(entries[some], *found)
+                    findings.done[entries[some]] = TESTED
                 return int(subsets.level_tests(wide[some] + 1, np.ones(len(wide[some]), dtype=np.int64), level))
 
             return ask
@@ -142,9 +140,11 @@ class EnumeratedTests:
         n_tests = answers.n_tests[:, level] if answers.n_tests.shape[1] > level else np.zeros(len(x), dtype=np.int64)
         return np.where(answers.found, n_tests - 1, -1), np.nan_to_num(answers.value), -answers.p
 
-    def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:
+    def complete(
+        self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated
+    ) -> tuple[int, int]:
         """All tests were made."""
-        return Made(separated.n_tests, 0)
+        return separated.n_tests, 0
 
     def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> None:
         """All tests were made."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,18 +46,6 @@ class Extract(NamedTuple):
         return own._replace(chosen=whole.chosen[at], bound=whole.bound[at], hint=whole.hint[at])
 
 
-class Source(Protocol):
-    """Correlations of p variables for the tests of a level."""
-
-    p: int
-
-    def among(self, members: NDArray[np.integer]) -> Floats:
-        """The correlations of k variables with each other, float64 (k, k)."""
-
-    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
-        """Extracts with one part of the rows after the other, as far as it is sensible to hold them at once."""
-
-
 def of_width(widths: Indices) -> Iterator[slice]:
     """Consecutive parts with a sum of widths of up to `EXTRACT_WIDTH`, or of one element."""
     ends, first, before = np.cumsum(widths), 0, 0
@@ -68,22 +56,24 @@ def of_width(widths: Indices) -> Iterator[slice]:
 
 
 class MatrixSource:
-    """A matrix: the one extract is the whole graph."""
+    """The matrix of the correlations of p variables: the one extract is the whole graph."""
 
     def __init__(self, C: Floats) -> None:
         self.C, self.p = frozen(C), len(C)
 
     def among(self, members: NDArray[np.integer]) -> Floats:
+        """The correlations of k variables with each other, float64 (k, k)."""
         some: Floats = self.C[np.ix_(members, members)]
         return some
 
     def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
+        """Extracts with one part of the rows after the other, as far as it is sensible to hold them at once."""
         everything = slice(None)
         yield everything, Extract(self.C, graph.offsets, graph.neighbours, rows, everything)
 
 
 class ColumnSource:
-    """The columns of a table: the matrix of a row is computed when its tests are made."""
+    """The columns of a table of p variables: the matrix of a row is computed when its tests are made."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns, self.p = columns, len(columns)
@@ -128,6 +118,10 @@ class ColumnSource:
         return Extract(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1, entries)
 
 
+#: Correlations for the tests of a level.
+Source = MatrixSource | ColumnSource
+
+
 def walks(
     source: Source, graph: Graph, whole: Side, items: Items, outcomes: Outcomes
 ) -> Iterator[tuple[Side, Items, Outcomes]]:
@@ -138,7 +132,7 @@ def walks(
     end = 0
     for part, own in source.extracts(graph, items.row):
         begin, end = end, end + int((own.offsets[own.rows + 1] - own.offsets[own.rows]).sum())
-        found = Outcomes(*(values[begin:end] for values in outcomes))
+        found = Outcomes(*(values[begin:end] for values in outcomes))  # type: ignore[arg-type]
         yield own.side(whole), Items(own.rows, items.first[part], items.end[part]), found
         tested = found.rank != NO_TARGET
         found.entry[tested] = own.in_graph(found.entry[tested])

@@ -19,12 +19,12 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Division, EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix, sieve
 from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, walks
-from pycupc.engines.cpu.graph import Findings, Graph, Made, Separated, Targets
+from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Separated, Targets
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
 from pycupc.engines.cpu.queue import Queue
-from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, WANTED, State, Task
+from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED, State, Task
 from pycupc.engines.cpu.tuning import BLOCK, GATHER_SHARE, HUB, ROWS_SHARE, TASK_TESTS
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
@@ -55,11 +55,10 @@ class GaussianTests:
 
     def __init__(self, correlations: Correlations, n: float, pruning: PruningMode, reading: Reading = "dense") -> None:
         self._correlations, self._n, self._reading = correlations, n, reading
-        self._source: MatrixSource | ColumnSource
         dense = reading == "dense"
-        self._source = MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
+        self._source: Source = MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
         self._pruning = Pruning(self._source, pruning)
-        self._pruned_sides: list[tuple[PrunedSide, Targets]] = []  # of the level that is running
+        self._pruned_sides: list[PrunedSide] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
 
     @property
@@ -137,7 +136,7 @@ class GaussianTests:
             side = PrunedSide(self._source, graph, targets, way, Side.of(graph, targets, level, cutoff), findings)
             yield side.tasks(), subsets.level_tests(graph.degrees(), targets.per_row, level)
             side.forget_left()
-            self._pruned_sides.append((side, targets))
+            self._pruned_sides.append(side)
             if self._pruning.mode == "checked":
                 yield from self.check(graph, side.decided, level, cutoff, findings)
             left &= ~some | side.left
@@ -166,24 +165,23 @@ class GaussianTests:
                 f"{len(few) + len(many)} pairs checked. Please report this with your data"
             )
 
-    def complete(self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated) -> Made:
-        """Compute the partial correlations that pruning left out, and remember which tests it answered."""
-        if not self._pruned_sides:
-            return Made(separated.n_tests, 0)
+    def complete(
+        self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated
+    ) -> tuple[int, int]:
+        """Compute r where pruning left it out, and remember what it answered; returns the tests made and bounds."""
+        pruned = findings.done == ANSWERED
+        if not self._pruned_sides and not pruned.any():
+            return separated.n_tests, 0
         for i in np.flatnonzero(np.isnan(separated.r)):
             separated.r[i] = canonical_among(self._source, separated.x[i], separated.y[i], separated.S[i])
-        made, bounds, pruned = separated.n_tests, 0, np.zeros(len(graph.neighbours), dtype=np.bool_)
-        for side, targets in self._pruned_sides:
-            answered = targets.chosen & ~side.left
-            pruned |= answered
-            found = findings.rank >= 0
-            in_vain = np.bincount(graph.rows()[answered & ~found], minlength=len(graph.offsets) - 1)
-            made += side.made - findings.n_tests(np.flatnonzero(answered & found))
-            made -= subsets.level_tests(graph.degrees(), in_vain, level)
-            bounds += side.bounds
+        found = findings.rank >= 0
+        in_vain = np.bincount(graph.rows()[pruned & ~found], minlength=len(graph.offsets) - 1)
+        made = separated.n_tests + sum(side.made for side in self._pruned_sides)
+        made -= findings.n_tests(np.flatnonzero(pruned & found)) + subsets.level_tests(graph.degrees(), in_vain, level)
+        bounds = sum(side.bounds for side in self._pruned_sides)
         self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph, pruned))
         self._pruned_sides = []
-        return Made(made, bounds)
+        return made, bounds
 
     def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> SmallestZ | None:
         """The object that finds the smallest |z| of each edge; None if all tests were made."""
@@ -197,8 +195,7 @@ class GaussianTests:
 
     def _walks(self, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
         """The tests of a level >= 2 by walks over prefixes."""
-        side = Side.of(graph, targets, level, cutoff)
-        return Queue(graph, targets, level, findings, _Walk(self._source, graph, side), side.hint).tasks()
+        return _Walk(self._source, graph, targets, Side.of(graph, targets, level, cutoff), findings).tasks()
 
     def _level1_tasks(
         self, graph: Graph, targets: Targets, _: int, cutoff: Cutoff, findings: Findings
@@ -209,6 +206,9 @@ class GaussianTests:
 
             def task(state: State, low: int = low, high: int = high) -> int:
                 level1.run_rows(source, graph, targets, cutoff, np.arange(low, high), findings, state)
+                if not state[STOP]:
+                    entries = slice(graph.offsets[low], graph.offsets[high])
+                    findings.done[entries][targets.chosen[entries]] = TESTED
                 return int(tests[low:high].sum())
 
             if not wide[low]:
@@ -219,19 +219,20 @@ class GaussianTests:
                 yield partial(level1.run_part_of_hub, source, graph, entries, targets, cutoff, findings, lock)
 
 
-class _Walk:
-    """Gaussian tests of a level >= 2, for the queue: the parts of a row are its prefixes."""
+class _Walk(Queue):
+    """Gaussian tests of a level >= 2: the parts of a row are its prefixes."""
 
-    def __init__(self, source: Source, graph: Graph, side: Side) -> None:
-        self._source, self._graph, self._side = source, graph, side
+    def __init__(self, source: Source, graph: Graph, targets: Targets, side: Side, findings: Findings) -> None:
+        super().__init__(graph, targets, side, findings)
+        self._source = source
 
-    def cut(self, d: int, piece: int, pieces: int) -> int:
+    def _cut(self, d: int, piece: int, pieces: int) -> int:
         return comb(d - 1, self._side.level - 1) * piece // pieces
 
-    def task_tests(self, d: int) -> int:
+    def _least_tests(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
-    def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
+    def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         level = self._side.level
         matrices = work_space(Matrices, t=level - 1, d=widest, width=widest + BLOCK)
         work = work_space(

@@ -7,9 +7,9 @@ neighbour. Nothing here knows which family of tests runs: tests are given target
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ Indices = NDArray[np.int64]
 
 #: In place of a rank that is kept apart, as it need not fit 64 bits.
 FAR = np.iinfo(np.int64).max
+#: The findings about an entry: they may change; all of its tests have been made, or pruning has answered them.
+OPEN, TESTED, ANSWERED = 0, 1, 2
 
 
 class Lists(NamedTuple):
@@ -59,6 +61,7 @@ class Findings(NamedTuple):
     smallest: Floats
     # The first separating sets of entries in wide rows (`subsets.is_wide`).
     far: dict[int, FarSet]
+    done: NDArray[np.int8]  # (E,): OPEN, TESTED or ANSWERED
 
     def first(self, entry: int) -> int:
         """Rank of the first separating set of an entry, -1 if there is none."""
@@ -70,6 +73,18 @@ class Findings(NamedTuple):
         better = (rank >= 0) & ((self.rank[entry] < 0) | (rank < self.rank[entry]))
         self.rank[entry[better]], self.r[entry[better]] = rank[better], r[better]
         self.smallest[entry] = np.minimum(self.smallest[entry], smallest)
+
+    def finished(self) -> dict[str, NDArray[Any]]:
+        """The findings that will not change, but for those in wide rows, while threads add others."""
+        done = self.done.copy()
+        entries = np.flatnonzero((done != OPEN) & (self.rank != FAR))
+        columns: dict[str, NDArray[Any]] = {"rank": self.rank, "r": self.r, "smallest": self.smallest, "done": done}
+        return {"entries": entries} | {name: column[entries] for name, column in columns.items()}
+
+    def enter(self, finished: Mapping[str, NDArray[Any]]) -> None:
+        """Enter the findings of a run that was killed."""
+        for name in ("rank", "r", "smallest", "done"):
+            getattr(self, name)[finished["entries"]] = finished[name]
 
     def n_tests(self, entries: Indices) -> int:
         """The number of tests of these entries, counted up to the first separating set of each, which is included."""
@@ -88,13 +103,6 @@ class Separated(NamedTuple):
     S: Ints
     r: Floats
     n_tests: int
-
-
-class Made(NamedTuple):
-    """Tests that a level made, and the bounds that answered the others."""
-
-    tests: int
-    bounds: int
 
 
 class Graph:
@@ -153,7 +161,7 @@ class Graph:
     def no_findings(self) -> Findings:
         """Findings of a level of which no test has been made."""
         n = len(self.neighbours)
-        return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf), {})
+        return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf), {}, np.zeros(n, np.int8))
 
     @cached_property
     def _lists(self) -> Lists:

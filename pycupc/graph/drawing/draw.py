@@ -83,47 +83,32 @@ def plot(
         ax = plt.figure(facecolor="white").add_axes((0, 0, 1, 1))
     if len(labels) <= max_labelled and len(graph) <= max(MAX_LABELLED_EDGES, 3 * len(labels)):
         draw_labelled(graph, labels, ax, title, centres, weight)
-    else:
-        _draw_dots(graph, labels, ax, title, weight)
-    return ax
-
-
-def _draw_dots(
-    graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str, strength: NDArray[np.float64] | None
-) -> None:
-    """Draw the variables that have edges, as a network or as the pattern of the matrix."""
+        return ax
     connected = np.flatnonzero(graph.degrees())
     if isolated := graph.p - len(connected):
         title += f"\n{isolated:,} variables without an edge are not drawn"
         graph, labels = graph.subgraph(connected), [labels[v] for v in connected.tolist()]
     if 0 < graph.p <= MAX_NETWORK and len(graph) <= MAX_NETWORK_EDGES:
-        draw_network(graph, labels, ax, title, strength)
+        draw_network(graph, labels, ax, title, weight)
     else:
         draw_matrix(graph, ax, title)
+    return ax
 
 
-def save(
-    graph: SparseGraph,
-    labels: Sequence[str],
-    *paths: str | Path,
-    dpi: int = 150,
-    title: str | None = None,
-    around: Variables | None = None,
-    radius: int = 2,
-    strength: ArrayLike | None = None,
-) -> None:
+def save(graph: SparseGraph, labels: Sequence[str], *paths: str | Path, dpi: int = 150, **options: Any) -> None:
     """Draw a graph into files without a display; the same graph gives the same bytes.
 
-    The endings of `paths` determine the formats: .png (of `dpi` pixels per inch), .svg or .pdf. The others as of
-    `plot`.
+    The endings of `paths` determine the formats: .png (of `dpi` pixels per inch), .svg or .pdf. `options` as of `plot`.
     """
     _require_matplotlib()
     import matplotlib
 
     figure, ax = _new_axes()
-    plot(graph, labels, ax=ax, title=title, around=around, radius=radius, strength=strength)
+    plot(graph, labels, ax=ax, **options)
     # only among boxes may a text reach beyond the figure; measuring it means drawing twice
-    trimmed: dict[str, Any] = {} if len(labels) > MAX_LABELLED and around is None else {"bbox_inches": "tight"}
+    trimmed: dict[str, Any] = {"bbox_inches": "tight"}
+    if len(labels) > MAX_LABELLED and options.get("around") is None:
+        trimmed = {}
     undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     # unhinted letters look the same at this resolution, and take half the time
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none", "text.hinting": "none"}):
@@ -236,13 +221,18 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
     colour of the kind of most of its edges, and is darker the more there are.
     """
     from matplotlib.patches import Patch
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     figure = filled_figure(ax)
     if figure is not None:
         figure.set_size_inches(8, 8.6)
         ax.set_position((0.09, 0.08, 0.87, 0.82))
-    p = max(graph.p, 1)
-    place = _matrix_order(graph)
+    p, place = max(graph.p, 1), np.empty(graph.p, dtype=np.int64)
+    if graph.p:
+        start, neighbours = graph.neighbour_lists()
+        pattern = csr_array((np.ones(len(neighbours)), neighbours, start), shape=(p, p))
+        place[reverse_cuthill_mckee(pattern, symmetric_mode=True)] = np.arange(p)
     image, kinds = _matrix_image(graph, place)
     ax.imshow(image, extent=(0.5, p + 0.5, p + 0.5, 0.5), interpolation="nearest")
     order = "neighbours near each other: reverse Cuthill-McKee order"
@@ -255,19 +245,6 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
         patches = [Patch(color=EDGE_STYLES[kind].color, label=f"{kind} ({forms[kind]})") for kind in kinds]
         legend = ax.legend(handles=patches, loc="upper right", fontsize=8, framealpha=0.9)
         legend.get_frame().set_edgecolor(GREY)
-
-
-def _matrix_order(graph: SparseGraph) -> NDArray[np.int64]:
-    """Position of each variable, so that neighbours lie near each other."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    place = np.empty(graph.p, dtype=np.int64)
-    if graph.p:
-        ends, other_ends = np.r_[graph.low, graph.high], np.r_[graph.high, graph.low]
-        pattern = coo_array((np.ones(len(ends)), (ends, other_ends)), shape=(graph.p, graph.p)).tocsr()
-        place[reverse_cuthill_mckee(pattern, symmetric_mode=True)] = np.arange(graph.p)
-    return place
 
 
 def _matrix_image(graph: SparseGraph, place: NDArray[np.int64]) -> tuple[NDArray[np.uint8], list[str]]:

@@ -56,7 +56,11 @@ def draw_labelled(
         curve = curve_of(*_bend(u, v, xy, sizes))
         canvas.edge(xy[u], xy[v], k, s, **patches, connectionstyle=curve, joinstyle="miter", zorder=2)
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.08, title, 10, va="top", color=INK)
-    _legend(canvas, kinds)
+    x, y = canvas.low + (0.1, 0.15)
+    for form, width in kinds.items():  # the legend
+        canvas.edge(np.array([x, y]), np.array([x + 0.5, y]), form, shrinkA=0, shrinkB=0)
+        canvas.text(x + 0.58, y, form, 8.5, va="center", color=GREY)
+        x += width
 
 
 def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, connected: bool) -> PathPatch:
@@ -123,12 +127,3 @@ def _curves() -> Callable[[float, float], Any]:
             return Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
 
     return Curve
-
-
-def _legend(canvas: Canvas, kinds: dict[str, float]) -> None:
-    """Show the form of each kind of edge in the lower left corner, each with its width."""
-    x, y = canvas.low + (0.1, 0.15)
-    for kind, width in kinds.items():
-        canvas.edge(np.array([x, y]), np.array([x + 0.5, y]), kind, shrinkA=0, shrinkB=0)
-        canvas.text(x + 0.58, y, kind, 8.5, va="center", color=GREY)
-        x += width

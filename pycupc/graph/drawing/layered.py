@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +20,6 @@ WAYPOINT, GAP = 0.25, 0.25
 ASPECT = 1.5
 #: Sweeps that order the ranks, and sweeps that move the boxes.
 ORDERING, MOVING = 24, 40
-
-
-class _Ranks(NamedTuple):
-    """The nodes, and after them the waypoints, of each rank in order, and the edges between neighbouring ranks.
-
-    `near` are the positions of both ends of the edges, `weight` is their weight in coordinates.
-    """
-
-    rows: list[list[int]]
-    near: list[list[int]]
-    weight: list[list[float]]
 
 
 def layered_layout(start: Nodes, neighbours: Nodes, tail: Nodes, head: Nodes, sizes: Floats, gap: float) -> Floats:
@@ -50,11 +38,11 @@ def layered_layout(start: Nodes, neighbours: Nodes, tail: Nodes, head: Nodes, si
     edges = [(u, v) for u, v in zip(first.tolist(), neighbours.tolist(), strict=True) if u < v]
     limit = ASPECT * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + gap)).sum()))
     rank = _ranks(arrows, np.argsort(place), edges, sizes[:, 0] + GAP, limit)
-    ranks = _with_waypoints(rank, edges)
-    _order(ranks)
-    width = np.full(len(ranks.near), WAYPOINT)
+    rows, near, weight = _with_waypoints(rank, edges)
+    _order(rows, near)
+    width = np.full(len(near), WAYPOINT)
     width[:k] = sizes[:, 0] + GAP
-    x = _across(ranks, width)[:k]
+    x = _across(rows, near, weight, width)[:k]
     high = np.array([max(sizes[rank == r, 1]) + gap for r in range(int(rank.max()) + 1)])
     return np.column_stack([x, (high / 2 - np.cumsum(high))[rank]])
 
@@ -112,7 +100,10 @@ def _ranks(
     return np.unique(rank, return_inverse=True)[1].ravel()
 
 
-def _with_waypoints(rank: NDArray[np.int64], edges: Sequence[tuple[int, int]]) -> _Ranks:
+def _with_waypoints(
+    rank: NDArray[np.int64], edges: Sequence[tuple[int, int]]
+) -> tuple[list[list[int]], list[list[int]], list[list[float]]]:
+    """The nodes, then the waypoints, of each rank; of each of them its neighbours in the ranks beside, and weights."""
     rows: list[list[int]] = [np.flatnonzero(rank == r).tolist() for r in range(int(rank.max()) + 1)]
     near: list[list[int]] = [[] for _ in rank]
     weight: list[list[float]] = [[] for _ in rank]
@@ -130,12 +121,11 @@ def _with_waypoints(rank: NDArray[np.int64], edges: Sequence[tuple[int, int]]) -
             for a, b in ((u, v), (v, u)):
                 near[a].append(b)
                 weight[a].append(strength)
-    return _Ranks(rows, near, weight)
+    return rows, near, weight
 
 
-def _order(ranks: _Ranks) -> None:
+def _order(rows: list[list[int]], near: list[list[int]]) -> None:
     """Order each rank by the mean places of the neighbours in the rank before, downward and upward in turn."""
-    rows, near, _ = ranks
     row_of = {v: r for r, row in enumerate(rows) for v in row}
     best, fewest = [list(row) for row in rows], np.inf
     for sweep in range(ORDERING):
@@ -163,19 +153,19 @@ def _crossings(rows: list[list[int]], near: list[list[int]], row_of: dict[int, i
     return total
 
 
-def _across(ranks: _Ranks, width: Floats) -> Floats:
+def _across(rows: list[list[int]], near: list[list[int]], weight: list[list[float]], width: Floats) -> Floats:
     """Abscissae of nodes and waypoints that keep the order and the distances, and make the edges short."""
     x = np.empty(len(width))
     offsets = []
-    for row in ranks.rows:
+    for row in rows:
         offsets.append(np.cumsum(width[row]) - width[row] / 2)
         x[row] = offsets[-1] - width[row].sum() / 2
     for sweep in range(MOVING):
-        rows = list(zip(ranks.rows, offsets, strict=True))
-        for row, offset in rows if sweep % 2 else rows[::-1]:
-            weight = np.array([sum(ranks.weight[v]) for v in row])
-            wanted = [np.dot(ranks.weight[v], x[ranks.near[v]]) for v in row] / weight
-            x[row] = offset + _ascending(wanted - offset, weight)
+        placed = list(zip(rows, offsets, strict=True))
+        for row, offset in placed if sweep % 2 else placed[::-1]:
+            total = np.array([sum(weight[v]) for v in row])
+            wanted = [np.dot(weight[v], x[near[v]]) for v in row] / total
+            x[row] = offset + _ascending(wanted - offset, total)
     return x
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,18 +31,18 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     `spacing` the distance between neighbours. Returns the centres, float (p, 2); nodes without edges are in rows below
     the others, in a large graph beside them.
     """
-    parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part.nodes), part.nodes[0]))
-    nodes = np.concatenate([part.nodes for part in parts])
-    count = np.array([len(part.nodes) for part in parts])
+    parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part[0]), part[0][0]))
+    nodes = np.concatenate([own for own, *_ in parts])
+    count = np.array([len(own) for own, *_ in parts])
     component, first = np.repeat(np.arange(len(parts)), count), np.cumsum(count) - count
     place = np.empty(len(sizes), dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     overview = len(sizes) > MAX_PAIRS
     layered = len(nodes) - (count == 1).sum() <= MAX_LAYERED and len(tail) <= MAX_LAYERED_EDGES
     placed = []
-    for part in parts:
-        arrays, own = [a.astype(np.int32).tobytes() for a in part[1:]], sizes[part.nodes]
-        if len(part.nodes) == 1:
+    for part, *lists in parts:
+        arrays, own = [a.astype(np.int32).tobytes() for a in lists], sizes[part]
+        if len(part) == 1:
             placed.append(np.zeros((1, 2)))
         elif overview:
             placed.append(_dots(*arrays[:2], size=float(own.max()), spacing=spacing))
@@ -62,7 +61,7 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
 def _placed(
     start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float, layered: bool
 ) -> Floats:
-    """Positions of the nodes of one `_Component`, given by the bytes of its arrays and of its sizes."""
+    """Positions of the nodes of one of `_components`, given by the bytes of its arrays and of its sizes."""
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
     if layered and tail:
         lists = _numbers(start), _numbers(neighbours), _numbers(tail), _numbers(head)
@@ -84,21 +83,11 @@ def _numbers(array: bytes) -> NDArray[np.int32]:
     return np.frombuffer(array, dtype=np.int32)
 
 
-class _Component(NamedTuple):
-    """A connected component, whose nodes are numbered 0, 1, ... in ascending order.
+def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -> Iterator[tuple[Nodes, ...]]:
+    """Yield nodes, start, neighbours, tail, head of each connected component, in which they have new numbers 0, 1, ...
 
-    `nodes` are their numbers in the graph; ``neighbours[start[v]:start[v + 1]]`` belong to node v, ascending; the
-    directed edges go from `tail` to `head`.
+    ``neighbours[start[v]:start[v + 1]]`` belong to node v, ascending; the directed edges go from `tail` to `head`.
     """
-
-    nodes: Nodes
-    start: Nodes
-    neighbours: Nodes
-    tail: Nodes
-    head: Nodes
-
-
-def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -> Iterator[_Component]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -122,7 +111,7 @@ def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -
         nodes = slice(end[c] - size[c], end[c])
         start = rows.indptr[end[c] - size[c] : end[c] + 1]
         arrows = slice(first[c], last[c])
-        yield _Component(order[nodes], start - start[0], neighbours[start[0] : start[-1]], u[arrows], v[arrows])
+        yield order[nodes], start - start[0], neighbours[start[0] : start[-1]], u[arrows], v[arrows]
 
 
 def _below(extents: Floats, linked: int) -> Floats:

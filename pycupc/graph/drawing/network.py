@@ -31,6 +31,9 @@ def draw_network(
     graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str, strength: Floats | None = None
 ) -> None:
     """Draw each variable as a dot that grows with its number of neighbours, and name those there is room for."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.lines import Line2D
+
     degree = graph.degrees()
     named = graph.p if graph.p <= MAX_NAMED else HUBS
     xy, radius = place_dots(graph)
@@ -44,7 +47,10 @@ def draw_network(
     high = xy.max(axis=0) + margin + (0.0, 0.25 * enlarged * (1 + title.count("\n")))
     canvas = Canvas.fit(ax, low, high, min_width=8.0, most=30.0 if named == graph.p else 16.0)
     _draw_edges(canvas, xy, radius, graph, strength)
-    _draw_variables(canvas, xy, radius)
+    style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgecolor": GREY, "markerfacecolor": "#e3ebf2"}
+    style.update(markeredgewidth=0.5 * canvas.scale, zorder=3)
+    for size in np.unique(radius).tolist():  # dots of the same size together, which matplotlib paints once and copies
+        canvas.ax.add_artist(Line2D(*xy[radius == size].T, markersize=144 * size * canvas.scale, **style))
     obstacles = np.zeros((2, 0, 2))  # in an overview, hubs are named over the small dots and arrowheads of others
     if named == graph.p:
         heads = np.concatenate([_arrowheads(*_tips(xy, radius, graph, mark)) for mark in (ARROW, CIRCLE)])
@@ -52,7 +58,10 @@ def draw_network(
             [np.vstack([xy - radius[:, None], heads.min(axis=1)]), np.vstack([xy + radius[:, None], heads.max(axis=1)])]
         )
     places = place_labels(xy, radius, order, np.array(boxes).reshape(-1, 2), obstacles)
-    _draw_plates(canvas, places, dict(zip(order.tolist(), boxes, strict=True)))
+    sizes, corners = dict(zip(order.tolist(), boxes, strict=True)), np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) / 2
+    plates = [np.array(centre) + corners * sizes[v] for v, centre in places.items()]
+    below = PolyCollection(plates, facecolors="white", alpha=0.75, linewidths=0, zorder=4)
+    canvas.ax.add_collection(below, autolim=False)  # to read labels over lines; all together, as text boxes are slow
     style = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False}
     for v, (x, y) in places.items():
         canvas.text(x, y, short(labels[v]), points, **style)
@@ -164,27 +173,6 @@ def _uncovered(start: Floats, end: Floats, at_start: Floats, at_end: Floats) -> 
     first = np.minimum(at_start / length, 1.0)
     last = np.maximum(1.0 - at_end / length, first)
     return start + first[:, None] * step, start + last[:, None] * step
-
-
-def _draw_variables(canvas: Canvas, xy: Floats, radius: Floats) -> None:
-    """Draw all dots of the same size together, which matplotlib then paints once and copies."""
-    from matplotlib.lines import Line2D
-
-    style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgecolor": GREY, "markerfacecolor": "#e3ebf2"}
-    style.update(markeredgewidth=0.5 * canvas.scale, zorder=3)
-    for size in np.unique(radius).tolist():
-        canvas.ax.add_artist(Line2D(*xy[radius == size].T, markersize=144 * size * canvas.scale, **style))
-
-
-def _draw_plates(canvas: Canvas, places: dict[int, tuple[float, float]], sizes: dict[int, tuple[float, float]]) -> None:
-    """Draw what lies under the labels, so that they can be read over lines: all together, as text boxes are slow."""
-    from matplotlib.collections import PolyCollection
-
-    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
-    plates = [np.array(centre) + corners * sizes[v] for v, centre in places.items()]
-    canvas.ax.add_collection(
-        PolyCollection(plates, facecolors="white", alpha=0.75, linewidths=0, zorder=4), autolim=False
-    )
 
 
 def _tips(xy: Floats, radius: Floats, graph: SparseGraph, mark: int) -> tuple[Floats, Floats]:

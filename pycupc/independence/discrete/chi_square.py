@@ -11,7 +11,6 @@ all engines agree. Source: docs/CONTRACT.md, section 12.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,23 +21,15 @@ from pycupc.system.compiled import part
 MOST_CUTOFFS = 1 << 16
 
 
-class Entropy(NamedTuple):
-    """f(m) = m ln m in fixed point."""
-
-    f: NDArray[np.int64]  # (n + 1,): in units of `unit`. Sums of up to 4 n ln n fit 64 bits.
-    unit: float  # a power of 2
-    band: float  # bound on the difference between G^2 in fixed point and in floating point, as pcalg computes it
-
-
-def entropy(n: int) -> Entropy:
-    """f(m) for m = 0 .. n."""
+def entropy(n: int) -> tuple[NDArray[np.int64], float, float]:
+    """`f`, `unit` and `band` of `contingency.Data`, f for m = 0 .. n. Sums of up to 4 n ln n fit 64 bits."""
     m = np.arange(n + 1, dtype=np.float64)
     f = m * np.log(np.maximum(m, 1.0))
     largest = 4 * max(f[-1], 1.0)
     unit = 2.0 ** (math.ceil(math.log2(largest)) - 61)
     # an entry of f is wrong by 2 units of its last place and half a unit of the fixed point, pcalg's terms, which are
     # no larger than n ln n^3 together, by some 8 units of their last place; there are at most 4 n entries
-    return Entropy(np.rint(f / unit).astype(np.int64), unit, 64 * largest * 2.0**-52 + 8 * n * unit)
+    return np.rint(f / unit).astype(np.int64), unit, 64 * largest * 2.0**-52 + 8 * n * unit
 
 
 def cutoffs(alpha: float, most: int) -> NDArray[np.float64]:

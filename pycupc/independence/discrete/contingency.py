@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats
 from pycupc.independence.discrete.chi_square import cutoffs, entropy, upper_tail
 from pycupc.independence.discrete.g_square import (
     LARGEST_SET_OF_DISCITEST,
@@ -23,7 +24,6 @@ from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.system.compiled import compiled, part
 
 Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 #: Number of copies of a table that are counted side by side, so that an observation need not wait for the one before
 #: it.
@@ -39,10 +39,9 @@ class Data(NamedTuple):
 
     codes: NDArray[np.uint8]  # (p, n)
     levels: NDArray[np.int64]  # (p,)
-    # f, unit, band: as in `Entropy`.
-    f: NDArray[np.int64]
+    f: NDArray[np.int64]  # (n + 1,): m ln m in units of `unit`, a power of 2
     unit: float
-    band: float
+    band: float  # bound on the difference between G^2 in fixed point and in floating point, as pcalg computes it
     cutoff: Floats  # largest G^2 that is judged independent, by degrees of freedom, as far as it goes
     alpha: float
     adapt: bool  # lower the degrees of freedom by the number of empty cells
@@ -66,11 +65,10 @@ class Counting(NamedTuple):
 
 def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
     """Prepare the data of a run."""
-    of = entropy(suff.n)
     observed = suff.df == "observed"
     cutoff = cutoffs(alpha, suff.n // (OBSERVATIONS_PER_OBSERVED_DF if observed else OBSERVATIONS_PER_DF))
     flags = (suff.adaptDF, bool(quirks), observed)
-    return Data(suff.codes, suff.nlev, of.f, of.unit, of.band, cutoff, float(alpha), *flags)
+    return Data(suff.codes, suff.nlev, *entropy(suff.n), cutoff, float(alpha), *flags)
 
 
 def work_space(data: Data, level: int) -> Counting:
@@ -245,12 +243,9 @@ def run_test(data, x, y, size, q, counting):
 
 @compiled
 def run_tests(data, x, y, sets, counting, independent, p):
-    """Test x[i] and y[i] given sets[i], for all i; fastest where x and the set are those of the test before.
-
-    Writes whether they are independent, and the p-value; returns how many tests were doubtful.
-    """
+    """Write whether x[i] and y[i] are independent given sets[i], and p; fastest where x and set are as before."""
     size, n = sets.shape[1], data.codes.shape[1]
-    doubtful, ready, q = 0, -1, 1
+    ready, q = -1, 1
     for i in range(len(x)):
         same = ready >= 0 and x[i] == x[ready]
         for t in range(size):
@@ -266,10 +261,8 @@ def run_tests(data, x, y, sets, counting, independent, p):
             for t in range(size):
                 extend_configuration(data, sets[i, t], t, counting)
             ready = i
-        independent[i], unsure, g2, df = run_test(data, x[i], y[i], size, q, counting)
-        doubtful += unsure
+        independent[i], _, g2, df = run_test(data, x[i], y[i], size, q, counting)
         p[i] = upper_tail(g2, df)
-    return doubtful
 
 
 def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
@@ -278,8 +271,3 @@ def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any
     x, y, sets = (values.astype(np.int64, copy=False) for values in (x, y, sets))
     run_tests(data, x, y, sets, work_space(data, sets.shape[1]), independent, p)
     return independent, p
-
-
-def unconditional(data: Data, x: NDArray[Any], y: NDArray[Any]) -> Floats:
-    """The p-values of x[i] and y[i] given nothing."""
-    return single_tests(data, x, y, np.empty((len(x), 0), np.int64))[1]

@@ -20,8 +20,7 @@ from pycupc.independence.discrete.g_square import (
 )
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.enumerated import EnumeratedTest
-from pycupc.independence.p_values import PValues
-from pycupc.independence.untested import UntestedPairs
+from pycupc.independence.p_values import PValues, UntestedPairs
 from pycupc.system.message import Message, Setting
 
 if TYPE_CHECKING:
@@ -59,7 +58,26 @@ class DiscreteTest(EnumeratedTest):
         return single_tests(self.prepared, x, y, S)
 
     def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
-        return untested_pairs(self.data, sepset, p_values)
+        """Those among the removed pairs, whose sets are `sepset`, as the tests found them.
+
+        pcalg's p-value of a test that was not made is 1, as that of perfect independence. Whether it was made depends
+        on nothing but its variables and the data, so it is found out after a run, and only when somebody asks.
+        """
+        x, y = sepset.implied_empty()
+        blocks: list[tuple[NDArray[Any], ...]] = [(x, y, np.empty((len(x), 0), dtype=np.int64))]
+        blocks += [(block.x, block.y, block.members) for block in sepset.blocks]
+        parts = []
+        for x, y, S in blocks:
+            if (
+                self.data.df == "observed" and S.shape[1]
+            ):  # a table is counted for each: only where the test may not have been
+                at = [k for k, pair in enumerate(zip(x.tolist(), y.tolist(), strict=True)) if p_values.at(*pair) == 1.0]
+                x, y, S = x[at], y[at], S[at]
+            needed = observations_needed(self.data, x, y, S)
+            few = needed > self.data.n
+            level = np.full(int(few.sum()), S.shape[1])
+            parts.append(np.vstack([x[few], y[few], level, needed[few]]).astype(np.int64))
+        return UntestedPairs.by_pair(np.concatenate(parts, axis=1))
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         """How the answers for the two values of `quirks` may differ; empty if they cannot."""
@@ -79,24 +97,3 @@ class DiscreteTest(EnumeratedTest):
             return Message(text, fault=fault, no_quirks=Setting("quirks", False))
         text = "may differ from pcalg's disCItest, {fault}; {quirks} gives pcalg's answer"
         return Message(text, fault=fault, quirks=Setting("quirks", True))
-
-
-def untested_pairs(suff: DiscreteSuffStat, sepset: SepSets, p_values: PValues) -> UntestedPairs:
-    """Those among the removed pairs, whose sets are `sepset`, as the tests found them.
-
-    pcalg's p-value of a test that was not made is 1, as that of perfect independence. Whether it was made depends on
-    nothing but its variables and the data, so it is found out after a run, and only when somebody asks.
-    """
-    x, y = sepset.implied_empty()
-    blocks: list[tuple[NDArray[Any], ...]] = [(x, y, np.empty((len(x), 0), dtype=np.int64))]
-    blocks += [(block.x, block.y, block.members) for block in sepset.blocks]
-    parts = []
-    for x, y, S in blocks:
-        if suff.df == "observed" and S.shape[1]:  # a table is counted for each: only where the test may not have been
-            at = [k for k, pair in enumerate(zip(x.tolist(), y.tolist(), strict=True)) if p_values.at(*pair) == 1.0]
-            x, y, S = x[at], y[at], S[at]
-        needed = observations_needed(suff, x, y, S)
-        few = needed > suff.n
-        level = np.full(int(few.sum()), S.shape[1])
-        parts.append(np.vstack([x[few], y[few], level, needed[few]]).astype(np.int64))
-    return UntestedPairs.by_pair(np.concatenate(parts, axis=1))

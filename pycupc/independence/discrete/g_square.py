@@ -66,7 +66,7 @@ def gSquareDis(
 
 def gSquareBin(x: int, y: int, S: Sequence[int], dm: ArrayLike, adaptDF: bool = False) -> float:
     """p-value of the G^2 test of binary x and y given binary S; as `gSquareDis`, with codes 0 and 1."""
-    return binCItest(x, y, S, _binary(DiscreteSuffStat(dm, [2] * np.shape(dm)[-1], adaptDF=adaptDF)))
+    return binCItest(x, y, S, DiscreteSuffStat(dm, [2] * np.shape(dm)[-1], adaptDF=adaptDF))
 
 
 def disCItest(
@@ -94,12 +94,7 @@ def disCItest(
 
 def binCItest(x: int, y: int, S: Sequence[int], suffStat: DiscreteSuffStat | Mapping[str, Any]) -> float:
     """p-value of pcalg's ``binCItest``: the G^2 test of binary data; as `disCItest`, which has no faults here."""
-    return p_value(_binary(as_discrete_suff_stat(suffStat)), x, y, tuple(S))
-
-
-def _binary(suff: DiscreteSuffStat) -> DiscreteSuffStat:
-    suff.check_binary()
-    return suff
+    return p_value(as_discrete_suff_stat(suffStat).check_binary(), x, y, tuple(S))
 
 
 def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks: bool = False) -> float:
@@ -119,7 +114,7 @@ def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks:
 
 def free(levels: NDArray[np.int64]) -> int:
     """The degrees of freedom of a test of x and y given S, from their numbers of levels, in this order."""
-    return prod((levels[:2] - 1).tolist()) * prod(levels[2:].tolist())
+    return int(prod((levels[:2] - 1).tolist()) * prod(levels[2:].tolist()))
 
 
 def p_of_tables(

@@ -1,8 +1,9 @@
-"""Contingency tables of the strata of a set S, one after the other, for degrees of freedom that are those observed.
+"""Groups of observations: those that agree in several variables, and contingency tables of the strata of a set S.
 
-A stratum is a configuration of S. Memory and time depend on the strata that occur, never on how many configurations
-there are. A stratum of one observation is left out: its table has one row and one column, so that it adds nothing.
-Source: docs/CONTRACT.md, section 12. The arguments are those of `pycupc.independence.discrete.contingency`.
+The latter are for degrees of freedom that are those observed. A stratum is a configuration of S. Memory and time depend
+on the strata that occur, never on how many configurations there are. A stratum of one observation is left out: its
+table has one row and one column, so that it adds nothing. Source: docs/CONTRACT.md, section 12. The arguments are those
+of `pycupc.independence.discrete.contingency`.
 """
 
 from __future__ import annotations
@@ -88,3 +89,21 @@ def statistic_of_strata(data, x, y, t, in_floats, counting):
         total += f[n_k]
         df += (rows - 1) * (columns - 1)
     return total, df, 2.0 * g2
+
+
+@part
+def divided(group, codes, n, groups, levels, place):
+    """Divide the groups of n observations, int64 (n,), by the codes of a further variable; returns how many there are.
+
+    They are numbered from 0 on, as they occur. `place`, int64 (at least groups times levels,): work space.
+    """
+    for g in range(groups * levels):
+        place[g] = -1
+    made = 0
+    for s in range(n):
+        key = group[s] * levels + codes[s]
+        if place[key] < 0:
+            place[key] = made
+            made += 1
+        group[s] = place[key]
+    return made

@@ -162,12 +162,13 @@ class DiscreteSuffStat(Mapping[str, Any]):
         """Number of variables."""
         return len(self.codes)
 
-    def check_binary(self) -> None:
-        """Raise ValueError unless all variables have the levels 0 and 1."""
+    def check_binary(self) -> DiscreteSuffStat:
+        """This object; ValueError unless all variables have the levels 0 and 1."""
         if (self.nlev != 2).any():
             j = int(np.flatnonzero(self.nlev != 2)[0])
             name = self.labels[j] if self.labels else f"column {j}"
             raise ValueError(f"binCItest takes variables with levels 0 and 1; {name} has {self.nlev[j]}: use disCItest")
+        return self
 
     def __getitem__(self, key: str) -> Any:
         if key == "dm":

@@ -9,6 +9,6 @@ fisher_z.py              partial correlation -> z -> p-value, and the significan
 p_values.py              the p-values of a result; p_matrix.py, those of all pairs
 limits.py                the numbers from which all engines take their rules
 partial_correlation.py   the canonical partial correlation, by which every engine decides a doubtful test
-exact.py                 the same of ill-conditioned matrices, in double-double arithmetic (double_double.py)
+exact.py                 the same of ill-conditioned matrices, in double-double arithmetic
 gauss_ci_test.py         pcalg's gaussCItest, one test at a time and literally
 """

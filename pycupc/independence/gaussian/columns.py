@@ -9,11 +9,10 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
-from pycupc.independence.gaussian.pairwise import DEPTH, WIDTH, Blocks, Floats, add_products, fma
+from pycupc.independence.base import Floats, Indices
+from pycupc.independence.gaussian.pairwise import DEPTH, WIDTH, Blocks, add_products, fma
 from pycupc.system.compiled import compiled, copied_part, frozen
 from pycupc.system.machine import in_threads
-
-Indices = NDArray[np.int64]
 
 #: Pairs that a thread computes in one call.
 PAIRS = 1 << 14
@@ -39,7 +38,7 @@ class Columns:
 
         def centre(first: int) -> None:
             own = X[:, first : first + WIDTH]
-            block = Blocks.of_shape(n, own.shape[1], -(-own.shape[1] // 4) * 4)
+            block = Blocks(n, own.shape[1], -(-own.shape[1] // 4) * 4)
             block.centre(0, own)
             out.centred[first : first + WIDTH] = block.centred[0, :, : own.shape[1]].T
             out.squares[first : first + WIDTH] = block.squares[0, : own.shape[1]]

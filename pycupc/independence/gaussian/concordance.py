@@ -13,6 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Indices
 from pycupc.system.compiled import compiled, copied_part
 
 
@@ -35,9 +36,6 @@ def _count_below(place, words, tree):
     return count
 
 
-Int64 = NDArray[np.int64]
-
-
 class Orders(NamedTuple):
     """The orders of n observations by p variables."""
 
@@ -54,7 +52,7 @@ class Orders(NamedTuple):
 
 
 @compiled
-def fill_row(i: int, orders: Orders, words: Int64, tree: Int64, out: Int64) -> None:
+def fill_row(i: int, orders: Orders, words: Indices, tree: Indices, out: Indices) -> None:
     """Write the concordant minus the discordant pairs of observations of variable `i` with each j > i to ``out[j]``.
 
     ``words``, int64 (n // 64 + 1,), and ``tree``, with one element more, are work space.

@@ -28,10 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.findings import Ends, ends_of
+from pycupc.independence.base import Floats
 from pycupc.system.machine import available_cores, in_threads
 from pycupc.system.progress import CountHook
-
-Floats = NDArray[np.float64]
 
 #: Columns whose largest value is within these powers of two are not scaled: their squares, and sums of these, are far
 #: from the limits of floating point.
@@ -43,28 +42,16 @@ CALLS_PER_THREAD = 16
 
 
 def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
-    """Correlation matrix of a table, by the definition at the head of this module.
+    """Correlation matrix of a table, by the definition at the head of this module; R's ``cor`` up to rounding.
 
-    Parameters
-    ----------
-    X : float64 (n, p)
-        Observations in rows, variables in columns; finite, in any memory layout.
-    progress : callable ``(done, total)``, optional
-        Called while the matrix is computed, in tiles of the matrix done and in all.
-
-    Returns
-    -------
-    float64 (p, p)
-        Exactly symmetric; 1 on the diagonal, and NaN in rows and columns of constant variables.
-
-    Notes
-    -----
-    Besides the result, one copy of the table is held in memory. The result agrees with R's ``cor`` up to rounding.
+    `X`, float64 (n, p): finite, in any memory layout; one copy of it is held. `progress`, callable ``(done, total)``:
+    called while the matrix is computed, in tiles of the matrix done and in all. Returns float64 (p, p), exactly
+    symmetric; 1 on the diagonal, and NaN in rows and columns of constant variables.
     """
     from pycupc.independence.gaussian.pairwise import Blocks  # Numba, which takes a while to import
 
     n, p = X.shape
-    table = Blocks.of_shape(n, p, Blocks.width_for(p))
+    table = Blocks(n, p, Blocks.width_for(p))
     C, threads = np.empty((p, p)), _threads(p * p * n)
 
     def centre(b: int) -> None:
@@ -89,7 +76,7 @@ def cross_correlation(X: Floats, i: NDArray[np.int64], j: NDArray[np.int64]) -> 
 
     n, C = len(X), np.empty((len(i), len(j)))
     width = Blocks.width_for(min(len(i), len(j)))
-    rows, columns = (Blocks.of_shape(n, len(k), width) for k in (i, j))
+    rows, columns = (Blocks(n, len(k), width) for k in (i, j))
     threads = _threads(C.size * n)
 
     def correlate(a: int, b: int) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.independence.gaussian.correlation import Floats, correlation, cross_correlation
+from pycupc.independence.base import Floats
+from pycupc.independence.gaussian.correlation import correlation, cross_correlation
 from pycupc.system.machine import available_cores, check_room
 from pycupc.system.progress import CountHook
 
@@ -28,7 +29,7 @@ class CorrelationEngine(Protocol):
 class Correlations:
     """Correlations of p variables: a matrix, or observations from which they are computed when somebody asks.
 
-    `dense` defines the numbers; `rows` and `block` return the same bits, without the matrix.
+    `dense` defines the numbers; `block` returns the same bits, without the matrix.
 
     `matrix`, float64 (p, p). `data`, float64 or float32 (n, p): finite observations, scaled (`correlation.scaled`),
     instead of the matrix. They must not be changed. `engine`: computes the matrix on its device; by default the CPU
@@ -67,10 +68,6 @@ class Correlations:
             self._engine = self.progress = None
             self.data = self.data if self._keep else None
         return self._matrix
-
-    def rows(self, x: ArrayLike) -> Floats:
-        """The rows of k variables, float64 (k, p)."""
-        return self.block(x, np.arange(self.p))
 
     def block(self, i: ArrayLike, j: ArrayLike) -> Floats:
         """The correlations of the variables `i` with the variables `j`, float64 (len(i), len(j))."""

@@ -31,24 +31,12 @@ def p_value_of(r: float, df: float) -> float:
 def cutoff(alpha: float, n: float, level: int) -> float:
     """Largest ``|r|`` that the test calls independent at this level: pcalg's cutoff, within 3 units in the last place.
 
-    Parameters
-    ----------
-    alpha : float in [0, 1]
-        Significance level; a pair is independent when p >= alpha.
-    n : float
-        Number of observations; an effective sample size need not be a whole number.
-    level : int
-        Size of the conditioning set, from 0.
+    `alpha`, in [0, 1]: a pair is independent when p >= alpha. `n`: number of observations; an effective sample size
+    need not be a whole number. `level`: size of the conditioning set, from 0. Returns T such that p(r) >= alpha exactly
+    when ``|r| <= T``; ``inf`` when every r is independent (alpha 0, n - level - 3 <= 0, or a cutoff above the clip at
+    0.9999999).
 
-    Returns
-    -------
-    float
-        T such that p(r) >= alpha exactly when ``|r| <= T``; ``inf`` when every r is independent
-        (alpha 0, n - level - 3 <= 0, or a cutoff above the clip at 0.9999999).
-
-    Notes
-    -----
-    ``tanh(q / sqrt(n - level - 3))`` with ``q`` the normal quantile at 1 - alpha / 2, then moved to the floating-point
+    It is ``tanh(q / sqrt(n - level - 3))`` with ``q`` the normal quantile at 1 - alpha / 2, moved to the floating-point
     number at which `p_value_of` crosses alpha, so that comparing correlations with the cutoff decides as comparing
     p-values with alpha does. `p_value`, which computes arrays with another library's erfc and arctanh, may differ from
     `p_value_of` in the last bits, and so on the other side of alpha where p equals alpha to rounding.

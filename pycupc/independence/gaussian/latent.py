@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.system.machine import available_cores, in_threads
 from pycupc.system.progress import CountHook
-
-Floats = NDArray[np.float64]
 
 #: Up to this number of different whole numbers, a column is taken for ordinal.
 MOST_LEVELS = 10
@@ -67,13 +66,9 @@ def latent_correlation(X: Floats, levels: Levels, progress: CountHook | None = N
         return C
     C = C * scale[:, None]
     C[columns[:, None], columns] = _ordinal(values[:, columns], [thresholds[j] for j in columns.tolist()], progress)
-    return _symmetric(C, scale, columns)
-
-
-def _symmetric(C: Floats, scale: Floats, columns: NDArray[np.int64]) -> Floats:
-    """The rows of ordinal columns, which alone have their factor, also as columns; within the limits of the search."""
     from pycupc.independence.gaussian.polychoric import LARGEST
 
+    # the rows of ordinal columns, which alone have their factor, also as columns; within the limits of the search
     C[columns] = np.where(np.abs(C[columns]) > LARGEST, np.copysign(LARGEST, C[columns]), C[columns])
     C[:, columns] = C[columns].T
     C[columns, columns] = np.where(np.isnan(scale[columns]), math.nan, 1.0)
@@ -100,7 +95,7 @@ def _ordinal(codes: Floats, thresholds: list[tuple[list[float], Floats]], progre
 
     def fit(i: int) -> None:
         table, work = np.empty((most, most), dtype=np.int64), np.empty((3, most))
-        polychoric.fit_row(i, data, np.nan_to_num(start[i]), table, work, polychoric.RULE, out[i])
+        polychoric.fit_row(i, data, np.nan_to_num(start[i]), table, work, out[i])
 
     for i, _ in enumerate(in_threads(fit, range(p), available_cores())):
         if progress is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pycupc.data.names import names_for
-from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.base import Floats, Indices
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.fisher_z import p_value_of
 from pycupc.independence.gaussian.gauss_ci_test import partial_correlation
@@ -23,13 +23,12 @@ class LocalGaussianTest(EnumeratedTest):
         self.p, self.n, self.labels = data.p, data.n, data.labels
         data.check(MatrixFacts.of(data.C), names_for(data.labels, data.p))
 
-    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
 
         assert self.data.pair_n is not None
         matrix, rule = self.data.pair_n
-        p = p_values_of_tests(self.data.C, matrix, RULES.index(rule), x, y, S)
-        return self.decided(p), p
+        return p_values_of_tests(self.data.C, matrix, RULES.index(rule), x, y, S)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         assert self.data.pair_n is not None

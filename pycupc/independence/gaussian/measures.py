@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.data.names import listed
 from pycupc.data.table import Table
+from pycupc.independence.base import Floats
 from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
@@ -21,7 +21,6 @@ from pycupc.independence.gaussian.latent import Levels, latent_correlation
 from pycupc.system.log import logger
 from pycupc.system.message import Argument, Message, Value, Words
 
-Floats = NDArray[np.float64]
 MeasureName = Literal["pearson", "spearman", "kendall", "normal-scores", "latent"]
 MEASURES = get_args(MeasureName)
 NRule = Literal["mean", "min", "harmonic"]

@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.graph.sparse import Ints
+from pycupc.independence.base import Floats
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.p_values import Filling, set_both
 from pycupc.system.machine import available_cores, in_threads
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 #: x, y, level (one number, or one per pair) and r of removed pairs.
 Part = tuple[Ints, Ints, int | Ints, Floats]
 

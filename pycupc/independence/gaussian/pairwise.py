@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats
 from pycupc.system.compiled import compiled
-
-Floats = NDArray[np.float64]
 
 #: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
 WIDTH = 128
@@ -23,20 +20,16 @@ EPS = float(np.finfo(np.float64).eps)
 DEPTH = 64
 
 
-@dataclass(frozen=True)
 class Blocks:
-    """The columns of a table, cut into blocks."""
+    """The columns of a table (n, p), cut into blocks of `width`.
 
-    # (number of blocks, n, width): the columns, centred; zeros where the last block has fewer than `width`.
-    centred: Floats
-    squares: Floats  # (number of blocks, width): S_ii of each column
-    p: int  # number of columns
+    `centred`, float64 (number of blocks, n, width): the columns, centred; zeros where the last block has fewer.
+    `squares`, float64 (number of blocks, width): S_ii of each column.
+    """
 
-    @classmethod
-    def of_shape(cls, n: int, p: int, width: int) -> Blocks:
-        """Empty blocks of a table (n, p)."""
-        number = -(-p // width)
-        return cls(np.zeros((number, n, width)), np.zeros((number, width)), p)
+    def __init__(self, n: int, p: int, width: int) -> None:
+        number, self.p = -(-p // width), p
+        self.centred, self.squares = np.zeros((number, n, width)), np.zeros((number, width))
 
     @staticmethod
     def width_for(p: int) -> int:

@@ -142,6 +142,11 @@ def canonical_r(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> flo
     return float(partial_correlation(frozen(C), np.array([*S, x, y], dtype=np.int64), len(S), canonical_space(len(S))))
 
 
+def nodes_of(x: NDArray[np.int64], y: NDArray[np.int64], S: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The variables of tests as compiled code takes them, int64 (m, l + 2): S[i] ascending, x[i], y[i]."""
+    return np.ascontiguousarray(np.column_stack([np.sort(S, axis=1), x, y]).astype(np.int64))
+
+
 def p_values_of_tests(
     C: NDArray[np.float64],
     n: NDArray[np.float64],
@@ -151,7 +156,7 @@ def p_values_of_tests(
     S: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """The p-values of x[i] and y[i] given S[i], float64 (m,); `n` of each pair, `rule`: place in `measures.RULES`."""
-    nodes = np.ascontiguousarray(np.column_stack([np.sort(S, axis=1), x, y]).astype(np.int64))
+    nodes = nodes_of(x, y, S)
     p, space = np.empty(len(x)), canonical_space(S.shape[1])
     if not _fill_p_values(frozen(C), frozen(n), rule, nodes, space, 0, p):
         _fill_p_values(frozen(C), frozen(n), rule, nodes, space, careful_address(), p)

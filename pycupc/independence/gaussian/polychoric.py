@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats
 from pycupc.system.compiled import compiled, copied_part
 
 #: Largest |correlation|: at 1 a cell that is not empty may have probability 0.
@@ -20,19 +21,9 @@ FLAT, SHARP = 1e-7, 1e-2
 #: Probabilities are at least this: what rounding leaves of a smaller one has no meaning.
 LEAST = 1e-13
 
-Floats = NDArray[np.float64]
-Int64 = NDArray[np.int64]
-
-
-class Rule(NamedTuple):
-    """Abscissas and weights on [-1, 1], and angles asin(r) at which the integral is cut: it changes within 1 - r."""
-
-    nodes: Floats
-    weights: Floats
-    cuts: Floats
-
-
-RULE = Rule(*np.polynomial.legendre.leggauss(12), np.array([0.0, 0.6, 1.0, 1.3, 1.45, 1.53, 1.58]))
+#: Abscissas and weights on [-1, 1], and angles asin(r) at which the integral is cut: it changes within 1 - r.
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+CUTS = np.array([0.0, 0.6, 1.0, 1.3, 1.45, 1.53, 1.58])
 
 
 class Classes(NamedTuple):
@@ -46,28 +37,27 @@ class Classes(NamedTuple):
 
 
 @copied_part
-def _both_below(a, b, r, of_a, of_b, rule):
+def _both_below(a, b, r, of_a, of_b):
     """P(X <= a, Y <= b) of two standard normal variables with correlation r, given P(X <= a) and P(Y <= b).
 
     Plackett (1954): its derivative by r is the density at (a, b); the integral is taken over the angle asin(r).
     """
-    nodes, weights, cuts = rule
     sign = 1.0 if r >= 0.0 else -1.0
     angle, total = math.asin(abs(r)), 0.0
     squares, product = 0.5 * (a * a + b * b), a * b
-    for c in range(len(cuts) - 1):
-        low = cuts[c]
+    for c in range(len(CUTS) - 1):
+        low = CUTS[c]
         if low >= angle:
             break
-        half = 0.5 * ((cuts[c + 1] if cuts[c + 1] < angle else angle) - low)
-        for k in range(len(nodes)):
-            sine = sign * math.sin(low + half * (1.0 + nodes[k]))
-            total += half * weights[k] * math.exp((product * sine - squares) / (1.0 - sine * sine))
+        half = 0.5 * ((CUTS[c + 1] if CUTS[c + 1] < angle else angle) - low)
+        for k in range(len(NODES)):
+            sine = sign * math.sin(low + half * (1.0 + NODES[k]))
+            total += half * WEIGHTS[k] * math.exp((product * sine - squares) / (1.0 - sine * sine))
     return of_a * of_b + sign * total / (2.0 * math.pi)
 
 
 @copied_part
-def _gradient(table, data, x, y, r, work, rule):
+def _gradient(table, data, x, y, r, work):
     """Derivative of the log-likelihood by r to ``work[0, 0]``, and its expected second one, negative, to `work[0, 1]`.
 
     ``work[1:3]``: of one column of corners P(X <= a, Y <= b) and their derivatives.
@@ -84,7 +74,7 @@ def _gradient(table, data, x, y, r, work, rule):
         for i in range(rows):
             if i < rows - 1 and j < columns - 1:
                 a, b = cut_a[i], cut_b[j]
-                corner = _both_below(a, b, r, below_a[i], below_b[j], rule)
+                corner = _both_below(a, b, r, below_a[i], below_b[j])
                 slope = scale * math.exp((a * b * r - 0.5 * (a * a + b * b)) / (1.0 - r * r))
             else:
                 corner, slope = (below_a[i] if j == columns - 1 else below_b[j]), 0.0
@@ -101,9 +91,7 @@ def _gradient(table, data, x, y, r, work, rule):
 
 
 @compiled
-def fit_row(
-    i: int, data: Classes, start: Floats, table: NDArray[np.int64], work: Floats, rule: Rule, out: Floats
-) -> None:
+def fit_row(i: int, data: Classes, start: Floats, table: NDArray[np.int64], work: Floats, out: Floats) -> None:
     """Write the correlation of variable `i` with each j > i to ``out[j]``; the search for each j begins at its `start`.
 
     ``table`` and ``work``, int64 (most levels, most levels) and float64 (3, most levels), are work space.
@@ -119,7 +107,7 @@ def fit_row(
         low, high, r = -LARGEST, LARGEST, start[j]
         r = 0.0 if not low < r < high else r
         for _ in range(MOST_STEPS):
-            _gradient(table, data, i, j, r, work, rule)
+            _gradient(table, data, i, j, r, work)
             gradient, curvature = work[0, 0], n * work[0, 1]
             constant = abs(gradient) <= FLAT
             if constant and curvature > SHARP:

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats
 from pycupc.system.machine import available_cores, in_threads
 from pycupc.system.progress import CountHook
-
-Floats = NDArray[np.float64]
 
 #: Up to this number of observations a device, which compares all pairs of them, is faster than n log n on a CPU.
 MOST_ON_DEVICE = 16_384

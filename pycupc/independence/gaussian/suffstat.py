@@ -16,7 +16,7 @@ from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError, check_labels, check_real, listed
 from pycupc.data.observations import converted
 from pycupc.data.table import Table
-from pycupc.independence.gaussian.correlation import Floats
+from pycupc.independence.base import Floats
 from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
 from pycupc.independence.gaussian.measures import Measure, PairN, definite, pairwise_complete
 from pycupc.system.message import Cell, Message, Setting, Value

@@ -3,6 +3,5 @@
 data.py                               several imputations of a table; a table with gaps
 literal.py                            the tests written out literally
 imputed_tests.py, testwise_tests.py   the same, compiled
-grouping.py                           observations that agree in several variables
 family.py                             the tests with their data
 """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.base import Floats, Indices
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.missing import literal
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
@@ -29,24 +29,19 @@ class ImputedTest(EnumeratedTest):
         self.nbytes = data.codes.nbytes if data.categories else 2 * data.matrices.nbytes
         self.cost = data.M * float(data.n if data.categories else 1)
 
+    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        return self._tests(x, y, S)
+
     @cached_property
-    def _prepared(self) -> Any:
-        from pycupc.independence.missing.imputed_tests import Codes, Stack  # loads Numba
+    def _tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
+        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
 
         data = self.data
         if data.categories:
             in_a_row = np.ascontiguousarray(data.codes.transpose(1, 0, 2).reshape(data.p, -1))
-            return Codes(in_a_row, data.M, data.levels)
-        return Stack(data.matrices, np.ascontiguousarray(data.matrices.transpose(1, 2, 0)))
-
-    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
-        from pycupc.independence.missing.imputed_tests import discrete_p, gaussian_p  # loads Numba
-
-        if self.data.categories:
-            p = discrete_p(self._prepared, x, y, S)
-        else:
-            p = gaussian_p(self._prepared, self.data.n, x, y, S)
-        return self.decided(p), p
+            return partial(compiled.discrete_p, compiled.Codes(in_a_row, data.M, data.levels))
+        stack = compiled.Stack(data.matrices, np.ascontiguousarray(data.matrices.transpose(1, 2, 0)))
+        return partial(compiled.gaussian_p, stack, data.n)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         return (literal.disMItest if self.data.categories else literal.gaussMItest)(x, y, S, self.data)
@@ -68,20 +63,19 @@ class TestwiseTest(EnumeratedTest):
         self.nbytes = data.values.nbytes * (1 if data.categories else 2)
         self.cost = max(data.n / 20.0, 1.0)
 
+    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        return self._tests(x, y, S)
+
     @cached_property
-    def _prepared(self) -> Any:
-        from pycupc.independence.missing.testwise_tests import Codes, Numbers  # loads Numba
+    def _tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
+        from pycupc.independence.missing import testwise_tests as compiled  # loads Numba
 
         values = np.ascontiguousarray(self.data.values.T)
-        if not self.data.categories:
-            return Numbers(np.nan_to_num(values), (~np.isnan(values)).astype(np.float64))
-        return Codes(values, values.max(axis=1).astype(np.int64) + 1, self.data.adaptDF, self.quirks)
-
-    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
-        from pycupc.independence.missing.testwise_tests import discrete_p, gaussian_p  # loads Numba
-
-        p = (discrete_p if self.data.categories else gaussian_p)(self._prepared, x, y, S)
-        return self.decided(p), p
+        if self.data.categories:
+            levels = values.max(axis=1).astype(np.int64) + 1
+            return partial(compiled.discrete_p, compiled.Codes(values, levels, self.data.adaptDF, self.quirks))
+        there = (~np.isnan(values)).astype(np.float64)
+        return partial(compiled.gaussian_p, compiled.Numbers(np.nan_to_num(values), there))
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         if self.data.categories:
@@ -109,13 +103,13 @@ def missing_test(
 
     TypeError or ValueError if the data do not fit the function.
     """
-    if indepTest is None and isinstance(suffStat, MultipleImputation):
-        indepTest = literal.disMItest if suffStat.categories else literal.gaussMItest
-    if indepTest is None and isinstance(suffStat, IncompleteTable):
-        indepTest = literal.disCItwd if suffStat.categories else literal.gaussCItwd
-    if indepTest not in (tests := list(literal.TESTS.values())):
-        return None
-    categories = tests.index(indepTest) % 2 == 1
-    if indepTest in (literal.gaussMItest, literal.disMItest):
-        return ImputedTest(as_imputation(suffStat, categories=categories), alpha, NAdelete=NAdelete)
-    return TestwiseTest(as_incomplete(suffStat, categories=categories), alpha, NAdelete=NAdelete, quirks=quirks)
+    imputed, testwise = (literal.gaussMItest, literal.disMItest), (literal.gaussCItwd, literal.disCItwd)
+    if indepTest is None and isinstance(suffStat, MultipleImputation | IncompleteTable):
+        indepTest = (imputed if isinstance(suffStat, MultipleImputation) else testwise)[suffStat.categories]
+    if indepTest in imputed:
+        data = as_imputation(suffStat, categories=indepTest is imputed[1])
+        return ImputedTest(data, alpha, NAdelete=NAdelete)
+    if indepTest in testwise:
+        gapped = as_incomplete(suffStat, categories=indepTest is testwise[1])
+        return TestwiseTest(gapped, alpha, NAdelete=NAdelete, quirks=quirks)
+    return None

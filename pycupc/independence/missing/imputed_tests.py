@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
+from pycupc.independence.discrete.strata import divided
 from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
-from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
-from pycupc.independence.missing.grouping import divided
+from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set, nodes_of
 from pycupc.independence.missing.literal import pooled_g2, pooled_z
 from pycupc.system.compiled import compiled, part
 
@@ -26,30 +26,12 @@ class Stack(NamedTuple):
     across: Floats
 
 
-class GaussianWork(NamedTuple):
+class Work(NamedTuple):
     """Work space of a thread."""
 
     A: Floats  # (l + 2, l + 2, M): the lower triangles of the correlation matrices of the set, x and y
     lowest: Floats  # (M,): the smallest pivot
-    nodes: Indices  # (l + 2,): the set, ascending, x and y
     space: Floats  # `canonical_space`
-
-
-@part
-def _gather(stack, x, y, S, work):
-    """Write `nodes` and the matrices."""
-    nodes, size = work.nodes, len(S)
-    for i in range(size):
-        j = i
-        while j > 0 and nodes[j - 1] > S[i]:
-            nodes[j] = nodes[j - 1]
-            j -= 1
-        nodes[j] = S[i]
-    nodes[size], nodes[size + 1] = x, y
-    for i in range(size + 2):
-        for j in range(i + 1):
-            for m in range(len(work.lowest)):
-                work.A[i, j, m] = stack.across[nodes[i], nodes[j], m] if i > j else 1.0
 
 
 @part
@@ -70,19 +52,22 @@ def _eliminate(size, work, z):
 
 
 @compiled
-def _gaussian_tests(stack, x, y, sets, work, z, careful):
-    """Write Fisher's z of x[t] and y[t] given sets[t]; returns how many need `careful_address`, which is 0 then."""
-    A, size, wanted = work.A, sets.shape[1], 0
-    for t in range(len(x)):
-        _gather(stack, x[t], y[t], sets[t], work)
+def _gaussian_tests(stack, nodes, work, z, careful):
+    """Write Fisher's z of the tests of `nodes`; returns how many need `careful_address`, which is 0 then."""
+    A, M, size, wanted = work.A, len(work.lowest), nodes.shape[1] - 2, 0
+    for t in range(len(nodes)):
+        for i in range(size + 2):
+            for j in range(i + 1):
+                for m in range(M):
+                    A[i, j, m] = stack.across[nodes[t, i], nodes[t, j], m] if i > j else 1.0
         _eliminate(size, work, z[t])
-        for m in range(len(work.lowest)):
+        for m in range(M):
             vx, vy, cov = A[size, size, m], A[size + 1, size + 1, m], A[size + 1, size, m]
             least = EXACT_PIVOT * vx * vy
             r = cov / math.sqrt(vx * vy)
             sound = work.lowest[m] > EXACT_PIVOT and vx > EXACT_PIVOT and vy > EXACT_PIVOT
             if not (sound and vx * vy - cov * cov > least):
-                r = given_set(stack.of_each[m], work.nodes, size, work.space, careful)
+                r = given_set(stack.of_each[m], nodes[t], size, work.space, careful)
                 wanted += r != r
             r = R_MAX if r > R_MAX else -R_MAX if r < -R_MAX else r
             z[t, m] = 0.5 * math.log1p(2.0 * r / (1.0 - r))
@@ -91,11 +76,10 @@ def _gaussian_tests(stack, x, y, sets, work, z, careful):
 
 def gaussian_p(stack: Stack, n: float, x: Indices, y: Indices, sets: Indices) -> Floats:
     """The p-values of `gaussMItest` of x[i] and y[i] given sets[i], float64 (k,)."""
-    M, size = len(stack.of_each), sets.shape[1]
-    z, A, nodes = np.empty((len(x), M)), np.empty((size + 2, size + 2, M)), np.empty(size + 2, dtype=np.int64)
-    work = GaussianWork(A, np.empty(M), nodes, canonical_space(size))
-    if _gaussian_tests(stack, x, y, sets, work, z, 0):
-        _gaussian_tests(stack, x, y, sets, work, z, careful_address())
+    M, size, nodes = len(stack.of_each), sets.shape[1], nodes_of(x, y, sets)
+    z, work = np.empty((len(x), M)), Work(np.empty((size + 2, size + 2, M)), np.empty(M), canonical_space(size))
+    if _gaussian_tests(stack, nodes, work, z, 0):
+        _gaussian_tests(stack, nodes, work, z, careful_address())
     return pooled_z(z, n, size)
 
 

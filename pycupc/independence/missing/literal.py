@@ -25,10 +25,8 @@ def gaussMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
 
     Parameters
     ----------
-    x, y : int
-        0-based, different variables.
-    S : sequence of int
-        Conditioning set, 0-based, without x and y; may be empty.
+    x, y, S
+        As for `gaussCItest`.
     suffStat : MultipleImputation, or list of M correlation matrices and the number of observations
 
     Returns
@@ -146,7 +144,7 @@ def upper_tail_of_f(value: Any, k: Any, df: Any) -> Floats:
     from scipy.special import chdtrc, fdtrc
 
     value, endless = np.maximum(value, 0.0), df > 1e12
-    return np.where(endless, chdtrc(k, np.where(endless, k * value, 0.0)), fdtrc(k, df, value))
+    return np.asarray(np.where(endless, chdtrc(k, np.where(endless, k * value, 0.0)), fdtrc(k, df, value)))
 
 
 #: The tests, by the name that micd gives them.

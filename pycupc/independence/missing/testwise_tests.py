@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.independence.discrete.g_square import LARGEST_SET_OF_DISCITEST
-from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
-from pycupc.independence.missing.grouping import divided
+from pycupc.independence.discrete.strata import divided
+from pycupc.independence.gaussian.compiled_p_values import p_value
+from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set, nodes_of
 from pycupc.system.compiled import compiled, part
 
 
@@ -64,64 +65,56 @@ class GaussianWork(NamedTuple):
 
 
 @part
-def _member(x, y, S, i):
-    """Variable i of the set, x and y."""
-    return S[i] if i < len(S) else x if i == len(S) else y
-
-
-@part
-def _correlate(data, x, y, S, work):
-    """Write the correlations of the set, x and y; returns the number of complete rows, -1 where they are undefined."""
-    n, size, there, centred, C = data.values.shape[1], len(S), work.there, work.centred, work.C
+def _correlate(data, nodes, work):
+    """Write the correlations of the variables; returns the number of complete rows, -1 where they are undefined."""
+    n, m, there, centred, C = data.values.shape[1], len(nodes), work.there, work.centred, work.C
     for s in range(n):
-        there[s] = data.there[x, s] * data.there[y, s]
-    for i in range(size):
+        there[s] = data.there[nodes[0], s]
+    for i in range(1, m):
         for s in range(n):
-            there[s] *= data.there[S[i], s]
+            there[s] *= data.there[nodes[i], s]
     complete = dot(there, there, n)
     if complete < 2.0:
         return -1.0
-    for i in range(size + 2):
-        values = data.values[_member(x, y, S, i)]
+    for i in range(m):
+        values = data.values[nodes[i]]
         mean = dot(values, there, n) / complete
         for s in range(n):
             centred[i, s] = (values[s] - mean) * there[s]
         C[i, i] = dot(centred[i], centred[i], n)
         if C[i, i] <= 1e-20 * complete * mean * mean and is_constant(values, there, n):
             return -1.0
-    for i in range(size + 2):
+    for i in range(m):
         for j in range(i):
             r = dot(centred[i], centred[j], n) / math.sqrt(C[i, i] * C[j, j])
             C[i, j] = 1.0 if r > 1.0 else -1.0 if r < -1.0 else r
             C[j, i] = C[i, j]
-    for i in range(size + 2):
+    for i in range(m):
         C[i, i] = 1.0
     return complete
 
 
 @compiled
-def gaussian_tests(data, x, y, sets, work, careful, p):
-    """Write the p-values of x[t] and y[t] given sets[t]; returns how many need `careful_address`, which is 0 then."""
-    size, wanted = sets.shape[1], 0
-    for t in range(len(x)):
-        complete = _correlate(data, x[t], y[t], sets[t], work)
+def _gaussian_tests(data, nodes, work, careful, p):
+    """Write the p-values of the tests of `nodes`; returns how many need `careful_address`, which is 0 then."""
+    size, wanted = nodes.shape[1] - 2, 0
+    for t in range(len(nodes)):
+        complete = _correlate(data, nodes[t], work)
         p[t] = math.nan
         if complete < 0.0:
             continue
-        r = given_set(work.C, work.place, size, work.space, careful)
+        r, df = given_set(work.C, work.place, size, work.space, careful), complete - size - 3.0
         wanted += r != r
-        df = complete - size - 3.0
-        p[t] = math.erfc(math.sqrt(df) * abs(math.atanh(r)) * math.sqrt(0.5)) if df > 0.0 else 1.0
+        p[t] = p_value(abs(r), math.sqrt(df) if df > 0.0 else 0.0)
     return wanted
 
 
 def gaussian_p(data: Numbers, x: Indices, y: Indices, sets: Indices) -> Floats:
     """The p-values of `gaussCItwd` of x[i] and y[i] given sets[i], float64 (k,), NaN where undefined."""
-    n, size, p = data.values.shape[1], sets.shape[1], np.empty(len(x))
-    arrays = np.empty((size + 2, n)), np.empty(n), np.empty((size + 2, size + 2))
-    work = GaussianWork(*arrays, np.arange(size + 2), canonical_space(size))
-    if gaussian_tests(data, x, y, sets, work, 0, p):
-        gaussian_tests(data, x, y, sets, work, careful_address(), p)
+    n, m, nodes, p = data.values.shape[1], sets.shape[1] + 2, nodes_of(x, y, sets), np.empty(len(x))
+    work = GaussianWork(np.empty((m, n)), np.empty(n), np.empty((m, m)), np.arange(m), canonical_space(m - 2))
+    if _gaussian_tests(data, nodes, work, 0, p):
+        _gaussian_tests(data, nodes, work, careful_address(), p)
     return p
 
 
@@ -168,13 +161,13 @@ class DiscreteWork(NamedTuple):
 
 
 @part
-def _keep_complete(data, x, y, S, work):
+def _keep_complete(data, nodes, work):
     """Write `kept`, and return the number of complete rows."""
-    m, size = 0, len(S)
+    m = 0
     for s in range(data.codes.shape[1]):
         whole = True
-        for i in range(size + 2):
-            code = data.codes[_member(x, y, S, i), s]
+        for i in range(len(nodes)):
+            code = data.codes[nodes[i], s]
             work.kept[i, m] = code
             whole = whole and code >= 0
         m += whole
@@ -182,64 +175,64 @@ def _keep_complete(data, x, y, S, work):
 
 
 @part
-def _count_levels(data, x, y, S, m, work):
+def _count_levels(data, nodes, m, work):
     """Write `distinct`, and return the degrees of freedom, 0 if x or y is constant."""
     df = 1
-    for i in range(len(S) + 2):
+    for i in range(len(nodes)):
         for s in range(m):
             work.groups[0, s] = 0
-        work.distinct[i] = divided(work.groups[0], work.kept[i], m, 1, data.levels[_member(x, y, S, i)], work.place)
-        df *= work.distinct[i] if i < len(S) else work.distinct[i] - 1
+        work.distinct[i] = divided(work.groups[0], work.kept[i], m, 1, data.levels[nodes[i]], work.place)
+        df *= work.distinct[i] if i < len(nodes) - 2 else work.distinct[i] - 1
     return df
 
 
 @part
-def _leave_out_codes(m, size, work):
+def _leave_out_codes(m, width, work):
     """Leave out the rows with a code that is not below the number of levels that occur; returns how many are left."""
     left = 0
     for s in range(m):
         counted = True
-        for i in range(size + 2):
+        for i in range(width):
             counted = counted and work.kept[i, s] < work.distinct[i]
-        for i in range(size + 2):
             work.kept[i, left] = work.kept[i, s]
         left += counted
     return left
 
 
 @part
-def _group(data, x, y, S, m, work):
+def _group(data, nodes, m, work):
     """Write `groups`, and return the number of cells with observations."""
-    groups, kept, size, made = work.groups, work.kept, len(S), 1
+    groups, kept, levels, x = work.groups, work.kept, data.levels, len(nodes) - 2
+    made = 1
     for s in range(m):
         groups[0, s] = 0
-    for i in range(size):
-        made = divided(groups[0], kept[i], m, made, data.levels[S[i]], work.place)
+    for i in range(x):
+        made = divided(groups[0], kept[i], m, made, levels[nodes[i]], work.place)
     for s in range(m):
         groups[1, s], groups[2, s] = groups[0, s], groups[0, s]
-    divided(groups[1], kept[size + 1], m, made, data.levels[y], work.place)
-    made = divided(groups[2], kept[size], m, made, data.levels[x], work.place)
+    divided(groups[1], kept[x + 1], m, made, levels[nodes[x + 1]], work.place)
+    made = divided(groups[2], kept[x], m, made, levels[nodes[x]], work.place)
     for s in range(m):
         groups[3, s] = groups[2, s]
-    return divided(groups[3], kept[size + 1], m, made, data.levels[y], work.place)
+    return divided(groups[3], kept[x + 1], m, made, levels[nodes[x + 1]], work.place)
 
 
 @compiled
-def discrete_tests(data, x, y, sets, work, p):
-    """Write the p-values of x[t] and y[t] given sets[t]."""
-    size = sets.shape[1]
-    for t in range(len(x)):
-        m = _keep_complete(data, x[t], y[t], sets[t], work)
+def _discrete_tests(data, nodes, work, p):
+    """Write the p-values of the tests of `nodes`."""
+    size = nodes.shape[1] - 2
+    for t in range(len(nodes)):
+        m = _keep_complete(data, nodes[t], work)
         p[t] = math.nan if m < 2 else 1.0
         if m < 2 or (data.quirks and size > LARGEST_SET_OF_DISCITEST):
             continue
-        df = _count_levels(data, x[t], y[t], sets[t], m, work)
+        df = _count_levels(data, nodes[t], m, work)
         if df == 0:
             continue
         of_all = m if data.quirks and size == 0 else 0
         if data.quirks:
-            m = _leave_out_codes(m, size, work)
-        both = _group(data, x[t], y[t], sets[t], m, work)
+            m = _leave_out_codes(m, size + 2, work)
+        both = _group(data, nodes[t], m, work)
         if data.adapt and size > 0:
             strata = 1
             for i in range(size):
@@ -252,8 +245,9 @@ def discrete_tests(data, x, y, sets, work, p):
 
 def discrete_p(data: Codes, x: Indices, y: Indices, sets: Indices) -> Floats:
     """The p-values of `disCItwd` of x[i] and y[i] given sets[i], float64 (k,), NaN where undefined."""
-    n, size, p = data.codes.shape[1], sets.shape[1], np.empty(len(x))
-    kept, groups = np.empty((size + 2, n + 1), np.int16), np.empty((2, 4, n), np.int64)
-    place, distinct = np.empty((n + 1) * int(data.levels.max()), np.int64), np.empty(size + 2, np.int64)
-    discrete_tests(data, x, y, sets, DiscreteWork(kept, groups[0], groups[1], place, distinct), p)
+    n, width, p = data.codes.shape[1], sets.shape[1] + 2, np.empty(len(x))
+    kept, groups = np.empty((width, n + 1), np.int16), np.empty((2, 4, n), np.int64)
+    place, distinct = np.empty((n + 1) * int(data.levels.max()), np.int64), np.empty(width, np.int64)
+    work = DiscreteWork(kept, groups[0], groups[1], place, distinct)
+    _discrete_tests(data, nodes_of(x, y, sets), work, p)
     return p

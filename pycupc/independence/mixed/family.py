@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycupc.data.mixed import MixedTable
-from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.base import Floats, Indices
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.mixed.mix_ci_test import mixCItest, of_categories
+from pycupc.independence.mixed.mix_ci_test import mixCItest, n_parameters, of_categories
 
 if TYPE_CHECKING:
     from pycupc.independence.mixed.likelihood import Numbers
@@ -51,7 +51,7 @@ class MixedTest(EnumeratedTest):
     def _correlations(self) -> Floats:
         return correlation(self.data.numbers())
 
-    def single_tests(self, x: Indices, y: Indices, S: Indices) -> tuple[Mask, Floats]:
+    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
 
         V = np.column_stack([x, y, S]).astype(np.int64)
@@ -68,7 +68,7 @@ class MixedTest(EnumeratedTest):
             p[at] = p_values_of_tests(C, n, 1, some[:, 0], some[:, 1], some[:, 2:])
         if len(at := np.flatnonzero((share > 0) & (share < V.shape[1]))):
             p[at] = self._mixed(V[at])
-        return self.decided(p), p
+        return p
 
     def _mixed(self, V: Indices) -> Floats:
         """The p-values of tests of variables of both kinds: x, y and S in a row."""
@@ -77,20 +77,13 @@ class MixedTest(EnumeratedTest):
         from pycupc.independence.mixed.likelihood import statistics
 
         statistic = statistics(self._prepared, V[:, 0], V[:, 1], V[:, 2:])
-        df = self._parameters(V) - self._parameters(np.delete(V, 1, axis=1))
-        df += self._parameters(V[:, 2:]) - self._parameters(V[:, 1:])
+        parts = (V, 1), (np.delete(V, 1, axis=1), -1), (V[:, 1:], -1), (V[:, 2:], 1)
+        df = sum(sign * n_parameters(self.data, some) for some, sign in parts)
         p = chdtrc(df, np.maximum(statistic, 0.0))
         p[np.isnan(statistic)] = 1.0
         constant = (self.data.values == self.data.values[:1]).all(axis=0)
         p[constant[V[:, :2]].any(axis=1)] = 1.0
         return np.asarray(p)
-
-    def _parameters(self, V: Indices) -> Floats:
-        """The number of parameters of the model of each row of variables."""
-        kinds = self.data.categorical[V]
-        cells = np.where(kinds, self._prepared.levels[V], 1).prod(axis=1).astype(np.float64)
-        d = (~kinds).sum(axis=1)
-        return np.asarray(cells - 1 + cells * (d + d * (d + 1) // 2))
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         return mixCItest(x, y, S, self.data, quirks=self.quirks)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.missing.grouping import divided
+from pycupc.independence.discrete.strata import divided
 from pycupc.independence.mixed.mix_ci_test import MORE, SINGULAR
 from pycupc.system.compiled import compiled, copied_part, frozen, part
 

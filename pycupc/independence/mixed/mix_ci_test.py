@@ -45,10 +45,8 @@ def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool =
 
     Parameters
     ----------
-    x, y : int
-        0-based, different variables.
-    S : sequence of int
-        Conditioning set, 0-based, without x and y; may be empty.
+    x, y, S
+        As for `gaussCItest`.
     suffStat : MixedTable, or a table of numbers and categories that it takes
     quirks : bool, default False
         Reproduce two faults of `disCItest` in pcalg, as micd does (docs/CONTRACT.md, section 12).
@@ -69,7 +67,7 @@ def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool =
         return 1.0
     parts = (V, 1), ([x, *S], -1), ([y, *S], -1), (list(S), 1)
     statistic = 2 * sum(sign * _log_likelihood(X[:, some], kinds[some]) for some, sign in parts)  # inf - inf: NaN
-    df = sum(sign * _n_parameters(table, some) for some, sign in parts)
+    df = sum(sign * n_parameters(table, [some])[0] for some, sign in parts)
     if math.isnan(statistic):
         return 1.0
     from scipy.special import chdtrc  # takes a quarter of a second to import
@@ -78,16 +76,16 @@ def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool =
 
 
 def of_categories(table: MixedTable, V: Any) -> DiscreteSuffStat:
-    """The data of tests of categories only: of those that occur, unlike `_n_parameters`."""
+    """The data of tests of categories only: of those that occur, unlike `n_parameters`."""
     codes = table.codes(V)
     return DiscreteSuffStat(codes, np.maximum(codes.max(axis=0) + 1, 2), adaptDF=True)
 
 
-def _n_parameters(table: MixedTable, V: Sequence[int]) -> int:
-    """The number of parameters of the model of the variables V."""
-    levels = [len(categories) for v in V if (categories := table.categories[v]) is not None]
-    cells, d = math.prod(levels), len(V) - len(levels)
-    return cells - 1 + cells * (d + d * (d + 1) // 2)
+def n_parameters(table: MixedTable, V: Any) -> Floats:
+    """The number of parameters of the model of each row of variables, float64 (m,); V int (m, k)."""
+    V, levels = np.asarray(V, dtype=np.int64), [1.0 if own is None else len(own) for own in table.categories]
+    cells, d = np.array(levels)[V].prod(axis=1), (~table.categorical[V]).sum(axis=1)
+    return np.asarray(cells - 1 + cells * (d + d * (d + 1) // 2))
 
 
 def _log_likelihood(X: Floats, kinds: np.ndarray[Any, np.dtype[np.bool_]]) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import random
-import threading
 from collections.abc import Iterator
 from math import comb
 from typing import Any
@@ -21,7 +20,7 @@ from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
-from pycupc.engines.cpu.graph import FAR, FarSet, Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.graph import ANSWERED, FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
 from pycupc.engines.cpu.pruning.node import search_space
@@ -86,7 +85,7 @@ def load(way: Way) -> None:
         task(np.zeros(2, dtype=np.int64))
 
 
-class PrunedSide:
+class PrunedSide(Queue):
     """Tasks for the rows of one side of a level that are pruned one way.
 
     `graph`, `targets`, `findings`: of the level; `targets` are in the rows to prune. With `side.minimum` the smallest
@@ -97,11 +96,10 @@ class PrunedSide:
     def __init__(
         self, source: Source, graph: Graph, targets: Targets, way: Way, side: Side, findings: Findings
     ) -> None:
-        self._degree, self._targets, self._findings, self._level = graph.degrees(), targets, findings, side.level
-        self._source, self._graph, self._way, self._side = source, graph, way, side
+        super().__init__(graph, targets, side, findings)
+        self._source, self._way, self._level = source, way, side.level
         self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
         self._spaces: list[Any] = []  # work spaces that no thread uses
-        self._lock = threading.Lock()
         self._too_many = subsets.are_too_many(self._degree, side.level)
         self.left = np.zeros(len(graph.neighbours), dtype=np.bool_)
         self.unsure = np.zeros_like(self.left)
@@ -124,27 +122,30 @@ class PrunedSide:
     def tasks(self) -> Iterator[Task]:
         """The tasks; large rows come first."""
         if self._way == "walk":
-            return Queue(self._graph, self._targets, self._level, self._findings, self, self._side.hint).tasks()
+            return super().tasks()
         rows = np.flatnonzero(self._targets.per_row)
         return self._search_tasks(rows[np.argsort(-self._degree[rows], kind="stable")])
 
-    # ---------------------------------------------------------------- the walk with bounds: a family for the queue
+    # ---------------------------------------------------------------- the walk with bounds, in the order of a `Queue`
 
-    def cut(self, d: int, piece: int, pieces: int) -> int:
+    def _cut(self, d: int, piece: int, pieces: int) -> int:
         """Of the parts of a row, which are the first members of its sets."""
         level, sets = self._level, comb(d, self._level) * (pieces - piece)
         return next(first for first in range(d + 1) if comb(d - first, level) * pieces <= sets)
 
-    def task_tests(self, d: int) -> int:
+    def _least_tests(self, d: int) -> int:
         return tuning.WALKED_TESTS
 
-    def walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
+    def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         work = self._take_space()
         work.counts[:], outcomes.r[:] = 0, np.nan  # r is computed later
         for side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
             walk_rows(side, some, found, work, state)
         self._count(outcomes.entry[outcomes.rank == LEFT], work)
         self._spaces.append(work)
+
+    def _note_final(self, entries: Indices) -> None:
+        self._findings.done[entries[~self.left[entries]]] = ANSWERED
 
     # ---------------------------------------------------------------- the search
 
@@ -185,6 +186,7 @@ class PrunedSide:
             with self._lock:
                 r = np.full(len(rank), np.nan)  # it is computed later
                 self._findings.add(entries, rank, r, outcomes.smallest[:, 0])
+                self._findings.done[entries[~left]] = ANSWERED
                 if not self._too_many[x]:
                     self._spent += int(work.spent[1])
                     self._replaced += int(1e9 * walk * replaced)

@@ -41,9 +41,8 @@ class Extract(NamedTuple):
 
     def side(self, whole: Side) -> Side:
         """The side of a level with this part of its rows."""
-        at = self.entries
         own = whole._replace(C=self.C, offsets=self.offsets, neighbours=self.neighbours)
-        return own._replace(chosen=whole.chosen[at], bound=whole.bound[at], hint=whole.hint[at])
+        return own._replace(chosen=whole.chosen[self.entries], hint=whole.hint[self.entries])
 
 
 def of_width(widths: Indices) -> Iterator[slice]:
@@ -124,7 +123,7 @@ Source = MatrixSource | ColumnSource
 
 def walks(
     source: Source, graph: Graph, whole: Side, items: Items, outcomes: Outcomes
-) -> Iterator[tuple[Side, Items, Outcomes]]:
+) -> Iterator[tuple[Extract, Side, Items, Outcomes]]:
     """The items of a task in extracts, each with its stretch of `outcomes`, where the caller writes findings.
 
     The entries of the extract that are written there become entries of the graph.
@@ -133,6 +132,6 @@ def walks(
     for part, own in source.extracts(graph, items.row):
         begin, end = end, end + int((own.offsets[own.rows + 1] - own.offsets[own.rows]).sum())
         found = Outcomes(*(values[begin:end] for values in outcomes))  # type: ignore[arg-type]
-        yield own.side(whole), Items(own.rows, items.first[part], items.end[part]), found
+        yield own, own.side(whole), Items(own.rows, items.first[part], items.end[part]), found
         tested = found.rank != NO_TARGET
         found.entry[tested] = own.in_graph(found.entry[tested])

@@ -238,7 +238,7 @@ class _Walk(Queue):
         work = work_space(
             Work, t=level - 1, d=widest, width=widest + BLOCK, level=level, elimination=canonical_space(level)
         )
-        for side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
+        for _, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
             doubtful = state[DOUBTFUL]
             walk_items(side, some, found, matrices, work, state)
             if state[WANTED]:  # for the first time: load it and begin again

@@ -46,8 +46,12 @@ def _fields(kind: type[tuple[Any, ...]]) -> list[tuple[str, list[tuple[list[str]
         terms = dimension.split("+")
         return [v for v in terms if not v.isdigit()], sum(int(v) for v in terms if v.isdigit())
 
+    def dtype(array: Any) -> Any:
+        last = get_args(array)[-1]  # the argument of NDArray; before NumPy 2.5, np.dtype of it
+        return (*get_args(last), last)[0]
+
     hints = [(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items()]
-    return [(name, list(map(parsed, axes.split())), get_args(get_args(array)[1])[0]) for name, array, axes in hints]
+    return [(name, list(map(parsed, axes.split())), dtype(array)) for name, array, axes in hints]
 
 
 class Cutoff(NamedTuple):
@@ -72,31 +76,26 @@ LARGE = 1e300
 
 
 class Side(NamedTuple):
-    """The data shared by all walks and searches of one side of a level."""
+    """The data shared by all walks and searches of one side of a level: each field more makes the walk slower."""
 
     C: Floats  # (p, p); each extract has its own
     # offsets, neighbours: (p + 1,), (E,): the neighbour lists.
     offsets: Indices
     neighbours: Ints
     chosen: Mask  # (E,): targets
-    # (E,): for bounds, r^2 above which a test does not matter: the doubtful band's end or, for the minimum, the least.
-    bound: Floats
     # (E,): number of a part (`queue`) that is known to separate the entry, -1 if none is: a walk beyond it drops the
     # target. It serves only to stop early, never as an answer, so it does not matter which thread wrote it when.
     hint: Indices
     binomials: Indices  # `subsets.binomial_table` of the largest degree and the level
     cutoff: Cutoff
     level: int
-    minimum: bool  # search for the smallest r^2: the bound follows the smallest one met
 
     @classmethod
-    def of(cls, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, bound: Floats | None = None) -> Side:
-        """The side of a level in which these targets are tested; with a `bound` the minimum is searched for."""
-        lists, minimum = (graph.offsets, graph.neighbours, targets.chosen), bound is not None
-        bound = np.full(len(graph.neighbours), cutoff.high) if bound is None else bound
-        hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
+    def of(cls, graph: Graph, targets: Targets, level: int, cutoff: Cutoff) -> Side:
+        """The side of a level in which these targets are tested."""
+        lists, hint = (graph.offsets, graph.neighbours, targets.chosen), np.full(len(graph.neighbours), -1)
         binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
-        return cls(np.empty((0, 0)), *lists, bound, hint, binomials, cutoff, level, minimum)
+        return cls(np.empty((0, 0)), *lists, hint, binomials, cutoff, level)
 
 
 class Items(NamedTuple):

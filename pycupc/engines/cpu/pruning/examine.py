@@ -104,7 +104,7 @@ def _look(side, nodes, slot, sets, t, first, w, state):
             continue
         if r2 < w.smallest[0]:
             w.smallest[0] = r2
-        if side.minimum:
+        if w.minimum[0]:
             w.bound[0] = r2 if cutoff.high < r2 < w.bound[0] else w.bound[0]
         elif r2 < cutoff.low or (
             r2 <= cutoff.high and abs(_canonical(side, nodes, slot, sets, w, state)) <= cutoff.value

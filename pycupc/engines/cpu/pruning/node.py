@@ -65,15 +65,15 @@ class Work(NamedTuple):
     asked: Annotated[Mask, "d"]  # by position: a set counts only if it has one of these candidates
     variables: Annotated[Indices, "level+2"]  # of a set, then x and y
     elimination: Annotated[Floats, "given"]  # `canonical_space` of the level
+    minimum: Annotated[Mask, "1"]  # search for the smallest r^2: the bound follows the smallest one met
     counts: Annotated[Indices, "2"]  # `TESTS`, `BOUNDS`
 
 
-def search_space(level: int, d: int, asked: Mask | None = None) -> tuple[Nodes, Sets, Work]:
-    """Arrays for rows of up to d neighbours, all of them `asked` unless that is given."""
-    asked = np.ones(d, dtype=np.bool_) if asked is None else asked
-    given = {"sets_per_pair": np.full(1, SETS_PER_PAIR), "elimination": canonical_space(level), "asked": asked}
+def search_space(level: int, d: int, **given: Mask) -> tuple[Nodes, Sets, Work]:
+    """Arrays for rows of up to d neighbours; `given`: fields of `Work`, all candidates are `asked` by default."""
+    own = {"sets_per_pair": np.full(1, SETS_PER_PAIR), "elimination": canonical_space(level), "asked": np.full(d, True)}
     nodes = work_space(Nodes, slot=level + 3, d=d, level=level)
-    return nodes, space_for_sets(level, d), work_space(Work, d=d, level=level, **given)
+    return nodes, space_for_sets(level, d), work_space(Work, d=d, level=level, **{**own, **given})
 
 
 @part

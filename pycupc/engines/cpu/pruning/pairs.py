@@ -117,12 +117,12 @@ class PairSearch:
         if positions is not None or size > last:
             return _outcome(asked, range(first, size), last, positions, z)
         sizes = self._sizes_of(i, size)
-        space, m = search_space(last, len(candidates) + 1, np.append(asked, True)), len(candidates)
+        space, m = search_space(last, len(candidates) + 1, asked=np.append(asked, True)), len(candidates)
         none, offsets, outcomes = np.zeros(0), self._offsets, PairOutcomes.of(1, sizes)
         lists = offsets, np.array(variables[:-1], dtype=np.int32), none > 0
-        side = Side(self._C, *lists, none, offsets, np.zeros((0, 0), np.int64), Cutoff(0.0, 0.0, 0.0), 0, minimum=False)
-        allowance = self._allowance(spent)
-        search_pairs(side, x, np.array([m]), sizes, allowance, outcomes, matrix, delta, *space, state)
+        side = Side(self._C, *lists, offsets, np.zeros((0, 0), np.int64), Cutoff(0.0, 0.0, 0.0), 0)
+        allowance, y = self._allowance(spent), np.array([m])
+        search_pairs(side, none, x, y, sizes, allowance, outcomes, matrix, delta, *space, state)
         done = int(outcomes.n_sizes[0])
         positions = outcomes.members[0, : size + done].tolist() if outcomes.found[0] == SEPARATED else None
         met = zip(sizes.root.tolist(), outcomes.smallest[0].tolist(), strict=True)
@@ -138,7 +138,7 @@ class PairSearch:
         sizes, d, allowance = self._sizes_of(i, first), len(variables) - 2, self._allowance(spent)
         if tuning.TEST_SECONDS * n_tests >= tuning.ENDLESS:
             allowance = min(allowance, 1e9 * tuning.PATIENCE_FOR_MINIMUM)
-        space = search_space(int(sizes.level[-1]), d + 1, np.append(self._asked_of(i), True))
+        space = search_space(int(sizes.level[-1]), d + 1, asked=np.append(self._asked_of(i), True))
         met, descent = np.array([z]), Descent(matrix.copy(), np.zeros(d, dtype=np.int64), np.zeros(len(sizes.level)))
         sure = search_smallest(sizes, met, descent, allowance, matrix, find_delta(matrix), *space, state)
         return float(met[0]), bool(sure)

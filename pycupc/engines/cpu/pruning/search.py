@@ -94,13 +94,13 @@ def _decide(side, nodes, sets, w, allowance, state):
 
 
 @compiled
-def search_pairs(side, x, targets, sizes, allowance, outcomes, R, delta, nodes, sets, w, state):  # noqa: PLR0913
+def search_pairs(side, bound, x, targets, sizes, allowance, outcomes, R, delta, nodes, sets, w, state):  # noqa: PLR0913
     """Decide the pairs of x with the neighbours at the positions `targets`, a size of sets after the other.
 
     R holds the correlations of the d neighbours and, last, x; R - diag(delta) is positive semidefinite. `side.level`
-    and `side.cutoff` are not read. `allowance` is the number of nanoseconds, in w.spent, that the searches about a pair
-    may take. They are counted by the steps made, at times measured once on one machine, so that every machine decides
-    the same pairs.
+    and `side.cutoff` are not read, and `bound` is for w.minimum. `allowance` is the number of nanoseconds, in w.spent,
+    that the searches about a pair may take. They are counted by the steps made, at times measured once on one machine,
+    so that every machine decides the same pairs.
     """
     start = side.offsets[x]
     for o in range(targets.shape[0]):
@@ -110,10 +110,9 @@ def search_pairs(side, x, targets, sizes, allowance, outcomes, R, delta, nodes, 
             level = sizes.level[k]
             cutoff = Cutoff(sizes.value[k], sizes.low[k], sizes.high[k])
             here = Side(
-                side.C, side.offsets, side.neighbours, side.chosen, side.bound, side.hint, side.binomials, cutoff,
-                level, side.minimum,
+                side.C, side.offsets, side.neighbours, side.chosen, side.hint, side.binomials, cutoff, level
             )  # fmt: skip
-            w.bound[0], w.smallest[0] = side.bound[start + i] if side.minimum else cutoff.high, math.inf
+            w.bound[0], w.smallest[0] = bound[start + i] if w.minimum[0] else cutoff.high, math.inf
             w.variables[level], w.variables[level + 1] = x, side.neighbours[start + i]
             root(R, delta, i, level, nodes)
             found = _decide(here, nodes, sets, w, allowance, state)

@@ -101,8 +101,8 @@ class SmallestZ:
             rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees(), level)
             rows = self.pruning.sound(graph, rows) if way == "walk" else rows
             part = graph.targets_at(targets.chosen & np.repeat(rows, graph.degrees()))
-            side = Side.of(graph, part, level, tests.cutoff, bound)
-            work = PrunedSide(self.source, graph, part, way, side, findings)
+            side = Side.of(graph, part, level, tests.cutoff)
+            work = PrunedSide(self.source, graph, part, way, side, findings, bound)
             threads.run(work.tasks(), self.n_threads, INLINE_TESTS)
             unsure[at] |= work.unsure[entry]
         found = findings.smallest[entry]

@@ -88,16 +88,18 @@ def load(way: Way) -> None:
 class PrunedSide(Queue):
     """Tasks for the rows of one side of a level that are pruned one way.
 
-    `graph`, `targets`, `findings`: of the level; `targets` are in the rows to prune. With `side.minimum` the smallest
-    squared partial correlation below `side.bound` is searched for instead of a separating set. A search that takes too
+    `graph`, `targets`, `findings`: of the level; `targets` are in the rows to prune. With `bound`, float64 (E,), the
+    smallest squared partial correlation below it is searched for instead of a separating set. A search that takes too
     long marks its entry in `unsure`: there may be a smaller one than has been found.
     """
 
     def __init__(
-        self, source: Source, graph: Graph, targets: Targets, way: Way, side: Side, findings: Findings
-    ) -> None:
+        self, source: Source, graph: Graph, targets: Targets, way: Way, side: Side, findings: Findings,
+        bound: Floats | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(graph, targets, side, findings)
-        self._source, self._way, self._level = source, way, side.level
+        self._source, self._way, self._level, self._minimum = source, way, side.level, bound is not None
+        self._bound = np.full(len(graph.neighbours), side.cutoff.high) if bound is None else bound
         self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
         self._spaces: list[Any] = []  # work spaces that no thread uses
         self._too_many = subsets.are_too_many(self._degree, side.level)
@@ -139,8 +141,8 @@ class PrunedSide(Queue):
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         work = self._take_space()
         work.counts[:], outcomes.r[:] = 0, np.nan  # r is computed later
-        for side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
-            walk_rows(side, some, found, work, state)
+        for own, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
+            walk_rows(side, self._bound[own.entries], some, found, work, state)
         self._count(outcomes.entry[outcomes.rank == LEFT], work)
         self._spaces.append(work)
 
@@ -173,9 +175,12 @@ class PrunedSide(Queue):
             sound = bool(delta.min() >= LEAST_DELTA)
             if sound:
                 side, row = own.side(self._side), int(own.rows[0])
-                search_pairs(side, row, positions, sizes, allowance, outcomes, R, delta, nodes, sets, work, state)
+                bound = self._bound[own.entries]
+                search_pairs(
+                    side, bound, row, positions, sizes, allowance, outcomes, R, delta, nodes, sets, work, state
+                )
             left = outcomes.found == LEFT
-            if self._side.minimum:
+            if self._minimum:
                 self.unsure[entries[left & sound & (allowance < np.inf)]] = True
             elif self._too_many[x] and left.any() and not state[STOP]:
                 y = self._side.neighbours[entries[left.argmax()]]
@@ -198,7 +203,7 @@ class PrunedSide(Queue):
 
     def _patience(self, x: int, walk: float) -> float:
         """Seconds that a search about a pair of row x may take, where its tests would take `walk` seconds."""
-        if self._side.minimum:
+        if self._minimum:
             return np.inf if walk < tuning.ENDLESS else tuning.PATIENCE_FOR_MINIMUM
         return tuning.PATIENCE if self._too_many[x] else walk
 
@@ -222,9 +227,10 @@ class PrunedSide(Queue):
         try:
             return self._spaces.pop()
         except IndexError:
+            minimum = np.full(1, self._minimum)
             if self._way == "search":
-                return search_space(self._level, self._widest)
-            return work_space(Work, u=self._level - 1, d=self._widest, level=self._level)
+                return search_space(self._level, self._widest, minimum=minimum)
+            return work_space(Work, u=self._level - 1, d=self._widest, level=self._level, minimum=minimum)
 
     def _count(self, left: Indices, work: Any) -> None:
         """Enter the entries that a task has left, and the tests and bounds that it has made."""

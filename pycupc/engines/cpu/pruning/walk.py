@@ -196,7 +196,7 @@ def _look(side, row, target, s, w, u, outcomes):
             continue
         if r2 < outcomes.smallest[o]:
             outcomes.smallest[o] = r2
-        if side.minimum:
+        if w.minimum[0]:
             w.bound[i] = r2 if r2 > side.cutoff.high else side.cutoff.high
         elif r2 <= side.cutoff.high:
             w.bound[i] = -1.0
@@ -263,7 +263,7 @@ def _walk(side, row, end, outcomes, w, n_open, state):
 
 
 @compiled
-def walk_rows(side, items, outcomes, w, state):
+def walk_rows(side, bound, items, outcomes, w, state):
     """Walk through the conditioning sets of each item: the sets of a row whose first member is in a range."""
     out = 0
     for q in range(items.row.shape[0]):
@@ -273,7 +273,7 @@ def walk_rows(side, items, outcomes, w, state):
         row = Place(x, d, start, out, first)
         n_open = start_row(side, row, outcomes, w.bound)
         for i in range(d):
-            w.bound[i] = side.bound[start + i] if w.bound[i] > 0.0 else -1.0
+            w.bound[i] = bound[start + i] if w.bound[i] > 0.0 else -1.0
         if n_open > 0:
             _gather(side, row, w)
             if side.level == 2:

@@ -50,4 +50,5 @@ class Work(NamedTuple):
     xk: Annotated[Floats, "d"]  # its covariance with x
     determinant: Annotated[Floats, "d"]  # of both
     chosen: Annotated[Indices, "level"]  # positions of a set
+    minimum: Annotated[Mask, "1"]  # search for the smallest r^2: the bound follows the smallest one met
     counts: Annotated[Indices, "2"]  # `TESTS`, `BOUNDS`

@@ -16,13 +16,13 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import pycupc
 from pycupc import cli
 from pycupc.cli import files, writing
-from pycupc.cli.folder import OutputFolder
 from pycupc.data import load_example
 
 HERE = Path(__file__).resolve().parent
@@ -135,10 +135,10 @@ def test_a_real_disk_that_is_full_at_every_point(tmp_path):
 
 
 def test_too_little_room_is_said_before_the_work_and_perhaps_too_little_is_a_warning(here, capsys, monkeypatch):
-    monkeypatch.setattr(OutputFolder, "free", lambda self: 1_500_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_500_000))
     assert run("--out", "out", "--plot", "none") == cli.OK
     assert "warning: 2 MB are free in" in capsys.readouterr().err
-    monkeypatch.setattr(OutputFolder, "free", lambda self: 200_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=200_000))
     monkeypatch.setattr(pycupc, "pc", lambda *_, **__: pytest.fail("the tests were made"))
     assert run("--out", "other") == cli.USAGE
     assert "0.2 MB are free in" in capsys.readouterr().err

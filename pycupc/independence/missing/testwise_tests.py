@@ -68,11 +68,13 @@ class GaussianWork(NamedTuple):
 def _correlate(data, nodes, work):
     """Write the correlations of the variables; returns the number of complete rows, -1 where they are undefined."""
     n, m, there, centred, C = data.values.shape[1], len(nodes), work.there, work.centred, work.C
+    a, b = nodes[0], nodes[1]
     for s in range(n):
-        there[s] = data.there[nodes[0], s]
-    for i in range(1, m):
+        there[s] = data.there[a, s] * data.there[b, s]
+    for i in range(2, m):
+        v = nodes[i]
         for s in range(n):
-            there[s] *= data.there[nodes[i], s]
+            there[s] *= data.there[v, s]
     complete = dot(there, there, n)
     if complete < 2.0:
         return -1.0

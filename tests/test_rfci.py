@@ -19,6 +19,7 @@ from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import CustomTest
+from pycupc.orientation import check_triples
 from pycupc.orientation.mixed_graph import KIND, NEIGHBOUR
 from pycupc.orientation.pag import RFCI_LOOPS
 
@@ -48,7 +49,9 @@ def rules_of_rfci(case, quirks, function=noise_test):
     sepset, engine = SepSets.from_flat(graph, flat_cells(case["cells"])), ReferenceEngine()
     test = CustomTest(function, seed, alpha, graph.p)
     take(engine, test)
-    problem = SimpleNamespace(engine=engine, test=test, fixed=None, tiers=None)
+    count = engine.count_separating
+    rule = lambda *given, **how: check_triples(*given, test, count, **how)  # noqa: E731
+    problem = SimpleNamespace(engine=engine, test=test, fixed=None, tiers=None, check_triples=rule)
     run = _Run(problem, SimpleNamespace(sparse_graph=graph, sepset=sepset), "", quirks)
     run._ambiguous = np.array(sorted(case["ambiguous"]), dtype=np.int64).reshape(-1, 3)
     work = run._work

@@ -24,6 +24,8 @@ from pycupc.data.pairs import Pairs, pairs_of
 from pycupc.data.text_layout import ReadOptions
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import Batch, BatchTest, CustomTest, IndepTest
@@ -40,7 +42,7 @@ from pycupc.independence.missing.family import missing_test
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.family import MixedTest
 from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
-from pycupc.orientation import U2pd
+from pycupc.orientation import TripleCheck, U2pd, check_triples
 from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar
 
@@ -131,6 +133,10 @@ class Problem:
     def levels(self) -> Engine | TieredLevels:
         """What runs the levels: `take`, `run_level`, `state`."""
         return self.engine if self.tiers is None else TieredLevels(self.engine, self.tiers)
+
+    def check_triples(self, graph: SparseGraph, sepset: SepSets, **how: Any) -> TripleCheck:
+        """See `pycupc.orientation.check_triples`; the engine counts the sets."""
+        return check_triples(graph, sepset, self.test, self.engine.count_separating, **how)
 
     @property
     def call(self) -> str:

@@ -72,10 +72,10 @@ def add_background_knowledge(
             raise ValueError(f"fit must be a CPDAG, or one with known arrows, got a graph that is {fault}")
         mixed = mg.directed_as(graph)
         apply_rules(mixed, rule_4=True)
-        for tail, head, reason in () if known is None else _arrows(fit, known):
+        for tail, head, number in () if known is None else _arrows(fit, known):
             entry = int(mg.find(mixed.start, mixed.entry, head, tail))  # type: ignore[no-untyped-call]
-            if not add_arrow(mixed, entry, reason):
-                raise _contradiction(fit, (tail, head, reason), mixed.entry[mg.KIND, entry] == mg.BOTH)
+            if not add_arrow(mixed, entry, number):
+                raise _contradiction(fit, (tail, head, number), mixed.entry[mg.KIND, entry] == mg.BOTH)
         found = mg.to_sparse(mixed, graph)
         reasons = {**getattr(fit, "trace", {}), **mg.trace(mixed)}
     changes: dict[str, Any] = {"sparse_graph": found}

@@ -24,7 +24,6 @@ from pycupc.engines.base import Answers, Engine, ProgressHook, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation import check_triples
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
@@ -231,8 +230,7 @@ class Found:
 
     def checked(self, problem: Problem, maj_rule: bool, *, unseparated: bool) -> Found:
         """With the conservative or the majority rule; `unseparated`: triples that no set separates are oriented."""
-        count = problem.engine.count_separating
-        check = check_triples(self.graph, self.sepset, problem.test, count, maj_rule=maj_rule)
+        check = problem.check_triples(self.graph, self.sepset, maj_rule=maj_rule)
         ambiguous = check.ambiguous if unseparated else check.undecided
         notes = {**self.notes, "ambiguous_triples": len(ambiguous)}
         return replace(self, sepset=self.sepset.changed(check.cells), ambiguous=ambiguous, notes=notes)

@@ -19,7 +19,7 @@ from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation import U2pd, check_triples, orient
+from pycupc.orientation import U2pd, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as, logger
@@ -152,8 +152,7 @@ def _log(lines: Iterable[str]) -> None:
 
 def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool, verbose: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
     """`fit` with its separating sets changed by the conservative or majority rule; the ambiguous triples."""
-    count = problem.engine.count_separating
-    check = check_triples(fit.sparse_graph, fit.sepset, problem.test, count, maj_rule=maj_rule)
+    check = problem.check_triples(fit.sparse_graph, fit.sepset, maj_rule=maj_rule)
     if verbose:
         _log(lines_of_triples(check, fit.labels, maj_rule=maj_rule))
     changed = fit.sepset.changed(check.cells)
@@ -165,8 +164,7 @@ def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule:
     """`fit` with its edges oriented as tpc does; its separating sets stay those of the skeleton."""
     from pycupc.orientation.known import orient_known  # loads Numba
 
-    count = problem.engine.count_separating
-    check = check_triples(fit.sparse_graph, fit.sepset, problem.test, count, maj_rule=maj_rule, known=known)
+    check = problem.check_triples(fit.sparse_graph, fit.sepset, maj_rule=maj_rule, known=known)
     oriented = orient_known(fit.sparse_graph, check, known)
     if verbose:
         _log(lines_of_triples(check, fit.labels, maj_rule=maj_rule))

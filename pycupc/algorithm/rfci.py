@@ -17,7 +17,6 @@ from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.graph.questions import Lists
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation import check_triples
 from pycupc.orientation.conservative import unshielded
 from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS
 from pycupc.results.later_tests import LaterTests
@@ -140,14 +139,8 @@ class _Run:
 
     def _decide(self, rule: str, listed: NDArray[np.int64] | None = None, *, strict: bool = False) -> NDArray[np.int64]:
         """The ambiguous ones of all triples, or of those listed; their separating sets change as the rule says."""
-        check = check_triples(
-            self._work.left(),
-            self._tests.sepset(),
-            self._problem.test,
-            self._problem.engine.count_separating,
-            maj_rule=rule == "majority",
-            listed=listed,
-        )
+        graph, sepset = self._work.left(), self._tests.sepset()
+        check = self._problem.check_triples(graph, sepset, maj_rule=rule == "majority", listed=listed)
         self._tests.write(check.cells)
         ambiguous = check.undecided if strict else check.ambiguous
         self._ambiguous = np.concatenate([self._ambiguous, ambiguous])

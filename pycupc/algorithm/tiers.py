@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
-from pycupc.engines.base import Division, Engine, Finished, LevelResult, Questions, State
+from pycupc.engines.base import Engine, Finished, LevelResult, Questions, State
 from pycupc.graph.tiers import NearLists, Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
@@ -37,14 +37,13 @@ class TieredLevels:
         *,
         gaps: Pairs | None = None,
         fixed: Pairs | None = None,
-        m_max: float = math.inf,
         progress: ProgressHook | None = None,
-        division: Division | None = None,
+        **how: Any,
     ) -> None:
         """As `Engine.take`."""
         self._test, self._gaps, self._progress = test, gaps, progress
         self._fixed = Pairs(test.p, *np.zeros((2, 0), dtype=np.int64)) if fixed is None else fixed
-        self._engine.take(test, names, gaps=gaps, fixed=fixed, m_max=0, progress=progress, division=division)
+        self._engine.take(test, names, gaps=gaps, fixed=fixed, progress=progress, **how | {"m_max": 0})
 
     def run_level(self, level: int) -> LevelResult:
         """As `Engine.run_level`."""
@@ -101,7 +100,8 @@ class TieredLevels:
                 np.maximum.at(self._largest, edge, answers.p)
                 separated[edge[answers.found]] = True
                 found.append((x[answers.found], y[answers.found], answers.S.members, answers.value[answers.found]))
-                self._record(x, y, answers.p)
+                if self._p_max is not None:
+                    self._p_max[x, y] = self._p_max[y, x] = np.maximum(self._p_max[x, y], answers.p)
                 done += len(part)
                 if self._progress is not None:
                     self._progress(level, done, len(wanted), len(separated) - int(separated.sum()))
@@ -113,8 +113,3 @@ class TieredLevels:
         seconds = time.perf_counter() - begin
         removed = (x[order], y[order], S[order], value[order])
         return LevelResult(level, *removed, n_tests, len(x), 0, more, seconds=seconds)
-
-    def _record(self, x: Ints, y: Ints, p: NDArray[np.float64]) -> None:
-        """Keep the largest p-values of all pairs, where the engine does so."""
-        if self._p_max is not None:
-            self._p_max[x, y] = self._p_max[y, x] = np.maximum(self._p_max[x, y], p)

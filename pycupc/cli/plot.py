@@ -52,7 +52,8 @@ def main(args: argparse.Namespace) -> int:
     if args.open and args.out is None and args.around is None and page.is_file():
         _open(page)
         return OK
-    out = args.out or Path(_file_name(args.around))
+    name = re.sub(r"[^\w.-]+", "_", args.around[0])[:60].strip("._") if args.around else "graph"
+    out = args.out or Path(f"{name or 'neighbourhood'}.png")
     ending = out.suffix.lower()
     if ending not in (*_PICTURES, ".html"):
         args.parser.error(f"--out must end in {', '.join(_PICTURES)} or .html, got {out.name}")
@@ -91,10 +92,3 @@ def _open(path: Path) -> None:
 
     print(f"opening {path}")
     webbrowser.open(path.resolve().as_uri())
-
-
-def _file_name(around: list[str] | None) -> str:
-    """graph.png, or the first variable's name where it can be that of a file."""
-    if not around:
-        return "graph.png"
-    return (re.sub(r"[^\w.-]+", "_", around[0])[:60].strip("._") or "neighbourhood") + ".png"

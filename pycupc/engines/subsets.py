@@ -6,6 +6,7 @@ A row of a level is wide if its sets are too many to be numbered in 64 bits. Ran
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import comb, log10
 
 import numpy as np
@@ -24,6 +25,7 @@ TOO_MANY = 2**62
 WIDE = TOO_MANY
 
 
+@lru_cache(maxsize=8)  # both sides of a level ask for it, and the levels after it
 def binomial_table(d: int, size: int) -> Counts:
     """int64 (d + 1, size + 1) table of C(i, j), saturated at MAX_RANK."""
     table = np.zeros((d + 1, size + 1), dtype=np.int64)

@@ -100,7 +100,8 @@
 #'   of variables that can take longer than everything else, since most tests have been answered without being made.
 #'   With `FALSE` the slot is a 1 x 1 matrix of NA.
 #' @param checkpoint A folder in which finished levels are kept, and on the CPU once a minute the finished parts of a
-#'   level. The same call resumes after them if R, or the machine, stopped; a folder made with other data or arguments is refused. Not for a function of R as `indepTest`.
+#'   level. The same call resumes after them if R, or the machine, stopped; a folder made with other data or arguments
+#'   is refused. Not for a function of R as `indepTest`.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
 #' @seealso [cu_skeleton()]; [cu_why()] and [as.data.frame.pcAlgo()] for the reasons of edges; [cu_compare()] to check
 #'   the answer against pcalg; [cu_sitrep()] if something is missing.

@@ -148,8 +148,8 @@ as_sets <- function(before, sizes, members) {
 }
 
 # The reverse of as_pcalgo() and as_fcialgo(): `values`, and flat `arrays`, such as graph.from. `every_cell`: does
-# sepset name all cells that hold a set, the empty ones of level 0 included, as the list of lists does? Then the gaps are
-# the other pairs that are not adjacent. p-values that were not computed are NA.
+# sepset name all cells that hold a set, the empty ones of level 0 included, as the list of lists does? Then the gaps
+# are the other pairs that are not adjacent. p-values that were not computed are NA.
 as_plain <- function(fit) {
   pag <- methods::is(fit, "fciAlgo")
   sparse <- attr(fit, "cu_sepset")

@@ -21,6 +21,10 @@ from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
 from pycupc.system.compiled import announced, compiled, copied_part, frozen, fused_part, part
 
+#: The sets of so many candidates, from three members on, are tested in one descent instead of one for each size, of
+#: which those that are larger than a separating one are made in vain.
+ONE_DESCENT = 12
+
 
 class Asked(NamedTuple):
     """Pairs x, y, (m,), and the sizes of their sets, first to last.
@@ -42,7 +46,7 @@ class Asked(NamedTuple):
 class Made(NamedTuple):
     """The outcomes of m pairs with c candidates in all."""
 
-    found: Annotated[Indices, "m"]  # separating sets: at most 1 if only the first is wanted
+    found: Annotated[Indices, "m"]  # separating sets; if only the first is wanted, those that were the first until then
     containing: Annotated[Indices, "c"]  # how many of them contain a candidate
     n_tests: Annotated[Indices, "m k"]  # tests by the size of the set
     r: Annotated[Floats, "m"]  # the canonical r of the first separating set, if only this is wanted
@@ -213,12 +217,24 @@ def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, st
 
 @part
 def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
-    """Make the tests of sets with low to high members, depth first; returns whether there may be more."""
-    begin, t, go, new = asked.offsets[i], 0, True, True
+    """Make the tests of sets with low to high members, depth first; returns whether there may be more.
+
+    If only the first separating set is wanted, one that is found leaves the smaller sets to be tested.
+    """
+    begin, t, go, new, most = asked.offsets[i], 0, True, True, high
     sets.following[0] = work.separating[0] = 0
     while t >= 0:
         if new and t + 1 >= low:
+            found = made.found[i]
             go = _test_last(C, asked, i, sizes, made, sets, work, t, sets.following[t], q, only_first, state)
+            if only_first and made.found[i] > found:
+                for c in range(q):
+                    made.containing[begin + c] = 0
+                for s in range(t + 1):
+                    made.containing[begin + sets.chosen[s]], work.separating[s] = 1, 0
+                for size in range(t + 2, most + 1):
+                    made.n_tests[i, size] = 0
+                high, go = t, t >= low
         new = go and choose(sets, t, low, high, q)
         if new:
             k = sets.chosen[t]
@@ -255,7 +271,9 @@ def _walk_pairs(C, asked, pairs, sizes, made, sets, work, only_first, largest_p,
             go = _test(C, asked, i, sizes, made, sets, work, 0, -1, only_first, state)
         gathered = False
         while go and low <= last:
-            high = low if only_first else last
+            high = last
+            if only_first and (low < 3 or q > ONE_DESCENT or asked.room[i] < 1 << ONE_DESCENT):
+                high = low
             if high > 1 and not gathered:
                 _gather(C, asked.candidates, asked.offsets[i], sets, q)
                 gathered = True

@@ -46,8 +46,12 @@ def _fields(kind: type[tuple[Any, ...]]) -> list[tuple[str, list[tuple[list[str]
         terms = dimension.split("+")
         return [v for v in terms if not v.isdigit()], sum(int(v) for v in terms if v.isdigit())
 
+    def dtype(array: Any) -> Any:
+        last = get_args(array)[-1]  # the argument of NDArray; before NumPy 2.5, np.dtype of it
+        return (*get_args(last), last)[0]
+
     hints = [(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items()]
-    return [(name, list(map(parsed, axes.split())), get_args(get_args(array)[1])[0]) for name, array, axes in hints]
+    return [(name, list(map(parsed, axes.split())), dtype(array)) for name, array, axes in hints]
 
 
 class Cutoff(NamedTuple):

@@ -30,17 +30,13 @@ def begin(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: Callabl
     """
     if len(C) > _FEW:
         return _in_threads(out, C, n, parts, last)
-    _one_by_one(out, C, n, parts)
-    return Filling(last=last)
-
-
-def _one_by_one(out: Floats, C: Floats, n: float, parts: Iterable[Part]) -> None:
     out[:], levels = C, np.zeros(C.shape, dtype=np.int64)
     for x, y, level, r in parts:
         set_both(out, x, y, r)
         set_both(levels, x, y, level)
     x, y = (i.astype(np.int32) for i in np.triu_indices(len(C), 1))
     set_both(out, x, y, fisher_z.p_value(out[x, y], n, levels[x, y]))
+    return Filling(last=last)
 
 
 def _in_threads(out: Floats, C: Floats, n: float, parts: Iterable[Part], last: Callable[[], None] | None) -> Filling:

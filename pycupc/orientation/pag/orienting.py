@@ -109,10 +109,9 @@ class Orienting:
 
     def neighbours(self, v: int) -> list[int]:
         """The neighbours of v now, ascending."""
-        begin, end = self.graph.start[v : v + 2]
-        entry = self.graph.entry[:, begin:end]
-        found: list[int] = entry[NEIGHBOUR][entry[KIND] != lists.NONE].tolist()
-        return found
+        near = self.graph.entry[:, self.graph.start[v] : self.graph.start[v + 1]]
+        out: list[int] = near[NEIGHBOUR, near[KIND] != lists.NONE].tolist()
+        return out
 
     def adjacent(self, x: int, y: int) -> bool:
         """Is there an edge between x and y now?"""
@@ -153,12 +152,11 @@ class Orienting:
             while before is None or not np.array_equal(before, kind):
                 before = kind.copy()
                 for number in loop:
-                    if not rules[number - 1]:
+                    if not rules[number - 1] or not len(chosen := lists.scan(self.graph, local_rules.SCANNED[number])):
                         continue
-                    chosen = lists.scan(self.graph, local_rules.SCANNED[number])
-                    if len(chosen) and number in local_rules.LOCAL_RULES:
+                    if number in local_rules.LOCAL_RULES:
                         local_rules.LOCAL_RULES[number](*self.graph, chosen, self._owner)
-                    elif len(chosen):
+                    else:
                         self._apply_paths(number, chosen, decide, spare_tails)
 
     def _apply_paths(self, number: int, chosen: Indices, decide: Decide, spare_tails: bool) -> None:

@@ -68,7 +68,7 @@ def test_adjustment_gives_the_effect(kind):
 
 def test_errors():
     chain = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    with pytest.raises(ValueError, match="no adjustment set of kind 'optimal' is valid for the effect of '1' on '3'"):
+    with pytest.raises(ValueError, match="no adjustment set of kind 'optimal' is valid for the effect of 1 on 3"):
         pycupc.adjustment_set(chain, "1", "3")
     arrow = np.array([[0, 1], [0, 0]])
     with pytest.raises(ValueError, match="no variable of y is a descendant of x"):

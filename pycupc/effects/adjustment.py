@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from pycupc.data.names import positions
+from pycupc.data.names import listed, positions
 from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, causal_graph_of, check_maximal
 from pycupc.effects.paths import blocks, may_cause, on_causal_paths, optimal_set, possible_ancestors
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
@@ -116,7 +116,8 @@ def adjustment_set(
     else:
         found = frozenset().union(*(among.parents[v] for v in xs)) - causes
     if frozenset(ys) & found or not asked.is_valid(found, ys):
-        raise ValueError(f"no adjustment set of kind {kind!r} is valid for the effect of {x!r} on {y!r} in this graph")
+        effect = " on ".join(listed([asked.labels[v] for v in variables]) for variables in (xs, asked.ys))
+        raise ValueError(f"no adjustment set of kind {kind!r} is valid for the effect of {effect} in this graph")
     return [asked.labels[v] for v in sorted(found)]
 
 

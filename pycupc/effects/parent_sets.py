@@ -59,7 +59,8 @@ def parent_sets(graph: SparseGraph, causes: Sequence[int], *, with_knowledge: bo
     cause has more than `MOST_PARENT_SETS`.
     """
     if with_knowledge:
-        return ParentSets.of(causes, [[own for (own,), _ in joint_parent_sets([x], graph)] for x in causes])
+        known = Orientations.of(graph)
+        return ParentSets.of(causes, [[own for (own,), _ in joint_parent_sets([x], graph, known)] for x in causes])
     of, first, none = directed_as(graph), np.zeros(len(causes) + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     work = np.empty((3, int(np.diff(of.start).max(initial=0))), dtype=np.int64)
     given = of.start, of.entry, np.asarray(causes, dtype=np.int64), MOST_PARENT_SETS, first
@@ -79,15 +80,17 @@ class Choice(NamedTuple):
     arrows: list[tuple[int, int]]  # of all undirected edges that it directs, also by Meek's rules
 
 
-def joint_parent_sets(xs: Sequence[int], graph: SparseGraph) -> list[Choice]:
+def joint_parent_sets(xs: Sequence[int], graph: SparseGraph, known: Orientations | None = None) -> list[Choice]:
     """All ways to direct the undirected edges at `xs` that extend the graph by rules 1 to 4 without contradiction.
 
     The arrows are set one after the other, each with all that the rules derive from it (Meek 1995); only edges that
     undirected edges join to `xs` can be among these. In pcalg's order: by the number of arrows into `xs`, then
     lexicographically by their positions among all that may be, in the order of `xs` and of siblings. ValueError if
-    there are too many.
+    there are too many. `known`: the orientations of `graph`, if they are there already.
     """
-    known = Orientations.of(graph)
+    known = Orientations.of(graph) if known is None else known
+    if not any(known.siblings[x] for x in xs):
+        return [Choice(tuple(known.parents[x] for x in xs), [])]
     nodes = np.array(sorted({v for x in xs for v in known.component(x)}))
     start = directed_as(with_equal_marks_as_tails(graph.subgraph(nodes)))
     open_ends, owner = np.flatnonzero(start.entry[KIND] == UNDIRECTED), nodes[owners(start.entry)]

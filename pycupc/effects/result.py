@@ -77,7 +77,7 @@ class Effects:
         if self.method == "local":
             self._sets = parent_sets(self._graph, causes, with_knowledge=self._with_knowledge)
             return
-        choices = [joint_parent_sets([x], self._graph) for x in causes]
+        choices = [joint_parent_sets([x], self._graph, self._known) for x in causes]
         self._choices = [choice for of_one in choices for choice in of_one]
         self._sets = ParentSets.of(causes, [[choice.parents[0] for choice in of_one] for of_one in choices])
 

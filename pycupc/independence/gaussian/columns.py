@@ -10,14 +10,12 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.gaussian.pairwise import DEPTH, WIDTH, Blocks, add_products, fma
+from pycupc.independence.gaussian.pairwise import DEPTH, WIDTH, Blocks, fma
 from pycupc.system.compiled import compiled, copied_part, frozen
 from pycupc.system.machine import in_threads
 
 #: Pairs that a thread computes in one call.
 PAIRS = 1 << 14
-#: Rows of the matrix of a group that are computed together, from the diagonal on.
-PANEL = 16
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,9 @@ class Columns:
 
         Group g has the variables ``members[starts[g]:starts[g + 1]]``, and these rows and columns of `out`.
         """
-        widest = int(np.diff(starts).max(initial=0)) + 3
+        space = np.empty((DEPTH, int(np.diff(starts).max(initial=0))))
         members, starts = (np.ascontiguousarray(v, dtype=np.int64) for v in (members, starts))
-        _correlate_groups(*self._frozen(), members, starts, np.empty((DEPTH, widest)), np.empty((widest, widest)), out)
+        _correlate_groups(*self._frozen(), members, starts, space, out)
 
     def _frozen(self) -> tuple[Floats, Floats]:
         return frozen(self.centred), frozen(self.squares)
@@ -118,26 +116,43 @@ def _correlate_pairs(centred, squares, x, y, r):
 
 
 @compiled
-def _correlate_groups(centred, squares, members, starts, space, tile, out):
-    """`Columns.put_groups`; `space`, (DEPTH, w), has a part of the columns of a group, `tile`, (w, w), products."""
+def _correlate_groups(centred, squares, members, starts, space, out):
+    """`Columns.put_groups`; `space`, float64 (DEPTH, widest group), holds a part of the columns of a group."""
     n = centred.shape[1]
     for g in range(len(starts) - 1):
-        at, width = starts[g], starts[g + 1] - starts[g]
-        padded = (width + 3) // 4 * 4
-        for i in range(padded):
-            for j in range(padded):
-                tile[i, j] = 0.0
+        at, width = uint64(starts[g]), uint64(starts[g + 1] - starts[g])
+        for i in range(width):
+            for j in range(width):
+                out[at + i, at + j] = 0.0
         for begin in range(0, n, DEPTH):
             depth = DEPTH if begin + DEPTH < n else n - begin
-            for c in range(padded):
+            for c in range(width):
+                column = members[at + c]
                 for k in range(depth):
-                    space[k, c] = centred[members[at + c], begin + k] if c < width else 0.0
-            for i in range(0, padded, PANEL):
-                add_products(
-                    space[:depth, i : min(i + PANEL, padded)], space[:depth, i:padded], tile[i:padded, i:padded]
-                )
+                    space[k, c] = centred[column, begin + k]
+            _add_squares(space, out, at, width, depth)
         for i in range(width):
             for j in range(i, width):
-                r = _normalised(tile[i, j], squares[members[at + i]] * squares[members[at + j]])
+                r = _normalised(out[at + i, at + j], squares[members[at + i]] * squares[members[at + j]])
                 out[at + i, at + j] = r
                 out[at + j, at + i] = r
+
+
+@copied_part
+def _add_squares(A, S, at, width, depth):
+    """Add A[k, i] A[k, j] to S[at + i, at + j], j >= i, for each k < depth in ascending order; four rows at a time."""
+    rest = width - width % uint64(4)
+    for i in range(uint64(0), rest, uint64(4)):
+        p0, p1, p2, p3 = at + i, at + i + uint64(1), at + i + uint64(2), at + i + uint64(3)
+        for k in range(depth):
+            a0, a1, a2, a3 = A[k, i], A[k, i + uint64(1)], A[k, i + uint64(2)], A[k, i + uint64(3)]
+            for j in range(i, width):
+                b, to = A[k, j], at + j
+                S[p0, to] = fma(a0, b, S[p0, to])
+                S[p1, to] = fma(a1, b, S[p1, to])
+                S[p2, to] = fma(a2, b, S[p2, to])
+                S[p3, to] = fma(a3, b, S[p3, to])
+    for i in range(rest, width):
+        for k in range(depth):
+            for j in range(i, width):
+                S[at + i, at + j] = fma(A[k, i], A[k, j], S[at + i, at + j])

@@ -32,8 +32,9 @@ def summary(C: Floats, of: LocalEffects, how: str, device: int) -> Floats:
     dev, found = open_device(device), np.empty((len(of.causes), len(of.effects)))
     with Session(dev, lambda: None):
         for causes, out in _launched(dev, dev.transfers.copied(C), of, HOW[how]):
-            (found[causes],) = dev.transfers.download((out.data.ptr, np.float64, out.shape))
+            (values,) = dev.transfers.download((out.data.ptr, np.float64, out.shape))
             dev.wait()
+            found[causes] = values
     return found
 
 

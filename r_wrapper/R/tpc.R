@@ -28,7 +28,8 @@
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
 #'   X <- pcalg::rmvDAG(500, pcalg::randomDAG(9, 0.3))
-#'   fit <- cu_tpc(list(C = cor(X), n = 500), pcalg::gaussCItest, alpha = 0.05, p = 9, tiers = rep(1:3, each = 3))
+#'   data <- list(C = cor(X), n = 500)
+#'   fit <- cu_tpc(data, pcalg::gaussCItest, alpha = 0.05, p = 9, tiers = rep(1:3, each = 3))
 #'   as.data.frame(fit)
 #' }
 #' @export

@@ -143,6 +143,6 @@ def _largest(block: Block, causes: Ints, effects: Ints, k: int, floors: list[flo
 
 
 def first_pairs(x: Ints, y: Ints, values: Floats, k: int) -> Pairs:
-    """The k pairs of largest size: of equal ones that with the lower cause, then that with the lower effect."""
+    """The k pairs of largest size: of equal sizes the lower cause comes first, then the lower effect."""
     order = np.lexsort((y, x, -np.abs(values)))[:k]
     return x[order], y[order], values[order]

@@ -27,6 +27,8 @@ Indices = NDArray[np.int64]
 FAR = np.iinfo(np.int64).max
 #: The findings about an entry: they may change; all of its tests have been made, or pruning has answered them.
 OPEN, TESTED, ANSWERED = 0, 1, 2
+#: The fields of `Findings` with a value for each entry.
+_COLUMNS = ("rank", "r", "smallest", "done")
 
 
 class Lists(NamedTuple):
@@ -76,14 +78,12 @@ class Findings(NamedTuple):
 
     def finished(self) -> dict[str, NDArray[Any]]:
         """The findings that will not change, but for those in wide rows, while threads add others."""
-        done = self.done.copy()
-        entries = np.flatnonzero((done != OPEN) & (self.rank != FAR))
-        columns: dict[str, NDArray[Any]] = {"rank": self.rank, "r": self.r, "smallest": self.smallest, "done": done}
-        return {"entries": entries} | {name: column[entries] for name, column in columns.items()}
+        entries = np.flatnonzero((self.done != OPEN) & (self.rank != FAR))
+        return {"entries": entries} | {name: getattr(self, name)[entries] for name in _COLUMNS}
 
     def enter(self, finished: Mapping[str, NDArray[Any]]) -> None:
         """Enter the findings of a run that was killed."""
-        for name in ("rank", "r", "smallest", "done"):
+        for name in _COLUMNS:
             getattr(self, name)[finished["entries"]] = finished[name]
 
     def n_tests(self, entries: Indices) -> int:

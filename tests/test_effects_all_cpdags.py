@@ -63,7 +63,8 @@ def test_multisets_of_pcalg_and_its_dags(tmp_path, rscript):
         cases.append((dags, C, x, y))
         m = cpdag_of(dags)
         lines.append(
-            f"m <- matrix(c({','.join(map(str, m.ravel()))}), 6, dimnames = list(1:6, 1:6)); g <- as(t(m), 'graphNEL')\n"
+            f"m <- matrix(c({','.join(map(str, m.ravel()))}), 6, dimnames = list(1:6, 1:6))\n"
+            "g <- as(t(m), 'graphNEL')\n"
             f"C <- matrix(c({','.join(map(repr, C.ravel().tolist()))}), 6); cat(t(pdag2allDags(m)$dags), '\\n')\n"
             f"for (way in c('local', 'global')) cat(ida({x + 1}, {y + 1}, C, g, method = way), '\\n')"
         )

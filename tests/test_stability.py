@@ -15,17 +15,7 @@ from stability_data import discrete, gaussian
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.stability import bounds
-from pycupc.stability.consensus import (
-    BACKWARD,
-    BIDIRECTED,
-    FORWARD,
-    UNDIRECTED,
-    Counts,
-    Edges,
-    Tally,
-    least_count,
-    stable_graph,
-)
+from pycupc.stability.consensus import BACKWARD, BIDIRECTED, FORWARD, UNDIRECTED, Counts, least_count, stable_graph
 from pycupc.stability.rows import Resampling
 
 SCHEMES = ("bootstrap", "subsample", "complementary")
@@ -345,24 +335,17 @@ def test_summary_and_texts(result):
     assert "<pre>PC-stable on resamples" in result._repr_html_()
 
 
-def test_tally_in_any_order():
-    """Compressed in between or not, in whatever order: the same counts."""
+def test_counts_of_graphs_in_any_order():
     rng = np.random.default_rng(0)
     graphs = []
     for _ in range(30):
         keys = np.unique(rng.integers(0, 400, size=60))
         low, high = np.divmod(keys, 20)
         low, high = low[low < high].astype(np.int32), high[low < high].astype(np.int32)
-        graphs.append(Edges(low, high, rng.integers(4, size=len(low)).astype(np.uint8)))
-    tallies = [Tally(20), Tally(20)]
-    for edges in graphs:
-        tallies[0].add(edges)
-    for k in rng.permutation(30):
-        tallies[1].add(graphs[k])
-        tallies[1].counts()
-    one, two = (tally.counts() for tally in tallies)
+        graphs.append((low, high, rng.integers(4, size=len(low)).astype(np.uint8)))
+    one, two = Counts.of(graphs, 20), Counts.of([graphs[k] for k in rng.permutation(30)], 20)
     assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("low", "high", "kinds"))
-    assert one.adjacent.sum() == sum(len(edges.low) for edges in graphs)
+    assert one.adjacent.sum() == sum(len(low) for low, *_ in graphs)
 
 
 def test_thresholds_are_exact():

@@ -13,11 +13,11 @@ import time
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Generic
+from typing import Any
 
 from pycupc.results import npz
 from pycupc.results.study_file import StudyFile
-from pycupc.stability.study import O, Resampled
+from pycupc.stability.study import Outcome, Resampled
 from pycupc.system.message import Argument, Message
 
 _STUDY = StudyFile("study.json", npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability"), "study")
@@ -26,14 +26,14 @@ KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")
 _ABANDONED = 3600
 
 
-class Checkpoint(Generic[O]):
+class Checkpoint:
     """The folder of one study, which is created if it does not exist.
 
     ValueError if it holds other files, or another study; the message names the arguments that differ. OSError if it
     cannot be read or written.
     """
 
-    def __init__(self, folder: str | PathLike[str], study: Resampled[O]) -> None:
+    def __init__(self, folder: str | PathLike[str], study: Resampled[Any]) -> None:
         self.folder, self._study = Path(folder), study
         _STUDY.open(folder, study.identity)
         for part in self.folder.glob(".resample-*.part"):
@@ -41,7 +41,7 @@ class Checkpoint(Generic[O]):
                 if time.time() - part.stat().st_mtime > _ABANDONED:
                     part.unlink()
 
-    def outcomes(self, n_resamples: int) -> Iterator[O]:
+    def outcomes(self, n_resamples: int) -> Iterator[Outcome]:
         """The finished resamples with numbers below `n_resamples`; ValueError names a file that is not one of them."""
         there = {path.name for path in self.folder.iterdir()}
         for i in range(n_resamples):
@@ -49,21 +49,21 @@ class Checkpoint(Generic[O]):
             if path.name in there:
                 yield self._read(path, i)
 
-    def keep(self, outcome: O) -> None:
+    def keep(self, outcome: Outcome) -> None:
         """Write a finished resample."""
-        facts, arrays = self._study.packed(outcome)
-        meta = {"study": self._study.key, "index": outcome.index, **facts}
-        npz.write(self._path(outcome.index), meta, arrays, KIND)
+        meta = {"study": self._study.key, "index": outcome.index, "note": outcome.note}
+        npz.write(self._path(outcome.index), meta, dict(outcome.arrays), KIND)
 
     def _path(self, i: int) -> Path:
         return self.folder / f"resample-{i:06}.npz"
 
-    def _read(self, path: Path, i: int) -> O:
+    def _read(self, path: Path, i: int) -> Outcome:
         try:
             with npz.reading(path, KIND) as (meta, arrays):
                 if (meta["study"], meta["index"]) != (self._study.key, i):
                     raise ValueError("it is a resample of another study, or another resample")
-                return self._study.unpacked(i, meta, arrays)
+                self._study.check(arrays)
+                return Outcome(i, arrays, str(meta.get("note", "")))  # older files have none
         except ValueError as error:
             raise ValueError(f"{error}; delete the file, and the resample is computed again") from error
 

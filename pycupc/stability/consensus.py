@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from os import PathLike
@@ -29,8 +29,6 @@ FORWARD, BACKWARD, UNDIRECTED, BIDIRECTED = range(4)
 #: The marks at low and high of the kinds of edges of a graph, in the order of their numbers: of a CPDAG, of a PAG.
 _CPDAG_KINDS = ((TAIL, ARROW), (ARROW, TAIL), (TAIL, TAIL), (ARROW, ARROW))
 _PAG_KINDS = tuple(product((CIRCLE, ARROW, TAIL), repeat=2))
-#: Number of cells that are collected before they are counted.
-_MOST_PENDING = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +45,12 @@ class Counting:
     columns: Ints
     names: tuple[str, ...]
     turned: tuple[int, ...]
+
+    def numbers(self, graph: SparseGraph) -> NDArray[np.uint8]:
+        """The number of the kind of each edge of a graph."""
+        number = np.zeros((4, 4), dtype=np.uint8)
+        number[tuple(self.kinds.T)] = np.arange(len(self.kinds))
+        return number[graph.low_mark, graph.high_mark]
 
     def is_turned(self, counts: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether edges are listed from high to low: more graphs have an arrow there; bool (m,)."""
@@ -72,21 +76,6 @@ def counting(method: str) -> Counting:
     return CPDAG if method == "pc" else PAG
 
 
-@dataclass(frozen=True)
-class Edges:
-    """The edges of one graph, as kept for a resample: ``low < high``, int32 (m,), sorted; uint8 `Counting.kinds`."""
-
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    kind: NDArray[np.uint8]
-
-    @classmethod
-    def of(cls, graph: SparseGraph, counting: Counting = CPDAG) -> Edges:
-        number = np.zeros((4, 4), dtype=np.uint8)
-        number[tuple(counting.kinds.T)] = np.arange(len(counting.kinds))
-        return cls(graph.low, graph.high, number[graph.low_mark, graph.high_mark])
-
-
 @dataclass(frozen=True, eq=False)
 class Counts:
     """In how many graphs each pair was adjacent, for the pairs that ever were: ``low < high``, int32 (m,), sorted.
@@ -98,6 +87,16 @@ class Counts:
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     kinds: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, graphs: Iterable[Sequence[NDArray[Any]]], p: int, counting: Counting = CPDAG) -> Counts:
+        """Count the edges of graphs on p variables: of each, low, high and the numbers of `Counting.numbers`."""
+        low, high, kind = map(np.concatenate, zip(*graphs, strict=True))
+        (keys, pair), n_columns = np.unique(pair_keys(low, high, p), return_inverse=True), len(counting.names)
+        cells = pair[:, None] * n_columns + counting.columns[kind]
+        times = np.bincount(cells.ravel(), minlength=len(keys) * n_columns)
+        low, high = np.divmod(keys, max(p, 1))
+        return cls(low.astype(np.int32), high.astype(np.int32), times.astype(np.int32).reshape(len(keys), n_columns))
 
     @property
     def counting(self) -> Counting:
@@ -115,45 +114,6 @@ class Counts:
         listed = np.where(turned[:, None], self.kinds[at][:, self.counting.turned], self.kinds[at])
         shares = np.column_stack([self.adjacent[at], listed]) / max(n_resamples, 1)
         return dict(zip(("adjacent", *self.counting.names), shares.T, strict=True))
-
-
-@dataclass
-class Tally:
-    """Counts edges, graph after graph in any order; memory is proportional to the number of different edges."""
-
-    p: int
-    counting: Counting = CPDAG
-    _cells: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    _counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    _pending: list[Ints] = field(default_factory=list)
-    _n_pending: int = 0
-
-    def add(self, edges: Edges) -> None:
-        """Count the edges of one graph."""
-        columns, n_columns = self.counting.columns[edges.kind], len(self.counting.names)
-        cells = (pair_keys(edges.low, edges.high, self.p)[:, None] * n_columns + columns).ravel()
-        self._pending.append(cells)
-        self._n_pending += len(cells)
-        if self._n_pending > max(_MOST_PENDING, len(self._cells)):
-            self._count()
-
-    def _count(self) -> None:
-        cells = np.concatenate([self._cells, *self._pending])
-        times = np.ones(len(cells))
-        times[: len(self._cells)] = self._counts
-        self._cells, place = np.unique(cells, return_inverse=True)
-        self._counts = np.bincount(place, times, len(self._cells)).astype(np.int64)
-        self._pending, self._n_pending = [], 0
-
-    def counts(self) -> Counts:
-        self._count()
-        n_columns = len(self.counting.names)
-        pair, column = np.divmod(self._cells, n_columns)
-        first = np.diff(pair, prepend=-1) > 0
-        kinds = np.zeros((np.count_nonzero(first), n_columns), dtype=np.int32)
-        kinds[np.cumsum(first) - 1, column] = self._counts
-        low, high = np.divmod(pair[first], max(self.p, 1))
-        return Counts(low.astype(np.int32), high.astype(np.int32), kinds)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,10 +24,12 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import KNOWLEDGE, Plan, checked_study
 from pycupc.stability.ranking import CStaR, Floats
 from pycupc.stability.rows import Ints, Scheme
-from pycupc.stability.run import Gathering, collected
-from pycupc.stability.study import Arrays, Numbered, Resampled
+from pycupc.stability.run import collected
+from pycupc.stability.study import Arrays, Outcome, Resampled
 from pycupc.system.machine import available_cores
 
+#: The arrays of an outcome.
+PAIRS = ("cause", "effect", "value")
 #: The number of values of `q` by default.
 N_Q = 10
 #: Up to this number of effects, only the correlations that are needed are computed.
@@ -35,24 +37,18 @@ FEW = 50
 
 
 @dataclass(frozen=True)
-class Strongest(Numbered):
-    """The pairs of one resample that `largest` finds, at most as many as the largest q."""
+class CausalStudy(Resampled[CStaR]):
+    """A study that asks for the largest effects in every resample. Its positions and its `q` ascend.
 
-    cause: Ints
-    effect: Ints
-    value: Floats
-
-
-@dataclass(frozen=True)
-class CausalStudy(Resampled[Strongest]):
-    """A study that asks for the largest effects in every resample. Its positions and its `q` ascend."""
+    Arrays of an outcome: `cause`, `effect`, `value`, the pairs that `largest` finds, at most as many as the largest q.
+    """
 
     causes: Ints
     effects: Ints
     q: Ints
     standardize: bool
 
-    def outcome(self, i: int, progress: ProgressHook | None = None) -> Strongest:
+    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
         """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
         rows = self.resampling.indices(i)
         stat, *_ = self.rows.take(rows)
@@ -71,24 +67,34 @@ class CausalStudy(Resampled[Strongest]):
 
             options = {"devices": "all", **(self.arguments["engine_options"] or {})}
             device = options.get("device", 0 if options["devices"] == "all" else options["devices"][0])
-            return Strongest(i, *on_gpu.largest_of(X, deviations, sets, self.causes, self.effects, k, device))
+            return _outcome(i, *on_gpu.largest_of(X, deviations, sets, self.causes, self.effects, k, device))
         x, y = sets.pairs()
         pairs, columns = _needed(stat, x, y, self.effects)
         if deviations is not None:
             pairs = pairs * deviations[x] * deviations[y]
             columns = columns * deviations[:, None] * deviations[self.effects]
         found = LocalEffects(self.causes, self.effects, sets, weights_of(pairs, sets), columns)
-        return Strongest(i, *largest(found.in_blocks, self.causes, self.effects, k))
+        return _outcome(i, *largest(found.in_blocks, self.causes, self.effects, k))
 
-    def packed(self, outcome: Strongest) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return {}, {name: getattr(outcome, name) for name in ("cause", "effect", "value")}
-
-    def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Strongest:
-        cause, effect, value = (arrays[name] for name in ("cause", "effect", "value"))
+    def check(self, arrays: Arrays) -> None:
+        cause, effect, value = (arrays[name] for name in PAIRS)
         sound = len(cause) == len(effect) == len(value) <= self.q[-1] and np.isfinite(value).all()
         if not sound or not (np.isin(cause, self.causes).all() and np.isin(effect, self.effects).all()):
             raise ValueError("its effects are out of range")
-        return Strongest(i, cause.astype(np.int64), effect.astype(np.int64), value)
+
+    def result(self, outcomes: Sequence[Outcome]) -> CStaR:
+        parts, own = [outcome.arrays for outcome in outcomes], ("resampling", "causes", "effects", "q")
+        fields: dict[str, Any] = {name: getattr(self, name) for name in own}
+        for name, kind in zip(PAIRS, (np.int64, np.int64, np.float64), strict=True):
+            fields[name] = np.concatenate([of[name] for of in parts]).astype(kind)  # a file has smaller integers
+        return CStaR(
+            labels=tuple(self.arguments["labels"]),
+            alpha=self.alphas[0],
+            resamples=np.array([outcome.index for outcome in outcomes]),
+            start=np.cumsum([0, *(len(of["value"]) for of in parts)]),
+            arguments=self.identity,
+            **fields,
+        )
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -96,6 +102,10 @@ class CausalStudy(Resampled[Strongest]):
         chosen = {"causes": self.causes, "effects": self.effects}
         own = {name: "all" if len(given) == self.p else given.tolist() for name, given in chosen.items()}
         return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
+
+
+def _outcome(i: int, *pairs: NDArray[Any]) -> Outcome:
+    return Outcome(i, dict(zip(PAIRS, pairs, strict=True)))
 
 
 def _needed(stat: SuffStat, x: Ints, y: Ints, effects: Ints) -> tuple[Floats, Floats]:
@@ -108,31 +118,6 @@ def _needed(stat: SuffStat, x: Ints, y: Ints, effects: Ints) -> tuple[Floats, Fl
     columns, every = stat.correlations.columns(), np.arange(stat.p)
     of_effects = columns.pairs(np.repeat(every, len(effects)), np.tile(effects, stat.p), available_cores())
     return columns.pairs(x, y, available_cores()), of_effects.reshape(stat.p, -1)
-
-
-class _Ranked(Gathering[Strongest, CStaR]):
-    """The largest effects of the resamples so far."""
-
-    def __init__(self, study: CausalStudy) -> None:
-        self._study = study
-        self._found: dict[int, Strongest] = {}
-
-    def add(self, outcome: Strongest) -> None:
-        self.n += 1
-        self._found[outcome.index] = outcome
-
-    def result(self) -> CStaR:
-        study, found = self._study, [self._found[i] for i in sorted(self._found)]
-        fields: dict[str, Any] = {name: getattr(study, name) for name in ("resampling", "causes", "effects", "q")}
-        fields |= {name: np.concatenate([getattr(o, name) for o in found]) for name in ("cause", "effect", "value")}
-        return CStaR(
-            labels=tuple(study.arguments["labels"]),
-            alpha=study.alphas[0],
-            resamples=np.array([outcome.index for outcome in found], dtype=np.int64),
-            start=np.cumsum([0, *(len(outcome.value) for outcome in found)]),
-            arguments=study.identity,
-            **fields,
-        )
 
 
 def cstar(  # noqa: PLR0913 - as stability, and the candidates
@@ -222,7 +207,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     drawn: dict[str, Any] = {name: getattr(general, name) for name in ("rows", "resampling", "alphas", "arguments")}
     own: dict[str, Any] = {"causes": of, "effects": on, "q": _checked_q(q, n_pairs), "standardize": bool(standardize)}
     study = CausalStudy(**drawn, **own)
-    return collected(_Ranked(study), study, plan, progress)
+    return collected(study, plan, progress)
 
 
 def _candidates(name: str, given: Any, labels: Sequence[str]) -> Ints:

@@ -16,7 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from contextlib import contextmanager
 from typing import Any
 
-from pycupc.stability.study import O, Resampled
+from pycupc.stability.study import Outcome, Resampled
 from pycupc.system.machine import available_cores
 
 #: Number of studies that a worker keeps.
@@ -34,7 +34,7 @@ class ResampleFailed(Exception):
         self.index = index
 
 
-def outcomes_here(study: Resampled[O], wanted: Sequence[int], at_once: int = 1) -> Iterator[O]:
+def outcomes_here(study: Resampled[Any], wanted: Sequence[int], at_once: int = 1) -> Iterator[Outcome]:
     """Yield the outcomes of the resamples `wanted`, computed in this process, `at_once` at a time; in any order.
 
     An engine that uses all cores is as fast with one resample after the other as with several at once. ResampleFailed
@@ -64,7 +64,7 @@ def outcomes_here(study: Resampled[O], wanted: Sequence[int], at_once: int = 1) 
             pool.shutdown(cancel_futures=True)
 
 
-def outcomes_on(executor: Executor, study: Resampled[O], wanted: Sequence[int]) -> Iterator[O]:
+def outcomes_on(executor: Executor, study: Resampled[Any], wanted: Sequence[int]) -> Iterator[Outcome]:
     """Yield the outcomes of the resamples `wanted`, computed by the workers of an executor, as they finish.
 
     At any time there are two tasks for each worker that has replied, so that none waits for work, and one more for each

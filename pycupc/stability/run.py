@@ -5,81 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from os import PathLike
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
-from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.checkpoint import Checkpoint
-from pycupc.stability.consensus import Tally, counting
 from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_on
 from pycupc.stability.result import Stability
 from pycupc.stability.rows import Scheme
 from pycupc.stability.saved import Method
-from pycupc.stability.study import O, Outcome, Resampled, Study
+from pycupc.stability.study import Outcome, R, Resampled
 from pycupc.system.message import Message, Words
 from pycupc.system.progress import CountHook, count_hook
-
-R = TypeVar("R")
-
-
-class Gathering(Generic[O, R]):
-    """What is known from the `n` resamples so far."""
-
-    n = 0
-
-    def add(self, outcome: O) -> None:
-        """Take the outcome of a resample into account."""
-        raise NotImplementedError
-
-    def result(self) -> R:
-        """The result over the resamples so far, at least one."""
-        raise NotImplementedError
-
-
-class Gathered(Gathering[Outcome, Stability]):
-    """The frequencies over the resamples so far."""
-
-    def __init__(self, study: Study) -> None:
-        self._study, self._labels = study, study.arguments["labels"]
-        p = len(self._labels)
-        self._tallies = [Tally(p, counting(study.method)) for _ in study.alphas]
-        self._constant = np.zeros(p, dtype=np.int64)
-        self._numbers: dict[int, tuple[Any, int, int]] = {}
-        self._note = ""
-
-    def add(self, outcome: Outcome) -> None:
-        self.n += 1
-        for tally, edges in zip(self._tallies, outcome.edges, strict=True):
-            tally.add(edges)
-        self._constant[outcome.constant] += 1
-        self._numbers[outcome.index] = (outcome.n_tests, len(outcome.constant), outcome.n_copies)
-        self._note = max(self._note, outcome.note, key=len)  # the longer one names both faults
-
-    def result(self) -> Stability:
-        study, p = self._study, len(self._labels)
-        order = sorted(self._numbers)
-        tests, constant, copies = zip(*(self._numbers[i] for i in order), strict=True)
-        none = Pairs(p, *np.zeros((2, 0), dtype=np.int64))
-        gaps, fixed = (study.arguments[name] or none for name in ("fixedGaps", "fixedEdges"))
-        return Stability(
-            labels=self._labels,
-            alphas=study.alphas,
-            resampling=study.resampling,
-            resamples=np.array(order, dtype=np.int64),
-            counts=tuple(tally.counts() for tally in self._tallies),
-            n_tests=np.array(tests, dtype=np.float64),
-            n_constant=np.array(constant, dtype=np.int64),
-            n_copies=np.array(copies, dtype=np.int64),
-            constant=self._constant,
-            n_pairs=p * (p - 1) // 2 - len(gaps | fixed),
-            n_fixed=len(fixed - gaps),
-            arguments=study.identity,
-            method=study.method,
-            notes={"quirks": self._note} if self._note else {},
-        )
 
 
 class _Unfinished(BaseException):
@@ -196,22 +135,24 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
     True
     """
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
-    study = checked_study(data, plan, alpha, arguments, method)
-    return collected(Gathered(study), study, plan, progress)
+    return collected(checked_study(data, plan, alpha, arguments, method), plan, progress)
 
 
-def collected(
-    gathered: Gathering[O, R], study: Resampled[O], plan: Plan, progress: Callable[[int, int], object] | bool | None
-) -> R:
+def collected(study: Resampled[R], plan: Plan, progress: Callable[[int, int], object] | bool | None) -> R:
     """The result over all resamples, those of a checkpoint and the others; errors as of `stability`."""
+    found: dict[int, Outcome] = {}
+
+    def result() -> R:
+        return study.result([found[i] for i in sorted(found)])
+
     checkpoint, n_resamples = plan.checkpoint, plan.n_resamples
     kept = None if checkpoint is None else Checkpoint(checkpoint, study)
     try:
         with count_hook(progress, "resamples") as report:
-            _gather(gathered, study, plan, kept, report)
+            _collect(found, study, plan, kept, report)
     except KeyboardInterrupt:
-        text = f"interrupted after {gathered.n:,} of {n_resamples:,} resamples{_where(checkpoint)}"
-        raise StabilityInterrupted(text, gathered.result() if gathered.n else None) from None
+        text = f"interrupted after {len(found):,} of {n_resamples:,} resamples{_where(checkpoint)}"
+        raise StabilityInterrupted(text, result() if found else None) from None
     except ResampleFailed as failed:
         cause = failed.__cause__
         text = "resample {i} failed ({kind}: {cause}) after {done:,} of {n:,} had finished{where}"
@@ -220,25 +161,23 @@ def collected(
             i=Words(str(failed.index), str(failed.index + 1)),
             kind=type(cause).__name__,
             cause=cause,
-            done=gathered.n,
+            done=len(found),
             n=n_resamples,
             where=_where(checkpoint),
         )
-        raise StabilityError(message, gathered.result() if gathered.n else None) from cause
-    return gathered.result()
+        raise StabilityError(message, result() if found else None) from cause
+    return result()
 
 
-def _gather(
-    gathered: Gathering[O, R], study: Resampled[O], plan: Plan, kept: Checkpoint[O] | None, report: CountHook | None
+def _collect(
+    found: dict[int, Outcome], study: Resampled[Any], plan: Plan, kept: Checkpoint | None, report: CountHook | None
 ) -> None:
-    """Count the resamples that a checkpoint holds, then compute and count the others."""
-    done = set()
-    for outcome in kept.outcomes(plan.n_resamples) if kept is not None else ():
-        gathered.add(outcome)
-        done.add(outcome.index)
-    wanted = [i for i in range(plan.n_resamples) if i not in done]
+    """Put the outcomes that a checkpoint holds into `found`, then compute the others."""
+    if kept is not None:
+        found.update((outcome.index, outcome) for outcome in kept.outcomes(plan.n_resamples))
+    wanted = [i for i in range(plan.n_resamples) if i not in found]
     if report is not None:
-        report(len(done), plan.n_resamples)
+        report(len(found), plan.n_resamples)
     if plan.executor is None:
         outcomes = outcomes_here(study, wanted, study.at_once())
     else:
@@ -246,9 +185,9 @@ def _gather(
     for outcome in outcomes:
         if kept is not None:
             kept.keep(outcome)
-        gathered.add(outcome)
+        found[outcome.index] = outcome
         if report is not None:
-            report(gathered.n, plan.n_resamples)
+            report(len(found), plan.n_resamples)
 
 
 def _where(checkpoint: str | PathLike[str] | None) -> Message:

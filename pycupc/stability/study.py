@@ -1,10 +1,10 @@
-"""The computation on every resample, and the outcome of one resample."""
+"""The computation on every resample, the outcome of one, and the result over all."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -22,7 +22,8 @@ from pycupc.engines.select import make_engine
 from pycupc.results.arrays import indices, pairs_in_order, require
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.stability.consensus import Edges, counting
+from pycupc.stability.consensus import Counts, counting
+from pycupc.stability.result import Stability
 from pycupc.stability.rows import Resampling, Rows
 from pycupc.stability.saved import Method
 
@@ -36,34 +37,25 @@ SIDE_BY_SIDE_FROM = 1500
 _WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_method")
 
 
-@dataclass(frozen=True)
-class Numbered:
-    """The outcome of the resample with the number `index`."""
-
-    index: int
-
-
-O = TypeVar("O", bound=Numbered)
-#: The arrays of an outcome in a file.
+R = TypeVar("R")
+#: The arrays of an outcome.
 Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Outcome(Numbered):
-    """The part of one resample that is kept: edges and numbers of tests for each alpha, `constant` and `n_copies`.
+class Outcome:
+    """The part of one resample that is kept, as in the file of a checkpoint.
 
     `note` says where pcalg's answer could differ (``notes["quirks"]`` of `pc`'s result); it is empty if nowhere.
     """
 
-    edges: tuple[Edges, ...]
-    n_tests: NDArray[np.float64]
-    constant: NDArray[np.int64]
-    n_copies: int
+    index: int
+    arrays: Arrays
     note: str = ""
 
 
 @dataclass(frozen=True)
-class Resampled(Generic[O]):
+class Resampled(Generic[R]):
     """Data, resamples, and the arguments of the method: everything that a worker needs. It can be pickled."""
 
     rows: Rows
@@ -71,16 +63,16 @@ class Resampled(Generic[O]):
     alphas: tuple[float, ...]
     arguments: Mapping[str, Any]
 
-    def outcome(self, i: int, progress: ProgressHook | None = None) -> O:
+    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
         """The outcome of resample `i`, a pure function of the study and `i`. `progress`: as of `pc`."""
         raise NotImplementedError
 
-    def packed(self, outcome: O) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The outcome as facts and arrays for a file."""
+    def check(self, arrays: Arrays) -> None:
+        """Raise ValueError unless these can be the arrays of an outcome."""
         raise NotImplementedError
 
-    def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> O:
-        """The reverse of `packed`, for resample `i`; ValueError if the values are out of range."""
+    def result(self, outcomes: Sequence[Outcome]) -> R:
+        """The result over these resamples, at least one, in the order of their numbers."""
         raise NotImplementedError
 
     @property
@@ -125,8 +117,12 @@ class Resampled(Generic[O]):
 
 
 @dataclass(frozen=True)
-class Study(Resampled[Outcome]):
-    """The graphs that a method finds on resamples: what `stability` computes."""
+class Study(Resampled[Stability]):
+    """The graphs that a method finds on resamples: what `stability` computes.
+
+    Arrays of an outcome: `n_tests`, one number for each alpha; `constant`, variables; `n_copies`, a single number; and
+    of the graph of the alpha with the number k the edges `low_k`, `high_k`, and `kind_k`, as `Counting.numbers`.
+    """
 
     method: Method = "pc"
 
@@ -134,38 +130,51 @@ class Study(Resampled[Outcome]):
         """Run the method on resample `i`, a pure function of the study and `i`; `progress` as of `pc`."""
         suff_stat, constant, n_copies = self.rows.take(self.resampling.indices(i))
         draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
-        edges, n_tests, note, run = [], [], "", METHODS[self.method]
-        for alpha in self.alphas:
+        n_tests, note, run = [], "", METHODS[self.method]
+        arrays: dict[str, NDArray[Any]] = {"constant": constant, "n_copies": np.array([n_copies])}
+        for k, alpha in enumerate(self.alphas):
             fit = run(suff_stat, alpha=alpha, progress=progress, **draws, **self.arguments)
-            edges.append(Edges.of(fit.sparse_graph, counting(self.method)))
+            graph = fit.sparse_graph
+            kind = counting(self.method).numbers(graph)
+            arrays |= {f"low_{k}": graph.low, f"high_{k}": graph.high, f"kind_{k}": kind}
             n_tests.append(sum(fit.n_edgetests) + sum(fit.tests_after_levels().n_tests))
             note = max(note, fit.notes.get("quirks", ""), key=len)
-        return Outcome(i, tuple(edges), np.array(n_tests, dtype=np.float64), constant, n_copies, note)
+        return Outcome(i, arrays | {"n_tests": np.array(n_tests, dtype=np.float64)}, note)
 
-    def packed(self, outcome: Outcome) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        arrays: dict[str, NDArray[Any]] = {
-            "n_tests": outcome.n_tests,
-            "constant": outcome.constant,
-            "n_copies": np.array([outcome.n_copies]),
-        }
-        for k, edges in enumerate(outcome.edges):
-            arrays |= {f"low_{k}": edges.low, f"high_{k}": edges.high, f"kind_{k}": edges.kind}
-        return {"note": outcome.note}, arrays
-
-    def unpacked(self, i: int, facts: Mapping[str, Any], arrays: Arrays) -> Outcome:
+    def check(self, arrays: Arrays) -> None:
         n_tests, constant, copies = (arrays[name] for name in ("n_tests", "constant", "n_copies"))
         wrong = n_tests.shape != (len(self.alphas),) or not np.isfinite(n_tests).all() or copies.shape != (1,)
         if wrong or int(constant.max(initial=0)) >= self.p or (np.diff(constant) <= 0).any():
             raise ValueError("its numbers are out of range")
-        edges = tuple(self._edges(arrays, k) for k in range(len(self.alphas)))
-        note = str(facts.get("note", ""))  # older files have none
-        return Outcome(i, edges, n_tests, constant.astype(np.int64), int(copies[0]), note)
+        for k in range(len(self.alphas)):
+            pairs = pairs_in_order(arrays, f"low_{k}", f"high_{k}", self.p, "edges")
+            kind = indices(arrays, f"kind_{k}", len(counting(self.method).kinds))
+            require(len(kind) == len(pairs), f"kind_{k}", f"{len(kind)} numbers")
 
-    def _edges(self, arrays: Arrays, k: int) -> Edges:
-        pairs = pairs_in_order(arrays, f"low_{k}", f"high_{k}", self.p, "edges")
-        kind = indices(arrays, f"kind_{k}", len(counting(self.method).kinds))
-        require(len(kind) == len(pairs), f"kind_{k}", f"{len(kind)} numbers")
-        return Edges(arrays[f"low_{k}"], arrays[f"high_{k}"], kind.astype(np.uint8))
+    def result(self, outcomes: Sequence[Outcome]) -> Stability:
+        p, parts = self.p, [outcome.arrays for outcome in outcomes]
+        none, counted = Pairs(p, *np.zeros((2, 0), dtype=np.int64)), counting(self.method)
+        gaps, fixed = (self.arguments[name] or none for name in ("fixedGaps", "fixedEdges"))
+        edges = [
+            [[of[f"{name}_{k}"] for name in ("low", "high", "kind")] for of in parts] for k in range(len(self.alphas))
+        ]
+        note = max((outcome.note for outcome in outcomes), key=len)  # the longer one names both faults
+        return Stability(
+            labels=tuple(self.arguments["labels"]),
+            alphas=self.alphas,
+            resampling=self.resampling,
+            resamples=np.array([outcome.index for outcome in outcomes]),
+            counts=tuple(Counts.of(graphs, p, counted) for graphs in edges),
+            n_tests=np.array([of["n_tests"] for of in parts]),
+            n_constant=np.array([len(of["constant"]) for of in parts]),
+            n_copies=np.array([of["n_copies"][0] for of in parts], dtype=np.int64),
+            constant=np.bincount(np.concatenate([of["constant"] for of in parts]), minlength=p),
+            n_pairs=p * (p - 1) // 2 - len(gaps | fixed),
+            n_fixed=len(fixed - gaps),
+            arguments=self.identity,
+            method=self.method,
+            notes={"quirks": note} if note else {},
+        )
 
     @cached_property
     def identity(self) -> dict[str, Any]:

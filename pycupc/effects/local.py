@@ -87,18 +87,24 @@ class LocalEffects:
         return values
 
     def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
-        """Yield ``work(block)`` for the effects of some causes at a time, in order; several threads call `work`."""
+        """As `in_blocks`."""
+        return in_blocks(self.values, self.sets, len(self.effects), work)
 
-        def of_block(causes: slice) -> _T:
-            start = self.sets.first[causes.start : causes.stop + 1] - self.sets.first[causes.start]
-            return work(Block(causes, self.values(causes), start))
 
-        most, bounds, n, first = max(1, BLOCK // max(1, len(self.effects))), [0], len(self.causes), self.sets.first
-        while bounds[-1] < n:
-            last = int(np.searchsorted(first, first[bounds[-1]] + most, "right")) - 1
-            bounds.append(min(n, max(last, bounds[-1] + 1)))
-        slices = [slice(a, b) for a, b in pairwise(bounds)]
-        yield from in_threads(of_block, slices, min(available_cores(), len(slices)))
+def in_blocks(
+    values: Callable[[slice], Floats], sets: ParentSets, n_effects: int, work: Callable[[Block], _T]
+) -> Iterator[_T]:
+    """Yield ``work(block)`` for the effects of some causes at a time, in order; several threads call `work`."""
+    first, bounds, most = sets.first, [0], max(1, BLOCK // max(1, n_effects))
+
+    def of_block(causes: slice) -> _T:
+        return work(Block(causes, values(causes), first[causes.start : causes.stop + 1] - first[causes.start]))
+
+    while bounds[-1] < len(first) - 1:
+        last = int(np.searchsorted(first, first[bounds[-1]] + most, "right")) - 1
+        bounds.append(min(len(first) - 1, max(last, bounds[-1] + 1)))
+    slices = [slice(a, b) for a, b in pairwise(bounds)]
+    yield from in_threads(of_block, slices, min(available_cores(), len(slices)))
 
 
 def largest(in_blocks: InBlocks, causes: Ints, effects: Ints, k: int, least: float = LEAST) -> Pairs:
@@ -127,11 +133,9 @@ def _largest(block: Block, causes: Ints, effects: Ints, k: int, floors: list[flo
     if len(of_columns) >= k > 0:  # so many pairs, in different columns
         floors.append(float(np.partition(of_columns, -k)[-k]))
     at = np.flatnonzero(flat >= max(floors))
-    if len(at) > k > 0:
-        sizes = flat[at]
-        at = at[sizes >= np.partition(sizes, -k)[-k]]
     if len(at) >= k > 0:
-        floors.append(float(flat[at].min()))
+        floors.append(float(np.partition(flat[at], -k)[-k]))
+        at = at[flat[at] >= floors[-1]]
     row, column = np.divmod(at, len(effects))
     number = np.diff(block.start)[row]
     pair = np.repeat(np.arange(len(row)), number)

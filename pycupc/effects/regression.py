@@ -22,11 +22,13 @@ Floats = NDArray[np.float64]
 SMALLEST_PIVOT = 1e-14
 
 
-def coefficients(C: Floats, xs: Sequence[int], sets: Iterable[Iterable[int]], ys: Sequence[int]) -> Floats:
+def coefficients(
+    C: Floats, xs: Sequence[int], sets: Iterable[Iterable[int]], ys: Sequence[int], names: Sequence[int] | None = None
+) -> Floats:
     """Coefficients of `xs` in the regressions of each of `ys` on `xs` and each of `sets`.
 
     float64 (number of sets, len(xs), len(ys)). Raises ValueError if they are not determined: the covariance matrix of
-    the regressors is singular.
+    the regressors is singular. `names`: the variables of C, if they are only some.
     """
     lists = [[*xs, *sorted(given)] for given in sets]
     out = np.empty((len(lists), len(xs), len(ys)))
@@ -37,7 +39,9 @@ def coefficients(C: Floats, xs: Sequence[int], sets: Iterable[Iterable[int]], ys
         singular = ~(np.linalg.cond(A, 1) <= 1 / np.finfo(np.float64).eps)
         if singular.any():
             text = "the effect of {x} given {given} is not determined: the covariance matrix of these variables is "
-            x, given = Variables(tuple(xs)), Variables(tuple(lists[at[int(singular.argmax())]][len(xs) :]))
+            wrong = lists[at[int(singular.argmax())]]
+            named = wrong if names is None else [names[v] for v in wrong]
+            x, given = (Variables(tuple(part)) for part in (named[: len(xs)], named[len(xs) :]))
             raise ValueError(Message(text + "singular", x=x, given=given))
         out[at] = np.linalg.solve(A, C[members[:, :, None], np.asarray(ys)])[:, : len(xs)]
     return out
@@ -89,7 +93,7 @@ def modified_choleskies(C: Floats, xs: Sequence[int], sets: Sequence[Sequence[No
         S: Floats = C[np.ix_(members, members)]
         for x, parents in zip(xs, choice, strict=True):
             before, at = [place[v] for v in sorted(parents)], place[x]
-            change = coefficients(S, [at], [before], range(len(members)))[0, 0]
+            change = coefficients(S, [at], [before], range(len(members)), members)[0, 0]
             if before:
                 change[before] = 0.0
                 cut = np.eye(len(members))

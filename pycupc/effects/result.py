@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.data.names import position
-from pycupc.effects.local import Block, LocalEffects, largest
+from pycupc.effects.local import Block, LocalEffects, in_blocks, largest
 from pycupc.effects.orientations import Ints, Nodes, Orientations, Variable, parents_of
 from pycupc.effects.parent_sets import Choice, ParentSets, joint_parent_sets, parent_sets
 from pycupc.effects.paths import may_cause, optimal_effects, optimal_set
@@ -118,10 +117,10 @@ class Effects:
     def _values(self, causes: slice) -> Floats:
         if self.method == "local":
             return self._local.values(causes)
-        (x,), found = self.causes[causes].tolist(), []
-        for choice in self._choices[self._sets.first[causes.start] : self._sets.first[causes.stop]]:
-            graph = self._known.directed(choice.arrows)
-            found.append([optimal_effects(self.C, [x], [y], graph)[0, 0] for y in self.effects.tolist()])
+        found = []
+        for r in range(self._sets.first[causes.start], self._sets.first[causes.stop]):
+            x, graph = self._sets.members[self._sets.start[r + 1] - 1], self._known.directed(self._choices[r].arrows)
+            found.append([optimal_effects(self.C, [int(x)], [y], graph)[0, 0] for y in self.effects.tolist()])
         return np.array(found, dtype=np.float64).reshape(len(found), len(self.effects))
 
     def _number(self, v: Variable, among: Ints, what: str) -> int:
@@ -157,19 +156,21 @@ class Effects:
 
     def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
         """Yield ``work(block)`` for the effects of some causes at a time; threads may call `work`."""
-        if self.method == "local":
-            yield from self._local.in_blocks(work)
-        else:
-            for causes in (slice(k, k + 1) for k in range(len(self.causes))):
-                values = self._values(causes)
-                yield work(Block(causes, values, np.array([0, len(values)])))
+        return in_blocks(self._values, self._sets, len(self.effects), work)
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each pair of different variables: cause, effect, n_values, smallest, mean, sign_agreement."""
         causes, effects = (np.repeat(self.causes, len(self.effects)), np.tile(self.effects, len(self.causes)))
         keep = np.flatnonzero(causes != effects)
         columns = {how: self._joined(how).ravel()[keep] for how in ("smallest", "mean", "sign_agreement")}
-        return self._table(causes[keep], effects[keep], columns)
+        causes, effects, p = causes[keep], effects[keep], len(self.labels)
+        number = np.repeat(np.maximum(np.diff(self._sets.first), 1), len(self.effects))[keep]
+        if self.method == "local":
+            tail, head, kind = self._graph.edge_list()
+            arrows = (head.astype(np.int64) * p + tail)[kind == DIRECTED]
+            number[np.isin(causes * p + effects, arrows)] = 1
+        names = np.array(self.labels, dtype=object)
+        return data_frame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
     def top(self, k: int = 20, *, level: float = 0.95) -> pd.DataFrame:
         """The k pairs with the largest smallest absolute effect; memory follows k, not the number of pairs.
@@ -188,30 +189,24 @@ class Effects:
             uncertainty about the graph.
         """
         if self.device is None:
-            x, y, smallest = largest(self.in_blocks, self.causes, self.effects, k, 0.0)
+            x, y, _ = largest(self.in_blocks, self.causes, self.effects, k, 0.0)
         else:
             from pycupc.effects import on_gpu
 
-            x, y, smallest = on_gpu.largest(self.C, self._local, k, 0.0, self.device)
+            x, y, _ = on_gpu.largest(self.C, self._local, k, 0.0, self.device)
         sets = [self._reasons(a, b, level) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-        least = [min(reasons, key=lambda reason: abs(reason.value)) for reasons in sets]
-        values = [np.array([reason.value for reason in reasons]) for reasons in sets]
-        return self._table(x, y, {
-            "smallest": np.abs(smallest),
+        values, names = (
+            [np.array([reason.value for reason in reasons]) for reasons in sets],
+            np.array(self.labels, object),
+        )
+        least = [reasons[np.abs(v).argmin()] for reasons, v in zip(sets, values, strict=True)]
+        return data_frame({
+            "cause": names[x], "effect": names[y], "n_values": np.array([*map(len, sets)], dtype=np.int64),
+            "smallest": np.array([abs(reason.value) for reason in least]),
             "mean": np.array([v.mean() for v in values]),
             "sign_agreement": np.array([abs(np.sign(v).mean()) for v in values]),
             **{name: np.array([getattr(reason, name) for reason in least]) for name in ("value", "low", "high")},
         })  # fmt: skip
-
-    def _table(self, causes: Ints, effects: Ints, columns: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
-        names, n_sets = np.array(self.labels, dtype=object), np.ones(len(self.labels), dtype=np.int64)
-        n_sets[self.causes] = np.maximum(np.diff(self._sets.first), 1)
-        number = n_sets[causes]
-        if self.method == "local":
-            tail, head, kind = self._graph.edge_list()
-            arrows = head.astype(np.int64) * len(names) + tail
-            number[np.isin(causes * len(names) + effects, arrows[kind == DIRECTED])] = 1
-        return data_frame({"cause": names[causes], "effect": names[effects], "n_values": number, **columns})
 
     def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> list[Reason]:
         """Each possible effect of x on y with the parents of x that give it, and its confidence interval."""
@@ -224,9 +219,7 @@ class Effects:
         if self._is_single(x, y):
             return [Reason(0.0, self._names(parents_of(x, self._graph)), None, 0.0, 0.0)]
         values, out = self[x, y].tolist(), []  # a single NaN if there is no set
-        for r, (value, parents) in enumerate(
-            zip(values, self._sets.of_cause(k), strict=False), int(self._sets.first[k])
-        ):
+        for value, (r, parents) in zip(values, self._numbered_sets(k), strict=False):
             given: Nodes | None = None if y in parents else parents
             if self.method == "optimal":
                 graph = self._known.directed(self._choices[r].arrows)
@@ -256,9 +249,7 @@ class Effects:
         for k, x in enumerate(self.causes.tolist()):
             values = self._values(slice(k, k + 1))
             halves = np.full(values.shape, np.nan)
-            for r, (row, parents) in enumerate(
-                zip(halves, self._sets.of_cause(k), strict=True), int(self._sets.first[k])
-            ):
+            for row, (r, parents) in zip(halves, self._numbered_sets(k), strict=True):
                 if self.n is not None and not np.isnan(self._local.weights[self._sets.start[r]]):
                     row[:] = half_widths(self.C, self.n, [*sorted(parents), x], self.effects, level)
                     row[np.isin(self.effects, [*parents, x])] = 0.0

@@ -16,7 +16,7 @@ from pycupc.results import npz
 from pycupc.results.arrays import indices, require
 from pycupc.stability import bounds
 from pycupc.stability.rows import Resampling
-from pycupc.stability.saved import Ints, OverResamples
+from pycupc.stability.saved import DRAWN, Ints, OverResamples
 from pycupc.system.extras import data_frame
 from pycupc.system.log import counted
 
@@ -212,7 +212,7 @@ class CStaR(OverResamples):
             require(sound and sizes.min() >= 0 and sizes.max() <= numbers["q"][-1], "start", "out of range")
             require(len(numbers["cause"]) == len(numbers["effect"]) == len(value), "value", f"{len(value)} numbers")
             facts: dict[str, Any] = {"alpha": float(about["alpha"]), "arguments": dict(about["arguments"])}
-            facts |= {"resampling": Resampling(*(about[key] for key in ("n", "scheme", "fraction", "random_state")))}
+            facts |= {"resampling": Resampling(*(about[name] for name in DRAWN))}
             return cls(labels=labels, value=value.astype(np.float64), **facts | numbers)
 
 

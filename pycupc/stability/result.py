@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 from pycupc.data.names import check_real
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
+from pycupc.results import npz
 from pycupc.stability import bounds
 from pycupc.stability.consensus import Consensus, Counts, PagConsensus, least_count, stable_graph
-from pycupc.stability.saved import SavedStudy
+from pycupc.stability.saved import NUMBERS, Method, OverResamples, stability_fields
 from pycupc.system.extras import data_frame
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Stability(SavedStudy):
+class Stability(OverResamples):
     """Frequencies of edges over resamples: the result of `pycupc.stability`.
 
     The argument `alpha` of a method is one of the levels of the run, by default the first. Two results are equal
@@ -59,6 +61,23 @@ class Stability(SavedStudy):
     notes : dict
         Further facts: "quirks", where pcalg's answer could differ for discrete data.
     """
+
+    KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
+    alphas: tuple[float, ...]
+    counts: tuple[Counts, ...]
+    n_tests: Floats
+    n_constant: Ints
+    n_copies: Ints
+    constant: Ints
+    n_pairs: int
+    n_fixed: int
+    method: Method = "pc"
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.labels)
 
     # -- edges --------------------------------------------------------------------------------------------------------
 
@@ -251,6 +270,27 @@ class Stability(SavedStudy):
                 lines.append(f"in {several:,} resamples some variables were {kind}, at most {numbers.max():,} at once")
         lines += [f"{key}: {text}" for key, text in self.notes.items()]
         return "\n".join(lines)
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    def meta(self) -> dict[str, Any]:
+        others: dict[str, Any] = {"n_pairs": self.n_pairs, "n_fixed": self.n_fixed}
+        others |= {"arguments": dict(self.arguments), "notes": dict(self.notes)}
+        others |= {"method": self.method} if self.method != "pc" else {}
+        return {"labels": list(self.labels), "alphas": list(self.alphas), **self.drawn(), **others}
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        out: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in NUMBERS}
+        out["n_tests"] = self.n_tests.ravel()
+        for k, counts in enumerate(self.counts):
+            out |= {f"low_{k}": counts.low, f"high_{k}": counts.high, f"kinds_{k}": counts.kinds.ravel()}
+        return out
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Stability:
+        """Read a file that `save` wrote; errors as of `PcAlgo.load`."""
+        with npz.reading(path, cls.KIND) as (about, values):
+            return cls(**stability_fields(about, values))
 
     # -- by alpha -----------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass
 from os import PathLike
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,10 @@ from pycupc.stability.rows import Resampling
 
 Ints = NDArray[np.int64]
 Method = Literal["pc", "fci", "rfci"]
-
-S = TypeVar("S", bound="SavedStudy")
-_NUMBERS = ("resamples", "n_constant", "n_copies", "constant")
+#: The names of the attributes of `Resampling` in a file.
+DRAWN = ("n", "scheme", "fraction", "random_state")
+#: The arrays of whole numbers in the file of a `Stability`, without its counts.
+NUMBERS = ("resamples", "n_constant", "n_copies", "constant")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -88,52 +89,11 @@ class OverResamples:
 
     def drawn(self) -> dict[str, Any]:
         """How the resamples were drawn, for a file."""
-        rows = self.resampling
-        return {"n": rows.n, "scheme": rows.scheme, "fraction": rows.fraction, "random_state": rows.seed}
+        return dict(zip(DRAWN, astuple(self.resampling), strict=True))
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SavedStudy(OverResamples):
-    """The content of a file. `Stability` describes the attributes."""
-
-    KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
-    alphas: tuple[float, ...]
-    counts: tuple[Counts, ...]
-    n_tests: NDArray[np.float64]
-    n_constant: Ints
-    n_copies: Ints
-    constant: Ints
-    n_pairs: int
-    n_fixed: int
-    method: Method = "pc"
-    notes: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def p(self) -> int:
-        """Number of variables."""
-        return len(self.labels)
-
-    def meta(self) -> dict[str, Any]:
-        others: dict[str, Any] = {name: getattr(self, name) for name in ("n_pairs", "n_fixed")}
-        others |= {"arguments": dict(self.arguments), "notes": dict(self.notes)}
-        others |= {"method": self.method} if self.method != "pc" else {}
-        return {"labels": list(self.labels), "alphas": list(self.alphas), **self.drawn(), **others}
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        out: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in _NUMBERS}
-        out["n_tests"] = self.n_tests.ravel()
-        for k, counts in enumerate(self.counts):
-            out |= {f"low_{k}": counts.low, f"high_{k}": counts.high, f"kinds_{k}": counts.kinds.ravel()}
-        return out
-
-    @classmethod
-    def load(cls: type[S], path: str | PathLike[str]) -> S:
-        """Read a file that `save` wrote; errors as of `PcAlgo.load`."""
-        with npz.reading(path, cls.KIND) as (about, values):
-            return cls(**_checked(about, values))
-
-
-def _checked(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+def stability_fields(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """The attributes of a `Stability` from its file; ValueError if they are out of range."""
     require(isinstance(about["labels"], list) and len(about["labels"]) > 1, "labels", about["labels"])
     labels = check_labels(about["labels"], len(about["labels"]))
     for name in ("n", "n_pairs", "n_fixed", "random_state"):
@@ -146,18 +106,17 @@ def _checked(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> di
     alphas = about["alphas"]
     require(isinstance(alphas, list) and len(alphas) > 0, "alphas", alphas)
     require(all(type(a) in (int, float) and 0 <= a <= 1 for a in alphas), "alphas", alphas)
-    resampling = Resampling(about["n"], about["scheme"], about["fraction"], about["random_state"])
-    numbers = {name: indices(values, name) for name in _NUMBERS}
+    numbers = {name: indices(values, name) for name in NUMBERS}
     B, p, tests = len(numbers["resamples"]), len(labels), values["n_tests"]
     require(B > 0 and bool((np.diff(numbers["resamples"]) > 0).all()), "resamples", "none, or out of order")
-    for name, size in zip(_NUMBERS, (B, B, B, p), strict=True):
+    for name, size in zip(NUMBERS, (B, B, B, p), strict=True):
         require(len(numbers[name]) == size, name, f"{len(numbers[name])} numbers")
     require(tests.dtype.kind == "f" and tests.shape == (B * len(alphas),), "n_tests", tests.shape)
     require(bool(np.isfinite(tests).all() and (tests >= 0).all()), "n_tests", "negative or not finite")
     return {
         "labels": labels,
         "alphas": tuple(map(float, alphas)),
-        "resampling": resampling,
+        "resampling": Resampling(*(about[name] for name in DRAWN)),
         "counts": tuple(_counts(values, k, p, B, len(counting(method).names)) for k in range(len(alphas))),
         "n_tests": tests.reshape(B, len(alphas)).astype(np.float64),
         **numbers,

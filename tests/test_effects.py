@@ -209,6 +209,15 @@ def test_a_copy_makes_an_effect_undefined_not_the_others():
         pycupc.ida(2, 3, C, named(m))
 
 
+@pytest.mark.parametrize("technique", ["RRC", "MCD"])
+def test_a_singular_joint_effect_names_the_variables(technique):
+    m, C = np.zeros((6, 6), dtype=int), np.eye(6)
+    m[2, 4] = m[3, 4] = m[4, 5] = 1
+    C[2, 3] = C[3, 2] = 1.0
+    with pytest.raises(ValueError, match=r"the effect of \(4,\) given \(2, 3\) is not determined"):
+        pycupc.joint_ida([4, 1], 5, C, m, technique=technique)
+
+
 def test_many_siblings_are_no_matter_but_too_many_sets_are(monkeypatch):
     p = 61
     star = np.zeros((p, p), dtype=int)

@@ -289,28 +289,21 @@ def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tup
     function by name. Returns no values, and as arrays `values`, float64, the matrices of all y one after the other,
     each column by column, and `sizes`, the number of values of each y.
     """
-    labels = tuple(map(str, options["labels"]))
-    if options["function"] == "adjustment":
+    labels, function = tuple(map(str, options["labels"])), options["function"]
+    if function == "adjustment":
         return {}, {"values": _adjustment(sent["graph"].reshape(len(labels), -1, order="F"), labels, options)}
-    C, p = sent["C"].reshape(len(labels), -1, order="F"), len(labels)
-    arguments, y = dict(options["arguments"]), [int(v) for v in options["y"]]
-    x = [int(v) for v in options["x"]]
-    graph = None
+    p, x, y, arguments, graph = len(labels), options["x"], options["y"], dict(options["arguments"]), None
+    C = sent["C"].reshape(p, p, order="F")
     if "graph" in sent:
-        dense = (sent["graph"].reshape(p, p, order="F") != 0).astype(np.int8)
-        graph = NamedGraph(labels=labels, sparse_graph=SparseGraph.from_dense(dense))
-    if options["function"] == "ida":
-        if "dags" in sent:
-            arguments["all_dags"] = sent["dags"].reshape(-1, p * p)
-        found = ida(x, y, C, graph, **arguments)  # type: ignore[arg-type]
-    elif options["function"] == "idaFast":
+        sparse = SparseGraph.from_dense(sent["graph"].reshape(p, p, order="F").astype(np.int8))
+        graph = NamedGraph(labels=labels, sparse_graph=sparse)
+    if "dags" in sent:
+        arguments["all_dags"] = sent["dags"].reshape(-1, p * p)
+    if function == "idaFast":
         found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type]
     else:
-        if "all_pasets" in arguments:
-            arguments["all_pasets"] = [
-                [list(map(int, members)) for members in sets] for sets in arguments["all_pasets"]
-            ]
-        found = joint_ida(x, y, C, graph, **arguments)
+        of: Callable[..., Any] = ida if function == "ida" else joint_ida
+        found = of(x, y, C, graph, **arguments)
     values = [np.asarray(matrix).ravel(order="F") for matrix in found]
     sizes = np.array([len(v) for v in values], dtype=np.float64)
     return {}, {"values": np.concatenate(values), "sizes": sizes}
@@ -323,8 +316,8 @@ def _adjustment(marks: NDArray[np.int32], labels: tuple[str, ...], options: Mapp
     """
     read = SparseGraph.from_amat_pag if options["type"] in ("mag", "pag") else SparseGraph.from_dense
     graph = NamedGraph(labels=labels, sparse_graph=read(marks.astype(np.int8)))
-    x, y, z = ([int(v) for v in options[name]] if name in options else None for name in ("x", "y", "z"))
-    if z is None:
-        found = adjustment_set(graph, x, y, options["kind"])  # type: ignore[arg-type]
-        return np.array([labels.index(name) for name in found], dtype=np.float64)
-    return np.array([is_adjustment_set(graph, x, y, z, options["type"], quirks=options["quirks"])], dtype=np.float64)  # type: ignore[arg-type]
+    x, y = options["x"], options["y"]
+    if "z" in options:
+        valid = is_adjustment_set(graph, x, y, options["z"], options["type"], quirks=options["quirks"])
+        return np.array([valid], dtype=np.float64)
+    return np.array([labels.index(name) for name in adjustment_set(graph, x, y, options["kind"])], dtype=np.float64)

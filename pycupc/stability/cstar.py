@@ -83,17 +83,19 @@ class CausalStudy(Resampled[CStaR]):
             raise ValueError("its effects are out of range")
 
     def result(self, outcomes: Sequence[Outcome]) -> CStaR:
-        parts, own = [outcome.arrays for outcome in outcomes], ("resampling", "causes", "effects", "q")
-        fields: dict[str, Any] = {name: getattr(self, name) for name in own}
-        for name, kind in zip(PAIRS, (np.int64, np.int64, np.float64), strict=True):
-            fields[name] = np.concatenate([of[name] for of in parts]).astype(kind)  # a file has smaller integers
+        parts = [outcome.arrays for outcome in outcomes]
+        cause, effect, value = (np.concatenate([of[name] for of in parts]) for name in PAIRS)
+        own: dict[str, Any] = {name: getattr(self, name) for name in ("resampling", "causes", "effects", "q")}
         return CStaR(
             labels=tuple(self.arguments["labels"]),
             alpha=self.alphas[0],
             resamples=np.array([outcome.index for outcome in outcomes]),
             start=np.cumsum([0, *(len(of["value"]) for of in parts)]),
+            cause=cause.astype(np.int64),  # a file has smaller integers
+            effect=effect.astype(np.int64),
+            value=value,
             arguments=self.identity,
-            **fields,
+            **own,
         )
 
     @cached_property
@@ -204,9 +206,8 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     n_pairs = len(of) * len(on) - len(np.intersect1d(of, on))
     if n_pairs == 0:
         raise ValueError(f"causes and effects must have a pair of different variables, got {labels[of[0]]!r} twice")
-    drawn: dict[str, Any] = {name: getattr(general, name) for name in ("rows", "resampling", "alphas", "arguments")}
-    own: dict[str, Any] = {"causes": of, "effects": on, "q": _checked_q(q, n_pairs), "standardize": bool(standardize)}
-    study = CausalStudy(**drawn, **own)
+    drawn = general.rows, general.resampling, general.alphas, general.arguments
+    study = CausalStudy(*drawn, of, on, _checked_q(q, n_pairs), bool(standardize))
     return collected(study, plan, progress)
 
 

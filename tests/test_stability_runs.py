@@ -110,8 +110,8 @@ def test_side_by_side_in_this_process(data):
     both = {o.index: o for o in processes.outcomes_here(study, range(8), at_once=2)}
     assert both.keys() == one_by_one.keys()
     for i, outcome in both.items():
-        for name in ("low", "high", "kind"):
-            assert np.array_equal(getattr(outcome.edges[0], name), getattr(one_by_one[i].edges[0], name))
+        assert outcome.arrays.keys() == one_by_one[i].arrays.keys()
+        assert all(np.array_equal(values, one_by_one[i].arrays[name]) for name, values in outcome.arrays.items())
 
 
 def test_data_are_sent_once_per_worker(data, expected):

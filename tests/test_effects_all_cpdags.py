@@ -48,16 +48,17 @@ def test_all_cpdags_of_6_nodes_up_to_relabelling():
 
 def test_some_cpdags_of_5_and_6_nodes():
     rng = np.random.default_rng(5)
-    for k in range(16):
+    for k in range(8):
         _check(_random_class(rng, 5 + k % 2), rng)
 
 
 @pytest.mark.r
+@pytest.mark.slow
 def test_multisets_of_pcalg_and_its_dags(tmp_path, rscript):
     """`pdag2allDags` has the DAGs of our enumeration, and `ida` the values of "local" and "global" that we have."""
     rng, cases = np.random.default_rng(1), []
     lines = ["suppressMessages(library(pcalg)); options(digits = 17)"]
-    for _ in range(int(os.environ.get("PYCUPC_LIVE_CLASSES", "8"))):
+    for _ in range(int(os.environ.get("PYCUPC_LIVE_CLASSES", "100"))):
         dags = _random_class(rng, 6)
         C, (x, y) = random_covariance(rng, 6), rng.permutation(6)[:2].tolist()
         cases.append((dags, C, x, y))
@@ -82,7 +83,7 @@ def test_multisets_of_pcalg_and_its_dags(tmp_path, rscript):
 
 def _random_class(rng, p: int):
     """The class of a random DAG."""
-    m = random_dag(rng, p, rng.uniform(0.2, 1.0)).astype(np.int8)
+    m = random_dag(rng, p, rng.uniform(0.2, 0.8)).astype(np.int8)
     return next(dags for dags in classes_on(m | m.T) if (dags == m).all(axis=(1, 2)).any())
 
 
@@ -102,13 +103,13 @@ def _check(dags, rng) -> None:
         assert set(sets) == {of_all[x] for of_all in parents}
         rows = [_regressed(C, x, given) for given in sets]
         np.testing.assert_allclose(E.values(x), rows, rtol=1e-8, atol=1e-10)
-        y = int(rng.integers(p))
-        if known.parents[x] >= {y}:
-            rows = [np.zeros(p)]  # one effect, whatever the parents
-        np.testing.assert_allclose(pycupc.ida(x, y, C, graph), [row[y] for row in rows], rtol=1e-8, atol=1e-10)
     x, y = rng.integers(p, size=2).tolist()
-    want = [_regressed(C, x, of_all[x])[y] for of_all in parents]
-    _same(pycupc.ida(x, y, C, graph, method="global")[None], np.array(want)[None])
+    every = np.array([_regressed(C, x, of_all[x])[y] for of_all in parents])
+    each = [_regressed(C, x, given)[y] for given in of_each.of_cause(x)]
+    if y in known.parents[x]:
+        each = [0.0]  # one effect, whatever the parents
+    np.testing.assert_allclose(pycupc.ida(x, y, C, graph), each, rtol=1e-8, atol=1e-10)
+    _same(pycupc.ida(x, y, C, graph, method="global")[None], every[None])
     for xs in combinations(range(p), 2):
         chosen = Counter(tuple(of_all[x] for x in xs) for of_all in parents)
         pairs = [choice.parents for choice in joint_parent_sets(xs, graph.sparse_graph)]
@@ -136,10 +137,10 @@ def _check_joint_effects(dags, graph, rng) -> None:
         of = np.linalg.inv(np.eye(p) - cut)[xs, y]
         effects.setdefault(tuple(m[:, x].tobytes() for x in xs), []).append(of)
     each, every = ([of for several in effects.values() for of in several[:k]] for k in (1, len(dags)))
-    for technique in ("RRC", "MCD"):
-        _same(pycupc.joint_ida(xs, y, C, graph, technique=technique), np.transpose(each))
-        found = pycupc.joint_ida(xs, y, C, graph, technique=technique, type="cpdag")
-        _same(np.repeat(found, len(dags) // found.shape[1], axis=1), np.transpose(every))
+    technique = ("RRC", "MCD")[rng.integers(2)]
+    _same(pycupc.joint_ida(xs, y, C, graph, technique=technique), np.transpose(each))
+    found = pycupc.joint_ida(xs, y, C, graph, technique=technique, type="cpdag")
+    _same(np.repeat(found, len(dags) // found.shape[1], axis=1), np.transpose(every))
 
 
 def _regressed(C, x: int, parents) -> np.ndarray:

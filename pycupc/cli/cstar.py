@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pycupc.cli import inputs, output
 from pycupc.cli.output import add_command
 from pycupc.cli.stability import Study, add_resampling_arguments, run_resampled
-from pycupc.cli.writing import FileKind, Request, pictures, text
+from pycupc.cli.writing import FileKind, pictures, text
 from pycupc.graph import exports
-
-if TYPE_CHECKING:
-    from pycupc.stability import CStaR
 
 _DESCRIPTION = """\
 Causal stability ranking: find the causal graph (CPDAG) of many halves of the rows of a table, and in each the pairs of
@@ -66,18 +62,14 @@ def _study(args: argparse.Namespace, suff_stat: Any, _: dict[str, Any], options:
     return result, {"study": dict(result.arguments), "resamples": result.n_resamples}, result.summary()
 
 
-def _picture(result: CStaR, path: Path, request: Request) -> None:
-    from matplotlib.figure import Figure
-
-    figure = result.plot().figure
-    assert isinstance(figure, Figure)
-    figure.savefig(path, dpi=150)
-
-
 #: Every file but the manifest.
 _FILES = (
     text("ranking.csv", _RANKING, lambda result: exports.csv(result.columns())),
     FileKind("cstar.npz", "the complete result; pycupc.CStaR.load reads it", lambda result, path, _: result.save(path)),
-    *pictures("picture of the first pairs and their effects", _picture, "ranking"),
+    *pictures(
+        "picture of the first pairs and their effects",
+        lambda result, path, _: result.plot().figure.savefig(path, dpi=150),
+        "ranking",
+    ),
     text("summary.txt", "the first pairs", lambda result: result.summary() + "\n"),
 )

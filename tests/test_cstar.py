@@ -161,7 +161,7 @@ def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
     fit = pycupc.pc({"C": np.eye(7), "n": 10}, alpha=0.01)
     for block in (local.BLOCK, 8):
         monkeypatch.setattr(local, "BLOCK", block)
-        causes, effects, values = largest(pycupc.effects(fit, C).in_blocks, np.arange(7), np.arange(7), 9)
+        causes, effects, values = largest(pycupc.effects(fit, C), 9)
         assert causes.tolist() == [0] * 6 + [1] * 3
         assert effects.tolist() == [1, 2, 3, 4, 5, 6, 0, 2, 3]
         assert values.tolist() == [0.5] * 4 + [-0.5] + [0.5] * 4

@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 class Block(NamedTuple):
     """The effects of some causes: values (k, number of effects), and where those of each cause begin."""
 
-    causes: slice
+    causes: Ints
     values: Floats
     start: Ints
 
@@ -46,13 +46,35 @@ class Block(NamedTuple):
         return mean if how == "mean" else np.abs(mean)
 
 
-#: A method that hands the effects to a function, block by block.
-InBlocks = Callable[[Callable[[Block], Pairs]], Iterator[Pairs]]
+class InBlocks:
+    """The effects of `causes` on `effects` given each of the parent sets `sets`, a block of causes at a time."""
+
+    causes: Ints
+    effects: Ints
+    sets: ParentSets
+
+    def rows(self, causes: slice) -> Floats:
+        """See `Effects.values`: of several causes, the rows of one after those of the other."""
+        raise NotImplementedError
+
+    def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
+        """Yield ``work(block)`` for the effects of some causes at a time, in order; several threads call `work`."""
+
+        def of_block(causes: slice) -> _T:
+            start = self.sets.first[causes.start : causes.stop + 1] - self.sets.first[causes.start]
+            return work(Block(self.causes[causes], self.rows(causes), start))
+
+        most, bounds, n, first = max(1, BLOCK // max(1, len(self.effects))), [0], len(self.causes), self.sets.first
+        while bounds[-1] < n:
+            last = int(np.searchsorted(first, first[bounds[-1]] + most, "right")) - 1
+            bounds.append(min(n, max(last, bounds[-1] + 1)))
+        slices = [slice(a, b) for a, b in pairwise(bounds)]
+        yield from in_threads(of_block, slices, min(available_cores(), len(slices)))
 
 
 @dataclass(frozen=True)
-class LocalEffects:
-    """The effects of `causes` on `effects` given each of the parent sets `sets`.
+class LocalEffects(InBlocks):
+    """Effects given the parents of the causes.
 
     `weights` are those of `weights_of`; `columns`, float64 (p, number of effects), are the covariances of all variables
     with the effects.
@@ -70,8 +92,7 @@ class LocalEffects:
         columns = C if len(effects) == len(C) else C[:, effects]
         return cls(causes, effects, sets, weights_of(C[sets.pairs()], sets), columns)
 
-    def values(self, causes: slice) -> Floats:
-        """See `Effects.values`: of several causes, the rows of one after those of the other."""
+    def rows(self, causes: slice) -> Floats:
         from scipy.sparse import csr_array
 
         first, last = int(self.sets.first[causes.start]), int(self.sets.first[causes.stop])
@@ -86,28 +107,8 @@ class LocalEffects:
         values[row[column >= 0], column[column >= 0]] = 0.0
         return values
 
-    def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
-        """As `in_blocks`."""
-        return in_blocks(self.values, self.sets, len(self.effects), work)
 
-
-def in_blocks(
-    values: Callable[[slice], Floats], sets: ParentSets, n_effects: int, work: Callable[[Block], _T]
-) -> Iterator[_T]:
-    """Yield ``work(block)`` for the effects of some causes at a time, in order; several threads call `work`."""
-    first, bounds, most = sets.first, [0], max(1, BLOCK // max(1, n_effects))
-
-    def of_block(causes: slice) -> _T:
-        return work(Block(causes, values(causes), first[causes.start : causes.stop + 1] - first[causes.start]))
-
-    while bounds[-1] < len(first) - 1:
-        last = int(np.searchsorted(first, first[bounds[-1]] + most, "right")) - 1
-        bounds.append(min(len(first) - 1, max(last, bounds[-1] + 1)))
-    slices = [slice(a, b) for a, b in pairwise(bounds)]
-    yield from in_threads(of_block, slices, min(available_cores(), len(slices)))
-
-
-def largest(in_blocks: InBlocks, causes: Ints, effects: Ints, k: int, least: float = LEAST) -> Pairs:
+def largest(of: InBlocks, k: int, least: float = LEAST) -> Pairs:
     """The k pairs with the largest smallest absolute effect, in this order: causes, effects, and the smallest effects.
 
     A pair counts if all its possible effects are defined, none is smaller than `least`, and its variables differ, so
@@ -118,17 +119,15 @@ def largest(in_blocks: InBlocks, causes: Ints, effects: Ints, k: int, least: flo
     smallest absolute value, with its sign; of several, that of the first parent set.
     """
     floors = [least]  # sizes that at least k pairs reach: one list for all threads, whose order does not matter
-    x, y, values = (
-        np.concatenate(parts)
-        for parts in zip(*in_blocks(lambda of: _largest(of, causes[of.causes], effects, k, floors)), strict=True)
-    )
+    parts = zip(*of.in_blocks(lambda block: _largest(block, of.effects, k, floors)), strict=True)
+    x, y, values = (np.concatenate(part) for part in parts)
     return first_pairs(x, y, values, k)
 
 
-def _largest(block: Block, causes: Ints, effects: Ints, k: int, floors: list[float]) -> Pairs:
+def _largest(block: Block, effects: Ints, k: int, floors: list[float]) -> Pairs:
     """The pairs of a block that may be among the k largest of all, in any order; `floors` gets a higher one."""
     size = block.summary("smallest")
-    size[causes[:, None] == effects] = np.nan
+    size[block.causes[:, None] == effects] = np.nan
     flat, of_columns = size.ravel(), np.fmax.reduce(size, axis=0, initial=-1.0)
     if len(of_columns) >= k > 0:  # so many pairs, in different columns
         floors.append(float(np.partition(of_columns, -k)[-k]))
@@ -143,7 +142,7 @@ def _largest(block: Block, causes: Ints, effects: Ints, k: int, floors: list[flo
     values = block.values[entry, column[pair]]
     hits = np.flatnonzero(np.abs(values) == flat[at[pair]])
     first = hits[np.unique(pair[hits], return_index=True)[1]]
-    return causes[row], effects[column], values[first]
+    return block.causes[row], effects[column], values[first]
 
 
 def first_pairs(x: Ints, y: Ints, values: Floats, k: int) -> Pairs:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pycupc.data.names import position
-from pycupc.effects.local import Block, LocalEffects, in_blocks, largest
+from pycupc.effects.local import InBlocks, LocalEffects, largest
 from pycupc.effects.orientations import Ints, Nodes, Orientations, Variable, parents_of
 from pycupc.effects.parent_sets import Choice, ParentSets, joint_parent_sets, parent_sets
 from pycupc.effects.paths import may_cause, optimal_effects, optimal_set
@@ -22,8 +22,6 @@ from pycupc.system.log import counted
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-_T = TypeVar("_T")
 
 
 class Reason(NamedTuple):
@@ -42,7 +40,7 @@ class Reason(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Effects:
+class Effects(InBlocks):
     """Possible total effects of causes on effects. ``E[x, y]`` are those of x on y, by label or position.
 
     Attributes
@@ -68,21 +66,21 @@ class Effects:
     device: int | None = None
     _graph: SparseGraph = field(repr=False)
     _with_knowledge: bool = False
-    _sets: ParentSets = field(init=False)
+    sets: ParentSets = field(init=False)
     _choices: list[Choice] = field(init=False)  # of method "optimal": one for each parent set
 
     def __post_init__(self) -> None:
         causes: list[int] = self.causes.tolist()
         if self.method == "local":
-            self._sets = parent_sets(self._graph, causes, with_knowledge=self._with_knowledge)
+            self.sets = parent_sets(self._graph, causes, with_knowledge=self._with_knowledge)
             return
         choices = [joint_parent_sets([x], self._graph, self._known) for x in causes]
         self._choices = [choice for of_one in choices for choice in of_one]
-        self._sets = ParentSets.of(causes, [[choice.parents[0] for choice in of_one] for of_one in choices])
+        self.sets = ParentSets.of(causes, [[choice.parents[0] for choice in of_one] for of_one in choices])
 
     @cached_property
     def _local(self) -> LocalEffects:
-        return LocalEffects.of(self.C, self._sets, self.causes, self.effects)
+        return LocalEffects.of(self.C, self.sets, self.causes, self.effects)
 
     @cached_property
     def _known(self) -> Orientations:
@@ -90,7 +88,7 @@ class Effects:
 
     def __repr__(self) -> str:
         pairs = f"{counted(len(self.causes), 'cause')}, {counted(len(self.effects), 'effect')}"
-        return f"<Effects: {pairs}, {counted(int(self._sets.first[-1]), 'parent set')}, method {self.method!r}>"
+        return f"<Effects: {pairs}, {counted(int(self.sets.first[-1]), 'parent set')}, method {self.method!r}>"
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -101,7 +99,7 @@ class Effects:
         rows if x has no valid set of parents. ``E[x, y]`` is a single 0 where y is a parent of x in the graph.
         """
         k = self._number(x, self.causes, "cause")
-        return self._values(slice(k, k + 1))
+        return self.rows(slice(k, k + 1))
 
     def __getitem__(self, pair: tuple[Variable, Variable]) -> Floats:
         at = self._number(pair[1], self.effects, "effect")
@@ -114,12 +112,12 @@ class Effects:
         """Whether y is a parent of x in the graph, so that the effect is 0 whichever parents x has: one value."""
         return self.method == "local" and y in parents_of(x, self._graph)
 
-    def _values(self, causes: slice) -> Floats:
+    def rows(self, causes: slice) -> Floats:
         if self.method == "local":
-            return self._local.values(causes)
+            return self._local.rows(causes)
         found = []
-        for r in range(self._sets.first[causes.start], self._sets.first[causes.stop]):
-            x, graph = self._sets.members[self._sets.start[r + 1] - 1], self._known.directed(self._choices[r].arrows)
+        for r in range(self.sets.first[causes.start], self.sets.first[causes.stop]):
+            x, graph = self.sets.members[self.sets.start[r + 1] - 1], self._known.directed(self._choices[r].arrows)
             found.append([optimal_effects(self.C, [int(x)], [y], graph)[0, 0] for y in self.effects.tolist()])
         return np.array(found, dtype=np.float64).reshape(len(found), len(self.effects))
 
@@ -154,17 +152,13 @@ class Effects:
         parts = [*self.in_blocks(lambda block: block.summary(how))]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
-        """Yield ``work(block)`` for the effects of some causes at a time; threads may call `work`."""
-        return in_blocks(self._values, self._sets, len(self.effects), work)
-
     def to_pandas(self) -> pd.DataFrame:
         """A row for each pair of different variables: cause, effect, n_values, smallest, mean, sign_agreement."""
         causes, effects = (np.repeat(self.causes, len(self.effects)), np.tile(self.effects, len(self.causes)))
         keep = np.flatnonzero(causes != effects)
         columns = {how: self._joined(how).ravel()[keep] for how in ("smallest", "mean", "sign_agreement")}
         causes, effects, p = causes[keep], effects[keep], len(self.labels)
-        number = np.repeat(np.maximum(np.diff(self._sets.first), 1), len(self.effects))[keep]
+        number = np.repeat(np.maximum(np.diff(self.sets.first), 1), len(self.effects))[keep]
         if self.method == "local":
             tail, head, kind = self._graph.edge_list()
             arrows = (head.astype(np.int64) * p + tail)[kind == DIRECTED]
@@ -189,7 +183,7 @@ class Effects:
             uncertainty about the graph.
         """
         if self.device is None:
-            x, y, _ = largest(self.in_blocks, self.causes, self.effects, k, 0.0)
+            x, y, _ = largest(self, k, 0.0)
         else:
             from pycupc.effects import on_gpu
 
@@ -233,7 +227,7 @@ class Effects:
 
     def _numbered_sets(self, k: int) -> Iterator[tuple[int, Nodes]]:
         """The parent sets of cause k with their numbers among all."""
-        return enumerate(self._sets.of_cause(k), int(self._sets.first[k]))
+        return enumerate(self.sets.of_cause(k), int(self.sets.first[k]))
 
     def _names(self, members: Nodes) -> tuple[str, ...]:
         return tuple(self.labels[v] for v in sorted(members))
@@ -247,10 +241,10 @@ class Effects:
             raise ValueError(f"intervals of all pairs need method 'local', got {self.method!r}")
         value, half = np.full((2, len(self.causes), len(self.effects)), np.nan)
         for k, x in enumerate(self.causes.tolist()):
-            values = self._values(slice(k, k + 1))
+            values = self.rows(slice(k, k + 1))
             halves = np.full(values.shape, np.nan)
             for row, (r, parents) in zip(halves, self._numbered_sets(k), strict=True):
-                if self.n is not None and not np.isnan(self._local.weights[self._sets.start[r]]):
+                if self.n is not None and not np.isnan(self._local.weights[self.sets.start[r]]):
                     row[:] = half_widths(self.C, self.n, [*sorted(parents), x], self.effects, level)
                     row[np.isin(self.effects, [*parents, x])] = 0.0
             if len(values):

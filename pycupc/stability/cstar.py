@@ -74,7 +74,7 @@ class CausalStudy(Resampled[CStaR]):
             pairs = pairs * deviations[x] * deviations[y]
             columns = columns * deviations[:, None] * deviations[self.effects]
         found = LocalEffects(self.causes, self.effects, sets, weights_of(pairs, sets), columns)
-        return _outcome(i, *largest(found.in_blocks, self.causes, self.effects, k))
+        return _outcome(i, *largest(found, k))
 
     def check(self, arrays: Arrays) -> None:
         cause, effect, value = (arrays[name] for name in PAIRS)

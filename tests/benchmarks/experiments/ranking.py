@@ -83,7 +83,7 @@ def by_ida(X, truth, effects, k, seed, threads):
     causes = np.arange(len(truth))
     sets = parent_sets(fit.sparse_graph, causes)
     found = LocalEffects.of(np.corrcoef(X, rowvar=False), sets, causes, effects)
-    x, y, _ = largest(found.in_blocks, causes, effects, k)
+    x, y, _ = largest(found, k)
     return x * len(truth) + y, {}
 
 

@@ -188,11 +188,9 @@ class Effects(InBlocks):
             from pycupc.effects import on_gpu
 
             x, y, _ = on_gpu.largest(self.C, self._local, k, 0.0, self.device)
-        sets = [self._reasons(a, b, level) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-        values, names = (
-            [np.array([reason.value for reason in reasons]) for reasons in sets],
-            np.array(self.labels, object),
-        )
+        sets = [self.why(a, b, level=level) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        values = [np.array([reason.value for reason in reasons]) for reasons in sets]
+        names = np.array(self.labels, dtype=object)
         least = [reasons[np.abs(v).argmin()] for reasons, v in zip(sets, values, strict=True)]
         return data_frame({
             "cause": names[x], "effect": names[y], "n_values": np.array([*map(len, sets)], dtype=np.int64),
@@ -204,12 +202,8 @@ class Effects(InBlocks):
 
     def why(self, x: Variable, y: Variable, *, level: float = 0.95) -> list[Reason]:
         """Each possible effect of x on y with the parents of x that give it, and its confidence interval."""
-        self._number(x, self.causes, "cause")
-        self._number(y, self.effects, "effect")
-        return self._reasons(position(x, self.labels), position(y, self.labels), level)
-
-    def _reasons(self, x: int, y: int, level: float) -> list[Reason]:
-        k = int(np.flatnonzero(self.causes == x)[0])
+        k = self._number(x, self.causes, "cause")
+        x, y = int(self.causes[k]), int(self.effects[self._number(y, self.effects, "effect")])
         if self._is_single(x, y):
             return [Reason(0.0, self._names(parents_of(x, self._graph)), None, 0.0, 0.0)]
         values, out = self[x, y].tolist(), []  # a single NaN if there is no set

@@ -91,12 +91,15 @@ class Counts:
     @classmethod
     def of(cls, graphs: Iterable[Sequence[NDArray[Any]]], p: int, counting: Counting = CPDAG) -> Counts:
         """Count the edges of graphs on p variables: of each, low, high and the numbers of `Counting.numbers`."""
-        low, high, kind = map(np.concatenate, zip(*graphs, strict=True))
-        (keys, pair), n_columns = np.unique(pair_keys(low, high, p), return_inverse=True), len(counting.names)
-        cells = pair[:, None] * n_columns + counting.columns[kind]
-        times = np.bincount(cells.ravel(), minlength=len(keys) * n_columns)
+        n_columns = len(counting.names)
+        cells = [pair_keys(a, b, p)[:, None] * n_columns + counting.columns[kind] for a, b, kind in graphs]
+        found, times = np.unique(np.concatenate(cells), return_counts=True)
+        pair, column = np.divmod(found, n_columns)
+        keys, row = np.unique(pair, return_inverse=True)
+        kinds = np.zeros((len(keys), n_columns), dtype=np.int32)
+        kinds[row, column] = times
         low, high = np.divmod(keys, max(p, 1))
-        return cls(low.astype(np.int32), high.astype(np.int32), times.astype(np.int32).reshape(len(keys), n_columns))
+        return cls(low.astype(np.int32), high.astype(np.int32), kinds)
 
     @property
     def counting(self) -> Counting:

@@ -1,12 +1,11 @@
 """Positions in layers, arrows pointing down, for one connected component (Sugiyama, Tagawa and Toda, 1981, IEEE Trans.
-SMC 11(2)): cycles are broken, nodes get ranks, edges between distant ranks get a waypoint in each rank between, each
-rank is ordered so that few edges cross, and coordinates make the edges short and those through waypoints straight.
+SMC 11(2)): cycles are broken, nodes get ranks, and each rank is ordered and placed so that edges are short and few of
+them cross.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
 
-#: Room for an edge at a waypoint, and least distance between boxes of a rank, in inches.
-WAYPOINT, GAP = 0.25, 0.25
+#: Least distance between boxes of a rank, in inches.
+GAP = 0.4
 #: Width of the ranks, relative to the side of a square that holds all boxes.
 ASPECT = 1.5
-#: Sweeps that order the ranks, and sweeps that move the boxes.
-ORDERING, MOVING = 24, 40
+#: How often the boxes of all ranks are moved.
+SWEEPS = 30
 
 
 def layered_layout(start: Nodes, neighbours: Nodes, tail: Nodes, head: Nodes, sizes: Floats, gap: float) -> Floats:
@@ -38,11 +37,10 @@ def layered_layout(start: Nodes, neighbours: Nodes, tail: Nodes, head: Nodes, si
     edges = [(u, v) for u, v in zip(first.tolist(), neighbours.tolist(), strict=True) if u < v]
     limit = ASPECT * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + gap)).sum()))
     rank = _ranks(arrows, np.argsort(place), edges, sizes[:, 0] + GAP, limit)
-    rows, near, weight = _with_waypoints(rank, edges)
-    _order(rows, near)
-    width = np.full(len(near), WAYPOINT)
-    width[:k] = sizes[:, 0] + GAP
-    x = _across(rows, near, weight, width)[:k]
+    near = np.zeros((k, k))
+    for u, v in edges:
+        near[u, v] = near[v, u] = 1 / (1 + abs(rank[u] - rank[v]))
+    x = _across(rank, near, sizes[:, 0] + GAP)
     high = np.array([max(sizes[rank == r, 1]) + gap for r in range(int(rank.max()) + 1)])
     return np.column_stack([x, (high / 2 - np.cumsum(high))[rank]])
 
@@ -100,72 +98,19 @@ def _ranks(
     return np.unique(rank, return_inverse=True)[1].ravel()
 
 
-def _with_waypoints(
-    rank: NDArray[np.int64], edges: Sequence[tuple[int, int]]
-) -> tuple[list[list[int]], list[list[int]], list[list[float]]]:
-    """The nodes, then the waypoints, of each rank; of each of them its neighbours in the ranks beside, and weights."""
-    rows: list[list[int]] = [np.flatnonzero(rank == r).tolist() for r in range(int(rank.max()) + 1)]
-    near: list[list[int]] = [[] for _ in rank]
-    weight: list[list[float]] = [[] for _ in rank]
-    for edge in edges:
-        high, low = sorted(edge, key=lambda v: rank[v])
-        path = [high]
-        for row in rows[rank[high] + 1 : rank[low]]:
-            path.append(len(near))
-            row.append(len(near))
-            near.append([])
-            weight.append([])
-        path.append(low)
-        for u, v in pairwise(path):
-            strength = float(1 + 3 * ((u >= len(rank)) + (v >= len(rank))))
-            for a, b in ((u, v), (v, u)):
-                near[a].append(b)
-                weight[a].append(strength)
-    return rows, near, weight
+def _across(rank: NDArray[np.int64], near: Floats, width: Floats) -> Floats:
+    """Abscissae: rank by rank each node is drawn to its neighbours, which are weighted by `near`, float64 (k, k).
 
-
-def _order(rows: list[list[int]], near: list[list[int]]) -> None:
-    """Order each rank by the mean places of the neighbours in the rank before, downward and upward in turn."""
-    row_of = {v: r for r, row in enumerate(rows) for v in row}
-    best, fewest = [list(row) for row in rows], np.inf
-    for sweep in range(ORDERING):
-        place = {v: (i + 0.5) / len(row) for row in rows for i, v in enumerate(row)}
-        down = sweep % 2 == 0
-        for r in range(len(rows)) if down else reversed(range(len(rows))):
-            means = {}
-            for v in rows[r]:
-                before = [place[u] for u in near[v] if (row_of[u] <= r if down else row_of[u] >= r)]
-                means[v] = sum(before) / len(before) if before else place[v]
-            rows[r].sort(key=lambda v: means[v])
-            place.update((v, (i + 0.5) / len(rows[r])) for i, v in enumerate(rows[r]))
-        if (crossings := _crossings(rows, near, row_of)) < fewest:
-            best, fewest = [list(row) for row in rows], crossings
-    rows[:] = best
-
-
-def _crossings(rows: list[list[int]], near: list[list[int]], row_of: dict[int, int]) -> int:
-    """The number of pairs of edges that cross between neighbouring ranks."""
-    at = {v: i for row in rows for i, v in enumerate(row)}
-    total = 0
-    for r, row in enumerate(rows):
-        upper, lower = np.array([(at[v], at[u]) for v in row for u in near[v] if row_of[u] > r]).reshape(-1, 2).T
-        total += int(((upper[:, None] < upper) & (lower[:, None] > lower)).sum())
-    return total
-
-
-def _across(rows: list[list[int]], near: list[list[int]], weight: list[list[float]], width: Floats) -> Floats:
-    """Abscissae of nodes and waypoints that keep the order and the distances, and make the edges short."""
-    x = np.empty(len(width))
-    offsets = []
-    for row in rows:
-        offsets.append(np.cumsum(width[row]) - width[row] / 2)
-        x[row] = offsets[-1] - width[row].sum() / 2
-    for sweep in range(MOVING):
-        placed = list(zip(rows, offsets, strict=True))
-        for row, offset in placed if sweep % 2 else placed[::-1]:
-            total = np.array([sum(weight[v]) for v in row])
-            wanted = [np.dot(weight[v], x[near[v]]) for v in row] / total
-            x[row] = offset + _ascending(wanted - offset, total)
+    The nodes of a rank are in the order of the places to which they are drawn, as close to these as their widths allow.
+    """
+    x, rows = np.zeros(len(rank)), [np.flatnonzero(rank == r) for r in range(int(rank.max()) + 1)]
+    for sweep in range(SWEEPS):
+        for row in rows[:: 1 if sweep % 2 else -1]:
+            wanted = near[row] @ x / near[row].sum(axis=1)
+            order = np.lexsort((x[row], wanted))
+            row, wanted = row[order], wanted[order]
+            offset = np.cumsum(width[row]) - width[row] / 2
+            x[row] = offset + _ascending(wanted - offset, near[row].sum(axis=1))
     return x
 
 

@@ -17,8 +17,7 @@ from pycupc.graph.sparse import read_only
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
-#: Largest graph in which overlaps are looked for among all pairs of boxes of a component, and whose small components
-#: are placed below the largest one, rather than beside it.
+#: Largest graph in which overlaps are looked for among all pairs of boxes of a component.
 MAX_PAIRS = 600
 #: Most nodes with edges, and most edges, of a graph whose components with arrows are placed in layers.
 MAX_LAYERED, MAX_LAYERED_EDGES = 60, 180
@@ -29,7 +28,7 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
 
     `directed`, bool (m,), says which edges point from `tail` to `head`; `sizes`, (p, 2), are widths and heights,
     `spacing` the distance between neighbours. Returns the centres, float (p, 2); nodes without edges are in rows below
-    the others, in a large graph beside them.
+    the others.
     """
     parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part[0]), part[0][0]))
     nodes = np.concatenate([own for own, *_ in parts])
@@ -53,7 +52,7 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
         stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, size[:, 0]) / count)
         xy = _rotate(xy, component, place[tail[directed]], place[head[directed]], stretch, 24)
     low, high = np.minimum.reduceat(xy - size / 2, first), np.maximum.reduceat(xy + size / 2, first)
-    corners = (_beside if overview else _below)(high - low, int((count > 1).sum()))
+    corners = _below(high - low, int((count > 1).sum()))
     return (xy - low[component] + corners[component])[place]
 
 
@@ -120,19 +119,6 @@ def _below(extents: Floats, linked: int) -> Floats:
     width = max(float(block[:, 0].max(initial=0.0)), 1.3 * float(np.sqrt(block.prod(axis=1).sum() + 1e-9)), 4.0)
     corners, bottom = _rows(block.tolist(), width, top=0.0, gap=0.35)
     return np.array(corners + _rows(extents[linked:].tolist(), width, top=bottom - 0.25, gap=0.15)[0])
-
-
-def _beside(extents: Floats, _: int) -> Floats:
-    """Lower left corners of the largest block, the first, and of the others in rows to its right, which fill a page."""
-    padded = extents[1:] + 0.25
-    area = float(padded.prod(axis=1).sum())
-    (wide, high), height = extents[0].tolist(), max(4.0, float(np.sqrt(area / 1.4)))
-    alone = high < 0.6 * height  # one among many
-    width = max(1.25 * area / (height if alone else max(high, height)), float(padded[:, 0].max(initial=0.0)))
-    if alone:
-        return np.array(_rows(extents.tolist(), width, top=0.0, gap=0.25)[0])
-    others = np.array(_rows(extents[1:].tolist(), width, top=0.0, gap=0.25)[0]).reshape(-1, 2)
-    return np.vstack([[(0.0, -high)], others + (wide + 0.7, 0.0)])
 
 
 def _rows(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pycupc
 from pycupc import cli
-from pycupc.cli.files import FILES
+from pycupc.cli.run import FILES
 from pycupc.data import load_example
 
 STEP = 4096 * 3

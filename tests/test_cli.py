@@ -22,7 +22,7 @@ from conftest import run
 
 import pycupc
 from pycupc import cli
-from pycupc.cli import files, inputs, writing
+from pycupc.cli import inputs, writing
 from pycupc.cli.output import COMMANDS
 from pycupc.data import EXAMPLE, load_example
 from pycupc.engines.cpu import CpuEngine
@@ -178,7 +178,7 @@ def test_constant_column_is_a_warning_on_screen_and_in_the_manifest(here, capsys
 
 def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
     monkeypatch.setattr(writing, "MAX_MATRIX", 29)
-    monkeypatch.setattr(files, "MAX_SEPSETS", 10)
+    monkeypatch.setattr("pycupc.cli.run.MAX_SEPSETS", 10)
     assert run("run", "--example", "--plot", "none") == cli.OK
     assert set(contents(here / "example-pycupc")) == FILES - {"amat.csv", "sepsets.csv"}
     out, err = printed(capsys)

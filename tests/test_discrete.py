@@ -17,7 +17,7 @@ from test_golden import VARIANTS
 from test_orientation import d_separated, true_cpdag
 
 import pycupc
-from pycupc.cli.files import sepset_columns
+from pycupc.cli.run import sepset_columns
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
 from pycupc.independence.discrete.contingency import prepare, single_tests
 from pycupc.results.arrays import check_arrays

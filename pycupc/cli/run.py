@@ -240,7 +240,7 @@ FILES = (
         lambda fit, path, request: fit.save(path, evidence=request.evidence or None),
     ),
     text("sepsets.csv", _SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), left_out=_no_sepsets),
-    *graph_files("edges.csv", lambda fit: fit),
+    *graph_files("edges.csv"),
     FileKind("edges.parquet", "the table of edges.csv", _edges_parquet, form="parquet"),
     text("summary.txt", "numbers of edges and tests, level by level", lambda fit: fit.summary() + "\n"),
 )

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from pycupc.data.constraints import directed_cycle
 from pycupc.data.names import check_labels
 from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
@@ -54,22 +53,8 @@ class CausalGraph(NamedGraph):
 
         Of the cycles through its first variable it is a shortest one.
         """
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import breadth_first_order, connected_components
-
         tail, head, kind = self.sparse_graph.edge_list()
-        tail, head = tail[kind == DIRECTED], head[kind == DIRECTED]
-        arrows = csr_array((np.ones(len(tail)), (tail, head)), shape=(self.p, self.p))
-        _, component = connected_components(arrows, connection="strong")
-        inside = component[tail] == component[head]
-        if not inside.any():
-            return None
-        first = min(tail[inside].min(), head[inside].min())
-        order, before = breadth_first_order(arrows, first)
-        found = [int(order[np.isin(order, tail[head == first])][0])]
-        while found[0] != first:
-            found.insert(0, int(before[found[0]]))
-        return tuple(found)
+        return directed_cycle(tail[kind == DIRECTED], head[kind == DIRECTED], self.p)
 
     def not_a_cpdag(self, *, remedy: bool = True) -> str:
         """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one. With a `remedy`."""

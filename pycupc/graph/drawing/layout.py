@@ -38,15 +38,13 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     place[nodes] = np.arange(len(nodes))
     overview = len(sizes) > MAX_PAIRS
     layered = len(nodes) - (count == 1).sum() <= MAX_LAYERED and len(tail) <= MAX_LAYERED_EDGES
-    placed = []
-    for part, *lists in parts:
-        arrays, own = [a.astype(np.int32).tobytes() for a in lists], sizes[part]
-        if len(part) == 1:
-            placed.append(np.zeros((1, 2)))
-        elif overview:
-            placed.append(_dots(*arrays[:2], size=float(own.max()), spacing=spacing))
-        else:
-            placed.append(_placed(*arrays, sizes=own.tobytes(), spacing=spacing, layered=bool(layered)))
+    form = "dots" if overview else "layers" if layered else "boxes"
+    placed = [
+        _placed(*(a.astype(np.int32).tobytes() for a in lists), sizes[part].tobytes(), spacing, form)
+        if len(part) > 1
+        else np.zeros((1, 2))
+        for part, *lists in parts
+    ]
     xy, size = np.concatenate(placed), sizes[nodes]
     if overview:  # all components at once
         stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, size[:, 0]) / count)
@@ -56,30 +54,24 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     return (xy - low[component] + corners[component])[place]
 
 
-@lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
+@lru_cache(maxsize=1000)  # a picture and a page of the same graph are made one after the other
 def _placed(
-    start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float, layered: bool
+    start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float, form: str
 ) -> Floats:
-    """Positions of the nodes of one of `_components`, given by the bytes of its arrays and of its sizes."""
+    """Positions of the nodes of one of `_components`, given by the bytes of its arrays and of its sizes.
+
+    `form` is "layers", "boxes" or, in an overview, "dots", which are not rotated.
+    """
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
-    if layered and tail:
-        lists = _numbers(start), _numbers(neighbours), _numbers(tail), _numbers(head)
+    lists = [np.frombuffer(numbers, dtype=np.int32) for numbers in (start, neighbours, tail, head)]
+    if form == "layers" and tail:
         return read_only(layered_layout(*lists, size, 0.75 * spacing))
+    xy = stress_layout(*lists[:2], rough=form == "dots") * spacing
+    if form == "dots":
+        return read_only(_push_apart(xy, max(0.6 * spacing, 1.3 * float(size.max()))))
     stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
-    xy = stress_layout(_numbers(start), _numbers(neighbours)) * spacing
-    xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), _numbers(tail), _numbers(head), np.array([stretch]), 72)
+    xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), *lists[2:], np.array([stretch]), 72)
     return read_only(_remove_overlaps(xy, size))
-
-
-@lru_cache(maxsize=1000)  # as of `_placed`
-def _dots(start: bytes, neighbours: bytes, size: float, spacing: float) -> Floats:
-    """Positions of the nodes of one component of a large graph, not rotated; they are at most `size` wide and high."""
-    xy = stress_layout(_numbers(start), _numbers(neighbours), rough=True)
-    return read_only(_push_apart(xy * spacing, max(0.6 * spacing, 1.3 * size)))
-
-
-def _numbers(array: bytes) -> NDArray[np.int32]:
-    return np.frombuffer(array, dtype=np.int32)
 
 
 def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -> Iterator[tuple[Nodes, ...]]:

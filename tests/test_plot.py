@@ -75,9 +75,7 @@ def test_an_undirected_edge_does_not_run_through_the_boxes_of_its_rank():
 
 def curve(u, v, xy, sizes):
     """Points of the drawn curve of an edge."""
-    one, two = labelled._controls(xy[u], xy[v], labelled._bend(u, v, xy, sizes))
-    t = np.linspace(0, 1, 50)[:, None]
-    return (1 - t) ** 3 * xy[u] + 3 * t * (1 - t) * ((1 - t) * one + t * two) + t**3 * xy[v]
+    return labelled._points(xy[u], xy[v], labelled._bend(u, v, xy, sizes), np.linspace(0, 1, 50))
 
 
 def test_edges_bend_around_boxes_and_stay_within_the_picture():
@@ -114,62 +112,61 @@ def test_wide_layers_are_several_rows_so_that_a_star_fits_a_page():
     assert np.ptp(xy[:, 0]) < 59 * 1.2 / 2
 
 
+def drawn_marks(ax):
+    """The triangles of all arrowheads, (k, 4, 2), their tips first, and the centres of all circles, (m, 2)."""
+    heads = [path.vertices for c in ax.collections if type(c).__name__ == "PathCollection" for path in c.get_paths()]
+    rings = [line.get_xydata() for line in ax.lines if line.get_markerfacecolor() == "white"]
+    return np.concatenate([np.zeros((0, 2)), *heads]).reshape(-1, 4, 2), np.concatenate([np.zeros((0, 2)), *rings])
+
+
+def boxes_of(ax):
+    """The low and high corners of the boxes by label, without the legend."""
+    from matplotlib.patches import FancyBboxPatch
+
+    labels = [text.get_text() for text in ax.texts if text.get_horizontalalignment() == "center"]
+    boxes = [box.get_path().get_extents() for box in ax.patches if isinstance(box, FancyBboxPatch)]
+    return {label: (box.min, box.max) for label, box in zip(labels, boxes, strict=True)}
+
+
+def distance(xy, box):
+    return np.hypot(*np.maximum(np.maximum(box[0] - xy, xy - box[1]), 0))
+
+
 def test_each_kind_of_edge_has_its_form_and_each_variable_its_label():
-    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.collections import LineCollection
 
     g = np.zeros((4, 4), np.int8)
     g[1, 0] = 1
     g[1, 2] = g[2, 1] = 1
     g[2, 3] = g[3, 2] = 2
     ax = drawn(SparseGraph.from_dense(g), ["one", "two", "three", "four"])
-    arrows = [a for a in ax.patches if isinstance(a, FancyArrowPatch) and a.patchA is not None]
-    texts = {t.get_text(): np.array(t.get_position()) for t in ax.texts}
-    ends = {}
-    for arrow in arrows:
-        ends[type(arrow.get_arrowstyle()).__name__] = (arrow, arrow.patchA, arrow.patchB)
-    assert set(ends) == {"CurveFilledB", "Curve", "CurveFilledAB"}  # one head, none, two
-    _, start, stop = ends["CurveFilledB"]  # one -> two was set as [1, 0]: two --> one
-    assert np.hypot(*(box_centre(start) - texts["two"])) < 0.02
-    assert np.hypot(*(box_centre(stop) - texts["one"])) < 0.02
-    assert ends["Curve"][0].get_linestyle() != ends["CurveFilledB"][0].get_linestyle()
-    assert {"one", "two", "three", "four", "directed", "undirected", "bidirected"} <= set(texts)
+    lines = [c for c in ax.collections if type(c) is LineCollection]
+    solid, dashed = lines[:2]  # directed, undirected
+    assert dashed.get_linestyle() != solid.get_linestyle()
+    boxes, (heads, _) = boxes_of(ax), drawn_marks(ax)
+    near = [[label for label, box in boxes.items() if distance(head[0], box) < 0.04] for head in heads]
+    assert sorted(near, key=str) == [["four"], ["one"], ["three"], [], [], []]  # two --> one, three <-> four, legend
+    assert {"one", "two", "three", "four", "directed", "undirected", "bidirected"} <= {t.get_text() for t in ax.texts}
 
 
 @pytest.mark.parametrize("p", [9, 100])
 def test_circles_touch_their_variables(p):
     """All nine pairs of marks, among boxes and among dots: as many circles, arrowheads and plain ends as there are."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import FancyArrowPatch
-
     amat = np.zeros((p, p), int)
     for k, (i, j) in enumerate(combinations(range(p) if p == 9 else range(0, p, 4), 2)):
         if k < 9 * (p // 5):
             amat[i, j], amat[j, i] = 1 + k % 3, 1 + k // 3 % 3
     graph = SparseGraph.from_amat_pag(amat)
     ax = drawn(graph)
-    rings = [line.get_xydata() for line in ax.lines if line.get_markerfacecolor() == "white"]
+    heads, rings = drawn_marks(ax)
+    tips = heads[:, 0]
     if p == 9:
-        arrows = [a for a in ax.patches if isinstance(a, FancyArrowPatch) and a.patchA is not None]
-        heads = sum(
-            {"Curve": 0, "CurveFilledB": 1, "CurveFilledAB": 2}[type(a.get_arrowstyle()).__name__] for a in arrows
-        )
-        at = np.concatenate(rings)
-        boxes = [a.patchA.get_path().get_extents() for a in arrows] + [
-            a.patchB.get_path().get_extents() for a in arrows
-        ]
-        gaps = [min(np.hypot(*np.maximum(np.maximum(box.min - xy, xy - box.max), 0)) for box in boxes) for xy in at]
-        assert sum(gap < 0.08 for gap in gaps) == (amat == 1).sum()  # the others are in the legend
+        boxes = boxes_of(ax).values()
+        tips, rings = ([xy for xy in at if min(distance(xy, box) for box in boxes) < 0.08] for at in (tips, rings))
     else:
-        assert isinstance(ax.lines[0], Line2D)
-        assert sum(map(len, rings)) == (amat == 1).sum()
-        heads = sum(
-            len(path.vertices) // 4
-            for c in ax.collections
-            if type(c).__name__ == "PathCollection"
-            for path in c.get_paths()
-        )
         assert any("two circles: nondirected; one circle: partially undirected" in t.get_text() for t in ax.texts)
-    assert heads == (amat == 2).sum()
+    assert len(rings) == (amat == 1).sum()  # the others are in the legend
+    assert len(tips) == (amat == 2).sum()
 
 
 def box_centre(patch):
@@ -353,9 +350,9 @@ def test_no_label_covers_an_arrowhead(p, edges):
 
 def test_lines_end_where_dots_and_arrowheads_cover_them():
     start, end = np.zeros((4, 2)), np.array([(3.0, 4.0), (0.3, 0.4), (0.03, 0.04), (0.0, 0.0)])
-    first, last = network._uncovered(start, end, np.full(4, 0.1), np.full(4, 0.2))
-    assert np.allclose(first, [(0.06, 0.08), (0.06, 0.08), (0.03, 0.04), (0.0, 0.0)])
-    assert np.allclose(last, [(2.88, 3.84), (0.18, 0.24), (0.03, 0.04), (0.0, 0.0)])
+    lines = network._between_dots(start, end, np.full(4, 0.1), np.full(4, 0.2))
+    assert np.allclose(lines[:, 0], [(0.06, 0.08), (0.06, 0.08), (0.03, 0.04), (0.0, 0.0)])
+    assert np.allclose(lines[:, 1], [(2.88, 3.84), (0.18, 0.24), (0.03, 0.04), (0.0, 0.0)])
 
 
 def test_a_picture_of_few_colours_shows_what_one_of_all_colours_shows(tmp_path):

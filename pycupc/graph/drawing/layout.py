@@ -63,14 +63,14 @@ def _placed(
     `form` is "layers", "boxes" or, in an overview, "dots", which are not rotated.
     """
     size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
-    lists = [np.frombuffer(numbers, dtype=np.int32) for numbers in (start, neighbours, tail, head)]
+    first, beside, u, v = (np.frombuffer(numbers, dtype=np.int32) for numbers in (start, neighbours, tail, head))
     if form == "layers" and tail:
-        return read_only(layered_layout(*lists, size, 0.75 * spacing))
-    xy = stress_layout(*lists[:2], rough=form == "dots") * spacing
+        return read_only(layered_layout(first, beside, u, v, size, 0.75 * spacing))
+    xy = stress_layout(first, beside, rough=form == "dots") * spacing
     if form == "dots":
         return read_only(_push_apart(xy, max(0.6 * spacing, 1.3 * float(size.max()))))
     stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
-    xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), *lists[2:], np.array([stretch]), 72)
+    xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), u, v, np.array([stretch]), 72)
     return read_only(_remove_overlaps(xy, size))
 
 

@@ -16,7 +16,7 @@ Nodes = NDArray[np.integer]
 #: Least distance between boxes of a rank, in inches.
 GAP = 0.4
 #: Width of the ranks, relative to the side of a square that holds all boxes.
-ASPECT = 1.5
+ASPECT = 1.8
 #: How often the boxes of all ranks are moved.
 SWEEPS = 30
 

@@ -5,8 +5,6 @@ them cross.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,14 +30,11 @@ def layered_layout(start: Nodes, neighbours: Nodes, tail: Nodes, head: Nodes, si
     arrows[tail, head] = True
     place = np.empty(k, dtype=np.int64)
     place[_sequence(arrows)] = np.arange(k)
-    arrows = (arrows | arrows.T) & (place[:, None] < place)
-    first = np.repeat(np.arange(k), np.diff(start))
-    edges = [(u, v) for u, v in zip(first.tolist(), neighbours.tolist(), strict=True) if u < v]
-    limit = ASPECT * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + gap)).sum()))
-    rank = _ranks(arrows, np.argsort(place), edges, sizes[:, 0] + GAP, limit)
     near = np.zeros((k, k))
-    for u, v in edges:
-        near[u, v] = near[v, u] = 1 / (1 + abs(rank[u] - rank[v]))
+    near[np.repeat(np.arange(k), np.diff(start)), neighbours] = 1.0
+    limit = ASPECT * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + gap)).sum()))
+    rank = _ranks((near > 0) & (place[:, None] < place), np.argsort(place), sizes[:, 0] + GAP, limit)
+    near /= 1 + np.abs(np.subtract.outer(rank, rank))
     x = _across(rank, near, sizes[:, 0] + GAP)
     high = np.array([max(sizes[rank == r, 1]) + gap for r in range(int(rank.max()) + 1)])
     return np.column_stack([x, (high / 2 - np.cumsum(high))[rank]])
@@ -61,16 +56,9 @@ def _sequence(arrows: NDArray[np.bool_]) -> list[int]:
     return first + last[::-1]
 
 
-def _ranks(
-    arrows: NDArray[np.bool_], order: Nodes, edges: Sequence[tuple[int, int]], widths: Floats, limit: float
-) -> NDArray[np.int64]:
-    """The rank of each node, int64 (k,): below its parents, the highest with room; sources just above a child.
-
-    Undirected edges force no ranks: nodes that have no others are put above or below a neighbour, and of two neighbours
-    in a rank one moves up or down if it is not held there by parents or children.
-    """
-    k = len(arrows)
-    rank = np.full(k, -k)
+def _ranks(arrows: NDArray[np.bool_], order: Nodes, widths: Floats, limit: float) -> NDArray[np.int64]:
+    """The rank of each node, int64 (k,): below its parents, the highest with room; sources just above a child."""
+    rank = np.zeros(len(arrows), dtype=np.int64)
     used: dict[int, float] = {}
 
     def put(v: int, r: int, step: int) -> None:
@@ -79,22 +67,12 @@ def _ranks(
         used[r] = used.get(r, 0.0) + widths[v]
         rank[v] = r
 
-    directed = set(np.nonzero(arrows | arrows.T)[0].tolist())
-    for v in (v for v in order.tolist() if v in directed):
+    for v in order.tolist():
         put(v, int(rank[arrows[:, v]].max(initial=-1)) + 1, 1)
     for v in order[::-1].tolist():
-        if v in directed and not arrows[:, v].any() and (lowest := int(rank[arrows[v]].min()) - 1) > rank[v]:
+        if not arrows[:, v].any() and (lowest := int(rank[arrows[v]].min()) - 1) > rank[v]:
             used[int(rank[v])] -= widths[v]
             put(v, lowest, -1)
-    while (rank == -k).any():  # the component is connected
-        u, v = next((u, v) if rank[v] == -k else (v, u) for u, v in edges if (rank[u] == -k) != (rank[v] == -k))
-        step = 1 if arrows[:, u].any() else -1
-        put(v, int(rank[u]) + step, step)
-    for u, v in edges:  # within a rank, an edge may run through boxes
-        for w, step, held in ((u, -1, arrows[:, u]), (v, -1, arrows[:, v]), (u, 1, arrows[u]), (v, 1, arrows[v])):
-            if rank[u] == rank[v] and not held.any():
-                used[int(rank[w])] -= widths[w]
-                put(w, int(rank[w]) + step, step)
     return np.unique(rank, return_inverse=True)[1].ravel()
 
 

@@ -1,4 +1,4 @@
-"""Positions of the boxes of a drawing: layers, or a stress layout, per component, and the components packed.
+"""Positions of the boxes or dots of a drawing: layers, or a stress layout, per component; the components packed.
 
 Everything is deterministic: the same graph is drawn the same way on every machine. Lengths are in inches.
 """
@@ -17,18 +17,18 @@ from pycupc.graph.sparse import read_only
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
-#: Largest graph in which overlaps are looked for among all pairs of boxes of a component.
-MAX_PAIRS = 600
-#: Most nodes with edges, and most edges, of a graph whose components with arrows are placed in layers.
-MAX_LAYERED, MAX_LAYERED_EDGES = 60, 180
+#: Largest graph that is drawn in detail.
+OVERVIEW = 600
 
 
-def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, *, spacing: float = 1.0) -> Floats:
-    """Place boxes so that neighbours lie near each other, arrows tend to point down and no two boxes overlap.
+def layout(
+    tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, *, spacing: float = 1.0, layered: bool = True
+) -> Floats:
+    """Place boxes, which are `layered`, or dots so that neighbours lie near each other and arrows tend to point down.
 
-    `directed`, bool (m,), says which edges point from `tail` to `head`; `sizes`, (p, 2), are widths and heights,
-    `spacing` the distance between neighbours. Returns the centres, float (p, 2); nodes without edges are in rows below
-    the others.
+    `directed`, bool (m,), says which edges point from `tail` to `head`; `sizes`, (p, 2), are widths and heights, of
+    boxes that do not overlap, and `spacing` the distance between neighbours. Returns the centres, float (p, 2); nodes
+    without edges are in rows below the others.
     """
     parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part[0]), part[0][0]))
     nodes = np.concatenate([own for own, *_ in parts])
@@ -36,42 +36,30 @@ def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats,
     component, first = np.repeat(np.arange(len(parts)), count), np.cumsum(count) - count
     place = np.empty(len(sizes), dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
-    overview = len(sizes) > MAX_PAIRS
-    layered = len(nodes) - (count == 1).sum() <= MAX_LAYERED and len(tail) <= MAX_LAYERED_EDGES
-    form = "dots" if overview else "layers" if layered else "boxes"
-    placed = [
-        _placed(*(a.astype(np.int32).tobytes() for a in lists), sizes[part].tobytes(), spacing, form)
-        if len(part) > 1
-        else np.zeros((1, 2))
-        for part, *lists in parts
-    ]
+    rough, placed = len(sizes) > OVERVIEW, []
+    for part, *lists in parts:
+        if len(part) == 1:
+            placed.append(np.zeros((1, 2)))
+        elif layered:
+            placed.append(layered_layout(*lists, sizes[part], 0.75 * spacing))
+        else:
+            start, neighbours = (numbers.astype(np.int32).tobytes() for numbers in lists[:2])
+            reach = max((0.6 if rough else 0.75) * spacing, 1.3 * float(sizes[part].max()))
+            placed.append(_dots(start, neighbours, spacing, reach, rough))
     xy, size = np.concatenate(placed), sizes[nodes]
-    if overview:  # all components at once
+    if not layered:  # all components at once
         stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, size[:, 0]) / count)
-        xy = _rotate(xy, component, place[tail[directed]], place[head[directed]], stretch, 24)
+        xy = _rotate(xy, component, place[tail[directed]], place[head[directed]], stretch)
     low, high = np.minimum.reduceat(xy - size / 2, first), np.maximum.reduceat(xy + size / 2, first)
     corners = _below(high - low, int((count > 1).sum()))
     return (xy - low[component] + corners[component])[place]
 
 
 @lru_cache(maxsize=1000)  # a picture and a page of the same graph are made one after the other
-def _placed(
-    start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float, form: str
-) -> Floats:
-    """Positions of the nodes of one of `_components`, given by the bytes of its arrays and of its sizes.
-
-    `form` is "layers", "boxes" or, in an overview, "dots", which are not rotated.
-    """
-    size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
-    first, beside, u, v = (np.frombuffer(numbers, dtype=np.int32) for numbers in (start, neighbours, tail, head))
-    if form == "layers" and tail:
-        return read_only(layered_layout(first, beside, u, v, size, 0.75 * spacing))
-    xy = stress_layout(first, beside, rough=form == "dots") * spacing
-    if form == "dots":
-        return read_only(_push_apart(xy, max(0.6 * spacing, 1.3 * float(size.max()))))
-    stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
-    xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), u, v, np.array([stretch]), 72)
-    return read_only(_remove_overlaps(xy, size))
+def _dots(start: bytes, neighbours: bytes, spacing: float, reach: float, rough: bool) -> Floats:
+    """Positions of the nodes of one of `_components`, given by the bytes of its arrays, not rotated."""
+    xy = stress_layout(np.frombuffer(start, np.int32), np.frombuffer(neighbours, np.int32), rough=rough)
+    return read_only(_push_apart(xy * spacing, reach))
 
 
 def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -> Iterator[tuple[Nodes, ...]]:
@@ -126,12 +114,12 @@ def _rows(
     return corners, top - row_height
 
 
-def _rotate(xy: Floats, component: Nodes, tail: Nodes, head: Nodes, stretch: Floats, angles: int) -> Floats:
+def _rotate(xy: Floats, component: Nodes, tail: Nodes, head: Nodes, stretch: Floats) -> Floats:
     """Rotate each component so that arrows tend to point down and it fills a page.
 
     `component` is the ascending number of each node's component. Widths are multiplied by its `stretch`.
     """
-    angle = np.linspace(0.0, 2 * np.pi, angles, endpoint=False)
+    angle = np.linspace(0.0, 2 * np.pi, 36, endpoint=False)
     c, s = np.cos(angle), np.sin(angle)
     x, y = xy @ np.stack([c, -s]) * stretch[component, None], xy @ np.stack([s, c])  # (k, angles)
     step = xy[head] - xy[tail]
@@ -144,33 +132,6 @@ def _rotate(xy: Floats, component: Nodes, tail: Nodes, head: Nodes, stretch: Flo
     score = np.round(np.stack(down, axis=1) @ np.stack([s, c]) - form, 9)
     best = np.argmax(score, axis=1)[component]  # the first of those that are equal but for rounding
     return np.column_stack([at[np.arange(len(xy)), best] for at in (x, y)])
-
-
-def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
-    """Spread the drawing, then move boxes until none overlaps another."""
-    need = (sizes[:, None, :] + sizes[None, :, :]) / 2 + (0.25, 0.3)
-    upper = np.triu(np.ones((len(xy), len(xy)), dtype=bool), 1)
-    # factor by which the drawing would have to grow to separate each pair: growth separates most, moves the others
-    with np.errstate(divide="ignore"):
-        factor = (need / np.abs(xy[:, None, :] - xy[None, :, :])).min(axis=2)[upper]
-    crowded = np.sort(factor)[::-1][: max(1, len(xy) // 3)]
-    xy = xy * float(np.clip(crowded[-1], 1.0, 1.7))
-    order = np.sign(np.subtract.outer(np.arange(len(xy)), np.arange(len(xy))))[:, :, None]
-    steps = 400 if len(xy) <= 100 else 60
-    for step in range(steps):
-        delta = xy[:, None, :] - xy[None, :, :]
-        overlap = need - np.abs(delta)
-        both = (overlap[:, :, 0] > 1e-3) & (overlap[:, :, 1] > 1e-3)
-        np.fill_diagonal(both, False)
-        if not both.any():
-            break
-        side = np.where(delta == 0, order, np.sign(delta))
-        cheaper = overlap / need  # relative to the distance needed, otherwise wide boxes are stacked in columns
-        along_x = cheaper[:, :, 0] <= cheaper[:, :, 1]
-        move = np.where(both[:, :, None], overlap * side, 0.0) * np.stack([along_x, ~along_x], axis=2)
-        count = np.maximum(both.sum(axis=1), 1)[:, None]
-        xy += move.sum(axis=1) / (2.0 * count if step < 0.75 * steps else 2.0)
-    return xy
 
 
 def _push_apart(xy: Floats, reach: float) -> Floats:

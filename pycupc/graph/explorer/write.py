@@ -30,7 +30,7 @@ _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
 #: Most variables and edges that a page holds.
 MAX_NODES, MAX_EDGES = 5_000, 20_000
-#: Most variables that are placed so that all of their labels have room.
+#: Most variables, with up to three edges each, that are placed so that all of their labels have room.
 MAX_ROOMY = 80
 
 
@@ -244,7 +244,7 @@ def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
     """Positions of the variables in the picture of the whole graph, float64 (p, 2)."""
     if not graph.p:
         return np.zeros((0, 2))
-    if graph.p > MAX_ROOMY:
+    if graph.p > MAX_ROOMY or len(graph) > 3 * MAX_ROOMY:
         return place_dots(graph)[0]
     tail, head, kind = graph.edge_list()
     sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)

@@ -37,15 +37,15 @@ def layout(
     place = np.empty(len(sizes), dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     rough, placed = len(sizes) > OVERVIEW, []
-    for part, *lists in parts:
+    for part, start, neighbours, u, v in parts:
         if len(part) == 1:
             placed.append(np.zeros((1, 2)))
         elif layered:
-            placed.append(layered_layout(*lists, sizes[part], 0.75 * spacing))
+            placed.append(layered_layout(start, neighbours, u, v, sizes[part], 0.75 * spacing))
         else:
-            start, neighbours = (numbers.astype(np.int32).tobytes() for numbers in lists[:2])
+            lists = [numbers.astype(np.int32).tobytes() for numbers in (start, neighbours)]
             reach = max((0.6 if rough else 0.75) * spacing, 1.3 * float(sizes[part].max()))
-            placed.append(_dots(start, neighbours, spacing, reach, rough))
+            placed.append(_dots(*lists, spacing, reach, rough))
     xy, size = np.concatenate(placed), sizes[nodes]
     if not layered:  # all components at once
         stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, size[:, 0]) / count)

@@ -12,11 +12,11 @@ Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
 
 #: Least distance between boxes of a rank, in inches.
-GAP = 0.4
+GAP = 0.6
 #: Width of the ranks, relative to the side of a square that holds all boxes.
-ASPECT = 1.8
-#: How often the boxes of all ranks are moved.
-SWEEPS = 30
+ASPECT = 2.2
+#: How often the boxes of all ranks are moved, at first by their neighbours in the ranks that were moved before.
+SWEEPS, ONE_WAY = 30, 12
 
 
 def layered_layout(start: Nodes, neighbours: Nodes, tail: Nodes, head: Nodes, sizes: Floats, gap: float) -> Floats:
@@ -83,12 +83,15 @@ def _across(rank: NDArray[np.int64], near: Floats, width: Floats) -> Floats:
     """
     x, rows = np.zeros(len(rank)), [np.flatnonzero(rank == r) for r in range(int(rank.max()) + 1)]
     for sweep in range(SWEEPS):
-        for row in rows[:: 1 if sweep % 2 else -1]:
-            wanted = near[row] @ x / near[row].sum(axis=1)
+        down = sweep % 2 == 1
+        for row in rows[:: 1 if down else -1]:
+            before = (rank < rank[row[0]]) == down
+            weight = near[row] * np.where(before | (sweep >= ONE_WAY), 1.0, 1e-3)
+            wanted = weight @ x / weight.sum(axis=1)
             order = np.lexsort((x[row], wanted))
             row, wanted = row[order], wanted[order]
             offset = np.cumsum(width[row]) - width[row] / 2
-            x[row] = offset + _ascending(wanted - offset, near[row].sum(axis=1))
+            x[row] = offset + _ascending(wanted - offset, weight.sum(axis=1)[order])
     return x
 
 

@@ -26,7 +26,7 @@ from pycupc.engines.base import Engine, Finished, LevelResult
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.results import npz
-from pycupc.results.study_file import StudyFile
+from pycupc.results.npz import StudyFile
 from pycupc.system.message import Message, Setting
 from pycupc.system.version import __version__
 

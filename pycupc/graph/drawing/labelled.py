@@ -9,7 +9,7 @@ import numpy as np
 
 from pycupc.graph.drawing.canvas import CHOSEN, GREY, INK, Canvas, Floats, short
 from pycupc.graph.drawing.layout import layout
-from pycupc.graph.sparse import DIRECTED, SparseGraph
+from pycupc.graph.sparse import SparseGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ def draw_labelled(
     degree = graph.degrees()
     density = 2 * len(graph) / max(1, (degree > 0).sum())  # mean degree of the connected variables
     spacing = 0.95 * float(np.clip(density / 4, 0.9, 1.8))
-    xy = layout(tail, head, kind == DIRECTED, sizes, spacing=spacing)
+    xy = layout(graph, sizes, spacing=spacing)
     margin = np.array([0.15, 0.5])  # the height includes the title and the legend
     low, high = (xy - sizes / 2).min(axis=0) - margin, (xy + sizes / 2).max(axis=0) + margin
     high[1] += 0.18 * title.count("\n")

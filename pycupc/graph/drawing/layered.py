@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.sparse import DIRECTED, SparseGraph
+
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
 
@@ -19,19 +21,17 @@ ASPECT = 2.2
 SWEEPS, ONE_WAY = 30, 12
 
 
-def layered_layout(start: Nodes, neighbours: Nodes, tail: Nodes, head: Nodes, sizes: Floats, gap: float) -> Floats:
+def layered_layout(graph: SparseGraph, sizes: Floats, gap: float) -> Floats:
     """Centres of boxes, float64 (k, 2); no two overlap, and arrows point down, except one of each cycle.
 
-    ``neighbours[start[v]:start[v + 1]]`` are the neighbours of node v; directed edges go from `tail` to `head`; `sizes`
-    are the widths and heights of the boxes, and `gap` is the distance between ranks, in inches.
+    `sizes` are the widths and heights of the boxes, and `gap` is the distance between ranks, in inches.
     """
     k = len(sizes)
-    arrows = np.zeros((k, k), dtype=np.bool_)
-    arrows[tail, head] = True
+    tail, head, kind = graph.edge_list()
+    arrows, near = np.zeros((k, k), dtype=np.bool_), graph.skeleton().astype(np.float64)
+    arrows[tail[kind == DIRECTED], head[kind == DIRECTED]] = True
     place = np.empty(k, dtype=np.int64)
     place[_sequence(arrows)] = np.arange(k)
-    near = np.zeros((k, k))
-    near[np.repeat(np.arange(k), np.diff(start)), neighbours] = 1.0
     limit = ASPECT * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + gap)).sum()))
     rank = _ranks((near > 0) & (place[:, None] < place), np.argsort(place), sizes[:, 0] + GAP, limit)
     near /= 1 + np.abs(np.subtract.outer(rank, rank))

@@ -5,7 +5,7 @@ Everything is deterministic: the same graph is drawn the same way on every machi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.drawing.layered import layered_layout
 from pycupc.graph.drawing.stress import stress_layout
-from pycupc.graph.sparse import read_only
+from pycupc.graph.sparse import DIRECTED, SparseGraph, read_only
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
@@ -21,76 +21,45 @@ Nodes = NDArray[np.integer]
 OVERVIEW = 600
 
 
-def layout(
-    tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, *, spacing: float = 1.0, layered: bool = True
-) -> Floats:
+def layout(graph: SparseGraph, sizes: Floats, *, spacing: float = 1.0, layered: bool = True) -> Floats:
     """Place boxes, which are `layered`, or dots so that neighbours lie near each other and arrows tend to point down.
 
-    `directed`, bool (m,), says which edges point from `tail` to `head`; `sizes`, (p, 2), are widths and heights, of
-    boxes that do not overlap, and `spacing` the distance between neighbours. Returns the centres, float (p, 2); nodes
-    without edges are in rows below the others.
+    `sizes`, (p, 2), are widths and heights, of boxes that do not overlap, and `spacing` the distance between
+    neighbours. Returns the centres, float (p, 2); nodes without edges are in rows below the others.
     """
-    parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part[0]), part[0][0]))
-    nodes = np.concatenate([own for own, *_ in parts])
-    count = np.array([len(own) for own, *_ in parts])
+    from scipy.sparse.csgraph import connected_components
+
+    _, number = connected_components(graph.adjacency(), directed=False)
+    parts = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
+    parts.sort(key=lambda part: (-len(part), part[0]))
+    nodes, count = np.concatenate(parts), np.array([len(part) for part in parts])
     component, first = np.repeat(np.arange(len(parts)), count), np.cumsum(count) - count
-    place = np.empty(len(sizes), dtype=np.int64)
-    place[nodes] = np.arange(len(nodes))
-    rough, placed = len(sizes) > OVERVIEW, []
-    for part, start, neighbours, u, v in parts:
-        if len(part) == 1:
-            placed.append(np.zeros((1, 2)))
-        elif layered:
-            placed.append(layered_layout(start, neighbours, u, v, sizes[part], 0.75 * spacing))
+    place = np.empty(graph.p, dtype=np.int64)
+    place[nodes] = np.arange(graph.p)
+    rough, linked, placed = graph.p > OVERVIEW, int((count > 1).sum()), []
+    for part in parts[:linked]:
+        own = graph.subgraph(part)
+        if layered:
+            placed.append(layered_layout(own, sizes[part], 0.75 * spacing))
         else:
-            lists = [numbers.astype(np.int32).tobytes() for numbers in (start, neighbours)]
             reach = max((0.6 if rough else 0.75) * spacing, 1.3 * float(sizes[part].max()))
-            placed.append(_dots(*lists, spacing, reach, rough))
-    xy, size = np.concatenate(placed), sizes[nodes]
+            placed.append(_dots(own.p, own.low.tobytes(), own.high.tobytes(), spacing, reach, rough))
+    xy, size = np.concatenate([*placed, np.zeros((len(parts) - linked, 2))]), sizes[nodes]
     if not layered:  # all components at once
+        tail, head, kind = graph.edge_list()
+        arrow = kind == DIRECTED
         stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, size[:, 0]) / count)
-        xy = _rotate(xy, component, place[tail[directed]], place[head[directed]], stretch)
+        xy = _rotate(xy, component, place[tail[arrow]], place[head[arrow]], stretch)
     low, high = np.minimum.reduceat(xy - size / 2, first), np.maximum.reduceat(xy + size / 2, first)
-    corners = _below(high - low, int((count > 1).sum()))
+    corners = _below(high - low, linked)
     return (xy - low[component] + corners[component])[place]
 
 
 @lru_cache(maxsize=1000)  # a picture and a page of the same graph are made one after the other
-def _dots(start: bytes, neighbours: bytes, spacing: float, reach: float, rough: bool) -> Floats:
-    """Positions of the nodes of one of `_components`, given by the bytes of its arrays, not rotated."""
-    xy = stress_layout(np.frombuffer(start, np.int32), np.frombuffer(neighbours, np.int32), rough=rough)
-    return read_only(_push_apart(xy * spacing, reach))
-
-
-def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -> Iterator[tuple[Nodes, ...]]:
-    """Yield nodes, start, neighbours, tail, head of each connected component, in which they have new numbers 0, 1, ...
-
-    ``neighbours[start[v]:start[v + 1]]`` belong to node v, ascending; the directed edges go from `tail` to `head`.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    m = len(tail)
-    pattern = coo_array((np.ones(2 * m), (np.r_[tail, head], np.r_[head, tail])), shape=(p, p)).tocsr()
-    count, component = connected_components(pattern, directed=False)
-    size = np.bincount(component, minlength=count)
-    end = np.cumsum(size)
-    order = np.argsort(component, kind="stable")  # the nodes, component by component
-    local = np.empty(p, dtype=np.int64)
-    local[order] = np.arange(p) - (end - size)[component[order]]
-    rows = pattern[order]
-    rows.sort_indices()
-    neighbours = local[rows.indices]
-    u, v = tail[directed], head[directed]
-    by_component = np.argsort(component[u], kind="stable")
-    u, v = local[u[by_component]], local[v[by_component]]
-    last = np.cumsum(np.bincount(component[tail[directed]], minlength=count))
-    first = np.concatenate(([0], last[:-1]))
-    for c in range(count):
-        nodes = slice(end[c] - size[c], end[c])
-        start = rows.indptr[end[c] - size[c] : end[c] + 1]
-        arrows = slice(first[c], last[c])
-        yield order[nodes], start - start[0], neighbours[start[0] : start[-1]], u[arrows], v[arrows]
+def _dots(k: int, low: bytes, high: bytes, spacing: float, reach: float, rough: bool) -> Floats:
+    """Positions of the nodes of a connected graph, given by the bytes of the ends of its edges; not rotated."""
+    graph = SparseGraph.undirected(k, np.frombuffer(low, np.int32), np.frombuffer(high, np.int32))
+    return read_only(_push_apart(stress_layout(graph.adjacency(), rough=rough) * spacing, reach))
 
 
 def _below(extents: Floats, linked: int) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.drawing.canvas import GREY, HEAD, INK, Canvas, Floats, short
 from pycupc.graph.drawing.layout import layout
-from pycupc.graph.sparse import BIDIRECTED, DIRECTED, KINDS, UNDIRECTED, SparseGraph
+from pycupc.graph.sparse import BIDIRECTED, KINDS, UNDIRECTED, SparseGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,14 +83,13 @@ def _between_dots(start: Floats, end: Floats, at_start: Floats, at_end: Floats) 
 
 def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
     """Where the dots of a network lie, float64 (p, 2), and their radii, float64 (p,)."""
-    tail, head, kind = graph.edge_list()
     degree = graph.degrees()
     radius: Floats = 0.03 + 0.011 * np.sqrt(degree)
     spacing = 0.42
     if (connected := int((degree > 0).sum())) <= MAX_NAMED:  # room for labels, between arrowheads
         spacing = 0.8 * min(2.0, max(1.0, len(graph) / (2 * max(connected, 1))))
     sizes = np.repeat(np.where(degree > 0, 2 * radius, spacing)[:, None], 2, axis=1)
-    return layout(tail, head, kind == DIRECTED, sizes, spacing=spacing, layered=False), radius
+    return layout(graph, sizes, spacing=spacing, layered=False), radius
 
 
 #: How to read the lines of each kind of edge but directed ones.

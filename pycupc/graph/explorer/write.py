@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pycupc.graph.drawing import Variables, positions
 from pycupc.graph.drawing.layout import layout
 from pycupc.graph.drawing.network import place_dots
-from pycupc.graph.sparse import DIRECTED, Ints, SparseGraph
+from pycupc.graph.sparse import Ints, SparseGraph
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -246,11 +246,10 @@ def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
         return np.zeros((0, 2))
     if graph.p > MAX_ROOMY or len(graph) > 3 * MAX_ROOMY:
         return place_dots(graph)[0]
-    tail, head, kind = graph.edge_list()
     sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
     sizes[:, 0] += [0.07 * min(28, len(label)) for label in labels[: graph.p]]  # for labels beside the dots
     sizes[:, 1] += 0.15
-    return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8)
+    return layout(graph, sizes, spacing=0.8)
 
 
 def _data(content: Content) -> dict[str, Any]:

@@ -45,11 +45,12 @@ def layout(graph: SparseGraph, sizes: Floats, *, spacing: float = 1.0, layered: 
             reach = max((0.6 if rough else 0.75) * spacing, 1.3 * float(sizes[part].max()))
             placed.append(_dots(own.p, own.low.tobytes(), own.high.tobytes(), spacing, reach, rough))
     xy, size = np.concatenate([*placed, np.zeros((len(parts) - linked, 2))]), sizes[nodes]
-    if not layered:  # all components at once
+    if not layered:  # wider for labels, and so that most arrows of a component point down
         tail, head, kind = graph.edge_list()
-        arrow = kind == DIRECTED
+        u, v = (place[end[kind == DIRECTED]] for end in (tail, head))
+        up = np.bincount(component[u], xy[v, 1] - xy[u, 1], len(parts)) > 0
         stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, size[:, 0]) / count)
-        xy = _rotate(xy, component, place[tail[arrow]], place[head[arrow]], stretch)
+        xy = xy * np.column_stack([stretch, np.where(up, -1.0, 1.0)])[component]
     low, high = np.minimum.reduceat(xy - size / 2, first), np.maximum.reduceat(xy + size / 2, first)
     corners = _below(high - low, linked)
     return (xy - low[component] + corners[component])[place]
@@ -57,7 +58,7 @@ def layout(graph: SparseGraph, sizes: Floats, *, spacing: float = 1.0, layered: 
 
 @lru_cache(maxsize=1000)  # a picture and a page of the same graph are made one after the other
 def _dots(k: int, low: bytes, high: bytes, spacing: float, reach: float, rough: bool) -> Floats:
-    """Positions of the nodes of a connected graph, given by the bytes of the ends of its edges; not rotated."""
+    """Positions of the nodes of a connected graph, given by the bytes of the ends of its edges."""
     graph = SparseGraph.undirected(k, np.frombuffer(low, np.int32), np.frombuffer(high, np.int32))
     return read_only(_push_apart(stress_layout(graph.adjacency(), rough=rough) * spacing, reach))
 
@@ -81,26 +82,6 @@ def _rows(
         corners.append((x, top - h))
         x, row_height = x + w + gap, max(row_height, h)
     return corners, top - row_height
-
-
-def _rotate(xy: Floats, component: Nodes, tail: Nodes, head: Nodes, stretch: Floats) -> Floats:
-    """Rotate each component so that arrows tend to point down and it fills a page.
-
-    `component` is the ascending number of each node's component. Widths are multiplied by its `stretch`.
-    """
-    angle = np.linspace(0.0, 2 * np.pi, 36, endpoint=False)
-    c, s = np.cos(angle), np.sin(angle)
-    x, y = xy @ np.stack([c, -s]) * stretch[component, None], xy @ np.stack([s, c])  # (k, angles)
-    step = xy[head] - xy[tail]
-    step /= np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)
-    arrows = np.bincount(component[tail], minlength=len(stretch))
-    down = [-np.bincount(component[tail], along, len(stretch)) / np.maximum(arrows, 1) for along in step.T]
-    first = np.flatnonzero(np.diff(component, prepend=-1))
-    width, height = (np.maximum.reduceat(at, first) - np.minimum.reduceat(at, first) + 0.3 for at in (x, y))
-    form = np.where(np.bincount(component) > 3, 0.8, 0.0)[:, None] * np.abs(np.log(width / height / 1.3))
-    score = np.round(np.stack(down, axis=1) @ np.stack([s, c]) - form, 9)
-    best = np.argmax(score, axis=1)[component]  # the first of those that are equal but for rounding
-    return np.column_stack([at[np.arange(len(xy)), best] for at in (x, y)])
 
 
 def _push_apart(xy: Floats, reach: float) -> Floats:

@@ -5,7 +5,6 @@ Everything is deterministic: the same graph is drawn the same way on every machi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -67,21 +66,14 @@ def _below(extents: Floats, linked: int) -> Floats:
     """Lower left corners of the first `linked` components in rows, and below them of the others, without edges."""
     block = extents[:linked]
     width = max(float(block[:, 0].max(initial=0.0)), 1.3 * float(np.sqrt(block.prod(axis=1).sum() + 1e-9)), 4.0)
-    corners, bottom = _rows(block.tolist(), width, top=0.0, gap=0.35)
-    return np.array(corners + _rows(extents[linked:].tolist(), width, top=bottom - 0.25, gap=0.15)[0])
-
-
-def _rows(
-    extents: Sequence[Sequence[float]], width: float, top: float, gap: float
-) -> tuple[list[tuple[float, float]], float]:
-    """Lower left corners of blocks in rows of at most `width`, downward from `top`, and the y below the last row."""
-    corners, x, row_height = [], 0.0, 0.0
-    for w, h in extents:
-        if x > 0 and x + w > width:
+    corners, x, top, row_height = [], 0.0, 0.0, 0.0
+    for k, (w, h) in enumerate(extents.tolist()):
+        gap = 0.35 if k < linked else 0.15
+        if x > 0 and (x + w > width or k == linked):
             x, top, row_height = 0.0, top - row_height - gap, 0.0
         corners.append((x, top - h))
         x, row_height = x + w + gap, max(row_height, h)
-    return corners, top - row_height
+    return np.array(corners)
 
 
 def _push_apart(xy: Floats, reach: float) -> Floats:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 MAX_LABELLED, MAX_LABELLED_EDGES = 60, 180
 #: Most variables with edges, and most edges, that are drawn as a network of dots.
 MAX_NETWORK, MAX_NETWORK_EDGES = 3_000, 9_000
-#: Colours of a .png of dots and lines: a few, and what lies between them and white.
+#: Colours of a .png: a few, and what lies between them and white.
 COLOURS = 128
 
 
@@ -105,19 +105,15 @@ def save(graph: SparseGraph, labels: Sequence[str], *paths: str | Path, dpi: int
 
     figure, ax = _new_axes()
     plot(graph, labels, ax=ax, **options)
-    # only among boxes may a text reach beyond the figure; measuring it means drawing twice
-    trimmed: dict[str, Any] = {"bbox_inches": "tight"}
-    if len(labels) > MAX_LABELLED and options.get("around") is None:
-        trimmed = {}
-    undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     # unhinted letters look the same at this resolution, and take half the time
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none", "text.hinting": "none"}):
         for path in map(Path, paths):
             ending = path.suffix.lower().lstrip(".")
-            if ending == "png" and not trimmed:
+            if ending == "png":
                 _save_few_colours(figure, path, dpi)
             else:
-                figure.savefig(path, dpi=dpi, metadata=undated.get(ending), **trimmed)
+                figure.savefig(path, dpi=dpi, metadata=undated.get(ending))
 
 
 def _save_few_colours(figure: Figure, path: Path | io.BytesIO, dpi: int) -> None:

@@ -44,7 +44,8 @@ def draw_labelled(
     low, high = (xy - sizes / 2).min(axis=0) - margin, (xy + sizes / 2).max(axis=0) + margin
     high[1] += 0.18 * title.count("\n")
     kinds = {k: 1.9 if "part" in k else 1.45 for k, n in graph.counts().items() if n}  # with their widths in the legend
-    canvas = Canvas.fit(ax, low, high, min_width=max(4.6, sum(kinds.values()) + 0.2))
+    written = 0.085 * max(map(len, title.split("\n")))  # the width of the title
+    canvas = Canvas.fit(ax, low, high, min_width=0.2 + max(4.4, sum(kinds.values()), written))
     fill = np.where(degree > 0, "#f3f6f9", "white").astype(object)
     fill[list(centres)] = CHOSEN
     for box in zip(xy, sizes, shown, fill.tolist(), (degree > 0).tolist(), strict=True):

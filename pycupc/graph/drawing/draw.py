@@ -100,10 +100,9 @@ def save(graph: SparseGraph, labels: Sequence[str], *paths: str | Path, dpi: int
 
     The endings of `paths` determine the formats: .png (of `dpi` pixels per inch), .svg or .pdf. `options` as of `plot`.
     """
-    _require_matplotlib()
+    figure, ax = _new_axes()
     import matplotlib
 
-    figure, ax = _new_axes()
     plot(graph, labels, ax=ax, **options)
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     # unhinted letters look the same at this resolution, and take half the time
@@ -138,7 +137,6 @@ def _save_few_colours(figure: Figure, path: Path | io.BytesIO, dpi: int) -> None
 
 def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:
     """A picture for a notebook: PNG, at most `pixels` wide and high, in base64. ImportError without matplotlib."""
-    _require_matplotlib()
     figure, ax = _new_axes()
     plot(graph, labels, ax=ax)
     data = io.BytesIO()
@@ -148,6 +146,7 @@ def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) 
 
 def _new_axes() -> tuple[Figure, Axes]:
     """Axes that fill a new figure, which needs no display."""
+    _require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -37,9 +37,7 @@ def draw_labelled(
     shown = [short(label) for label in labels]
     sizes = np.array([[0.16 + 0.078 * max(len(label), 2), 0.27] for label in shown])
     degree = graph.degrees()
-    density = 2 * len(graph) / max(1, (degree > 0).sum())  # mean degree of the connected variables
-    spacing = 0.95 * float(np.clip(density / 4, 0.9, 1.8))
-    xy = layout(graph, sizes, spacing=spacing)
+    xy = layout(graph, sizes)
     margin = np.array([0.15, 0.5])  # the height includes the title and the legend
     low, high = (xy - sizes / 2).min(axis=0) - margin, (xy + sizes / 2).max(axis=0) + margin
     high[1] += 0.18 * title.count("\n")

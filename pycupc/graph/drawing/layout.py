@@ -39,7 +39,7 @@ def layout(graph: SparseGraph, sizes: Floats, *, spacing: float = 1.0, layered: 
     for part in parts[:linked]:
         own = graph.subgraph(part)
         if layered:
-            placed.append(layered_layout(own, sizes[part], 0.75 * spacing))
+            placed.append(layered_layout(own, sizes[part], 0.7 * spacing))
         else:
             reach = max((0.6 if rough else 0.75) * spacing, 1.3 * float(sizes[part].max()))
             placed.append(_dots(own.p, own.low.tobytes(), own.high.tobytes(), spacing, reach, rough))

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.drawing import Variables, positions
-from pycupc.graph.drawing.layout import layout
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.sparse import Ints, SparseGraph
 
@@ -30,8 +29,6 @@ _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
 #: Most variables and edges that a page holds.
 MAX_NODES, MAX_EDGES = 5_000, 20_000
-#: Most variables, with up to three edges each, that are placed so that all of their labels have room.
-MAX_ROOMY = 80
 
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -240,22 +237,10 @@ def _packed(name: str, value: Any) -> Any:
     return {"type": value.dtype.name, "base64": base64.b64encode(little.tobytes()).decode("ascii")}
 
 
-def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
-    """Positions of the variables in the picture of the whole graph, float64 (p, 2)."""
-    if not graph.p:
-        return np.zeros((0, 2))
-    if graph.p > MAX_ROOMY or len(graph) > 3 * MAX_ROOMY:
-        return place_dots(graph)[0]
-    sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
-    sizes[:, 0] += [0.07 * min(28, len(label)) for label in labels[: graph.p]]  # for labels beside the dots
-    sizes[:, 1] += 0.15
-    return layout(graph, sizes, spacing=0.8)
-
-
 def _data(content: Content) -> dict[str, Any]:
     """The data that the scripts read: the entries of `Content`, and in place of the graph its edges and positions."""
     graph, removed = content.graph, content.removed
-    xy = _positions(graph, content.labels)
+    xy = place_dots(graph)[0] if graph.p else np.zeros((0, 2))
     tail, head, _ = graph.edge_list()
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:

@@ -93,7 +93,7 @@ class Browser:
         """The value that a script returns; `arguments` are its ``arguments``."""
         return self._call("/execute/sync", {"script": code, "args": list(arguments)})
 
-    def wait(self, condition: str, seconds: float = 20) -> None:
+    def wait(self, condition: str, seconds: float = 120) -> None:
         """Until an expression is true."""
         end = time.monotonic() + seconds
         while not self.script(f"return Boolean({condition})"):

@@ -100,8 +100,9 @@ def run_pytest(python: Path, args: argparse.Namespace) -> int:
     selection = ["-m", " and ".join(f"not {word}" for word in without)] if without else []
     selection += QUICK if args.quick else []
     workers = 1 if args.gpu else min(os.cpu_count() or 1, MAX_WORKERS)  # one GPU, one process
-    # a file in one process: its tests share what is expensive, such as an R session or kernels compiled for the host
-    parallel = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
+    # a file in one process: its tests share what is expensive, such as an R session or kernels compiled for the host;
+    # in the order of conftest.py
+    parallel = ["-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder"] if workers > 1 else []
     report(f"pytest {' '.join((*selection, *parallel))}")
     environment = dict(os.environ, PYTHONUNBUFFERED="1", RETICULATE_PYTHON=str(python))
     return run(python, "-m", "pytest", *selection, *parallel, *args.pytest, env=environment)
@@ -147,8 +148,9 @@ def suitable_python() -> str:
 
 
 def install(python: Path, extras: str) -> int:
-    """Install the checkout with these extras; 0 if that worked."""
-    return run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{ROOT}[{extras}]")
+    """Install the checkout with these extras; 0 if that worked. Modules are compiled when they are imported, if ever."""
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    return run(*pip, "-e", f"{ROOT}[{extras}]")
 
 
 def set_up_system(with_r: bool, with_browser: bool) -> None:

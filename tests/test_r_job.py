@@ -117,7 +117,7 @@ def interrupt_one():
 
     job = Background()
     job.begin(forever)
-    assert running.wait(60)
+    assert running.wait(600)
     assert job.close()
 
 
@@ -182,7 +182,7 @@ def test_close_does_not_wait_for_ever(monkeypatch):
 
     job = Background()
     job.begin(stubborn)
-    assert running.wait(60)
+    assert running.wait(600)
     assert not job.close()
     go_on.set()
-    assert ended.wait(60)
+    assert ended.wait(600)

@@ -136,7 +136,7 @@ def test_data_reach_workers_that_any_task_may_reach(data, monkeypatch):
 
 def test_each_core_gets_a_slow_resample(data, monkeypatch):
     """Before the first is done: all six are waiting for each other."""
-    plain, together = Study.outcome, threading.Barrier(6, timeout=60)
+    plain, together = Study.outcome, threading.Barrier(6, timeout=600)
 
     def outcome(self, i, progress=None):
         together.wait()
@@ -202,7 +202,7 @@ pycupc.stability(gaussian(n=60, p=6), checkpoint={folder!r}, progress=progress, 
 
 def _stopped_run(folder, action, stop=5):
     code = _RUN.format(root=str(HERE.parent), here=str(HERE), folder=str(folder), stop=stop, action=action, call=CALL)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
@@ -232,8 +232,7 @@ def test_kill_9_at_random_moments(data, tmp_path, times):
     moments, kept = np.random.default_rng(0).uniform(0, 1.5, size=times), 0
     for moment in moments:
         process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        begun = time.monotonic()
-        while len(files(tmp_path / "c")) <= kept and process.poll() is None and time.monotonic() - begun < 60:
+        while len(files(tmp_path / "c")) <= kept and process.poll() is None:
             time.sleep(0.01)
         time.sleep(moment / 3)
         process.kill()
@@ -493,7 +492,7 @@ def test_resamples_side_by_side_stop_early(data, monkeypatch):
 
     def endless(self, i, progress):
         if i == 0:
-            begun.wait(10)
+            begun.wait()
             return f"outcome {i}"
         begun.set()
         try:

@@ -13,7 +13,6 @@ import argparse
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -43,7 +42,6 @@ def main() -> int:
     args = parser.parse_args()
     with_r, with_browser = not (args.no_r or args.quick), not (args.no_browser or args.quick)
     started = time.monotonic()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it; some tests send it
 
     announce(with_r, with_browser)
     python = virtual_environment(args.venv.absolute())
@@ -56,8 +54,10 @@ def main() -> int:
         of_system.result()
         if code:
             return code
-        if with_r:
+        if with_r:  # the other core compiles the tests and the modules that they import, once for all processes
+            collected = beside.submit(check, "collecting", [python, "-m", "pytest", "--collect-only", "-q"])
             install_rpy2(python)
+            collected.result()
         jobs = [beside.submit(check, *job) for job in checks(python.parent)]
         if with_r and shutil.which("bash"):
             jobs.append(beside.submit(check, "the R package", ["bash", "tests/check_r.sh"], python))
@@ -148,7 +148,7 @@ def suitable_python() -> str:
 
 
 def install(python: Path, extras: str) -> int:
-    """Install the checkout with these extras; 0 if that worked. Modules are compiled when they are imported, if ever."""
+    """Install the checkout with these extras; 0 if that worked. A module is compiled when it is imported, if ever."""
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     return run(*pip, "-e", f"{ROOT}[{extras}]")
 

@@ -126,7 +126,7 @@ def test_data_are_sent_once_per_worker(data, expected):
 def test_data_reach_workers_that_any_task_may_reach(data, monkeypatch):
     """Some tasks that bring the data go to workers that have them; the others get them soon all the same."""
     monkeypatch.setattr(processes, "available_cores", lambda: 4)
-    call = {**CALL, "n_resamples": 200}
+    call = {**CALL, "n_resamples": 100}
     executor = _Elsewhere(names=("one", "two", "three", "four"))
     assert pycupc.stability(data, executor=executor, **call) == pycupc.stability(data, **call)
     assert 4 <= executor.sent < 20
@@ -169,11 +169,11 @@ def test_one_thread_per_task(data, monkeypatch):
 
 
 def test_dask_with_a_killed_worker(data):
-    """Three workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
-    call = {**CALL, "n_resamples": 200}
+    """Two workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
+    call = {**CALL, "n_resamples": 80}
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     killed = []
-    with dask_cluster(n_workers=3, processes=True) as cluster, distributed.Client(cluster) as client:
+    with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
 
         def kill(done, total):
@@ -276,11 +276,11 @@ def test_broken_pool_keeps_what_is_finished(data, expected, tmp_path):
             for child in multiprocessing.active_children():
                 os.kill(child.pid, signal.SIGKILL)
 
-    call = {**CALL, "n_resamples": 400}
+    call = {**CALL, "n_resamples": 150}
     words = r"BrokenProcessPool.*they are kept in .*resumes from there"
     with two_processes() as executor, pytest.raises(StabilityError, match=words) as caught:
         pycupc.stability(data, executor=executor, checkpoint=folder, progress=kill, **call)
-    assert 2 <= caught.value.partial.n_resamples == len(files(folder)) < 400
+    assert 2 <= caught.value.partial.n_resamples == len(files(folder)) < 150
     assert pycupc.stability(data, checkpoint=folder, **call) == pycupc.stability(data, **call)
 
 

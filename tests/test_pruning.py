@@ -269,6 +269,7 @@ def test_levels_say_what_was_done_and_p_values_are_found_when_somebody_asks(ever
     assert "edges" not in vars(pruned.p_values)  # not yet
     for fit in (pickle.loads(pickle.dumps(pruned)), pruned):
         np.testing.assert_allclose(fit.pMax, plain.pMax, rtol=1e-6)
+    assert not pickle.loads(pickle.dumps(MatrixSource(C))).C.flags.writeable  # the type that is compiled already
 
 
 def test_a_row_with_more_sets_than_numbers_can_hold_is_weighed():

@@ -51,11 +51,11 @@ def check_against_contract(skeleton, cells, err_msg, **options):
     return {got.status, *(why[0] for why in reasons.values())}
 
 
-@pytest.mark.parametrize("first", [0, 500, 1000, 1500, 2000, 2500])
+@pytest.mark.parametrize("first", [0, 500, 1000, 1500])
 def test_compiled_orientation_equals_the_contract_written_out(first):
     """Every variant, with and without ambiguous triples."""
     seen = set()
-    for seed in [*range(first, first + 500), *MEMORABLE]:
+    for seed in [*range(first, first + 250), *MEMORABLE]:
         skeleton, cells, ambiguous = random_case(np.random.default_rng(seed))
         for name, options in VARIANTS.items():
             for skipped in [set(), ambiguous] if ambiguous and "u2pd" not in options else [set()]:

@@ -61,7 +61,7 @@ class MatrixSource:
         self.C, self.p = frozen(C), len(C)
 
     def __reduce__(self) -> tuple[type[MatrixSource], tuple[Floats]]:
-        return MatrixSource, (self.C,)  # else C might be written after a pickle, and all would be compiled for that kind
+        return MatrixSource, (self.C,)  # a C that may be written is of another type, for which all is compiled anew
 
     def among(self, members: NDArray[np.integer]) -> Floats:
         """The correlations of k variables with each other, float64 (k, k)."""

@@ -4,8 +4,6 @@
 Debian's packages are chromium and chromium-driver (tests/setup_browser.sh).
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

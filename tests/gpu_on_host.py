@@ -1,7 +1,5 @@
 """A `Device` whose kernels run on the host (cuda_on_host.h): the GPU engine of discrete data without a GPU, slowly."""
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import itertools

@@ -3,8 +3,6 @@
 python tests/kernel_sources.py          write kernels/resources_sm_90.txt (needs nvcc)
 """
 
-from __future__ import annotations
-
 import ctypes
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A user who can write neither the package nor a home directory: a container, a service account."""
 
-from __future__ import annotations
-
 import errno
 import importlib.util
 import logging

@@ -1,7 +1,5 @@
 """The command line from the outside: what it prints, writes and returns."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Tests of discrete data: recorded answers of pcalg, properties, single tests, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -1,7 +1,5 @@
 """`pycupc run` on tables of categories."""
 
-from __future__ import annotations
-
 import csv
 import json
 import warnings

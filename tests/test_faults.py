@@ -3,8 +3,6 @@
 Nothing of anybody else is deleted, nothing half-written is taken for whole, no result is lost without need.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The device of a thread, and the bytes that reach it, without a GPU."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import time

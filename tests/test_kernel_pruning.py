@@ -1,7 +1,5 @@
 """Pruning before long levels (kernels/pruning/), all warps run on the host: it finds first separating sets."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 import itertools

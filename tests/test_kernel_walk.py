@@ -1,7 +1,5 @@
 """The Schur walk of the GPU engine (kernels/schur/) on the host: its tests in single precision, and whole runs."""
 
-from __future__ import annotations
-
 import ctypes
 from itertools import product
 

@@ -3,8 +3,6 @@
 For the oldest architecture, and for machine code of sm_90: both sides of each condition on __CUDA_ARCH__.
 """
 
-from __future__ import annotations
-
 import pytest
 from kernel_sources import ASKED_FOR, FILES, compile_nvrtc, find_nvrtc, reported, resources_in, source
 

@@ -1,7 +1,5 @@
 """Orientation: the rules written out literally, oracles, and what must be refused; recorded answers: test_golden.py."""
 
-from __future__ import annotations
-
 import time
 from itertools import combinations, product
 

@@ -4,8 +4,6 @@ Every case runs with pruning wherever it is possible, at small degrees and from 
 PYCUPC_PRUNING_CASES sets the number of random problems (100; 30,000 were run once per change of a bound).
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import pickle

@@ -1,7 +1,5 @@
 """The Python side of a computation for R (pycupc/r/transport.py), without R."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import threading

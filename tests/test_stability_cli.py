@@ -1,7 +1,5 @@
 """``pycupc stability``: what it writes, that it resumes, and that it agrees with `pycupc.stability`."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

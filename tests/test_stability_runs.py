@@ -1,7 +1,5 @@
 """The same answer for every executor, number of workers, order and restart; what is finished is kept."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

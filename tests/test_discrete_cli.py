@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import run
 
 import pycupc
 from pycupc import cli
@@ -26,10 +27,6 @@ def table(tmp_path):
     path = tmp_path / "words.csv"
     path.write_text("\n".join(["a,b,c,d", *(",".join(row) for row in X)]) + "\n")
     return path, X
-
-
-def run(*arguments):
-    return cli.main([str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize("test", [["--test", "discrete"], []])

@@ -10,7 +10,6 @@ import pytest
 from conftest import run
 
 import pycupc
-from pycupc import cli
 from pycupc.data.categories import read_categories
 from pycupc.data.names import DataError
 from pycupc.data.text_layout import ReadOptions

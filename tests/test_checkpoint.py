@@ -1,7 +1,5 @@
 """A run that is cut off resumes from its checkpoint and gives the result of an uninterrupted one; level 0 in parts."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The sieve of level 0 and the levels on a matrix for each row (kernels/sieve/, kernels/rows/), on the host."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 import shutil

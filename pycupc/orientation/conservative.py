@@ -28,6 +28,8 @@ MAX_SUBSETS_ALL = 2**36
 
 Indices = NDArray[np.int64]
 
+_NO_CELLS = FlatCells(*np.zeros((4, 0), dtype=np.int32))
+
 #: The decisions on a triple; the last: no subset separates its ends.
 COLLIDER, NON_COLLIDER, AMBIGUOUS, UNSEPARATED = range(4)
 
@@ -155,7 +157,7 @@ def check_triples(
     _refuse_endless(triples, MAX_SUBSETS if test.has_r else MAX_SUBSETS_CALLABLE)
     found, with_b = _count(triples, count, one_by_one=test.in_order)
     decision = _decide(found, with_b, maj_rule)
-    cells = _changed_cells(triples, decision, sepset, skeleton.p)
+    cells = _changed_cells(triples, decision, sepset, skeleton.p) if known is None else _NO_CELLS
     return TripleCheck(np.column_stack([triples.a[triples.pair], triples.b, triples.c[triples.pair]]), decision, cells)
 
 

@@ -41,7 +41,7 @@ def direct_known(graph: mg.MixedGraph, known: Constraints) -> None:
     tail, head = entry[mg.NEIGHBOUR], mg.owners(entry)
     into = np.flatnonzero(known.is_impossible(head, tail))
     entry[mg.KIND, into], entry[mg.KIND, entry[mg.MIRROR, into]] = mg.IN, mg.OUT
-    reasons = [KNOWN.index(known.reason(x, y)) for x, y in zip(tail[into].tolist(), head[into].tolist(), strict=True)]
+    reasons = [KNOWN.index(reason) for reason in known.reasons(tail[into], head[into])]
     entry[mg.RULE, into] = np.array(reasons, dtype=np.int64) + FIRST_KNOWN
     entry[mg.FIRST, into] = 0
 

@@ -170,8 +170,6 @@ def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noq
     if c >= 0:
         size, kk, x, y = t + 1, sets.kk[t, c], sets.x[t, c], sets.y[t, c]
         sets.chosen[t] = c
-        if work.skipped[t] and asked.skipped[begin + c]:
-            return True
     if asked.room[i] == 0:
         made.open[i] = True
         return False
@@ -205,12 +203,18 @@ def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, st
     if work.skipped[t]:
         for c in range(first, q):
             n -= asked.skipped[begin + c]
-    if asked.room[i] >= n and work.sound[t] and _to_look_at(sets, t, first, q, bound) == 0:
+    fast = asked.room[i] >= n and work.sound[t]
+    if fast and _to_look_at(sets, t, first, q, bound) == 0:
         asked.room[i] -= n
         made.n_tests[i, t + 1] += n
         return state[STOP] == 0
     for c in range(first, q):
-        if not _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):
+        if work.skipped[t] and asked.skipped[begin + c]:
+            continue
+        if fast and _to_look_at(sets, t, c, c + 1, max(work.bound[t + 1], sizes.high[t + 1])) == 0:
+            asked.room[i] -= 1
+            made.n_tests[i, t + 1] += 1
+        elif not _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):
             return False
     return state[STOP] == 0
 

@@ -91,8 +91,7 @@ class TieredLevels:
 
     def _level(self, level: int) -> LevelResult:
         begin, lists = time.perf_counter(), NearLists(self._low, self._high, self._tiers)
-        number = lists.n_candidates(lists.owner, lists.neighbour)
-        wanted = ~self._fixed.holds(lists.owner, lists.neighbour)
+        number, wanted = lists.number, ~self._fixed.holds(lists.owner, lists.neighbour)
         separated = np.zeros(len(self._low), dtype=np.bool_)
         more, n_tests, done, found = False, 0, 0, []
         for entries in self._turns(lists, level_tests(number + 1, wanted, level)):

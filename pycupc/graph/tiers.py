@@ -70,6 +70,11 @@ class NearLists:
         self._n_tiers = int(tier.max(initial=0)) + 1
         self._by_tier = np.sort(self.owner.astype(np.int64) * self._n_tiers + tier[self.neighbour])
 
+    @cached_property
+    def number(self) -> Indices:
+        """The number of candidates of each entry."""
+        return self.n_candidates(self.owner, self.neighbour)
+
     def n_candidates(self, x: Integers, y: Integers) -> Indices:
         """The number of candidates of ordered pairs of neighbours."""
         limit = self._tiers.limit(x, y)
@@ -113,8 +118,7 @@ class NearLists:
         kept = members != np.repeat(neighbour, number)
         if self._tiers.latent:
             kept &= self._tiers.tier[members] <= np.repeat(self._tiers.limit(owner, neighbour), number)
-        offsets = np.concatenate(([0], np.cumsum(self.n_candidates(owner, neighbour))))
-        return Lists(offsets, members[kept])
+        return Lists(np.concatenate(([0], np.cumsum(self.number[entries]))), members[kept])
 
 
 def counter(tiers: Tiers | None, pairs: Sequence[tuple[Integers, Integers]], p: int) -> Counter:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from math import comb
+from math import comb, inf, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -50,22 +50,13 @@ class Edge:
     T: Ints  # the members of its sets
     further: Ints  # those that are no neighbours of x
     examined: bool
-    # Answers about it, the last of which decide, and its number in each.
-    parts: list[tuple[Answers, int]] = field(default_factory=list)
-
-    @property
-    def found(self) -> bool:
-        return any(answers.found[i] for answers, i in self.parts[-1:])
-
-    @property
-    def S(self) -> list[int]:
-        answers, i = self.parts[-1]
-        return answers.S.of_question(i)
-
-    @property
-    def met(self) -> float:
-        """The largest p-value of the tests made."""
-        return max(float(answers.p[i]) for answers, i in self.parts)
+    S: list[int] | None = None  # the set that separates it
+    value: float = nan  # r of the test given that set, or its p-value
+    p: float = -inf  # the largest p-value of the tests made
+    n_tests: list[list[int]] = field(default_factory=list)  # of each time that it was asked for, by the size of the set
+    is_open: bool = False  # its sets were not all tested
+    # `Answers.unfinished` of each time, and its number there.
+    unfinished: list[tuple[Callable[[Indices], Floats], int]] = field(default_factory=list)
 
 
 class Row(NamedTuple):
@@ -105,7 +96,7 @@ def run_stage(
             asked |= rows
         done.append(asked.pop(x).edges)
         for edge in done[-1]:
-            if edge.found:
+            if edge.S is not None:
                 near[x].remove(edge.y)
                 near[edge.y].remove(x)
     return _recorded(graph, sepset, pds, test, done, stage)
@@ -168,7 +159,7 @@ def _ask(rows: Iterable[Row], test: IndependenceTest, ask: Ask, stage: Stage) ->
     for part in [[pair] for pair in pairs] if test.in_order else [pairs] if pairs else []:
         if apart:  # which does not cut the sets with one member, a fault of pcalg
             _ask_for(part, [edge.further for _, edge in part], 1, 1, ask, stage)
-            part = [(row, edge) for row, edge in part if not edge.found]
+            part = [(row, edge) for row, edge in part if edge.S is None]
         if part:
             _ask_for(part, [edge.T for _, edge in part], 1 + apart, stage.m_max, ask, stage)
 
@@ -181,8 +172,13 @@ def _ask_for(
     x, y = np.array([(edge.x, edge.y) for _, edge in pairs], dtype=np.int32).T
     skip, lists = Lists.of([row.near for row, _ in pairs]), Lists.of([T.tolist() for T in candidates])
     answers = ask(Questions(x, y, lists, smallest, most, skip, budget=stage.budget))
-    for i, (_, edge) in enumerate(pairs):
-        edge.parts.append((answers, i))
+    facts = zip(*(values.tolist() for values in (answers.found, answers.value, answers.p, answers.open)), strict=True)
+    for i, ((_, edge), (found, value, p, is_open)) in enumerate(zip(pairs, facts, strict=True)):
+        edge.S, edge.value = (answers.S.of_question(i), value) if found else (None, nan)
+        edge.p, edge.is_open = max(edge.p, p), edge.is_open or is_open
+        edge.n_tests.append(answers.n_tests[i].tolist())
+        if answers.unfinished is not None:
+            edge.unfinished.append((answers.unfinished, i))
 
 
 def _recorded(
@@ -194,35 +190,29 @@ def _recorded(
     stage: Stage,
 ) -> tuple[SparseGraph, SepSets, LaterTests]:
     examined = [edge for row in rows for edge in row if edge.examined]
-    asked = [edge for edge in examined if edge.parts]
-    gone = [edge for edge in asked if edge.found]
+    asked = [edge for edge in examined if edge.n_tests]
+    gone = [(edge, edge.S) for edge in asked if edge.S is not None]
     # pcalg gets to sets of these sizes
-    sizes = [len(edge.S) if edge.found else int(min(len(edge.T), stage.m_max)) for edge in examined]
-    made = (answers.n_tests[i].tolist() for edge in asked for answers, i in edge.parts)
-    counts = [sum(n) for n in zip_longest(*made, fillvalue=0)] or [0]
+    sizes = [int(min(len(edge.T), stage.m_max)) if edge.S is None else len(edge.S) for edge in examined]
+    counts = [sum(n) for n in zip_longest(*(n for edge in asked for n in edge.n_tests), fillvalue=0)]
     counts = (counts + [0] * (max(sizes, default=0) + 1))[: max(sizes, default=0) + 1]
     last = sizes[-1] if stage.quirks and sizes else len(counts) - 1
-    x, y = (np.array([getattr(edge, end) for edge in gone], dtype=np.int32) for end in "xy")
-    S = Lists.of([edge.S for edge in gone])
-    value = np.array([answers.value[i] for answers, i in (edge.parts[-1] for edge in gone)])
-    p = p_value(value, test.n, np.diff(S.offsets)) if test.has_r and test.n is not None else value
-    largest = LargestP(asked, stage.quirks)
-    still_open = [(e.x, e.y) for e in asked if any(answers.open[i] for answers, i in e.parts)]
+    x, y = np.array([(edge.x, edge.y) for edge, _ in gone], dtype=np.int32).reshape(-1, 2).T
+    S, value = Lists.of([S for _, S in gone]), np.array([edge.value for edge, _ in gone])
     later = LaterTests(
         x=x,
         y=y,
         S=S,
         value=value,
-        p=p,
+        p=p_value(value, test.n, np.diff(S.offsets)) if test.has_r and test.n is not None else value,
         n_tests=counts,
         all_pdsep=_all_pdsep(pds, rows, stage),
         n_edgetests_pdsep=counts[: last + 1],
         max_ord_pdsep=last,
-        raised=largest if largest.searches else largest.met(),
-        open_pairs=np.array(still_open, dtype=np.int32).reshape(-1, 2),
+        raised=_raised(asked, stage.quirks),
+        open_pairs=np.array([(edge.x, edge.y) for edge in asked if edge.is_open], dtype=np.int32).reshape(-1, 2),
     )
-    left = np.setdiff1d(np.arange(len(graph)), graph.edge_number(x, y))
-    graph = graph.with_edges(left)
+    graph = graph.with_edges(np.setdiff1d(np.arange(len(graph)), graph.edge_number(x, y)))
     return graph, (sepset.changed(later.both_cells()) if len(x) else sepset).of_skeleton(graph), later
 
 
@@ -230,37 +220,41 @@ def _all_pdsep(pds: Sequence[Ints], rows: list[list[Edge]], stage: Stage) -> lis
     """pcalg's slot: with its faults the set of the last pair of each row, cut as for that, and the neighbour."""
     if not stage.quirks:
         return list(pds)
-    return [np.append(row[-1].T, row[-1].y).astype(np.int32) if row else np.zeros(0, np.int32) for row in rows]
+    return [np.append(row[-1].T, np.int32(row[-1].y)) if row else np.zeros(0, np.int32) for row in rows]
+
+
+def _raised(edges: Sequence[Edge], quirks: bool) -> Raised | LargestP:
+    """`LaterTests.raised`: of each ordered pair that was tested or, without pcalg's fault, of both orders of it."""
+    ends = np.array([(edge.x, edge.y) for edge in edges], dtype=np.int32).reshape(-1, 2).T
+    asked: dict[Callable[[Indices], Floats], list[tuple[int, int]]] = {}
+    for k, edge in enumerate(edges):
+        for finish, i in edge.unfinished:
+            asked.setdefault(finish, []).append((k, i))
+    largest = LargestP(ends, np.array([edge.p for edge in edges]), asked, quirks)
+    return largest if asked else largest.met()
 
 
 @dataclass(frozen=True)
 class LargestP:
-    """`LaterTests.raised`: of each ordered pair that was tested or, without pcalg's fault, of both orders of it."""
+    """`LaterTests.raised`, where bounds have answered some of the tests."""
 
-    edges: Sequence[Edge]
+    ends: Ints  # (2, k)
+    p: Floats  # (k,): the largest p-values of the tests made
+    # mapping of `Answers.unfinished` to pairs of int: the numbers of a pair here and there
+    asked: Mapping[Callable[[Indices], Floats], list[tuple[int, int]]]
     quirks: bool
-
-    @property
-    def searches(self) -> bool:
-        """Whether bounds have answered some of the tests."""
-        return any(answers.unfinished for edge in self.edges for answers, _ in edge.parts)
 
     def met(self) -> Raised:
         """With the largest p-values of the tests made."""
-        return self._cells(np.array([edge.met for edge in self.edges]))
+        return self._cells(self.p)
 
     def __call__(self) -> Raised:
-        p = np.array([edge.met for edge in self.edges])
-        asked: dict[Callable[[Indices], Floats], list[tuple[int, int]]] = {}
-        for k, edge in enumerate(self.edges):
-            for answers, i in edge.parts:
-                if answers.unfinished is not None:
-                    asked.setdefault(answers.unfinished, []).append((k, i))
-        for finish, numbers in asked.items():
+        p = self.p.copy()
+        for finish, numbers in self.asked.items():
             at, of = np.array(numbers, dtype=np.int64).T
             p[at] = np.maximum(p[at], finish(of))
         return self._cells(p)
 
     def _cells(self, p: Floats) -> Raised:
-        x, y = (np.array([getattr(edge, end) for edge in self.edges], dtype=np.int32) for end in "xy")
+        x, y = self.ends
         return (x, y, p) if self.quirks else (np.append(x, y), np.append(y, x), np.append(p, p))

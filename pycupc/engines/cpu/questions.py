@@ -123,12 +123,13 @@ class _Run:
 
     def search(self, test: GaussianTest, first: Indices, *, checked: bool, device: OnDevice | None = None) -> Mask:
         """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
-        degree, skip = np.diff(self._questions.candidates.offsets), _skipped(self._questions)
+        degree = np.diff(self._questions.candidates.offsets)
         pairs = np.flatnonzero(self._left & (first <= np.minimum(degree, self._questions.largest)))
         unsound = np.zeros(len(first), dtype=np.bool_)
         if not len(pairs):
             return unsound
         reached = device(test, self._questions, pairs, first[pairs]) if device else None
+        skip = _skipped(self._questions)
         asked = ~skip if len(skip) else np.ones(degree.sum(), dtype=np.bool_)
         search = PairSearch(test, self._questions, asked, reached)
         load()

@@ -21,9 +21,9 @@ from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
 from pycupc.system.compiled import announced, compiled, copied_part, frozen, fused_part, part
 
-#: The sets of so many candidates, from three members on, are tested in one descent instead of one for each size, of
-#: which those that are larger than a separating one are made in vain.
-ONE_DESCENT = 12
+#: The sets of so many candidates, from four members on, are tested in one descent instead of one for each size, of
+#: which those that are larger than a separating one are made in vain. Measured.
+ONE_DESCENT = 16
 
 
 class Asked(NamedTuple):
@@ -276,7 +276,7 @@ def _walk_pairs(C, asked, pairs, sizes, made, sets, work, only_first, largest_p,
         gathered = False
         while go and low <= last:
             high = last
-            if only_first and (low < 3 or q > ONE_DESCENT or asked.room[i] < 1 << ONE_DESCENT):
+            if only_first and (low < 4 or q > ONE_DESCENT or asked.room[i] < 1 << ONE_DESCENT):
                 high = low
             if high > 1 and not gathered:
                 _gather(C, asked.candidates, asked.offsets[i], sets, q)

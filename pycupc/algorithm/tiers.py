@@ -94,11 +94,11 @@ class TieredLevels:
         number, wanted = lists.number, ~self._fixed.holds(lists.owner, lists.neighbour)
         separated = np.zeros(len(self._low), dtype=np.bool_)
         more, n_tests, done, found = False, 0, 0, []
-        for entries in self._turns(lists, level_tests(number + 1, wanted, level)):
+        for entries in self._turns(lists, level_tests(number + 1, wanted.astype(np.int64), level)):
             entries = entries[wanted[entries] & ~separated[lists.edge[entries]]]
             for part in lists.parts(entries[number[entries] >= level]):
-                x, y, edge, candidates = lists.owner[part], lists.neighbour[part], lists.edge[part], lists.candidates(part)
-                answers = self._engine.first_separating(Questions(x, y, candidates, level, level))
+                x, y, edge = lists.owner[part], lists.neighbour[part], lists.edge[part]
+                answers = self._engine.first_separating(Questions(x, y, lists.candidates(part), level, level))
                 separated[edge[answers.found & (x < y)]] = True
                 counts = (x < y) | ~separated[edge]  # side B is not asked about a pair that side A has separated
                 gone = answers.found & counts

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from math import comb, inf, nan
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +46,7 @@ class Edge:
 
     x: int
     y: int
+    near: list[int]  # the neighbours of x when its row was made
     T: Ints  # the members of its sets
     further: Ints  # those that are no neighbours of x
     examined: bool
@@ -57,13 +57,6 @@ class Edge:
     is_open: bool = False  # its sets were not all tested
     # `Answers.unfinished` of each time, and its number there.
     unfinished: list[tuple[Callable[[Indices], Floats], int]] = field(default_factory=list)
-
-
-class Row(NamedTuple):
-    """The edges of x, and its neighbours when they were asked for."""
-
-    near: list[int]
-    edges: list[Edge]
 
 
 def run_stage(
@@ -86,15 +79,16 @@ def run_stage(
     """
     start, neighbours = graph.neighbour_lists()
     near = [neighbours[a:b].tolist() for a, b in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)]
-    asked: dict[int, Row] = {}
+    asked: dict[int, tuple[list[int], list[Edge]]] = {}  # the neighbours of x and its edges
     done: list[list[Edge]] = []
     for x in range(graph.p):
-        if x not in asked or asked[x].near != near[x]:
-            stale = [v for v in range(x, graph.p) if v not in asked or asked[v].near != near[v]]
-            rows = {v: _row(v, near[v], pds[v], stage, graph.p) for v in (stale[:1] if test.in_order else stale)}
-            _ask(rows.values(), test, ask, stage)
-            asked |= rows
-        done.append(asked.pop(x).edges)
+        if x not in asked or asked[x][0] != near[x]:
+            stale = [v for v in range(x, graph.p) if v not in asked or asked[v][0] != near[v]]
+            stale = stale[:1] if test.in_order else stale
+            for v in stale:
+                asked[v] = list(near[v]), _row(v, list(near[v]), pds[v], stage, graph.p)
+            _ask([edge for v in stale for edge in asked[v][1]], test, ask, stage)
+        done.append(asked.pop(x)[1])
         for edge in done[-1]:
             if edge.S is not None:
                 near[x].remove(edge.y)
@@ -120,21 +114,20 @@ def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage
     kinds: Counter[tuple[int, int]] = Counter()  # members, and among them neighbours
     for x in range(graph.p):
         row = _row(x, neighbours[start[x] : start[x + 1]].tolist(), pds[x], stage, graph.p)
-        kinds.update((len(edge.T), len(edge.T) - len(edge.further)) for edge in row.edges if edge.examined)
+        kinds.update((len(edge.T), len(edge.T) - len(edge.further)) for edge in row if edge.examined)
     sizes = range(min(max((t for t, _ in kinds), default=0), SHOWN_SIZES) + 1)
     by_size = tuple(sum(n * (comb(t, size) - comb(near, size)) for (t, near), n in kinds.items()) for size in sizes)
     total = sum(n * (2**t - 2**near) for (t, near), n in kinds.items())
     return SetsOfStage(kinds.total(), max((t for t, _ in kinds), default=0), total, by_size)
 
 
-def _row(x: int, near: list[int], pds: Ints, stage: Stage, p: int) -> Row:
+def _row(x: int, near: list[int], pds: Ints, stage: Stage, p: int) -> list[Edge]:
     """What is to be asked for about the edges of x."""
     edges, far, ends = [], np.ones(p, dtype=np.bool_), np.array(near, dtype=np.int32)
     far[ends] = False
-    fixed = (
-        np.zeros(len(near), dtype=np.bool_) if stage.fixed is None else stage.fixed.holds(np.full_like(ends, x), ends)
-    )
-    for y in ends[~fixed].tolist():
+    if stage.fixed is not None:
+        ends = ends[~stage.fixed.holds(np.full_like(ends, x), ends)]
+    for y in ends.tolist():
         members = pds[pds != y]
         if stage.tiers is not None:
             members = members[stage.tiers.may_be_given(np.array(x), np.array(y), members)]
@@ -143,8 +136,8 @@ def _row(x: int, near: list[int], pds: Ints, stage: Stage, p: int) -> Row:
             T = T[np.isin(T, _component(x, y, stage.components))]
         further = members if stage.quirks else T
         further = further[far[further]]
-        edges.append(Edge(x, y, T, further, len(T) <= stage.pdsep_max and len(further) > 0))
-    return Row(list(near), edges)
+        edges.append(Edge(x, y, near, T, further, len(T) <= stage.pdsep_max and len(further) > 0))
+    return edges
 
 
 def _component(x: int, y: int, components: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -152,28 +145,28 @@ def _component(x: int, y: int, components: Sequence[NDArray[np.int64]]) -> NDArr
     return next((v for v in components if x in v and y in v), components[-1])
 
 
-def _ask(rows: Iterable[Row], test: IndependenceTest, ask: Ask, stage: Stage) -> None:
-    """Make the tests of these rows."""
-    pairs = [(row, edge) for row in rows for edge in row.edges if edge.examined and min(len(edge.T), stage.m_max) >= 1]
+def _ask(edges: Sequence[Edge], test: IndependenceTest, ask: Ask, stage: Stage) -> None:
+    """Make the tests of these edges."""
+    edges = [edge for edge in edges if edge.examined and min(len(edge.T), stage.m_max) >= 1]
     apart = stage.quirks and stage.components is not None
-    for part in [[pair] for pair in pairs] if test.in_order else [pairs] if pairs else []:
+    for part in [[edge] for edge in edges] if test.in_order else [edges] if edges else []:
         if apart:  # which does not cut the sets with one member, a fault of pcalg
-            _ask_for(part, [edge.further for _, edge in part], 1, 1, ask, stage)
-            part = [(row, edge) for row, edge in part if edge.S is None]
+            _ask_for(part, [edge.further for edge in part], 1, 1, ask, stage)
+            part = [edge for edge in part if edge.S is None]
         if part:
-            _ask_for(part, [edge.T for _, edge in part], 1 + apart, stage.m_max, ask, stage)
+            _ask_for(part, [edge.T for edge in part], 1 + apart, stage.m_max, ask, stage)
 
 
 def _ask_for(
-    pairs: Sequence[tuple[Row, Edge]], candidates: Sequence[Ints], smallest: int, largest: float, ask: Ask, stage: Stage
+    edges: Sequence[Edge], candidates: Sequence[Ints], smallest: int, largest: float, ask: Ask, stage: Stage
 ) -> None:
     """Enter the answers about sets of these sizes, which do not lie among the neighbours of x alone."""
     most = int(min(largest, max(map(len, candidates))))
-    x, y = np.array([(edge.x, edge.y) for _, edge in pairs], dtype=np.int32).T
-    skip, lists = Lists.of([row.near for row, _ in pairs]), Lists.of([T.tolist() for T in candidates])
+    x, y = np.array([(edge.x, edge.y) for edge in edges], dtype=np.int32).T
+    skip, lists = Lists.of([edge.near for edge in edges]), Lists.of([T.tolist() for T in candidates])
     answers = ask(Questions(x, y, lists, smallest, most, skip, budget=stage.budget))
     facts = zip(*(values.tolist() for values in (answers.found, answers.value, answers.p, answers.open)), strict=True)
-    for i, ((_, edge), (found, value, p, is_open)) in enumerate(zip(pairs, facts, strict=True)):
+    for i, (edge, (found, value, p, is_open)) in enumerate(zip(edges, facts, strict=True)):
         edge.S, edge.value = (answers.S.of_question(i), value) if found else (None, nan)
         edge.p, edge.is_open = max(edge.p, p), edge.is_open or is_open
         edge.n_tests.append(answers.n_tests[i].tolist())

@@ -208,6 +208,7 @@ def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, st
         asked.room[i] -= n
         made.n_tests[i, t + 1] += n
         return state[STOP] == 0
+    fast &= only_first  # where all sets are asked for, most separate
     for c in range(first, q):
         if work.skipped[t] and asked.skipped[begin + c]:
             continue

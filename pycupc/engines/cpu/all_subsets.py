@@ -204,7 +204,7 @@ def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, st
         for c in range(first, q):
             n -= asked.skipped[begin + c]
     fast = asked.room[i] >= n and work.sound[t]
-    if fast and _to_look_at(sets, t, first, q, bound) == 0:
+    if fast and bound < math.inf and _to_look_at(sets, t, first, q, bound) == 0:
         asked.room[i] -= n
         made.n_tests[i, t + 1] += n
         return state[STOP] == 0

@@ -40,6 +40,8 @@ class Constraints:
 
     def is_forbidden(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
         """Whether the arrows x --> y are forbidden one by one, bool (k,)."""
+        if not len(self.forbidden):  # a tenth of the time of isin
+            return np.zeros(len(x), dtype=np.bool_)
         return np.isin(x.astype(np.int64) * self.p + y, self.forbidden)
 
     def is_impossible(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:

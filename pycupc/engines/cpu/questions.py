@@ -53,6 +53,8 @@ def first_separating(
         return run.answers()
     first = first_searched(questions, pruning)
     run.enumerate(np.full(m, sizes.start), first)
+    if (first == sizes.stop).all():
+        return run.answers()
     unsound = run.search(test, first, checked=pruning == "checked", device=device)
     if unsound.any():
         run.enumerate(first, np.where(unsound, sizes.stop, 0))

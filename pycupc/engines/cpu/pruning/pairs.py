@@ -41,6 +41,8 @@ def first_searched(questions: Questions, pruning: PruningMode) -> Indices:
     global _loaded
     sizes, degree = questions.sizes(), np.diff(questions.candidates.offsets)
     few = 0 if pruning == "always" else tuning.FEW_SETS
+    if _first_of(int(degree.max(initial=0)), sizes, few)[0] == sizes.stop:  # the quick way of small questions
+        return np.full(len(degree), sizes.stop)
     plans = np.full((int(degree.max(initial=0)) + 1, 2), (sizes.stop, 0.0))
     for d in np.flatnonzero(np.bincount(degree)[: tuning.MOST_SEARCHED + 1]).tolist():
         plans[d] = _first_of(d, sizes, few)

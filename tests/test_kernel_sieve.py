@@ -196,7 +196,7 @@ def test_pruning(two, monkeypatch):
 
 
 @pytest.mark.parametrize("change", [{}, {"least_sets": 1e9}, {"nodes": (1, 1)}], ids=["search", "walk", "left"])
-def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change):
+def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change, caplog):
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **{"least_sets": 0.0} | change))
     monkeypatch.setattr(tuning, "QUESTION_SETS", 0)
     monkeypatch.setattr(tuning, "WALKED_SETS", 0 if "nodes" in change else 1e9)
@@ -219,6 +219,14 @@ def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change):
     decided, found, left = total
     assert min(decided, found) > 3
     assert (left > 3) == ("nodes" in change)
+    engine = HostEngine(library)
+    take(engine, test)
+    with caplog.at_level("INFO", logger="pycupc"):
+        for _ in range(2):
+            engine.first_separating(asked._replace(budget=1.0))
+            engine.count_separating(asked)
+    told = [r.getMessage().partition(": ")[2] for r in caplog.records if "the CPU answers" in r.getMessage()]
+    assert told == ["a budget counts the steps of the CPU", "the device does not count separating sets"]
 
 
 def test_two_devices_have_the_answer_of_one(two):

@@ -112,10 +112,11 @@ OBSERVED_SHARED_BYTES, OBSERVED_TABLE_BYTES = 40 << 10, 1 << 20
 
 # -- questions ---------------------------------------------------------------------------------------------------------
 
-#: Sets that questions must have to be searched on the device: fewer take the CPU a second, made one by one. Sets of one
-#: size of a pair, at most, that are tested one by one if the search gives up: a second. Bytes of the matrices of the
-#: questions that are searched together. Judged.
-QUESTION_SETS, WALKED_SETS, QUESTION_BYTES = 1e6, 1e9, 1 << 30
+#: Sets that questions must have to be searched on the device: fewer take the CPU 20 milliseconds at most, about as long
+#: as the device takes to begin (an H200 beside 16 cores). Sets of one size of a pair, at most, that are tested one by
+#: one if the search gives up: a second. Bytes of the matrices of the questions that are searched together. The last two
+#: are judged.
+QUESTION_SETS, WALKED_SETS, QUESTION_BYTES = 2e7, 1e9, 1 << 30
 
 # -- copies ---------------------------------------------------------------------------------------------------------
 

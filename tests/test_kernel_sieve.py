@@ -24,17 +24,22 @@ from gpu_on_host import (
 )
 from question_cases import compare_answers, counts, random_questions
 from sieve_data import check_sieve, difficult, row_graph
+from test_checkpoint import assert_same as assert_same_run
+from test_checkpoint import cut_off
+from test_checkpoint import run as run_to_the_end
 
 import pycupc
+from pycupc.algorithm import checkpoint as kept
 from pycupc.data.pairs import Pairs
 from pycupc.engines import select
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.engines.gpu import on_cpu, questions, schur, sieve, smallest, tuning
+from pycupc.engines.gpu import on_cpu, questions, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import search, walk
+from pycupc.engines.gpu.sharing import Member
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.family import GaussianTest
 
@@ -369,3 +374,59 @@ def test_many_variables_are_estimated_from_the_last_ones(engine, monkeypatch):
     monkeypatch.setattr(tuning, "SAMPLED_FROM", 301)
     take(engine, test)
     assert engine.sample() is None
+
+
+@pytest.fixture
+def kept_often(monkeypatch):
+    """Every square of level 0 is a part, every row a slice, and each is written."""
+    monkeypatch.setattr(kept, "_PATIENCE", 0.0)
+    for name, value in {"PART_PRODUCTS": 1, "TILES_ON_SIDE": 1, "SLICED_FROM": 1, "SLICE_SECONDS": 0.0}.items():
+        monkeypatch.setattr(tuning, name, value)
+
+
+@pytest.mark.usefixtures("kept_often")
+@pytest.mark.parametrize(("name", "after"), [("engine", 2), ("engine", 14), ("two", 8)])
+def test_a_level_resumes_after_a_slice(request, name, after, tmp_path, monkeypatch):
+    """The first one, and another one of level 2."""
+    run = {"data": observations(0, 10, 60, 0.6), "alpha": 0.3, "m_max": 2, "engine": request.getfixturevalue(name)}
+    want, rows, run_rows = run_to_the_end(None, **run), [], Member._run_rows
+    monkeypatch.setattr(Member, "_run_rows", lambda self, *args: (rows.append(self.number), run_rows(self, *args))[1])
+    cut_off(monkeypatch, "keep_some", after, tmp_path, **run)
+    assert len(list(tmp_path.glob("level-*-part.npz"))) == 1
+    assert_same_run(run_to_the_end(tmp_path, **run), want)
+    assert rows.count(0) == 20  # each of ten rows once at level 1, and once at level 2
+
+
+@pytest.mark.usefixtures("kept_often")
+def test_what_another_engine_has_kept_of_a_level_is_made_again(engine, tmp_path, monkeypatch):
+    run = {"data": observations(0, 12, 60, 0.5), "alpha": 0.3}
+    cut_off(monkeypatch, "keep_some", 12, tmp_path, engine=engine, **run)
+    assert_same(run_to_the_end(tmp_path, **run), run_to_the_end(None, **run))
+
+
+@pytest.mark.usefixtures("kept_often")
+def test_findings_of_a_level_that_do_not_fit_are_named(engine, tmp_path, monkeypatch):
+    run = {"data": observations(0, 12, 60, 0.5), "alpha": 0.3, "engine": engine}
+    cut_off(monkeypatch, "keep_some", 3, tmp_path, **run)
+    monkeypatch.setattr(sharing, "OF_TESTS", sharing.OF_TESTS[1:])
+    with pytest.raises(ValueError, match=r"level-0001-part.npz is .*its numbers are out of range"):
+        run_to_the_end(tmp_path, **run)
+
+
+@pytest.mark.usefixtures("kept_often")
+@pytest.mark.parametrize("name", ["engine", "two"])
+def test_level_0_resumes_after_a_part(request, name, tmp_path, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((40, 150))
+    run = {"data": X, "alpha": 1e-3, "m_max": 1, "engine": request.getfixturevalue(name)}
+    want, searched, find = run_to_the_end(None, **run | {"engine": "cpu"}), [], sieve._Sieve.find
+    monkeypatch.setattr(sieve._Sieve, "find", lambda self, *args: (searched.append(args[1]), find(self, *args))[1])
+    monkeypatch.setattr(sieve, "first_room", lambda p: 20)
+    if name == "engine":
+        cut_off(monkeypatch, "add", 2, tmp_path, **run)
+    else:
+        cut_off(monkeypatch, "keep", 1, tmp_path, **run)
+        (tmp_path / "level-0000.npz").unlink()
+    searched.clear()
+    assert_same(run_to_the_end(tmp_path, **run), want)
+    assert set(searched) == ({(2, 3)} if name == "engine" else {(0, 1), (1, 2), (2, 3)})
+    assert not list(tmp_path.glob("*part*"))

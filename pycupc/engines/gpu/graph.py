@@ -55,7 +55,7 @@ class DeviceGraph:
     `mirrored`: whether C is known to equal its transpose to `LAST_BITS`. `needs_host`: whether the host makes some of
     the tests, so that it waits for a level while it launches it. `lists`: the neighbour lists, arrays of `Graph`, and
     their bytes per entry. `ends`, tuple of two: the kernels that end a level. `member`: the device's part in the work,
-    if several devices share it.
+    if several devices share it, or levels are cut into slices.
     """
 
     needs_host = False
@@ -262,6 +262,8 @@ class DeviceGraph:
         c = Counters.from_buffer_copy(self._dev.peek(self._counters.data.ptr, self._counters.nbytes))
         done = sum(min(n, items) for n, items in zip(c.handed_out, c.items, strict=True))
         share = done / items if (items := sum(c.items)) else 0.0
+        before, of_slice = self.member.stretch if self.member else (0.0, 1.0)
+        share = before + share * of_slice
         self._share = max(share, self._share)  # at the end of a level its counters are cleared
         return int(self.outlook.tests_at_most * self._share)
 

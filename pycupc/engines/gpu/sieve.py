@@ -8,7 +8,7 @@ level 0, the matrix of its row. So r has the same bits as ever, and so have all 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +37,9 @@ CORRELATE, COUNT, ENTER, SORT, MATRICES = (
 LEVEL1: KernelName = ("rows/level1", "level1_rows")
 #: As in kernels/sieve/lists.cu.
 NO_PAIR = 2**64 - 1
+#: No pairs.
+NOTHING = np.zeros(0, dtype=np.int64)
+Ints64 = NDArray[np.int64]
 #: Blocks of a launch, at most.
 MOST_BLOCKS = 2**31 - 1
 
@@ -50,6 +53,39 @@ def margin_of(n: int) -> float:
     of_column = 2.0**-11 * (1 + 2.0**-12) + 2.0**-25 * math.sqrt(n)
     of_sums = min(STRETCH, -(-n // 16) * 16) * 2.0**-21 + (n / STRETCH + 1) * 2.0**-23
     return 2 * of_column + of_column**2 + 1.01 * of_sums + (n + 8) * 2.0**-52
+
+
+class _Sieve:
+    """The columns in half precision, and the search for pairs among them; `stop`: address of the stop flag."""
+
+    def __init__(self, dev: Device, columns: tuple[Any, Any], stop: Any) -> None:
+        self._dev, (p, n), self._stop = dev, columns[0].shape, stop
+        words, padded = -(-n // 16) * 2, -(-p // SIDE) * SIDE
+        self._p, self._n, self._words = p, n, words
+        self._halves, self._count = dev.cp.empty(4 * padded * words, dtype=np.uint32), dev.cp.empty(1, dtype=np.uint64)
+        total = padded * words
+        args: tuple[Any, ...] = (*map(ptr, (*columns, self._halves)), i32(words), i32(n), i32(p), i64(total))
+        dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
+
+    def find(
+        self, cutoff: float, squares: tuple[int, int], pairs: Any = None, before: int = 0, room: int = 0
+    ) -> int:  # fmt: skip
+        """Put the pairs of some squares that may be beyond the cutoff behind those in `pairs`; the number of them all.
+
+        There is room for `room` pairs; further ones are only counted.
+        """
+        dev, n, group = self._dev, self._n, squares_of(self._p)[0]
+        threshold = np.nextafter(np.float32(cutoff - margin_of(n)), np.float32(-np.inf))
+        dev.cp.cuda.runtime.memsetAsync(self._count.data.ptr, 0, 8, dev.stream.ptr)
+        at_a_time, there = MOST_BLOCKS // group**2, None if pairs is None else pairs.data.ptr + 8 * before
+        for first in range(*squares, at_a_time):
+            grid = (group**2 * min(at_a_time, squares[1] - first),)
+            args: tuple[Any, ...] = (ptr(self._halves), i32(self._words), i32(self._p), f32(float(threshold)))
+            args += (i64(first), i32(group), u64(room - before), ptr(self._count), ptr(there), ptr(self._stop))
+            dev.launch(*PICK[n > STRETCH], grid, (256,), args)
+        (found,) = dev.transfers.download((self._count.data.ptr, np.uint64, (1,)))
+        dev.wait()
+        return before + int(found[0])
 
 
 class RowTests(SchurTests):
@@ -137,38 +173,50 @@ class RowGraph(DeviceGraph):
 
     def _pick(self, level: Level) -> tuple[Any, int]:
         """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""
-        dev, p, n = self._dev, self.p, int(self._n)
-        words, padded = -(-n // 16) * 2, -(-p // SIDE) * SIDE
-        halves, count = dev.cp.empty(4 * padded * words, dtype=np.uint32), dev.cp.empty(1, dtype=np.uint64)
-        total = padded * words
-        args: tuple[Any, ...] = (*map(ptr, (*self._columns, halves)), i32(words), i32(n), i32(p), i64(total))
-        dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
-        group, on_side = squares_of(p)
-        squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, first_room(p)
-        number, count_of_devices = (self.member.number, self.member.count) if self.member else (0, 1)
-        begin, end = self.some_squares or (squares * i // count_of_devices for i in (number, number + 1))
-
-        def sieve(cutoff: float, room: int, pairs: Any) -> int:
-            """Put the pairs that may be beyond the cutoff into `pairs`, up to `room`; returns how many there are."""
-            threshold = np.nextafter(np.float32(cutoff - margin_of(n)), np.float32(-np.inf))
-            dev.cp.cuda.runtime.memsetAsync(count.data.ptr, 0, 8, dev.stream.ptr)
-            for first in range(begin, end, at_a_time):
-                grid = (group**2 * min(at_a_time, end - first),)
-                args = (ptr(halves), i32(words), i32(p), f32(float(threshold)), i64(first), i32(group), u64(room))
-                dev.launch(*PICK[n > STRETCH], grid, (256,), (*args, ptr(count), ptr(pairs), ptr(level.stop)))
-            (found,) = dev.transfers.download((count.data.ptr, np.uint64, (1,)))
-            dev.wait()
-            return int(found[0])
+        dev, p = self._dev, self.p
+        sieve, squares, kept = _Sieve(dev, self._columns, level.stop), n_squares(p), None
+        number, n_devices = 0, 1
+        if self.member:
+            number, n_devices, kept = self.member.number, self.member.count, self.member.kept
+        share = self.some_squares or (squares * number // n_devices, squares * (number + 1) // n_devices)
 
         def left(cutoff: float) -> int:
-            return sieve(cutoff, 0, None) * count_of_devices
+            return sieve.find(cutoff, share) * n_devices
 
+        parts, keys, cut = {0: share}, NOTHING, ""
+        if kept is not None:
+            size = max(1, int(tuning.PART_PRODUCTS / (self._n * (tuning.TILES_ON_SIDE * SIDE) ** 2)))
+            cut = f"{size} of {squares} squares"
+            parts, keys = self._missing(kept.read(cut), size, squares)
+            parts, keys = dict(list(parts.items())[number::n_devices]), NOTHING if number else keys
+        picked, room = len(keys), max(len(keys), first_room(p))
         pairs = self._room_for(room, left)
-        while (picked := sieve(level.cutoff, room, pairs)) > room:
-            room, pairs = picked, self._room_for(picked, left)  # the same pairs once more
-        if self.member:
+        dev.transfers.write(pairs.data.ptr, keys) if picked else None
+        for part in parts:
+            while (found := sieve.find(level.cutoff, parts[part], pairs, picked, room)) > room:
+                room, before = max(found, 2 * room) if kept else found, pairs
+                pairs = self._room_for(room, left)
+                dev.transfers.duplicate(before.data.ptr, pairs[:picked])  # then the same part once more
+            if kept is not None:
+                (keys,) = dev.transfers.download((pairs.data.ptr + 8 * picked, np.int64, (found - picked,)))
+                dev.wait()
+                kept.add(cut, part, (*np.divmod(keys, p), NOTHING))
+            picked = found
+        if self.member and n_devices > 1:
             pairs, picked = self.member.gather(dev, pairs, picked, self._room_for)
         return pairs, picked
+
+    def _missing(
+        self, found: Iterator[tuple[Ints64, list[Ints64]]], size: int, squares: int
+    ) -> tuple[dict[int, tuple[int, int]], Ints64]:
+        """The squares of the parts, of `size` squares, that an earlier run has not finished, and keys of its pairs."""
+        starts, keys = range(0, squares, size), [NOTHING]
+        missing = {number: (start, min(start + size, squares)) for number, start in enumerate(starts)}
+        for numbers, (x, y, _) in found:
+            if all(number in missing for number in numbers.tolist()):
+                missing = {number: part for number, part in missing.items() if number not in numbers}
+                keys.append(x * self.p + y)
+        return missing, np.concatenate(keys)
 
     def _given(self, keys: NDArray[np.int64]) -> tuple[Any, int]:
         """As `_pick`, without the sieve."""
@@ -270,6 +318,11 @@ def squares_of(p: int) -> tuple[int, int]:
     tiles = -(-p // SIDE)
     group = min(tuning.TILES_ON_SIDE, tiles)
     return group, -(-tiles // group)
+
+
+def n_squares(p: int) -> int:
+    """Squares of the upper triangle of the matrix."""
+    return squares_of(p)[1] * (squares_of(p)[1] + 1) // 2
 
 
 def first_room(p: int) -> int:

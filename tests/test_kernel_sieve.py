@@ -36,7 +36,7 @@ from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.engines.gpu import on_cpu, questions, schur, sharing, sieve, smallest, tuning
+from pycupc.engines.gpu import hubs, on_cpu, questions, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import search, walk
 from pycupc.engines.gpu.sharing import Member
@@ -45,9 +45,9 @@ from pycupc.independence.gaussian.family import GaussianTest
 
 FILES = GRAPH_FILES | {
     "sieve/pick": ("round_columns", *(name for _, name in sieve.PICK.values())),
-    "sieve/lists": tuple(name for _, name in (sieve.CORRELATE, sieve.COUNT, sieve.ENTER, sieve.SORT, sieve.MATRICES)),
+    "sieve/lists": tuple(name for file, name in sieve.all_kernels() if file == "sieve/lists"),
     "rows/removals": ("settle", "finish"),
-    "rows/level1": ("level1_rows",),
+    "rows/level1": ("level1_rows", "level1_stripe"),
     "rows/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
     "rows/tiles": (schur.TILES[False][1],),
     "schur/plan": ("plan_phases", "subset_table"),
@@ -329,17 +329,50 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
     assert 0 < int(str(error.value).split()[-1]) <= 12
 
 
-def test_the_alpha_of_an_error_leaves_room_for_the_matrix_of_a_hub(engine, monkeypatch):
+def test_hubs_without_a_matrix_at_level_1(engine, two, monkeypatch):
+    """Rows of more than six neighbours, in stripes of two or three; 40 variables have a stripe in two tiles."""
+    monkeypatch.setattr(tuning, "HUB", 6)
+    monkeypatch.setattr(tuning, "STRIPE_BYTES", 8 * 60)
+    used, store = [], hubs.HubTests.store_matrices
+    monkeypatch.setattr(
+        hubs.HubTests, "store_matrices", lambda self, *a: used.append(len(self._rows)) or store(self, *a)
+    )
+    rng = np.random.default_rng(0)
+    fixed = [np.eye(18, k=i) + np.eye(18, k=-i) > 0 for i in (3, 5)]
+    compare_data(engine, observations(0, 18, 60, 0.5), 0.3, 5)
+    compare_data(two, observations(0, 18, 60, 0.5), 0.3, 5)
+    compare_data(engine, observations(1, 18, 200, 0.3), 0.1, 3, fixedEdges=fixed[0], fixedGaps=fixed[1])
+    assert min(used) > 3
+    X = rng.standard_normal((300, 40))
+    X[:, 0] += X[:, 1:] @ np.linspace(0.5, 1.0, 39)
+    monkeypatch.setattr(tuning, "HUB", 30)
+    compare_data(engine, X, 0.2, 3)
+    assert used[-1] == 1
+
+
+def test_a_run_with_hubs_that_was_cut_off_goes_on(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning, "HUB", 6)
+    call = {"suffStat": observations(0, 12, 60, 0.5), "alpha": 0.3, "checkpoint": tmp_path, "engine": engine}
+    fit = pycupc.skeleton(**call)
+    for number in (3, 2, 1):
+        for path in sorted(tmp_path.glob("level-*"))[number:]:
+            path.unlink()
+        assert_same(pycupc.skeleton(**call), fit)
+
+
+def test_hubs_that_do_not_fit_after_level_1_are_refused_then(engine, monkeypatch):
     X = np.random.default_rng(0).standard_normal((300, 20))
     X[:, 0] += X[:, 1:17] @ np.linspace(0.5, 1.0, 16)
     monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
     monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 1980)
     monkeypatch.setattr(sieve, "first_room", lambda p: 3)
     monkeypatch.setattr(HostEngine, "memory", lambda self, test: (0, 1))
-    with pytest.raises(EngineError, match=r"edges left after level 0 have .* correlations") as error:
+    compare_data(engine, X, 1e-3, m_max=1)
+    match = (
+        r"edges are left after level 1, and .* variables with up to 16 of them need .* set m_max to 1, use a smaller"
+    )
+    with pytest.raises(EngineError, match=match):
         pycupc.skeleton(X, alpha=1e-3, engine=engine)
-    alpha = float(str(error.value).split("alpha = ")[1].split()[0])
-    assert pycupc.skeleton(X, alpha=alpha, engine=engine, m_max=0) == pycupc.skeleton(X, alpha=alpha, m_max=0)
 
 
 @pytest.mark.parametrize("by", ["rows", "dense", "two devices", "rows, kept by the cpu"])
@@ -430,3 +463,14 @@ def test_level_0_resumes_after_a_part(request, name, tmp_path, monkeypatch):
     assert_same(run_to_the_end(tmp_path, **run), want)
     assert set(searched) == ({(2, 3)} if name == "engine" else {(0, 1), (1, 2), (2, 3)})
     assert not list(tmp_path.glob("*part*"))
+
+
+@pytest.mark.parametrize("algorithm", ["schur", "rows"])
+def test_two_devices_tell_each_other_which_pairs_are_gone(libraries, monkeypatch, algorithm):
+    option = {"correlations": "rows"} if algorithm == "rows" else {"algorithm": "cupc-e"}
+    engine = DevicesEngine([HostEngine(own, **option) for own in libraries])
+    engine._engines[1].device.index = 1
+    asked = mock.Mock(return_value=True)
+    monkeypatch.setattr(sharing, "can_write", asked)
+    compare_data(engine, observations(0, 16, 60, 0.5), 0.3, 3, m_max=2)
+    assert {call.args[1:] for call in asked.call_args_list} == {(0, 1), (1, 0)}

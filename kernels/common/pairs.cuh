@@ -12,10 +12,17 @@ DEVICE i64 pair_of(const Graph& g, const int x, const int y) {
     return first + first_not_below(g.column + first, (int)(g.start[x + 1] - first), y);
 }
 
+// Writes a state to the G of the other devices.
+DEVICE void tell_peers(const Graph& g, const i64 at, const unsigned char state) {
+    for (i64 i = 0; i < g.n_peers; ++i) g.peers[i][at] = state;
+}
+
 #ifdef ROW_MATRICES
 // The correlations of row x, row-major, and the numbers in a row of them.
 DEVICE const double* matrix_of(const Graph& g, const int x) { return g.C + g.matrix[x]; }
 DEVICE i64 pitch_of(const Graph& g, const int x) { return g.width[x]; }
+// Whether row x has a matrix: hubs have none at level 1.
+DEVICE bool has_matrix(const Graph& g, const int x) { return g.width[x] > 0; }
 // Places in the matrix of row x: of x, of y where e is the pair (x, y), and of x or a neighbour v.
 DEVICE int place_of_row(const Graph& g, const int x) { return g.width[x] - 1; }
 DEVICE int place_of_pair(const Graph& g, const i64 e) { return g.place[e]; }
@@ -27,7 +34,9 @@ DEVICE int neighbour(const Graph& g, const i64 e, int) { return g.column[e]; }
 // The state of pair e = (x, y).
 DEVICE unsigned char& state_of(const Graph& g, const i64 e, int, int) { return g.G[e]; }
 DEVICE void set_states(const Graph& g, const i64 e, const int x, const int y, const unsigned char state) {
-    g.G[e] = g.G[pair_of(g, y, x)] = state;
+    const i64 other = pair_of(g, y, x);
+    g.G[e] = g.G[other] = state;
+    tell_peers(g, other, state);
 }
 // Pair e becomes pair `at` of the next graph.
 DEVICE void keep_pair(const Graph& g, const i64 e, const Graph& next, const i64 at) {
@@ -37,13 +46,16 @@ DEVICE void keep_pair(const Graph& g, const i64 e, const Graph& next, const i64 
 #else
 DEVICE const double* matrix_of(const Graph& g, int) { return g.C; }
 DEVICE i64 pitch_of(const Graph& g, int) { return g.p; }
+DEVICE bool has_matrix(const Graph&, int) { return true; }
 DEVICE int place_of_row(const Graph&, const int x) { return x; }
 DEVICE int place_of_pair(const Graph& g, const i64 e) { return g.column[e]; }
 DEVICE int place_of(const Graph&, int, const int v) { return v; }
 DEVICE int neighbour(const Graph&, i64, const int place) { return place; }
 DEVICE unsigned char& state_of(const Graph& g, i64, const int x, const int y) { return g.G[(i64)x * g.p + y]; }
 DEVICE void set_states(const Graph& g, i64, const int x, const int y, const unsigned char state) {
-    g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = state;
+    const i64 other = (i64)y * g.p + x;
+    g.G[(i64)x * g.p + y] = g.G[other] = state;
+    tell_peers(g, other, state);
 }
 DEVICE void keep_pair(const Graph&, i64, const Graph&, i64) {}
 #endif

@@ -35,9 +35,12 @@ struct Graph {
     i64 p;             // number of variables
     // Only with row matrices (kernels/rows/), else null. C then holds the matrices of the rows, one after the other, and
     // G is [E], by pair. A row's matrix has its neighbours after level 0, ascending, then x.
-    const i64* matrix;  // [p] first number of each row's matrix in C; count_pairs
-    const int* width;   // [p] rows of that matrix; count_pairs
+    const i64* matrix;  // [p] first number of each row's matrix, from C on; count_pairs, the host
+    const int* width;   // [p] rows of that matrix, or 0 for a hub at level 1; count_pairs, the host
     int* place;         // [E] row of y in the matrix of x; sort_rows, settle
+    // The G of other devices, which then leave a pair alone that is removed here (pycupc/engines/gpu/sharing.py).
+    unsigned char** peers;  // [n_peers]
+    i64 n_peers;
 };
 
 // Counts of one level, zero before it. `report` gives them to the host at the end of the level and clears them.

@@ -8,10 +8,11 @@ findings of a run are kept, a long level is cut into slices, and its findings ar
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -102,7 +103,7 @@ class Member:
             done = end
             self._count(dev, level)
             if self.number == 0 and self.kept is not None and done < graph.p:
-                self.kept.keep_some(level.level, partial(self._findings, dev, graph, outlook.pairs, done))
+                self.kept.keep_some(level.level, functools.partial(self._findings, dev, graph, outlook.pairs, done))
             share *= min(tuning.SLICE_GROWTH, tuning.SLICE_SECONDS / max(self.exchange(time.perf_counter() - began)))
         self.stretch = 0.0, 1.0
 
@@ -163,9 +164,22 @@ class Member:
         dev.cp.cuda.runtime.memcpyAsync(on_device, mine.ctypes.data, mine.nbytes, 1, dev.stream.ptr)
         args = (graph, ptr(on_device), i64(outlook.pairs))
         dev.launch(_file(graph), CHOOSE, (dev.blocks(outlook.pairs),), (256,), args)
-        tests.launch(dev, graph, level, outlook, on_device)
+        tests.launch(dev, self._with_peers(dev, graph), level, outlook, on_device)
         dev.wait(tick)
         self._join(dev, graph, outlook.pairs)
+
+    def _with_peers(self, dev: Device, graph: Graph) -> Graph:
+        """The graph for the tests, which remove a pair on all devices whose memory this one can write to.
+
+        So another device does not test the pair on side B. It may do so before it is told, as without access.
+        """
+        others = [other for other in self.exchange((dev.index, graph.G)) if other[0] != dev.index]
+        addresses = [G for index, G in others if can_write(dev.cp, dev.index, index)]
+        out = Graph.from_buffer_copy(graph)
+        if addresses:
+            out.peers, out.n_peers = dev.scratch.take(8 * len(addresses)), len(addresses)
+            dev.transfers.write(out.peers, np.array(addresses, dtype=np.uint64))
+        return out
 
     def _join(self, dev: Device, graph: Graph, pairs: int) -> None:
         grid, file, size = (dev.blocks(pairs),), _file(graph), 8 * pairs
@@ -203,6 +217,17 @@ class Member:
         dev.wait()
         self._meeting.barrier.wait()  # all have copied, so that all may release theirs
         return out, total
+
+
+@functools.cache
+def can_write(cp: Any, device: int, other: int) -> bool:
+    """Whether kernels of the current device, number `device`, can write to memory of another; allows it."""
+    usual = cp.cuda.get_allocator() == cp.get_default_memory_pool().malloc  # memory that this access extends to
+    if not usual or not cp.cuda.runtime.deviceCanAccessPeer(device, other):
+        return False
+    with suppress(cp.cuda.runtime.CUDARuntimeError):  # it has been allowed already
+        cp.cuda.runtime.deviceEnablePeerAccess(other)
+    return True
 
 
 def _tests(degrees: NDArray[np.int64], level: int) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Finished, Floats, Ints, Pairs
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import hubs, tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LISTS, DeviceGraph
@@ -24,15 +24,15 @@ from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.schur import Choice, SchurTests
-from pycupc.engines.gpu.structures import Graph, Level, RowCounts, f32, f64, i32, i64, ptr, u64
+from pycupc.engines.gpu.structures import Graph, Level, Records, RowCounts, f32, f64, i32, i64, ptr, u64
 from pycupc.independence.gaussian import fisher_z
 
 #: As in kernels/sieve/pick.cu and halves.cuh.
 SIDE, STRETCH = 128, 1024
 ROUND: KernelName = ("sieve/pick", "round_columns")
 PICK: dict[bool, KernelName] = {long: ("sieve/pick", f"pick_pairs<{str(long).lower()}>") for long in (False, True)}
-CORRELATE, COUNT, ENTER, SORT, MATRICES = (
-    ("sieve/lists", name) for name in ("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows", "row_matrices")
+CORRELATE, COUNT, ENTER, SORT = (
+    ("sieve/lists", name) for name in ("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows")
 )
 LEVEL1: KernelName = ("rows/level1", "level1_rows")
 #: As in kernels/sieve/lists.cu.
@@ -137,11 +137,13 @@ class RowGraph(DeviceGraph):
         self.some_squares: tuple[int, int] | None = None  # those that the sieve goes through, instead of all
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
         self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
+        self._hubs: hubs.HubTests | None = None  # until level 1 has ended
+        self._of_hubs: Any = None  # then their matrices
         self._known: NDArray[np.int64] | None = None  # keys of the pairs that level 0 has left in an earlier run
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
-        return [*KERNELS[:2], ROUND, *PICK.values(), CORRELATE, COUNT, ENTER, SORT, MATRICES]
+        return [*KERNELS[:2], ROUND, *PICK.values(), CORRELATE, COUNT, ENTER, SORT, hubs.MATRICES]
 
     @staticmethod
     def memory(n: int, p: int) -> int:
@@ -248,25 +250,20 @@ class RowGraph(DeviceGraph):
 
     def _remedy(self, left: Callable[[float], int] | None = None) -> str:
         """As `DeviceGraph._remedy`, with a significance level; `left` counts the pairs that a larger cutoff leaves."""
-        dev, n, p = self._dev, self._n, self.p
-        cells, room = 0, dev.free_memory()
-        if left is None:  # the matrices of the rows need memory, too
-            keys, of_device, picked = self._picked
-            pieces = ((a.data.ptr, kind, (picked,)) for a, kind in ((keys, np.int64), (of_device, np.float64)))
-            pairs, r = dev.transfers.download(*pieces)
+        dev, n, room = self._dev, self._n, self._dev.free_memory()
+        if left is None:
+            _, of_device, picked = self._picked
+            (r,) = dev.transfers.download((of_device.data.ptr, np.float64, (picked,)))
             dev.wait()
 
             def left(cutoff: float) -> int:
-                nonlocal cells
-                some = np.divmod(pairs[np.abs(r) > cutoff], p)
-                cells = int(((np.bincount(np.concatenate(some), minlength=p) + 1) ** 2).sum())
-                return len(some[0])
+                return int((np.abs(r) > cutoff).sum())
 
         alpha = fisher_z.p_value_of(self._cutoff, n - 3)
         for k in range(1, tuning.SMALLER_ALPHAS):
             smaller = alpha * 10.0**-k
             count = left(fisher_z.cutoff(smaller, n, 0))
-            if tuning.BYTES_PER_PICKED * count + 8 * cells <= room:
+            if tuning.BYTES_PER_PICKED * count <= room:
                 return f"alpha = {smaller:.1g} would leave about {count:,}"
         return "use fewer variables"
 
@@ -292,25 +289,47 @@ class RowGraph(DeviceGraph):
         cells = int(self.outlook.tests_at_most) + 3 * self.outlook.pairs + p
         if cells > self._most_entries:
             raise TooManyEntries
-        self._check_memory(
-            8 * cells, f"the {self.outlook.pairs // 2:,} edges left after level 0 have {cells:,} correlations"
-        )
         self._picked = pairs = r = None
-        self._C = dev.cp.empty(cells)
+        if self.outlook.widest > tuning.HUB or 8 * cells > tuning.UNCHECKED_BYTES:
+            cells = self._set_hubs_apart(cells)
+        self._C = dev.cp.empty(max(1, cells))
         graph.C = other.C = self._C.data.ptr
-        launch_matrices(dev, graph, self._columns, self._C, n)
-        self._columns = None
+        hubs.launch_matrices(dev, graph, self._columns, graph.C, n)
+        if self._hubs is None:
+            self._columns = None
 
+    def _set_hubs_apart(self, cells: int) -> int:
+        """Leave out the matrices of hubs; the number of correlations in the others, `cells` with all of them."""
+        dev, graph, p = self._dev, self.present, self.p
+        (start,) = dev.transfers.download((graph.start, np.int64, (p + 1,)))
+        dev.wait()
+        degrees, room = np.diff(start), dev.free_memory()
+        rows = hubs.hubs_among(degrees, math.inf if 8 * cells <= room else room)
+        if not len(rows):
+            return cells
+        self.tests = self._hubs = hubs.HubTests(dev, self.tests, self._columns, rows, degrees)
+        width = (degrees + 1).astype(np.int32)
+        width[rows] = 0
+        matrix = np.append(0, np.cumsum(width.astype(np.int64) ** 2))
+        dev.transfers.write(graph.width, width)
+        dev.transfers.write(graph.matrix, matrix)
+        return int(matrix[-1])
 
-def launch_matrices(dev: Device, graph: Graph, columns: tuple[Any, Any], C: Any, n: int) -> None:
-    """Launch the kernel that fills C with the matrices of the rows; `columns`: of `correlation.centred`."""
-    args = (graph, *map(ptr, (*columns, C)), i32(n))
-    dev.launch(*MATRICES, (min(graph.p, 32 * dev.processors),), (64,), args)
+    def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
+        if self._hubs is not None and self._current:  # the graph is no longer the one after level 0
+            self._of_hubs = self._hubs.store_matrices(self._dev, self.present)
+            self._hubs = self._columns = None
+        return super().begin(level, cutoff)
+
+    def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
+        super()._finish(graph, level, records, most)
+        if self._hubs is not None and level.level == 1:
+            self._hubs.correlate_records(self._dev, graph, records, most)
 
 
 def all_kernels() -> list[KernelName]:
     """All kernels of runs without a correlation matrix, but those that other runs have."""
-    return [*RowGraph.first_kernels(), *RowGraph.ends, *RowTests(1, 1 << 18).all_kernels()]
+    return [*RowGraph.first_kernels(), *RowGraph.ends, *hubs.KERNELS, *RowTests(1, 1 << 18).all_kernels()]
 
 
 def squares_of(p: int) -> tuple[int, int]:

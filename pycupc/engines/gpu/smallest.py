@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from pycupc.engines.base import EngineError, Floats, Ints
-from pycupc.engines.gpu import correlation, schur, sieve, tuning
+from pycupc.engines.gpu import correlation, hubs, schur, sieve, tuning
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
 from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
 from pycupc.engines.gpu.levels import Outlook, level_of
@@ -206,11 +206,11 @@ class RowSearch(Search):
         graph.G, graph.matrix, graph.width, graph.place = (int(a.data.ptr) for a in kept)
         C = self._dev.cp.empty(int(ends[-1]))
         graph.C = C.data.ptr
-        sieve.launch_matrices(self._dev, graph, self._columns, C, int(self._n))
+        hubs.launch_matrices(self._dev, graph, self._columns, C.data.ptr, int(self._n))
         return [*kept, C]
 
     def _of_search(self, level: int) -> list[KernelName]:
-        return [sieve.MATRICES, *correlation.KERNELS[:2], *map(with_row_matrices, search.kernels(level))]
+        return [hubs.MATRICES, *correlation.KERNELS[:2], *map(with_row_matrices, search.kernels(level))]
 
 
 def outlook_of(level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:

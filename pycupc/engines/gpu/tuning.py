@@ -61,6 +61,10 @@ PICKED_PER_VARIABLE = 32
 #: observations are 1.7 MB, which the L2 cache of any device holds.
 TILES_ON_SIDE = 16
 
+#: A variable with more neighbours after level 0 is a hub: it has no matrix at level 1. Bytes of a stripe of the matrix
+#: that it would have, at most. Judged: one block makes the matrix of a row, of this size in 0.2 s.
+HUB, STRIPE_BYTES = 8192, 1 << 30
+
 # -- the Schur walk -------------------------------------------------------------------------------------------------
 
 #: Largest degrees of the first five classes of rows; the sixth class, of all larger rows, goes through tiles. Log:

@@ -330,49 +330,52 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
 
 
 def test_hubs_without_a_matrix_at_level_1(engine, two, monkeypatch):
-    """Rows of more than six neighbours, in stripes of two or three; 40 variables have a stripe in two tiles."""
-    monkeypatch.setattr(tuning, "HUB", 6)
-    monkeypatch.setattr(tuning, "STRIPE_BYTES", 8 * 60)
+    """Rows of more than four neighbours, in stripes of a few rows; a row of 40 variables has a stripe in two tiles."""
+    monkeypatch.setattr(tuning, "HUB", 4)
+    monkeypatch.setattr(tuning, "STRIPE_BYTES", 8 * 40)
     used, store = [], hubs.HubTests.store_matrices
     monkeypatch.setattr(
         hubs.HubTests, "store_matrices", lambda self, *a: used.append(len(self._rows)) or store(self, *a)
     )
-    rng = np.random.default_rng(0)
-    fixed = [np.eye(18, k=i) + np.eye(18, k=-i) > 0 for i in (3, 5)]
-    compare_data(engine, observations(0, 18, 60, 0.5), 0.3, 5)
-    compare_data(two, observations(0, 18, 60, 0.5), 0.3, 5)
-    compare_data(engine, observations(1, 18, 200, 0.3), 0.1, 3, fixedEdges=fixed[0], fixedGaps=fixed[1])
+    fixed = {"fixedEdges": np.eye(10)[::-1] > 0, "fixedGaps": np.eye(10, k=5) + np.eye(10, k=-5) > 0}
+    for one, X, more in ((engine, 0, {}), (engine, 1, fixed), (two, 2, {})):
+        compare_data(one, observations(X, 10, 60, 0.6), 0.3, 3, m_max=3, **more)
     assert min(used) > 3
-    X = rng.standard_normal((300, 40))
+    X = np.random.default_rng(0).standard_normal((300, 40))
     X[:, 0] += X[:, 1:] @ np.linspace(0.5, 1.0, 39)
     monkeypatch.setattr(tuning, "HUB", 30)
-    compare_data(engine, X, 0.2, 3)
+    compare_data(engine, X, 0.2, 3, m_max=2)
     assert used[-1] == 1
 
 
 def test_a_run_with_hubs_that_was_cut_off_goes_on(engine, tmp_path, monkeypatch):
-    monkeypatch.setattr(tuning, "HUB", 6)
-    call = {"suffStat": observations(0, 12, 60, 0.5), "alpha": 0.3, "checkpoint": tmp_path, "engine": engine}
-    fit = pycupc.skeleton(**call)
-    for number in (3, 2, 1):
+    monkeypatch.setattr(tuning, "HUB", 4)
+    call = {"suffStat": observations(0, 10, 60, 0.6), "alpha": 0.3, "checkpoint": tmp_path, "m_max": 2}
+    fit = pycupc.skeleton(**call, engine=engine)
+    for number in (2, 1):
         for path in sorted(tmp_path.glob("level-*"))[number:]:
             path.unlink()
-        assert_same(pycupc.skeleton(**call), fit)
+        assert_same(pycupc.skeleton(**call, engine=engine), fit)
 
 
 def test_hubs_that_do_not_fit_after_level_1_are_refused_then(engine, monkeypatch):
-    X = np.random.default_rng(0).standard_normal((300, 20))
-    X[:, 0] += X[:, 1:17] @ np.linspace(0.5, 1.0, 16)
-    monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
-    monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 1980)
-    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
-    monkeypatch.setattr(HostEngine, "memory", lambda self, test: (0, 1))
-    compare_data(engine, X, 1e-3, m_max=1)
+    monkeypatch.setattr(tuning, "HUB", 4)
+    launch = hubs.HubTests.launch
+
+    def fill_memory(self, *args):
+        launch(self, *args)
+        monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 0)
+
+    monkeypatch.setattr(hubs.HubTests, "launch", fill_memory)
+    compare_data(engine, X := observations(0, 10, 60, 0.6), 0.3, m_max=1)
+    monkeypatch.undo()
+    monkeypatch.setattr(tuning, "HUB", 4)
+    monkeypatch.setattr(hubs.HubTests, "launch", fill_memory)
     match = (
-        r"edges are left after level 1, and .* variables with up to 16 of them need .* set m_max to 1, use a smaller"
+        r"edges are left after level 1, and .* variables with up to \d of them need .* set m_max to 1, use a smaller"
     )
     with pytest.raises(EngineError, match=match):
-        pycupc.skeleton(X, alpha=1e-3, engine=engine)
+        pycupc.skeleton(X, alpha=0.3, engine=engine)
 
 
 @pytest.mark.parametrize("by", ["rows", "dense", "two devices", "rows, kept by the cpu"])

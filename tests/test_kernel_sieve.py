@@ -191,6 +191,9 @@ def test_pruning(two, monkeypatch):
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
     monkeypatch.setattr(smallest, "FEW_TESTS", 0)
     monkeypatch.setattr(smallest, "borrowed_device", lambda index: nullcontext(two._engines[0].device))
+    monkeypatch.setattr(two._engines[1].device, "index", 1)
+    asked = mock.Mock(return_value=True)  # each writes to the memory of the other
+    monkeypatch.setattr(sharing, "can_write", asked)
     X = observations(0, 18, 60, 0.5)
     expected = pycupc.skeleton(X, alpha=0.3, engine="cpu")
     data = pycupc.SuffStat.from_data(X)
@@ -200,6 +203,7 @@ def test_pruning(two, monkeypatch):
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
     assert_same(fit, expected)
     assert {v.level for v in fit.levels if v.n_bounds} >= {3, 4}
+    assert {call.args[1:] for call in asked.call_args_list} == {(0, 1), (1, 0)}
 
 
 @pytest.mark.parametrize("change", [{}, {"least_sets": 1e9}, {"nodes": (1, 1)}], ids=["search", "walk", "left"])
@@ -466,14 +470,3 @@ def test_level_0_resumes_after_a_part(request, name, tmp_path, monkeypatch):
     assert_same(run_to_the_end(tmp_path, **run), want)
     assert set(searched) == ({(2, 3)} if name == "engine" else {(0, 1), (1, 2), (2, 3)})
     assert not list(tmp_path.glob("*part*"))
-
-
-@pytest.mark.parametrize("algorithm", ["schur", "rows"])
-def test_two_devices_tell_each_other_which_pairs_are_gone(libraries, monkeypatch, algorithm):
-    option = {"correlations": "rows"} if algorithm == "rows" else {"algorithm": "cupc-e"}
-    engine = DevicesEngine([HostEngine(own, **option) for own in libraries])
-    engine._engines[1].device.index = 1
-    asked = mock.Mock(return_value=True)
-    monkeypatch.setattr(sharing, "can_write", asked)
-    compare_data(engine, observations(0, 16, 60, 0.5), 0.3, 3, m_max=2)
-    assert {call.args[1:] for call in asked.call_args_list} == {(0, 1), (1, 0)}

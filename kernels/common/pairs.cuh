@@ -12,11 +12,6 @@ DEVICE i64 pair_of(const Graph& g, const int x, const int y) {
     return first + first_not_below(g.column + first, (int)(g.start[x + 1] - first), y);
 }
 
-// Writes a state to the G of the other devices.
-DEVICE void tell_peers(const Graph& g, const i64 at, const unsigned char state) {
-    for (i64 i = 0; i < g.n_peers; ++i) g.peers[i][at] = state;
-}
-
 #ifdef ROW_MATRICES
 // The correlations of row x, row-major, and the numbers in a row of them.
 DEVICE const double* matrix_of(const Graph& g, const int x) { return g.C + g.matrix[x]; }
@@ -34,10 +29,9 @@ DEVICE int neighbour(const Graph& g, const i64 e, int) { return g.column[e]; }
 // The state of pair e = (x, y).
 DEVICE unsigned char& state_of(const Graph& g, const i64 e, int, int) { return g.G[e]; }
 DEVICE void set_states(const Graph& g, const i64 e, const int x, const int y, const unsigned char state) {
-    const i64 other = pair_of(g, y, x);
-    g.G[e] = g.G[other] = state;
-    tell_peers(g, other, state);
+    g.G[e] = g.G[pair_of(g, y, x)] = state;
 }
+DEVICE i64 state_at(const Graph& g, const int x, const int y) { return pair_of(g, x, y); }
 // Pair e becomes pair `at` of the next graph.
 DEVICE void keep_pair(const Graph& g, const i64 e, const Graph& next, const i64 at) {
     next.place[at] = g.place[e];
@@ -53,9 +47,14 @@ DEVICE int place_of(const Graph&, int, const int v) { return v; }
 DEVICE int neighbour(const Graph&, i64, const int place) { return place; }
 DEVICE unsigned char& state_of(const Graph& g, i64, const int x, const int y) { return g.G[(i64)x * g.p + y]; }
 DEVICE void set_states(const Graph& g, i64, const int x, const int y, const unsigned char state) {
-    const i64 other = (i64)y * g.p + x;
-    g.G[(i64)x * g.p + y] = g.G[other] = state;
-    tell_peers(g, other, state);
+    g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = state;
 }
+DEVICE i64 state_at(const Graph& g, const int x, const int y) { return (i64)x * g.p + y; }
 DEVICE void keep_pair(const Graph&, i64, const Graph&, i64) {}
 #endif
+
+// Side A removes pair e = (x, y), on the other devices too, which then need not search for it from the side of y.
+DEVICE void remove_everywhere(const Graph& g, const i64 e, const int x, const int y) {
+    set_states(g, e, x, y, GONE_A);
+    for (i64 i = 0; i < g.n_peers; ++i) g.peers[i][state_at(g, y, x)] = GONE_A;
+}

@@ -38,7 +38,7 @@ struct Graph {
     const i64* matrix;  // [p] first number of each row's matrix, from C on; count_pairs, the host
     const int* width;   // [p] rows of that matrix, or 0 for a hub at level 1; count_pairs, the host
     int* place;         // [E] row of y in the matrix of x; sort_rows, settle
-    // The G of other devices, which then leave a pair alone that is removed here (pycupc/engines/gpu/sharing.py).
+    // The G of other devices, for search_pairs and settle_shared (pycupc/engines/gpu/sharing.py).
     unsigned char** peers;  // [n_peers]
     i64 n_peers;
 };

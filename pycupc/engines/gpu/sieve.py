@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Finished, Floats, Ints, Pairs
+from pycupc.engines.base import Finished, Floats, Ints, Pairs
 from pycupc.engines.gpu import hubs, tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
@@ -138,7 +138,7 @@ class RowGraph(DeviceGraph):
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
         self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
         self._hubs: hubs.HubTests | None = None  # until level 1 has ended
-        self._of_hubs: Any = None  # then their matrices
+        self._of_rows = tests
         self._known: NDArray[np.int64] | None = None  # keys of the pairs that level 0 has left in an earlier run
 
     @classmethod
@@ -240,17 +240,11 @@ class RowGraph(DeviceGraph):
         self._check_memory(16 * count, f"{picked:,} pairs may be dependent at level 0", left)
         return self._dev.cp.empty(max(1, count), dtype=np.uint64)
 
-    def _check_memory(self, need: int, what: str, left: Callable[[float], int] | None = None) -> None:
-        free = self._dev.free_memory() if need > tuning.UNCHECKED_BYTES else need
-        if need > free:
-            raise EngineError(
-                f"{what} and need {need / 2**30:.2f} GiB on {self._dev.name}, where {free / 2**30:.2f} GiB are free; "
-                + self._remedy(left)
-            )
-
     def _remedy(self, left: Callable[[float], int] | None = None) -> str:
         """As `DeviceGraph._remedy`, with a significance level; `left` counts the pairs that a larger cutoff leaves."""
         dev, n, room = self._dev, self._n, self._dev.free_memory()
+        if self._current:
+            return super()._remedy()
         if left is None:
             _, of_device, picked = self._picked
             (r,) = dev.transfers.download((of_device.data.ptr, np.float64, (picked,)))
@@ -277,7 +271,7 @@ class RowGraph(DeviceGraph):
 
     def _list_pairs(self) -> None:
         """Launch the kernels that make the neighbour lists of the first graph, and the matrices of its rows."""
-        dev, p, n = self._dev, self.p, int(self._n)
+        dev, p = self._dev, self.p
         (graph, other), (pairs, r, picked) = self._graphs, self._picked
         filled, total = dev.scratch.take(8 * p), picked + self._n_keys[1]
         dev.cp.cuda.runtime.memsetAsync(filled, 0, 8 * p, dev.stream.ptr)
@@ -291,34 +285,47 @@ class RowGraph(DeviceGraph):
             raise TooManyEntries
         self._picked = pairs = r = None
         if self.outlook.widest > tuning.HUB or 8 * cells > tuning.UNCHECKED_BYTES:
-            cells = self._set_hubs_apart(cells)
-        self._C = dev.cp.empty(max(1, cells))
-        graph.C = other.C = self._C.data.ptr
-        hubs.launch_matrices(dev, graph, self._columns, graph.C, n)
+            degrees, room = self._degrees(), dev.free_memory()
+            rows = hubs.hubs_among(degrees, math.inf if 8 * cells <= room else room)
+            if len(rows):
+                self.tests = self._hubs = hubs.HubTests(dev, self.tests, self._columns, rows, degrees)
+                cells = self._lay_out(degrees, rows)
+        self._make_matrices(cells)
+
+    def _degrees(self) -> NDArray[np.int64]:
+        """Neighbours of each variable in the present graph."""
+        (start,) = self._dev.transfers.download((self.present.start, np.int64, (self.p + 1,)))
+        self._dev.wait()
+        return np.diff(start)
+
+    def _lay_out(self, degrees: NDArray[np.int64], without: Ints64 = NOTHING) -> int:
+        """Write `matrix` and `width`; `without`: rows that get no matrix. Returns the cells of all matrices."""
+        width = (degrees + 1).astype(np.int32)
+        width[without] = 0
+        matrix = np.append(0, np.cumsum(width.astype(np.int64) ** 2))
+        self._dev.transfers.write(self.present.width, width)
+        self._dev.transfers.write(self.present.matrix, matrix)
+        return int(matrix[-1])
+
+    def _make_matrices(self, cells: int) -> None:
+        """Launch the kernel that makes the matrices of the rows, which have so many cells."""
+        self._C = self._dev.cp.empty(max(1, cells))
+        for graph in self._graphs:
+            graph.C = self._C.data.ptr
+        hubs.launch_matrices(self._dev, self.present, self._columns, self._C, int(self._n))
         if self._hubs is None:
             self._columns = None
 
-    def _set_hubs_apart(self, cells: int) -> int:
-        """Leave out the matrices of hubs; the number of correlations in the others, `cells` with all of them."""
-        dev, graph, p = self._dev, self.present, self.p
-        (start,) = dev.transfers.download((graph.start, np.int64, (p + 1,)))
-        dev.wait()
-        degrees, room = np.diff(start), dev.free_memory()
-        rows = hubs.hubs_among(degrees, math.inf if 8 * cells <= room else room)
-        if not len(rows):
-            return cells
-        self.tests = self._hubs = hubs.HubTests(dev, self.tests, self._columns, rows, degrees)
-        width = (degrees + 1).astype(np.int32)
-        width[rows] = 0
-        matrix = np.append(0, np.cumsum(width.astype(np.int64) ** 2))
-        dev.transfers.write(graph.width, width)
-        dev.transfers.write(graph.matrix, matrix)
-        return int(matrix[-1])
-
     def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
         if self._hubs is not None and self._current:  # the graph is no longer the one after level 0
-            self._of_hubs = self._hubs.store_matrices(self._dev, self.present)
-            self._hubs = self._columns = None
+            self._hubs = self._C = None
+            self.tests = self._of_rows
+            degrees, edges = self._degrees(), self.outlook.pairs // 2
+            cells = self._lay_out(degrees)
+            self._check_memory(8 * cells, f"the {edges:,} edges left after level 1 have {cells:,} correlations")
+            place = np.arange(2 * edges) - np.repeat(np.cumsum(degrees) - degrees, degrees)
+            self._dev.transfers.write(self.present.place, place.astype(np.int32))
+            self._make_matrices(cells)
         return super().begin(level, cutoff)
 
     def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:

@@ -206,7 +206,7 @@ class RowSearch(Search):
         graph.G, graph.matrix, graph.width, graph.place = (int(a.data.ptr) for a in kept)
         C = self._dev.cp.empty(int(ends[-1]))
         graph.C = C.data.ptr
-        hubs.launch_matrices(self._dev, graph, self._columns, C.data.ptr, int(self._n))
+        hubs.launch_matrices(self._dev, graph, self._columns, C, int(self._n))
         return [*kept, C]
 
     def _of_search(self, level: int) -> list[KernelName]:

@@ -47,7 +47,7 @@ FILES = GRAPH_FILES | {
     "sieve/pick": ("round_columns", *(name for _, name in sieve.PICK.values())),
     "sieve/lists": tuple(name for file, name in sieve.all_kernels() if file == "sieve/lists"),
     "rows/removals": ("settle", "finish"),
-    "rows/level1": ("level1_rows", "level1_stripe"),
+    "rows/level1": ("level1_rows",),
     "rows/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
     "rows/tiles": (schur.TILES[False][1],),
     "schur/plan": ("plan_phases", "subset_table"),

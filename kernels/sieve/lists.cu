@@ -184,29 +184,30 @@ extern "C" __global__ void row_matrices(const Graph g, const double* __restrict_
     }
 }
 
-// Some rows of the matrix that a hub x would have, of the neighbours at positions first .. first + count - 1, and its
-// last row. Rows of 32 of which none is a target are left out.
+// Some rows of the matrix that a hub x would have: of the pairs first .. end - 1, and its last one. Rows of 32 of which
+// none is a target are left out.
 //   Work    a block per tile
-//   Launch  grid (ceil(w/32), ceil((count + 1)/32)), w = neighbours + 1; block 64
-//   Reads   Z, squares, g.start, g.column, g.G
-//   Writes  stripe [count + 1, w]
+//   Launch  grid (ceil(w/32), ceil((end - first + 1)/32)), w = neighbours + 1; block 64
+//   Reads   Z, squares, g.start, g.column, g.source, g.G
+//   Writes  stripe [end - first + 1, w]
 extern "C" __global__ void stripe_of_hub(const Graph g, const double* __restrict__ Z,
-                                         const double* __restrict__ squares, double* stripe, const int x,
-                                         const int first, const int count, const int n) {
+                                         const double* __restrict__ squares, double* stripe, const i64 first,
+                                         const i64 end, const int n) {
     const int tx = threadIdx.x & 7, ty = threadIdx.x >> 3, y0 = EDGE * blockIdx.y, x0 = EDGE * blockIdx.x;
-    const i64 e0 = g.start[x];
-    const int d = (int)(g.start[x + 1] - e0), w = d + 1, own = y0 + (threadIdx.x & 31);
-    if (!__syncthreads_or(own == count || (own < count && g.G[e0 + first + own] == LIVE))) return;
-    const auto row = [&](const int i) { return (i64)(i < count ? g.column[e0 + first + i] : i == count ? x : -1); };
-    const auto variable = [&](const int place) { return (i64)(place < d ? g.column[e0 + place] : place < w ? x : -1); };
+    const int x = g.source[first], count = (int)(end - first), own = y0 + (threadIdx.x & 31);
+    const int* adj = g.column + g.start[x];
+    const int d = (int)(g.start[x + 1] - g.start[x]);
+    if (!__syncthreads_or(own == count || (own < count && g.G[first + own] == LIVE))) return;
+    const auto row = [&](const int i) { return (i64)(i < count ? g.column[first + i] : i == count ? x : -1); };
+    const auto variable = [&](const int place) { return (i64)(place < d ? adj[place] : place == d ? x : -1); };
     double S[4][4] = {};
     multiply_columns(Z, n, S, [&](int c) { return row(y0 + c); }, [&](int c) { return variable(x0 + c); });
     UNROLL
     for (int i = 0; i < 4; ++i) UNROLL
     for (int j = 0; j < 4; ++j) {
         const int a = y0 + ty + 8 * i, b = x0 + tx + 8 * j;
-        if (a <= count && b < w)
-            stripe[(i64)a * w + b] = correlation_of(S[i][j], squares[row(a)], squares[variable(b)]);
+        if (a > count || b > d) continue;
+        stripe[(i64)a * (d + 1) + b] = correlation_of(S[i][j], squares[row(a)], squares[variable(b)]);
     }
 }
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import comb
 
 from pycupc.engines.base import PartsKept
 from pycupc.engines.gpu import tuning
@@ -90,7 +91,7 @@ class Member:
         if not sliced:
             self._run_rows(dev, tests, of_level, degrees, tick)
             return
-        ends = np.cumsum(_tests(degrees, level.level))  # tests up to each row
+        ends = np.cumsum(degrees * comb(degrees - 1, level.level))  # tests up to each row
         total, done, share = float(ends[-1]), self._resume(dev, graph, level, outlook.pairs), tuning.FIRST_SLICE
         while done < graph.p:
             before, began = float(ends[done - 1]) if done else 0.0, time.perf_counter()
@@ -228,14 +229,6 @@ def can_write(cp: Any, device: int, other: int) -> bool:
     with suppress(cp.cuda.runtime.CUDARuntimeError):  # it has been allowed already
         cp.cuda.runtime.deviceEnablePeerAccess(other)
     return True
-
-
-def _tests(degrees: NDArray[np.int64], level: int) -> NDArray[np.float64]:
-    """Tests of each row if none separates an edge."""
-    sets = np.ones(len(degrees))  # C(d - 1, level)
-    for i in range(level):
-        sets *= np.maximum(degrees - 1 - i, 0) / (i + 1)
-    return degrees * sets
 
 
 def _file(graph: Graph) -> str:

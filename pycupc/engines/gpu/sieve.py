@@ -34,7 +34,6 @@ PICK: dict[bool, KernelName] = {long: ("sieve/pick", f"pick_pairs<{str(long).low
 CORRELATE, COUNT, ENTER, SORT = (
     ("sieve/lists", name) for name in ("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows")
 )
-LEVEL1: KernelName = ("rows/level1", "level1_rows")
 #: As in kernels/sieve/lists.cu.
 NO_PAIR = 2**64 - 1
 #: No pairs.
@@ -95,19 +94,20 @@ class RowTests(SchurTests):
         return [replace(c, kernel=with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
-        return [LEVEL1] if level == 1 else super().kernels(level, outlook)
+        return [hubs.LEVEL1] if level == 1 else super().kernels(level, outlook)
 
     def _of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
         return [with_row_matrices(k) for k in kernels]
 
     def all_kernels(self) -> list[KernelName]:
-        return [LEVEL1, *(with_row_matrices(k) for k in super().all_kernels()[1:])]
+        return [hubs.LEVEL1, *(with_row_matrices(k) for k in super().all_kernels()[1:])]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         if level.level > 1:
             super().launch(dev, graph, level, outlook, rows)
             return
-        dev.launch(*LEVEL1, (dev.blocks(32 * outlook.pairs),), (256,), (graph, level, i64(outlook.pairs)))
+        args = (graph, level, i64(0), i64(outlook.pairs), ptr(None))
+        dev.launch(*hubs.LEVEL1, (dev.blocks(32 * outlook.pairs),), (256,), args)
 
 
 class RowGraph(DeviceGraph):
@@ -336,7 +336,13 @@ class RowGraph(DeviceGraph):
 
 def all_kernels() -> list[KernelName]:
     """All kernels of runs without a correlation matrix, but those that other runs have."""
-    return [*RowGraph.first_kernels(), *RowGraph.ends, *hubs.KERNELS, *RowTests(1, 1 << 18).all_kernels()]
+    return [
+        *RowGraph.first_kernels(),
+        *RowGraph.ends,
+        hubs.STRIPE,
+        hubs.OF_RECORDS,
+        *RowTests(1, 1 << 18).all_kernels(),
+    ]
 
 
 def squares_of(p: int) -> tuple[int, int]:

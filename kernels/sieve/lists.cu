@@ -105,18 +105,20 @@ extern "C" __global__ void enter_pairs(const Graph g, const u64* __restrict__ pa
 }
 
 // The neighbour lists, each row in ascending order.
-//   Work    one warp per row; a lane counts the smaller neighbours of its own
-//   Launch  grid ceil(p/4), block 128
+//   Work    a thread per pair counts the smaller neighbours in its row
+//   Launch  any grid and block
 //   Reads   column, z (enter_pairs), g.start
 //   Writes  g.column, g.source, g.best, g.least, g.z, g.G, g.place
 extern "C" __global__ void sort_rows(const Graph g, const int* __restrict__ column, const double* __restrict__ z,
-                                     const double root_df1) {
-    const int x = blockIdx.x * 4 + (threadIdx.x >> 5), lane = threadIdx.x & 31;
-    if (x >= (int)g.p) return;
-    const i64 first = g.start[x], end = g.start[x + 1];
-    for (i64 e = first + lane; e < end; e += 32) {
+                                     const i64 pairs, const double root_df1) {
+    for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
+        int x = 0, place = 0;
+        for (int above = (int)g.p; above - x > 1;) {  // start[x] <= e < start[above]
+            const int mid = (x + above) / 2;
+            (g.start[mid] <= e ? x : above) = mid;
+        }
+        const i64 first = g.start[x], end = g.start[x + 1];
         const int y = column[e];
-        int place = 0;
         for (i64 other = first; other < end; ++other) place += column[other] < y;
         const i64 at = first + place;
         g.column[at] = y;

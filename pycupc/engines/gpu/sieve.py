@@ -278,18 +278,19 @@ class RowGraph(DeviceGraph):
         unsorted = ptr(other.column), ptr(other.z)  # of the graph after level 1, which nobody has made yet
         args: tuple[Any, ...] = (graph, ptr(pairs), ptr(r), ptr(filled), *unsorted, i64(picked), i64(total))
         dev.launch(*ENTER, (dev.blocks(total),), (256,), (*args, self._root_df(0)))
-        dev.launch(*SORT, (-(-p // 4),), (128,), (graph, *unsorted, self._root_df(1)))
+        of_pairs = i64(self.outlook.pairs), self._root_df(1)
+        dev.launch(*SORT, (dev.blocks(self.outlook.pairs),), (256,), (graph, *unsorted, *of_pairs))
         # With degrees d, sum (d + 1)^2 = sum d (d - 1) + 3 sum d + p, and the first sum is exact in a double.
         cells = int(self.outlook.tests_at_most) + 3 * self.outlook.pairs + p
         if cells > self._most_entries:
             raise TooManyEntries
         self._picked = pairs = r = None
-        if self.outlook.widest > tuning.HUB or 8 * cells > tuning.UNCHECKED_BYTES:
-            degrees, room = self._degrees(), dev.free_memory()
-            rows = hubs.hubs_among(degrees, math.inf if 8 * cells <= room else room)
-            if len(rows):
-                self.tests = self._hubs = hubs.HubTests(dev, self.tests, self._columns, rows, degrees)
-                cells = self._lay_out(degrees, rows)
+        room = dev.free_memory() if 8 * cells > tuning.UNCHECKED_BYTES else math.inf
+        if self.outlook.widest > tuning.HUB or 8 * cells > room:
+            degrees = self._degrees()
+            rows = hubs.hubs_among(degrees, room if 8 * cells > room else math.inf)
+            self.tests = self._hubs = hubs.HubTests(dev, self.tests, self._columns, rows, degrees)
+            cells = self._lay_out(degrees, rows)
         self._make_matrices(cells)
 
     def _degrees(self) -> NDArray[np.int64]:

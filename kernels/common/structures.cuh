@@ -97,7 +97,7 @@ constexpr unsigned char SHARED = 3;        // in Pruning::decided: several block
 struct Pruning {
     double* delta;           // [E] delta of pair (x, y): see Row in pruning/node.cuh; find_delta. Search only
     double* margin;          // [p] margin of the row's bounds, 0 where the row has none; find_delta, sound_rows
-    int* left;               // [p] pairs of the row that are left to the tests; count_left
+    int* left;               // [p] pairs of the row that are left to the tests; count_left. Before, [0] counts rows
     unsigned char* decided;  // [E] 1: decided, 2: LEFT_TO_WALK; search_pairs, walk_rows, settle_walked. Zero before
     u64* rank;               // [E] rank of a decided pair's first separating set, or NOT_SEPARATED; as `spares`
     u64* spares;             // [E] pcalg's number of tests of a decided pair; search_pairs, settle_walked

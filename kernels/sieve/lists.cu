@@ -14,13 +14,8 @@ constexpr u64 NO_PAIR = ~0ULL;
 
 // Whether an ascending list has `key`.
 DEVICE bool holds(const i64* list, const i64 count, const i64 key) {
-    i64 low = 0, high = count;
-    while (low < high) {
-        const i64 mid = (low + high) / 2;
-        if (list[mid] < key) low = mid + 1;
-        else high = mid;
-    }
-    return low < count && list[low] == key;
+    const i64 at = first_not_below(list, count, key);
+    return at < count && list[at] == key;
 }
 
 // The correlation with this S_ab, as `correlate` in correlation/correlation.cu has it.
@@ -112,13 +107,9 @@ extern "C" __global__ void enter_pairs(const Graph g, const u64* __restrict__ pa
 extern "C" __global__ void sort_rows(const Graph g, const int* __restrict__ column, const double* __restrict__ z,
                                      const i64 pairs, const double root_df1) {
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
-        int x = 0, place = 0;
-        for (int above = (int)g.p; above - x > 1;) {  // start[x] <= e < start[above]
-            const int mid = (x + above) / 2;
-            (g.start[mid] <= e ? x : above) = mid;
-        }
+        const int x = first_not_below(g.start, (int)g.p + 1, e + 1) - 1, y = column[e];
         const i64 first = g.start[x], end = g.start[x + 1];
-        const int y = column[e];
+        int place = 0;
         for (i64 other = first; other < end; ++other) place += column[other] < y;
         const i64 at = first + place;
         g.column[at] = y;

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.engines.base import Ints
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
@@ -26,6 +27,14 @@ def launch_matrices(dev: Device, graph: Graph, columns: tuple[Any, Any], C: Any,
     """Launch the kernel that fills C with the matrices of the rows; `columns`: of `correlation.centred`."""
     args = (graph, *map(ptr, (*columns, C)), i32(n))
     dev.launch(*MATRICES, (min(graph.p, 32 * dev.processors),), (64,), args)
+
+
+def layout(degrees: NDArray[np.int64], without: Any = ()) -> tuple[NDArray[np.int64], Ints, Ints]:
+    """`matrix`, one longer, with the cells of all, `width` and `place` of a graph; rows `without` get no matrix."""
+    width = (degrees + 1).astype(np.int32)
+    width[np.asarray(without, dtype=np.int64)] = 0
+    place = np.arange(degrees.sum()) - np.repeat(np.cumsum(degrees) - degrees, degrees)
+    return np.append(0, np.cumsum(width.astype(np.int64) ** 2)), width, place.astype(np.int32)
 
 
 def hubs_among(degrees: NDArray[np.int64], room: float) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from pycupc.engines.base import PartsKept
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
-from pycupc.engines.gpu.levels import LevelTests, Outlook
+from pycupc.engines.gpu.levels import LevelTests, Outlook, degrees_of
 from pycupc.engines.gpu.structures import Counters, Graph, Level, i64, ptr
 
 #: The kernels.
@@ -85,19 +85,16 @@ class Member:
             if any(outlook.rows):
                 tests.launch(dev, graph, level, outlook)
             return
-        (start,) = dev.transfers.download((graph.start, np.int64, (graph.p + 1,)))
-        dev.wait(tick)
-        degrees = np.diff(start)
+        degrees = degrees_of(dev, graph)
         if not sliced:
             self._run_rows(dev, tests, of_level, degrees, tick)
             return
-        ends = np.cumsum(degrees * comb(degrees - 1, level.level))  # tests up to each row
-        total, done, share = float(ends[-1]), self._resume(dev, graph, level, outlook.pairs), tuning.FIRST_SLICE
+        before = np.append(0.0, np.cumsum(degrees * comb(degrees - 1, level.level)))  # tests of the rows before each
+        done, size = self._resume(dev, graph, level, outlook.pairs), tuning.SLICED_FROM
         while done < graph.p:
-            before, began = float(ends[done - 1]) if done else 0.0, time.perf_counter()
-            end = max(done + 1, int(np.searchsorted(ends, before + share * total, side="right")))
-            end = graph.p if ends[end - 1] >= total else end
-            self.stretch = before / total, (float(ends[end - 1]) - before) / total
+            began, end = time.perf_counter(), int(np.searchsorted(before, before[done] + size, side="right")) - 1
+            end = graph.p if before[end] == before[-1] else max(done + 1, end)
+            self.stretch = before[done] / before[-1], (before[end] - before[done]) / before[-1]
             rows = np.zeros_like(degrees)
             rows[done:end] = degrees[done:end]
             self._run_rows(dev, tests, of_level, rows, tick)
@@ -105,7 +102,7 @@ class Member:
             self._count(dev, level)
             if self.number == 0 and self.kept is not None and done < graph.p:
                 self.kept.keep_some(level.level, functools.partial(self._findings, dev, graph, outlook.pairs, done))
-            share *= min(tuning.SLICE_GROWTH, tuning.SLICE_SECONDS / max(self.exchange(time.perf_counter() - began)))
+            size *= min(tuning.SLICE_GROWTH, tuning.SLICE_SECONDS / max(self.exchange(time.perf_counter() - began)))
         self.stretch = 0.0, 1.0
 
     def _resume(self, dev: Device, graph: Graph, level: Level, pairs: int) -> int:

@@ -21,9 +21,10 @@ from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LISTS, DeviceGraph
 from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
-from pycupc.engines.gpu.levels import Outlook, level_of
+from pycupc.engines.gpu.levels import Outlook, degrees_of, level_of
 from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.schur import Choice, SchurTests
+from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Records, RowCounts, f32, f64, i32, i64, ptr, u64
 from pycupc.independence.gaussian import fisher_z
 
@@ -71,7 +72,7 @@ class _Sieve:
     ) -> int:  # fmt: skip
         """Put the pairs of some squares that may be beyond the cutoff behind those in `pairs`; the number of them all.
 
-        There is room for `room` pairs; further ones are only counted.
+        Those beyond `room` are only counted.
         """
         dev, n, group = self._dev, self._n, squares_of(self._p)[0]
         threshold = np.nextafter(np.float32(cutoff - margin_of(n)), np.float32(-np.inf))
@@ -96,7 +97,7 @@ class RowTests(SchurTests):
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         return [hubs.LEVEL1] if level == 1 else super().kernels(level, outlook)
 
-    def _of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
+    def of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
         return [with_row_matrices(k) for k in kernels]
 
     def all_kernels(self) -> list[KernelName]:
@@ -156,7 +157,7 @@ class RowGraph(DeviceGraph):
         dev.scratch.reset()
         self._cutoff = cutoff
         level, kept = level_of(dev, p, self._counters, 0, cutoff), dev.scratch.take(8 * p)
-        pairs, picked = self._pick(level) if self._known is None else self._given(self._known)
+        pairs, picked = self._pick(level)
         n_gaps, n_fixed = self._n_keys
         total = picked + n_fixed
         if n_fixed:
@@ -175,22 +176,22 @@ class RowGraph(DeviceGraph):
 
     def _pick(self, level: Level) -> tuple[Any, int]:
         """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""
-        dev, p = self._dev, self.p
-        sieve, squares, kept = _Sieve(dev, self._columns, level.stop), n_squares(p), None
-        number, n_devices = 0, 1
-        if self.member:
-            number, n_devices, kept = self.member.number, self.member.count, self.member.kept
+        dev, p, member = self._dev, self.p, self.member or Member(Meeting(1), 0)
+        sieve, squares = _Sieve(dev, self._columns, level.stop), n_squares(p)
+        number, n_devices, kept = member.number, member.count, member.kept
         share = self.some_squares or (squares * number // n_devices, squares * (number + 1) // n_devices)
 
         def left(cutoff: float) -> int:
             return sieve.find(cutoff, share) * n_devices
 
         parts, keys, cut = {0: share}, NOTHING, ""
-        if kept is not None:
+        if self._known is not None:
+            parts, keys = {}, NOTHING if number else self._known
+        elif kept is not None:
             size = max(1, int(tuning.PART_PRODUCTS / (self._n * (tuning.TILES_ON_SIDE * SIDE) ** 2)))
             cut = f"{size} of {squares} squares"
-            parts, keys = self._missing(kept.read(cut), size, squares)
-            parts, keys = dict(list(parts.items())[number::n_devices]), NOTHING if number else keys
+            missing, keys = self._missing(kept.read(cut), size, squares)
+            parts, keys = dict(list(missing.items())[number::n_devices]), NOTHING if number else keys
         picked, room = len(keys), max(len(keys), first_room(p))
         pairs = self._room_for(room, left)
         dev.transfers.write(pairs.data.ptr, keys) if picked else None
@@ -204,8 +205,8 @@ class RowGraph(DeviceGraph):
                 dev.wait()
                 kept.add(cut, part, (*np.divmod(keys, p), NOTHING))
             picked = found
-        if self.member and n_devices > 1:
-            pairs, picked = self.member.gather(dev, pairs, picked, self._room_for)
+        if n_devices > 1:
+            pairs, picked = member.gather(dev, pairs, picked, self._room_for)
         return pairs, picked
 
     def _missing(
@@ -219,12 +220,6 @@ class RowGraph(DeviceGraph):
                 missing = {number: part for number, part in missing.items() if number not in numbers}
                 keys.append(x * self.p + y)
         return missing, np.concatenate(keys)
-
-    def _given(self, keys: NDArray[np.int64]) -> tuple[Any, int]:
-        """As `_pick`, without the sieve."""
-        pairs = self._room_for(len(keys))
-        self._dev.transfers.write(pairs.data.ptr, keys)
-        return pairs, len(keys)
 
     def know_level0(self, left: Finished) -> None:
         """Take the edges after level 0 from a run that has finished it; call it before level 0."""
@@ -287,25 +282,17 @@ class RowGraph(DeviceGraph):
         self._picked = pairs = r = None
         room = dev.free_memory() if 8 * cells > tuning.UNCHECKED_BYTES else math.inf
         if self.outlook.widest > tuning.HUB or 8 * cells > room:
-            degrees = self._degrees()
+            degrees = degrees_of(dev, graph)
             rows = hubs.hubs_among(degrees, room if 8 * cells > room else math.inf)
             self.tests = self._hubs = hubs.HubTests(dev, self.tests, self._columns, rows, degrees)
             cells = self._lay_out(degrees, rows)
         self._make_matrices(cells)
 
-    def _degrees(self) -> NDArray[np.int64]:
-        """Neighbours of each variable in the present graph."""
-        (start,) = self._dev.transfers.download((self.present.start, np.int64, (self.p + 1,)))
-        self._dev.wait()
-        return np.diff(start)
-
-    def _lay_out(self, degrees: NDArray[np.int64], without: Ints64 = NOTHING) -> int:
-        """Write `matrix` and `width`; `without`: rows that get no matrix. Returns the cells of all matrices."""
-        width = (degrees + 1).astype(np.int32)
-        width[without] = 0
-        matrix = np.append(0, np.cumsum(width.astype(np.int64) ** 2))
-        self._dev.transfers.write(self.present.width, width)
-        self._dev.transfers.write(self.present.matrix, matrix)
+    def _lay_out(self, degrees: Ints64, without: Ints64 = NOTHING) -> int:
+        """Write the layout of the matrices of the present graph; see `hubs.layout`. Returns the cells of all."""
+        graph, (matrix, width, place) = self.present, hubs.layout(degrees, without)
+        for address, array in ((graph.matrix, matrix), (graph.width, width), (graph.place, place)):
+            self._dev.transfers.write(address, array)
         return int(matrix[-1])
 
     def _make_matrices(self, cells: int) -> None:
@@ -321,11 +308,8 @@ class RowGraph(DeviceGraph):
         if self._hubs is not None and self._current:  # the graph is no longer the one after level 0
             self._hubs = self._C = None
             self.tests = self._of_rows
-            degrees, edges = self._degrees(), self.outlook.pairs // 2
-            cells = self._lay_out(degrees)
+            cells, edges = self._lay_out(degrees_of(self._dev, self.present)), self.outlook.pairs // 2
             self._check_memory(8 * cells, f"the {edges:,} edges left after level 1 have {cells:,} correlations")
-            place = np.arange(2 * edges) - np.repeat(np.cumsum(degrees) - degrees, degrees)
-            self._dev.transfers.write(self.present.place, place.astype(np.int32))
             self._make_matrices(cells)
         return super().begin(level, cutoff)
 

@@ -32,9 +32,9 @@ NOTICE_AFTER = 0.5
 
 #: Products of two numbers in a part of level 0: 10 s or so at the rate of an H200, 1.4e14 a second. Judged.
 PART_PRODUCTS = 1e15
-#: Tests from which a level is cut into slices: fewer take seconds. The share of the tests that the first slice has, the
-#: factor by which the next one is larger at most, and the seconds that a slice should take. Judged.
-SLICED_FROM, FIRST_SLICE, SLICE_GROWTH, SLICE_SECONDS = 1e11, 1 / 64, 4.0, 10.0
+#: Tests from which a level is cut into slices, and those of the first slice: they take seconds. The factor by which a
+#: slice is larger than the one before, at most, and the seconds that it should take. Judged.
+SLICED_FROM, SLICE_GROWTH, SLICE_SECONDS = 1e11, 4.0, 10.0
 
 # -- the graph between levels ---------------------------------------------------------------------------------------
 

@@ -421,14 +421,19 @@ def kept_often(monkeypatch):
 @pytest.mark.usefixtures("kept_often")
 @pytest.mark.parametrize(("name", "after"), [("engine", 2), ("engine", 14), ("two", 8)])
 def test_a_level_resumes_after_a_slice(request, name, after, tmp_path, monkeypatch):
-    """The first one, and another one of level 2."""
+    """The first one, and another one of level 2, which is searched."""
+    always = {"first_level": 2, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
     run = {"data": observations(0, 10, 60, 0.6), "alpha": 0.3, "m_max": 2, "engine": request.getfixturevalue(name)}
     want, rows, run_rows = run_to_the_end(None, **run), [], Member._run_rows
     monkeypatch.setattr(Member, "_run_rows", lambda self, *args: (rows.append(self.number), run_rows(self, *args))[1])
     cut_off(monkeypatch, "keep_some", after, tmp_path, **run)
     assert len(list(tmp_path.glob("level-*-part.npz"))) == 1
-    assert_same_run(run_to_the_end(tmp_path, **run), want)
+    fit = run_to_the_end(tmp_path, **run)
+    assert_same(fit, want)
     assert rows.count(0) == 20  # each of ten rows once at level 1, and once at level 2
+    assert fit.levels[2].n_bounds > 0
+    assert fit.levels[2].n_made < fit.levels[2].n_tests
 
 
 @pytest.mark.usefixtures("kept_often")

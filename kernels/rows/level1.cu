@@ -22,10 +22,10 @@ extern "C" __global__ void level1_rows(const Graph g, const Level lv, const i64 
         if (!__any_sync(FULL, is_of_side(g, e, x, y, x > y))) continue;
         const i64 e0 = g.start[x];
         const int d = (int)(g.start[x + 1] - e0);
-        const double *C = stripe ? stripe : matrix_of(g, x);
+        const double* C = stripe ? stripe : matrix_of(g, x);
         const i64 pitch = stripe ? d + 1 : pitch_of(g, x);
-        const double *cx = C + (stripe ? end - first : place_of_row(g, x)) * pitch;
-        const double *cy = C + (stripe ? e - first : g.place[e]) * pitch;
+        const double* cx = C + (stripe ? end - first : place_of_row(g, x)) * pitch;
+        const double* cy = C + (stripe ? e - first : g.place[e]) * pitch;
         const double xy = cx[g.place[e]];
         double least = from_bits(g.least[e]);
         unsigned hits = 0;

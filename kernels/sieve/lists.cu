@@ -220,6 +220,7 @@ extern "C" __global__ void correlate_records(const Graph g, const Records record
     };
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += threads) {
         const int x = found.x[i], y = found.y[i], k = found.S[i];
-        if (g.width[x] == 0) found.r[i] = correlation_given_one(correlation(x, y), correlation(x, k), correlation(y, k));
+        if (g.width[x] == 0)
+            found.r[i] = correlation_given_one(correlation(x, y), correlation(x, k), correlation(y, k));
     }
 }

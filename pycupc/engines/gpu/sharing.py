@@ -54,7 +54,6 @@ class Member:
 
     def __init__(self, meeting: Meeting, number: int, kept: PartsKept | None = None) -> None:
         self._meeting, self.number, self.kept, self.stretch = meeting, number, kept, (0.0, 1.0)
-        self._mine: Any = None
         self._counts = np.zeros(len(OF_TESTS), dtype=np.int64)  # of the slices of the running level
 
     @property
@@ -155,7 +154,7 @@ class Member:
         order = np.argsort(fewer.astype(np.uint16) if outlook.widest < 1 << 16 else fewer, kind="stable")
         turn = np.arange(graph.p) % (2 * self.count)
         own = order[(turn == self.number) | (turn == 2 * self.count - 1 - self.number)]
-        self._mine = mine = np.zeros(graph.p, dtype=np.int32)  # kept until it is copied
+        mine = np.zeros(graph.p, dtype=np.int32)
         mine[own[degrees[own] > 0]] = 1
         dev.scratch.reset()
         on_device = dev.scratch.take(mine.nbytes)

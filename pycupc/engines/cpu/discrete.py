@@ -54,7 +54,7 @@ class DiscreteTests(EnumeratedTests):
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
-        degrees = graph.degrees()
+        degrees = graph.degrees
         too_many = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         subsets.refuse(too_many, degrees, level, "tests of discrete data have no bounds")
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
@@ -73,7 +73,7 @@ class _Sets(Queue):
     def _cut(self, d: int, piece: int, pieces: int) -> int:
         return comb(d, self._side.level) * piece // pieces
 
-    def _least_tests(self, d: int) -> int:
+    def _least_work(self, d: int) -> int:
         return max(1, TASK_OBSERVATIONS // int(self._side.data.codes.shape[1]))
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:

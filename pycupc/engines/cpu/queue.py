@@ -9,18 +9,14 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from math import comb
 from typing import Any
 
 import numpy as np
 
+from pycupc.engines import subsets
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
-
-#: A work item: (row, number of its first part, the number after its last part).
-Item = tuple[int, int, int]
-
 
 class Queue(ABC):
     """Tasks for the tests of one side of a level; each merges its findings into the findings of the level.
@@ -30,53 +26,48 @@ class Queue(ABC):
 
     def __init__(self, graph: Graph, targets: Targets, side: Any, findings: Findings) -> None:
         self._graph, self._targets, self._side, self._findings = graph, targets, side, findings
-        self._degree, self._lock = graph.degrees(), threading.Lock()
+        self._degree, self._lock = graph.degrees, threading.Lock()
+        self._tests = targets.per_row * side.binomials[self._degree - 1, side.level].astype(np.float64)
+        self.work = self._tests  # float64 (p,), of each row, as `_least_work`
 
     @abstractmethod
     def _cut(self, d: int, piece: int, pieces: int) -> int:
         """First part of a piece of a row with d neighbours, whose pieces have about as many tests each."""
 
     @abstractmethod
-    def _least_tests(self, d: int) -> int:
-        """Smallest number of tests of such a row that is worth a separate task."""
+    def _least_work(self, d: int) -> int:
+        """Smallest work in such a row that is worth a separate task."""
 
     @abstractmethod
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         """Make the tests of the items, whose rows have up to `widest` neighbours."""
 
     def tasks(self) -> Iterator[Task]:
-        """The tasks; rows with most tests come first."""
-        degree, per_row, level = self._degree, self._targets.per_row, self._side.level
-        rows = np.flatnonzero(per_row)
-        sets = {d: comb(d - 1, level) for d in np.unique(degree[rows]).tolist()}
-        gathered: list[Item] = []
-        gathered_tests, enough = 0, self._least_tests(0)
-        for x in sorted(rows.tolist(), key=lambda x: -int(per_row[x]) * sets[int(degree[x])]):
-            d = int(degree[x])
-            tests, parts = sets[d] * int(per_row[x]), self._cut(d, 1, 1)
-            pieces = max(1, min(tests // self._least_tests(d), parts))
-            if pieces > 1:
-                yield from self._pieces(x, d, tests, pieces)
-                continue
-            gathered.append((x, 0, parts))
-            gathered_tests += tests
-            if gathered_tests >= enough:
-                yield self._task(gathered, gathered_tests)
-                gathered, gathered_tests = [], 0
-        if gathered:
-            yield self._task(gathered, gathered_tests)
+        """The tasks; rows with most work come first."""
+        least = self._least_work(0)
+        rows = np.argsort(-self.work, kind="stable")[: np.count_nonzero(self.work)]
+        work, degree = self.work[rows], self._degree[rows]
+        large = int(np.count_nonzero(work >= 2 * least))
+        for x, d, its_work in zip(rows[:large].tolist(), degree.tolist(), work.tolist(), strict=False):
+            yield from self._pieces(x, d, max(1, min(int(its_work // self._least_work(d)), self._cut(d, 1, 1))))
+        ends = subsets.by_degree(lambda d: self._cut(d, 1, 1), degree[large:]).astype(np.int64)
+        part = np.cumsum(work[large:]) // least
+        for some in np.split(np.arange(len(ends)), np.flatnonzero(np.diff(part)) + 1) if len(ends) else ():
+            x = rows[large + some]
+            yield self._task(Items(x, np.zeros_like(x), ends[some]), int(self._tests[x].sum()))
 
-    def _pieces(self, x: int, d: int, tests: int, pieces: int) -> Iterator[Task]:
+    def _pieces(self, x: int, d: int, pieces: int) -> Iterator[Task]:
         """A row in several tasks, until the targets are separated by the parts up to there."""
         entries = slice(self._graph.offsets[x], self._graph.offsets[x + 1])
         targets, hint = self._targets.chosen[entries], self._side.hint[entries]
-        row = _RowInPieces(pieces, self._graph.offsets[x] + np.flatnonzero(targets))
+        row, tests = _RowInPieces(pieces, self._graph.offsets[x] + np.flatnonzero(targets)), int(self._tests[x])
         for piece in range(pieces):
             if not (targets & (hint < 0)).any():
                 yield self._rest(row, pieces - piece, tests // pieces * (pieces - piece))
                 return
             first, end = (self._cut(d, k, pieces) for k in (piece, piece + 1))
-            yield self._task([(x, first, end)], tests // pieces, row) if first < end else self._rest(row, 1, 0)
+            items = Items(*np.array([[x], [first], [end]]))
+            yield self._task(items, tests // pieces, row) if first < end else self._rest(row, 1, 0)
 
     def _rest(self, row: _RowInPieces, pieces: int, tests: int) -> Task:
         """A task for pieces in which nothing needs to be tested."""
@@ -89,13 +80,11 @@ class Queue(ABC):
 
         return skip
 
-    def _task(self, items: list[Item], tests: int, row: _RowInPieces | None = None) -> Task:
-        columns = Items(*np.array(items, dtype=np.int64).T.copy())
-
+    def _task(self, items: Items, tests: int, row: _RowInPieces | None = None) -> Task:
         def walk(state: State) -> int:
-            degree = self._degree[columns.row]
+            degree = self._degree[items.row]
             outcomes = Outcomes.of(int(degree.sum()))
-            self._walk(columns, outcomes, int(degree.max()), state)
+            self._walk(items, outcomes, int(degree.max()), state)
             found = [column[outcomes.rank != NO_TARGET] for column in outcomes]
             with self._lock:
                 self._findings.add(*found)

@@ -19,6 +19,8 @@ INLINE_TESTS = 100_000
 TICK = 0.1
 #: Gaussian tests that a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
+#: By which the time of a walk is weighed like tests: those that are made in a second.
+TESTS_PER_SECOND = 2.5e8
 #: A task has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20
 #: Observations that the G^2 tests of a task count: about a millisecond.

@@ -94,7 +94,7 @@ class Side(NamedTuple):
     def of(cls, graph: Graph, targets: Targets, level: int, cutoff: Cutoff) -> Side:
         """The side of a level in which these targets are tested."""
         lists, hint = (graph.offsets, graph.neighbours, targets.chosen), np.full(len(graph.neighbours), -1)
-        binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
+        binomials = subsets.binomial_table(int(graph.degrees.max(initial=0)), level)
         return cls(np.empty((0, 0)), *lists, hint, binomials, cutoff, level)
 
 

@@ -39,7 +39,7 @@ from pycupc.system.message import Message, Variable
 def sample(graph: Graph, decided: Mask, level: int) -> tuple[Indices, Indices]:
     """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
     most = tuning.ALL_SETS
-    few = [subsets.about(d - 1, level) <= most and not subsets.is_wide(d, level) for d in graph.degrees().tolist()]
+    few = [subsets.about(d - 1, level) <= most and not subsets.is_wide(d, level) for d in graph.degrees.tolist()]
     in_few = np.array(few)[graph.rows()]
     few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
     return _thinned(few_sets), _thinned(many_sets)
@@ -65,7 +65,7 @@ def contradicted(
     wrong = []
     for e in entries.tolist():
         first = findings.first(e)
-        before = first if first >= 0 else comb(int(graph.degrees()[rows[e]]) - 1, level)
+        before = first if first >= 0 else comb(int(graph.degrees[rows[e]]) - 1, level)
         ranks = [draw.randrange(before) for _ in range(tuning.CHECKED_SETS if before else 0)]
         if any(separates(e, rank) for rank in ranks) or (first >= 0 and not separates(e, first)):
             wrong.append(e)
@@ -135,7 +135,7 @@ class PrunedSide(Queue):
         level, sets = self._level, comb(d, self._level) * (pieces - piece)
         return next(first for first in range(d + 1) if comb(d - first, level) * pieces <= sets)
 
-    def _least_tests(self, d: int) -> int:
+    def _least_work(self, d: int) -> int:
         return tuning.WALKED_TESTS
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:

@@ -8,7 +8,6 @@ the set before it are kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import comb
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -61,7 +60,7 @@ class DiscreteTests(EnumeratedTests):
         binomials = subsets.binomial_table(int(degrees.max(initial=0)), level)
         side = DiscreteSide(self._data, graph.offsets, graph.neighbours, targets.chosen, hint, binomials, level)
         work = self._work(subsets.level_tests(degrees, targets.per_row, level))
-        yield _Sets(graph, targets, side, findings).tasks(), work
+        yield _Sets(graph, targets, side, findings, binomials[degrees, level]).tasks(), work
 
     def _work(self, tests: int) -> int:
         return tests * max(self._n // OBSERVATIONS_PER_GAUSSIAN_TEST, 1)
@@ -69,9 +68,6 @@ class DiscreteTests(EnumeratedTests):
 
 class _Sets(Queue):
     """G^2 tests of a level: the parts of a row are the subsets of its neighbours."""
-
-    def _cut(self, d: int, piece: int, pieces: int) -> int:
-        return comb(d, self._side.level) * piece // pieces
 
     def _least_work(self, d: int) -> int:
         return max(1, TASK_OBSERVATIONS // int(self._side.data.codes.shape[1]))

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Generator, Iterator
 from functools import partial
 from itertools import pairwise
-from math import comb
 from typing import Literal
 
 import numpy as np
@@ -237,13 +236,11 @@ class _Walk(Queue):
     """Gaussian tests of a level >= 2: the parts of a row are its prefixes."""
 
     def __init__(self, source: Source, graph: Graph, targets: Targets, side: Side, findings: Findings) -> None:
-        super().__init__(graph, targets, side, findings)
+        prefixes = side.binomials[graph.degrees - 1, side.level - 1]
+        super().__init__(graph, targets, side, findings, prefixes)
         self._source = source
-        prefixes = side.binomials[graph.degrees - 1, side.level - 1] * (targets.per_row > 0)
-        self.work = TESTS_PER_SECOND * (PREFIX_SECONDS * prefixes + TEST_SECONDS * self._tests)
-
-    def _cut(self, d: int, piece: int, pieces: int) -> int:
-        return comb(d - 1, self._side.level - 1) * piece // pieces
+        seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * self._tests
+        self.work = TESTS_PER_SECOND * seconds
 
     def _least_work(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)

@@ -9,34 +9,36 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from pycupc.engines import subsets
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
 
+
 class Queue(ABC):
     """Tasks for the tests of one side of a level; each merges its findings into the findings of the level.
 
-    `side`: `walk_state.Side`, or another with its `hint` and `level`.
+    `side`: `walk_state.Side`, or another with its `hint`, `binomials` and `level`. `parts`, (p,): the number of parts of a
+    row.
     """
 
-    def __init__(self, graph: Graph, targets: Targets, side: Any, findings: Findings) -> None:
+    def __init__(self, graph: Graph, targets: Targets, side: Any, findings: Findings, parts: Indices) -> None:
         self._graph, self._targets, self._side, self._findings = graph, targets, side, findings
-        self._degree, self._lock = graph.degrees, threading.Lock()
+        self._degree, self._parts, self._lock = graph.degrees, parts, threading.Lock()
         self._tests = targets.per_row * side.binomials[self._degree - 1, side.level].astype(np.float64)
         self.work = self._tests  # float64 (p,), of each row, as `_least_work`
 
-    @abstractmethod
-    def _cut(self, d: int, piece: int, pieces: int) -> int:
-        """First part of a piece of a row with d neighbours, whose pieces have about as many tests each."""
+    def _cut(self, x: int, piece: int, pieces: int) -> int:
+        """First part of a piece of row x, whose pieces have about as many tests each."""
+        return int(self._parts[x]) * piece // pieces
 
     @abstractmethod
     def _least_work(self, d: int) -> int:
-        """Smallest work in such a row that is worth a separate task."""
+        """Smallest work in a row with d neighbours that is worth a separate task."""
 
     @abstractmethod
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
@@ -46,17 +48,18 @@ class Queue(ABC):
         """The tasks; rows with most work come first."""
         least = self._least_work(0)
         rows = np.argsort(-self.work, kind="stable")[: np.count_nonzero(self.work)]
-        work, degree = self.work[rows], self._degree[rows]
-        large = int(np.count_nonzero(work >= 2 * least))
-        for x, d, its_work in zip(rows[:large].tolist(), degree.tolist(), work.tolist(), strict=False):
-            yield from self._pieces(x, d, max(1, min(int(its_work // self._least_work(d)), self._cut(d, 1, 1))))
-        ends = subsets.by_degree(lambda d: self._cut(d, 1, 1), degree[large:]).astype(np.int64)
-        part = np.cumsum(work[large:]) // least
-        for some in np.split(np.arange(len(ends)), np.flatnonzero(np.diff(part)) + 1) if len(ends) else ():
-            x = rows[large + some]
-            yield self._task(Items(x, np.zeros_like(x), ends[some]), int(self._tests[x].sum()))
+        n_large = int(np.count_nonzero(self.work >= 2 * least))
+        for x in rows[:n_large].tolist():
+            pieces = int(self.work[x] // self._least_work(int(self._degree[x])))
+            yield from self._pieces(x, max(1, min(pieces, int(self._parts[x]))))
+        rows = rows[n_large:]
+        task = np.cumsum(self.work[rows]) // least
+        for first, end in pairwise([0, *(np.flatnonzero(task[1:] > task[:-1]) + 1).tolist(), len(rows)]):
+            if first < end:
+                some = rows[first:end]
+                yield self._task(Items(some, np.zeros_like(some), self._parts[some]), int(self._tests[some].sum()))
 
-    def _pieces(self, x: int, d: int, pieces: int) -> Iterator[Task]:
+    def _pieces(self, x: int, pieces: int) -> Iterator[Task]:
         """A row in several tasks, until the targets are separated by the parts up to there."""
         entries = slice(self._graph.offsets[x], self._graph.offsets[x + 1])
         targets, hint = self._targets.chosen[entries], self._side.hint[entries]
@@ -65,7 +68,7 @@ class Queue(ABC):
             if not (targets & (hint < 0)).any():
                 yield self._rest(row, pieces - piece, tests // pieces * (pieces - piece))
                 return
-            first, end = (self._cut(d, k, pieces) for k in (piece, piece + 1))
+            first, end = (self._cut(x, k, pieces) for k in (piece, piece + 1))
             items = Items(*np.array([[x], [first], [end]]))
             yield self._task(items, tests // pieces, row) if first < end else self._rest(row, 1, 0)
 

@@ -97,7 +97,7 @@ class PrunedSide(Queue):
         self, source: Source, graph: Graph, targets: Targets, way: Way, side: Side, findings: Findings,
         bound: Floats | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(graph, targets, side, findings)
+        super().__init__(graph, targets, side, findings, graph.degrees - side.level + 1)
         self._source, self._way, self._level, self._minimum = source, way, side.level, bound is not None
         self._bound = np.full(len(graph.neighbours), side.cutoff.high) if bound is None else bound
         self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
@@ -130,9 +130,10 @@ class PrunedSide(Queue):
 
     # ---------------------------------------------------------------- the walk with bounds, in the order of a `Queue`
 
-    def _cut(self, d: int, piece: int, pieces: int) -> int:
+    def _cut(self, x: int, piece: int, pieces: int) -> int:
         """Of the parts of a row, which are the first members of its sets."""
-        level, sets = self._level, comb(d, self._level) * (pieces - piece)
+        d, level = int(self._degree[x]), self._level
+        sets = comb(d, level) * (pieces - piece)
         return next(first for first in range(d + 1) if comb(d - first, level) * pieces <= sets)
 
     def _least_work(self, d: int) -> int:

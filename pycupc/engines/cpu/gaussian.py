@@ -209,9 +209,7 @@ class GaussianTests:
         walk = _Walk(self._source, graph, targets, Side.of(graph, targets, level, cutoff), findings)
         return walk.tasks(), int(walk.work.sum())
 
-    def _level1_tasks(
-        self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings
-    ) -> Iterator[Task]:
+    def _level1_tasks(self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
         """The tests of level 1."""
         tests, source, lock = targets.per_row * (graph.degrees - 1), self._source, threading.Lock()
         wide = (graph.degrees > HUB) & isinstance(source, ColumnSource)

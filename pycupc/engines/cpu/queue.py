@@ -22,8 +22,7 @@ from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
 class Queue(ABC):
     """Tasks for the tests of one side of a level; each merges its findings into the findings of the level.
 
-    `side`: `walk_state.Side`, or another with its `hint`, `binomials` and `level`. `parts`, (p,): the number of parts of a
-    row.
+    `side`: `walk_state.Side`, or another with its `hint`, `binomials` and `level`. `parts`, (p,): of each row, how many.
     """
 
     def __init__(self, graph: Graph, targets: Targets, side: Any, findings: Findings, parts: Indices) -> None:

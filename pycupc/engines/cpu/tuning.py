@@ -141,9 +141,8 @@ PATIENCE = 60.0
 #: If the tests of a pair would take `ENDLESS` seconds or longer, the search for their minimum may take at most
 #: `PATIENCE_FOR_MINIMUM` seconds.
 ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
-#: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides: in all rows, in rows
-#: with too many sets, where one that cannot be decided ends the run.
-WALKED_TESTS, TASK_PAIRS, TASK_PAIRS_OF_MANY = 10_000_000, 64, 8
+#: Tests that a task of the walk with bounds answers, and pairs of a row that a task of searches decides.
+WALKED_TESTS, TASK_PAIRS = 10_000_000, 8
 #: Mode "checked": pairs checked per level, at most, of either kind (few or many conditioning sets); the number of
 #: conditioning sets up to which all tests of a pair are made; the number drawn at random for other pairs.
 CHECKED_PAIRS, ALL_SETS, CHECKED_SETS = 500, 1_000_000, 20

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import comb
 from typing import Any
 
@@ -155,11 +155,22 @@ class PrunedSide(Queue):
     def _search_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         for x in rows.tolist():
             positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
-            parts = -(-len(positions) // (tuning.TASK_PAIRS_OF_MANY if self._too_many[x] else tuning.TASK_PAIRS))
-            for part in np.array_split(positions, parts):
-                yield self._search_task(x, part)
+            row = functools.cache(functools.partial(self._row, x))  # made by the first of the tasks about it
+            for part in np.array_split(positions, -(-len(positions) // tuning.TASK_PAIRS)):
+                yield self._search_task(x, part, row)
 
-    def _search_task(self, x: int, positions: NDArray[np.int64]) -> Task:
+    def _row(self, x: int) -> tuple[Extract, Floats, Floats]:
+        """An extract of row x, the correlations of its neighbours and, last, the row itself, and their delta."""
+        ((_, own),) = self._source.extracts(self._graph, np.array([x]))
+        at = own.rows[0]
+        members = np.append(own.neighbours[own.offsets[at] : own.offsets[at + 1]], at)
+        R: Floats = own.C[np.ix_(members, members)]
+        np.fill_diagonal(R, 1.0)
+        return own, R, find_delta(R)
+
+    def _search_task(
+        self, x: int, positions: NDArray[np.int64], of_row: Callable[[], tuple[Extract, Floats, Floats]]
+    ) -> Task:
         n_sets = comb(int(self._degree[x]) - 1, self._level)
         walk = float(pair_seconds(self._degree[x : x + 1], self._level)[0])
         allowance = 1e9 * self._patience(x, walk)
@@ -170,9 +181,7 @@ class PrunedSide(Queue):
             nodes, sets, work = space = self._take_space()
             work.counts[:], work.spent[:] = 0, 0.0
             outcomes = PairOutcomes.of(len(positions), sizes)
-            ((_, own),) = self._source.extracts(self._graph, np.array([x]))
-            R = _correlations_of(own)
-            delta = find_delta(R)
+            own, R, delta = of_row()
             sound = bool(delta.min() >= LEAST_DELTA)
             if sound:
                 side, row = own.side(self._side), int(own.rows[0])
@@ -239,12 +248,3 @@ class PrunedSide(Queue):
             self.left[left] = True
             self.made += int(work.counts[TESTS])
             self.bounds += int(work.counts[BOUNDS])
-
-
-def _correlations_of(own: Extract) -> Floats:
-    """The correlations of the neighbours of the one row of an extract and, last, the row itself."""
-    x = own.rows[0]
-    members = np.append(own.neighbours[own.offsets[x] : own.offsets[x + 1]], x)
-    R: Floats = own.C[np.ix_(members, members)]
-    np.fill_diagonal(R, 1.0)
-    return R

@@ -22,7 +22,7 @@ from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
 class Queue(ABC):
     """Tasks for the tests of one side of a level; each merges its findings into the findings of the level.
 
-    `side`: `walk_state.Side`, or another with its `hint`, `binomials` and `level`. `parts`, (p,): of each row, how many.
+    `side`: `walk_state.Side`, or another with its `hint`, `binomials` and `level`. `parts`, (p,): how many a row has.
     """
 
     def __init__(self, graph: Graph, targets: Targets, side: Any, findings: Findings, parts: Indices) -> None:

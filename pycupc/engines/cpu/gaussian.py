@@ -12,13 +12,12 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.engines import subsets
 from pycupc.engines.base import Division, EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix, sieve
 from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, canonical_of, walks
-from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Separated, Targets
+from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
@@ -28,8 +27,10 @@ from pycupc.engines.cpu.tuning import (
     BLOCK,
     GATHER_SHARE,
     HUB,
+    MOST_TASKS,
     PREFIX_SECONDS,
     ROWS_SHARE,
+    SPACE,
     TASK_TESTS,
     TEST_SECONDS,
     TESTS_PER_SECOND,
@@ -213,7 +214,8 @@ class GaussianTests:
         """The tests of level 1."""
         tests, source, lock = targets.per_row * (graph.degrees - 1), self._source, threading.Lock()
         wide = (graph.degrees > HUB) & isinstance(source, ColumnSource)
-        for low, high in _row_blocks(tests, np.flatnonzero(wide)):
+        least = max(2 * TASK_TESTS, int(tests.sum()) // MOST_TASKS)
+        for low, high in _row_blocks(tests, least, np.flatnonzero(wide)):
 
             def task(state: State, low: int = low, high: int = high) -> int:
                 level1.run_rows(source, graph, targets, cutoff, np.arange(low, high), findings, state)
@@ -236,7 +238,7 @@ class _Walk(Queue):
     def __init__(self, source: Source, graph: Graph, targets: Targets, side: Side, findings: Findings) -> None:
         prefixes = side.binomials[graph.degrees - 1, side.level - 1]
         super().__init__(graph, targets, side, findings, prefixes)
-        self._source = source
+        self._source, self._own = source, threading.local()
         seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * self._tests
         self.work = TESTS_PER_SECOND * seconds
 
@@ -244,11 +246,12 @@ class _Walk(Queue):
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        level = self._side.level
-        matrices = work_space(Matrices, t=level - 1, d=widest, width=widest + BLOCK)
-        work = work_space(
-            Work, t=level - 1, d=widest, width=widest + BLOCK, level=level, elimination=canonical_space(level)
-        )
+        level, own, d = self._side.level, self._own, -(-widest // SPACE) * SPACE
+        if getattr(own, "d", 0) != d:  # rows with about as many neighbours follow each other
+            lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
+            own.d, own.matrices = d, work_space(Matrices, **lengths)
+            own.work = work_space(Work, level=level, elimination=canonical_space(level), **lengths)
+        matrices, work = own.matrices, own.work
         for _, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
             doubtful = state[DOUBTFUL]
             walk_items(side, some, found, matrices, work, state)
@@ -257,7 +260,7 @@ class _Walk(Queue):
                 walk_items(side, some, found, matrices, work, state)
 
 
-def _row_blocks(tests: NDArray[np.int64], alone: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Consecutive rows low .. high - 1 of about `TASK_TESTS` tests each; the rows `alone` are blocks of their own."""
-    cuts = np.flatnonzero(np.diff(np.cumsum(tests) // TASK_TESTS)) + 1
+def _row_blocks(tests: Indices, least: int, alone: Indices) -> list[tuple[int, int]]:
+    """Consecutive rows low .. high - 1 of about `least` tests each; the rows `alone` are blocks of their own."""
+    cuts = np.flatnonzero(np.diff(np.cumsum(tests) // least)) + 1
     return list(pairwise(np.unique(np.concatenate([[0, len(tests)], cuts, alone, alone + 1])).tolist()))

@@ -16,6 +16,7 @@ import numpy as np
 
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import STOP, State, Task
+from pycupc.engines.cpu.tuning import MOST_TASKS
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
 
 
@@ -45,11 +46,11 @@ class Queue(ABC):
 
     def tasks(self) -> Iterator[Task]:
         """The tasks; rows with most work come first."""
-        least = self._least_work(0)
+        least = max(self._least_work(0), int(self.work.sum() / MOST_TASKS))
         rows = np.argsort(-self.work, kind="stable")[: np.count_nonzero(self.work)]
         n_large = int(np.count_nonzero(self.work >= 2 * least))
         for x in rows[:n_large].tolist():
-            pieces = int(self.work[x] // self._least_work(int(self._degree[x])))
+            pieces = int(self.work[x] // max(least, self._least_work(int(self._degree[x]))))
             yield from self._pieces(x, max(1, min(pieces, int(self._parts[x]))))
         rows = rows[n_large:]
         task = np.cumsum(self.work[rows]) // least
@@ -87,7 +88,8 @@ class Queue(ABC):
             degree = self._degree[items.row]
             outcomes = Outcomes.of(int(degree.sum()))
             self._walk(items, outcomes, int(degree.max()), state)
-            found = [column[outcomes.rank != NO_TARGET] for column in outcomes]
+            tested = outcomes.rank != NO_TARGET
+            found = [column[tested] for column in outcomes]
             with self._lock:
                 self._findings.add(*found)
                 if not state[STOP]:

@@ -123,7 +123,7 @@ class Outcomes(NamedTuple):
 class Matrices(NamedTuple):
     """The matrices M|P for the prefixes of size t, t = 0 .. level - 2; by position or column."""
 
-    kj: Annotated[Floats, "t d width"]  # filling is 0, and never written
+    kj: Annotated[Floats, "t d width"]  # of filling any number: its variance is so large that it does not matter
     # xj, jj, bound: of the targets.
     xj: Annotated[Floats, "t width"]
     jj: Annotated[Floats, "t width"]

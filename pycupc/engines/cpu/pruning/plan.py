@@ -7,6 +7,7 @@ where rows are walked with bounds.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Literal
 
 import numpy as np
@@ -115,17 +116,19 @@ class Pruning:
 
     def sound(self, graph: Graph, rows: Mask) -> Mask:
         """The given rows without the ill-conditioned ones, in which a pivot might be doubtful, bool (p,)."""
-        if self._all_sound is None:
-            C = self._source.C if isinstance(self._source, MatrixSource) else None
-            self._all_sound = C is not None and len(C) <= 1024 and is_definite(C, LEAST_EIGENVALUE)
-        if self._all_sound:
-            return rows
-        asked = np.flatnonzero(rows & ~self._sound)
 
-        def is_sound(x: int) -> bool:
-            members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
-            return is_definite(self._source.among(members), LEAST_EIGENVALUE)
+        def look(some: NDArray[np.int64]) -> None:
+            for x in some.tolist():
+                members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
+                self._sound[x] = is_definite(self._source.among(members), LEAST_EIGENVALUE)
 
         with single_products():
-            self._sound[asked] = list(in_threads(is_sound, asked.tolist(), self._n_threads))
+            if self._all_sound is None:
+                C = self._source.C if isinstance(self._source, MatrixSource) else None
+                self._all_sound = C is not None and len(C) <= 1024 and is_definite(C, LEAST_EIGENVALUE)
+            if self._all_sound:
+                return rows
+            asked = np.flatnonzero(rows & ~self._sound)
+            parts = np.array_split(asked, 4 * self._n_threads) if len(asked) > tuning.FEW_ROWS else [asked]
+            deque(in_threads(look, parts, self._n_threads if len(parts) > 1 else 1), maxlen=0)
         return rows & self._sound

@@ -137,7 +137,7 @@ class PrunedSide(Queue):
         return next(first for first in range(d + 1) if comb(d - first, level) * pieces <= sets)
 
     def _least_work(self, d: int) -> int:
-        return tuning.WALKED_TESTS
+        return max(tuning.WALKED_TESTS, tuning.GATHER_SHARE * d * d)
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         work = self._take_space()
@@ -156,7 +156,9 @@ class PrunedSide(Queue):
         for x in rows.tolist():
             positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
             row = functools.cache(functools.partial(self._row, x))  # made by the first of the tasks about it
-            for part in np.array_split(positions, -(-len(positions) // tuning.TASK_PAIRS)):
+            seconds = tuning.PAIR_SECONDS + tuning.PAIR_SECONDS_PER_SQUARE * float(self._degree[x]) ** 2
+            pairs = max(1, min(tuning.TASK_PAIRS, int(tuning.SEARCH_SECONDS / seconds)))
+            for part in np.array_split(positions, -(-len(positions) // pairs)):
                 yield self._search_task(x, part, row)
 
     def _row(self, x: int) -> tuple[Extract, Floats, Floats]:

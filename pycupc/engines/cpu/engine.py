@@ -128,14 +128,13 @@ class CpuEngine(Engine):
 
     def _compile(self, level: int) -> None:
         """Load the compiled code of a level, or compile it, by a run on four variables."""
+        if self._graph is not None:
+            self._tests.load(self._graph, level)
+        distinct = min(level, self._tests.LEVELS_COMPILED)
+        if (type(self._tests), distinct) in _loaded or (practice := self._tests.rehearsal()) is None:
+            return
+        rehearsal = CpuEngine(threads=1, pruning=False)
         with announced(f"compiling for level {level}, once per machine"):
-            if self._graph is not None:
-                self._tests.load(self._graph, level)
-            distinct = min(level, self._tests.LEVELS_COMPILED)
-            practice = None if (type(self._tests), distinct) in _loaded else self._tests.rehearsal()
-            if practice is None:
-                return
-            rehearsal = CpuEngine(threads=1, pruning=False)
             rehearsal.take(practice, "abcd")
             for earlier in range(distinct + 1):
                 rehearsal._run(earlier)

@@ -38,8 +38,6 @@ def run(tasks: Iterable[Task], n_threads: int, tests: int, progress: Progress | 
     `tests` is the size of the whole work, to judge whether threads pay. The exception of a task, or KeyboardInterrupt,
     is raised after all threads have ended.
     """
-    if tests < INLINE_TESTS:
-        n_threads = 1
     states = np.zeros((n_threads, 4), dtype=np.int64)
     queue, lock = iter(tasks), threading.Lock()
     errors: list[BaseException] = []

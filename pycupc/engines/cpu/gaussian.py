@@ -183,7 +183,8 @@ class GaussianTests:
         if not self._pruned_sides and not pruned.any():
             return separated.n_tests, 0
         left = np.flatnonzero(np.isnan(separated.r))
-        separated.r[left] = canonical_of(self._source, *(v[left] for v in separated[:3]), self._n_threads)
+        tests = separated.x[left], separated.y[left], separated.S[left]
+        separated.r[left] = canonical_of(self._source, *tests, self._n_threads)
         found = findings.rank >= 0
         in_vain = np.bincount(graph.rows()[pruned & ~found], minlength=len(graph.offsets) - 1)
         made = separated.n_tests + sum(side.made for side in self._pruned_sides)

@@ -50,7 +50,8 @@ def _may_go(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
 
 def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
     """Estimated seconds of the walk for rows with these numbers of neighbours and targets."""
-    prefixes, sets = (subsets.by_degree(lambda d, k=k: subsets.about(d - 1, k), degrees) for k in (level - 1, level))
+    prefixes = subsets.by_degree(lambda d: subsets.about(d - 1, level - 1), degrees)
+    sets = subsets.by_degree(lambda d: subsets.about(d - 1, level), degrees)
     seconds: Floats = tuning.PREFIX_SECONDS * prefixes + tuning.TEST_SECONDS * sets * targets
     return seconds
 

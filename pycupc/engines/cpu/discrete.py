@@ -8,7 +8,7 @@ the set before it are kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -72,10 +72,12 @@ class _Sets(Queue):
     def _least_work(self, d: int) -> int:
         return max(1, TASK_OBSERVATIONS // int(self._side.data.codes.shape[1]))
 
+    def _make_space(self, d: int) -> tuple[DiscreteWork, Any]:
+        level = self._side.level
+        return work_space(DiscreteWork, level=level, d=d), contingency.work_space(self._side.data, level)
+
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        data, level = self._side.data, self._side.level
-        work = work_space(DiscreteWork, level=level, d=widest)
-        walk_sets(self._side, items, outcomes, work, contingency.work_space(data, level), state)
+        walk_sets(self._side, items, outcomes, *self._space(widest), state)
 
 
 class DiscreteSide(NamedTuple):

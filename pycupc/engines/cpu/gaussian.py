@@ -30,7 +30,6 @@ from pycupc.engines.cpu.tuning import (
     MOST_TASKS,
     PREFIX_SECONDS,
     ROWS_SHARE,
-    SPACE,
     TASK_TESTS,
     TEST_SECONDS,
     TESTS_PER_SECOND,
@@ -239,20 +238,21 @@ class _Walk(Queue):
     def __init__(self, source: Source, graph: Graph, targets: Targets, side: Side, findings: Findings) -> None:
         prefixes = side.binomials[graph.degrees - 1, side.level - 1]
         super().__init__(graph, targets, side, findings, prefixes)
-        self._source, self._own = source, threading.local()
+        self._source = source
         seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * self._tests
         self.work = TESTS_PER_SECOND * seconds
 
     def _least_work(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
+    def _make_space(self, d: int) -> tuple[Matrices, Work]:
+        level = self._side.level
+        lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
+        work = work_space(Work, level=level, elimination=canonical_space(level), **lengths)
+        return work_space(Matrices, **lengths), work
+
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        level, own, d = self._side.level, self._own, -(-widest // SPACE) * SPACE
-        if getattr(own, "d", 0) != d:  # rows with about as many neighbours follow each other
-            lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
-            own.d, own.matrices = d, work_space(Matrices, **lengths)
-            own.work = work_space(Work, level=level, elimination=canonical_space(level), **lengths)
-        matrices, work = own.matrices, own.work
+        matrices, work = self._space(widest)
         for _, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
             doubtful = state[DOUBTFUL]
             walk_items(side, some, found, matrices, work, state)

@@ -16,7 +16,7 @@ import numpy as np
 
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import STOP, State, Task
-from pycupc.engines.cpu.tuning import MOST_TASKS
+from pycupc.engines.cpu.tuning import MOST_TASKS, SPACE
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
 
 
@@ -30,6 +30,7 @@ class Queue(ABC):
         self._graph, self._targets, self._side, self._findings = graph, targets, side, findings
         self._degree, self._parts, self._lock = graph.degrees, parts, threading.Lock()
         self._tests = targets.per_row * side.binomials[self._degree - 1, side.level].astype(np.float64)
+        self._own = threading.local()
         self.work = self._tests  # float64 (p,), of each row, as `_least_work`
 
     def _cut(self, x: int, piece: int, pieces: int) -> int:
@@ -39,6 +40,17 @@ class Queue(ABC):
     @abstractmethod
     def _least_work(self, d: int) -> int:
         """Smallest work in a row with d neighbours that is worth a separate task."""
+
+    @abstractmethod
+    def _make_space(self, d: int) -> Any:
+        """Work space for rows with up to d neighbours."""
+
+    def _space(self, widest: int) -> Any:
+        """Work space of this thread, as its last task has left it: rows with about as many neighbours come together."""
+        d, own = -(-widest // SPACE) * SPACE, self._own
+        if getattr(own, "d", 0) != d:
+            own.d, own.space = d, self._make_space(d)
+        return own.space
 
     @abstractmethod
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:

@@ -102,8 +102,6 @@ class PrunedSide(Queue):
         super().__init__(graph, targets, side, findings, graph.degrees - side.level + 1)
         self._source, self._way, self._level, self._minimum = source, way, side.level, bound is not None
         self._bound = np.full(len(graph.neighbours), side.cutoff.high) if bound is None else bound
-        self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
-        self._spaces: list[Any] = []  # work spaces that no thread uses
         self._too_many = subsets.are_too_many(self._degree, side.level)
         self.left = np.zeros(len(graph.neighbours), dtype=np.bool_)
         self.unsure = np.zeros_like(self.left)
@@ -142,12 +140,11 @@ class PrunedSide(Queue):
         return max(tuning.WALKED_TESTS, tuning.GATHER_SHARE * d * d)
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        work = self._take_space()
+        work = self._space(widest)
         work.counts[:], outcomes.r[:] = 0, np.nan  # r is computed later
         for own, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
             walk_rows(side, self._bound[own.entries], some, found, work, state)
         self._count(outcomes.entry[outcomes.rank == LEFT], work)
-        self._spaces.append(work)
 
     def _note_final(self, entries: Indices) -> None:
         self._findings.done[entries[~self.left[entries]]] = ANSWERED
@@ -182,7 +179,7 @@ class PrunedSide(Queue):
         sizes = Sizes.single(self._level, self._side.cutoff)
 
         def decide(state: State) -> int:
-            nodes, sets, work = space = self._take_space()
+            nodes, sets, work = self._space(int(self._degree[x]))
             work.counts[:], work.spent[:] = 0, 0.0
             outcomes = PairOutcomes.of(len(positions), sizes)
             own, R, delta = of_row()
@@ -210,7 +207,6 @@ class PrunedSide(Queue):
                     self._spent += int(work.spent[1])
                     self._replaced += int(1e9 * walk * replaced)
             self._count(entries[left], work)
-            self._spaces.append(space)
             return n_sets * int((~left).sum())
 
         return decide
@@ -237,14 +233,11 @@ class PrunedSide(Queue):
 
     # ---------------------------------------------------------------- shared by both ways
 
-    def _take_space(self) -> Any:
-        try:
-            return self._spaces.pop()
-        except IndexError:
-            minimum = np.full(1, self._minimum)
-            if self._way == "search":
-                return search_space(self._level, self._widest, minimum=minimum)
-            return work_space(Work, u=self._level - 1, d=self._widest, level=self._level, minimum=minimum)
+    def _make_space(self, d: int) -> Any:
+        minimum = np.full(1, self._minimum)
+        if self._way == "search":
+            return search_space(self._level, d, minimum=minimum)
+        return work_space(Work, u=self._level - 1, d=d, level=self._level, minimum=minimum)
 
     def _count(self, left: Indices, work: Any) -> None:
         """Enter the entries that a task has left, and the tests and bounds that it has made."""

@@ -77,7 +77,8 @@ class _Sets(Queue):
         return work_space(DiscreteWork, level=level, d=d), contingency.work_space(self._side.data, level)
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        walk_sets(self._side, items, outcomes, *self._space(widest), state)
+        work, counting = self._space(widest)
+        walk_sets(self._side, items, outcomes, work, counting, state)
 
 
 class DiscreteSide(NamedTuple):

@@ -232,6 +232,8 @@ call_address: Any = intrinsic(_call_address)
 
 
 class _Announcement(event.Listener):
+    """Logs a message once."""
+
     def __init__(self, message: str) -> None:
         self._message = message
 

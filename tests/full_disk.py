@@ -4,8 +4,6 @@ Run by test_faults.py. DISK is a small file system of its own; ELSEWHERE is on a
 files.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -3,8 +3,6 @@
 Skipped where there is no chromium and chromedriver (tests/setup_browser.sh installs them on Debian).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import browser

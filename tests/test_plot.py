@@ -1,7 +1,5 @@
 """Plots: boxes do not overlap, arrows end at the right box, and files are reproducible."""
 
-from __future__ import annotations
-
 import time
 from itertools import combinations
 

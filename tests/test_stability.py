@@ -1,7 +1,5 @@
 """Stability: every resample has `pc`'s own graph, frequencies are those of a plain loop, bounds those of the papers."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

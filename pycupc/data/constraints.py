@@ -40,23 +40,20 @@ class Constraints:
 
     def is_forbidden(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
         """Whether the arrows x --> y are forbidden one by one, bool (k,)."""
+        if not len(self.forbidden):  # a tenth of the time of isin
+            return np.zeros(len(x), dtype=np.bool_)
         return np.isin(x.astype(np.int64) * self.p + y, self.forbidden)
-
-    def is_required(self, x: int, y: int) -> bool:
-        return bool((self.required == x * self.p + y).any())
 
     def is_impossible(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
         """Whether x --> y is excluded: forbidden, against the tiers, or into a context variable; bool (k,)."""
         into_context = self.context[y] & ~self.context[x]
         return np.asarray(self.is_forbidden(x, y) | (self.tier[x] > self.tier[y]) | into_context)
 
-    def reason(self, x: int, y: int) -> str:
-        """Why the edge x - y points to y: "context", "tier", "required" or "forbidden" (the other direction)."""
-        if self.context[x] and not self.context[y]:
-            return "context"
-        if self.tier[x] < self.tier[y]:
-            return "tier"
-        return "required" if self.is_required(x, y) else "forbidden"
+    def reasons(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> list[str]:
+        """Why the edges x - y point to y: "context", "tier", "required" or "forbidden" (the other direction)."""
+        required = np.isin(x.astype(np.int64) * self.p + y, self.required)
+        cases = [self.context[x] & ~self.context[y], self.tier[x] < self.tier[y], required]
+        return np.select(cases, ["context", "tier", "required"], "forbidden").tolist()  # type: ignore[no-any-return]
 
     def gaps(self) -> Pairs:
         """Pairs that never have an edge: forbidden both ways, or of a context variable and no child of it."""
@@ -107,7 +104,7 @@ class Constraints:
             else:
                 why = (
                     f"{b} --> {a} is required, too"
-                    if self.is_required(int(head[k]), int(tail[k]))
+                    if (self.required == head[k] * self.p + tail[k]).any()
                     else "it is also forbidden"
                 )
             raise ValueError(f"{a} --> {b} is required, but {why}")

@@ -10,7 +10,7 @@ import pytest
 
 import pycupc
 from pycupc import RCoT, pc
-from pycupc.independence import rcot
+from pycupc.independence.compiled_rcot import map_sets
 from pycupc.independence.gaussian.fisher_z import p_value
 
 rng = np.random.default_rng(2)
@@ -129,11 +129,7 @@ def test_rcot_does_not_depend_on_the_other_tests_of_a_call():
 
 
 class WithCopies(RCoT):
-    """As on a device: products of matrices that are gathered first, and many sets at a time."""
-
-    def __init__(self, data, **options):
-        super().__init__(data, **options)
-        self._room = 1 << 22
+    """As on a device: products of matrices, of many sets at a time."""
 
     _arrays = types.SimpleNamespace(**vars(np))
 
@@ -151,10 +147,12 @@ def test_rcot_on_a_device_is_rcot(on_device):
 
 
 def test_cosines_of_rcot_are_exact():
-    turns = np.random.default_rng(1).normal(size=10_000) * 20
-    expected = np.cos(2 * np.pi * (turns - np.rint(turns)))
-    rcot._cosines(turns)
-    np.testing.assert_allclose(turns, expected, rtol=0, atol=2e-15)
+    turns, out = np.random.default_rng(1).normal(size=10_000) * 20, np.empty((1, 2, 10_000))
+    values, weights = np.array([turns, np.ones(10_000)]), np.array([[[1.0, 1.0], [0.0, 0.3]]])
+    map_sets(values, np.array([[0]]), weights, out)
+    for cosines, shift in zip(out[0], (0.0, 0.3), strict=True):
+        expected = np.cos(2 * np.pi * (turns + shift - np.rint(turns + shift)))
+        np.testing.assert_allclose(cosines, expected - expected.mean(), rtol=0, atol=4e-15)
 
 
 def test_rcot_refuses_what_is_no_device():

@@ -172,10 +172,11 @@ def _subtract(weights, features, rows, left):
     whole = f - f % 4
     for i in range(0, rows, 4):
         for a in range(0, whole, 4):
-            w00, w01, w02, w03 = -weights[i, a], -weights[i, a + 1], -weights[i, a + 2], -weights[i, a + 3]
-            w10, w11, w12, w13 = -weights[i + 1, a], -weights[i + 1, a + 1], -weights[i + 1, a + 2], -weights[i + 1, a + 3]
-            w20, w21, w22, w23 = -weights[i + 2, a], -weights[i + 2, a + 1], -weights[i + 2, a + 2], -weights[i + 2, a + 3]
-            w30, w31, w32, w33 = -weights[i + 3, a], -weights[i + 3, a + 1], -weights[i + 3, a + 2], -weights[i + 3, a + 3]
+            u, v, w, x = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+            w00, w01, w02, w03 = -u[a], -u[a + 1], -u[a + 2], -u[a + 3]
+            w10, w11, w12, w13 = -v[a], -v[a + 1], -v[a + 2], -v[a + 3]
+            w20, w21, w22, w23 = -w[a], -w[a + 1], -w[a + 2], -w[a + 3]
+            w30, w31, w32, w33 = -x[a], -x[a + 1], -x[a + 2], -x[a + 3]
             for k in range(n):
                 f0, f1, f2, f3 = features[a, k], features[a + 1, k], features[a + 2, k], features[a + 3, k]
                 left[i, k] = fma(w03, f3, fma(w02, f2, fma(w01, f1, fma(w00, f0, left[i, k]))))
@@ -188,35 +189,40 @@ def _subtract(weights, features, rows, left):
                 left[i, k] -= weights[i, a] * features[a, k]
 
 
+@part
+def _take_explained(data, tests, sets, s, rows, work):
+    """Take from the first rows of ``work.left`` what the features of a set explain; find its factor if it is new."""
+    map_set(data.values, tests.sets[sets.first + s], sets.weights[s], work.features)
+    if sets.new[s]:
+        _multiply(work.features, work.features, True, sets.factors[s])
+        _factorise(sets.factors[s])
+    _multiply(work.left[:rows], work.features, False, work.weights)
+    for i in range(rows):
+        _solve(sets.factors[s], work.weights[i])
+    for i in range(rows, rows + 3):
+        for a in range(work.weights.shape[1]):
+            work.weights[i, a] = 0.0
+    _subtract(work.weights, work.features, rows, work.left)
+
+
 @compiled
 def multiply(data: Data, tests: Tests, sets: Sets, work: Work, out: Products) -> None:
     """Write the products of the tests given some sets, and the Cholesky factors of the sets that are new."""
-    k, q, n = data.ends.shape[1], len(data.a), data.values.shape[1]
+    k, q, n, left, squares = data.ends.shape[1], len(data.a), data.values.shape[1], work.left, work.squares
     for s in range(len(sets.new)):
         number = sets.first + s
         first, last = tests.first_end[number], tests.first_end[number + 1]
-        rows, left = k * (last - first), work.left
         for v in range(last - first):
             for i in range(k):
                 for o in range(n):
                     left[v * k + i, o] = data.ends[tests.variable[first + v], i, o]
         if tests.sets.shape[1] > 0:
-            map_set(data.values, tests.sets[number], sets.weights[s], work.features)
-            if sets.new[s]:
-                _multiply(work.features, work.features, True, sets.factors[s])
-                _factorise(sets.factors[s])
-            _multiply(left[:rows], work.features, False, work.weights)
-            for i in range(rows):
-                _solve(sets.factors[s], work.weights[i])
-            for i in range(rows, rows + 3):
-                for a in range(work.weights.shape[1]):
-                    work.weights[i, a] = 0.0
-            _subtract(work.weights, work.features, rows, left)
-        for v in range(last - first):
-            for i in range(q):
-                for o in range(n):
-                    work.squares[v * q + i, o] = left[v * k + data.a[i], o] * left[v * k + data.b[i], o]
+            _take_explained(data, tests, sets, s, k * (last - first), work)
+        for i in range(q * (last - first)):
+            v, j = i // q, i % q
+            for o in range(n):
+                squares[i, o] = left[v * k + data.a[j], o] * left[v * k + data.b[j], o]
         for t in range(tests.first_test[number], tests.first_test[number + 1]):
             x, y = tests.x[t] - first, tests.y[t] - first
             _multiply(left[x * k : x * k + k], left[y * k : y * k + k], False, out.of_ends[t])
-            _multiply(work.squares[x * q : x * q + q], work.squares[y * q : y * q + q], False, out.of_squares[t])
+            _multiply(squares[x * q : x * q + q], squares[y * q : y * q + q], False, out.of_squares[t])

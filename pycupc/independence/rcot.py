@@ -119,7 +119,7 @@ class RCoT:
         return contextlib.nullcontext() if self.device is None else self._arrays.cuda.Device(self.device)
 
     def _weights(self, sets: Indices, number: int) -> Any:
-        """The weights of the variables of sets, int (m, l), and of 1, in random features: float64 (m, l + 1, number)."""
+        """The weights of the variables of sets, int (m, l), and of 1, in features: float64 (m, l + 1, number)."""
         xp, (m, size) = self._arrays, sets.shape
         drawn = np.empty((m, size + 1, number))
         for i, variables in enumerate(sets.tolist()):

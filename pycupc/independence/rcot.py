@@ -149,8 +149,10 @@ class RCoT:
         q, v = len(a), int(np.diff(tests.first_end).max())
         data, out = Data(self._values, self._ends, a, b), Products(np.empty((t, k, k)), np.empty((t, q, q)))
 
+        step = min(SETS_AT_ONCE, -(-len(tests.sets) // available_cores()))
+
         def make(first: int) -> None:
-            sets = self._factors(tests.sets[first : first + SETS_AT_ONCE], first)
+            sets = self._factors(tests.sets[first : first + step], first)
             shapes = (f, n), (k * v + 3, f), (k * v + 3, n), (v * q, n)
             multiply(data, tests, sets, Work(*map(np.empty, shapes)), out)
             for i in np.flatnonzero(sets.new).tolist():
@@ -158,7 +160,7 @@ class RCoT:
                     self._kept.pop(next(iter(list(self._kept)), b""), None)  # the oldest; other threads do so, too
                 self._kept[tests.sets[first + i].tobytes()] = sets.weights[i].copy(), sets.factors[i].copy()
 
-        for _ in in_threads(make, range(0, len(tests.sets), SETS_AT_ONCE), available_cores()):
+        for _ in in_threads(make, range(0, len(tests.sets), step), available_cores()):
             pass
         return out
 

@@ -236,6 +236,20 @@ def _call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A
 call_address: Any = intrinsic(_call_address)
 
 
+class _Announcement(event.Listener):
+    """Logs a message once."""
+
+    def __init__(self, message: str) -> None:
+        self._messages = [message]
+
+    def on_start(self, _: event.Event) -> None:
+        while self._messages:
+            logger.info(self._messages.pop())
+
+    def on_end(self, _: event.Event) -> None:
+        """Nothing to do."""
+
+
 @contextlib.contextmanager
 def announced(message: str) -> Iterator[None]:
     """Log `message` once, at INFO level, as soon as something is compiled rather than loaded from the cache.
@@ -243,22 +257,10 @@ def announced(message: str) -> Iterator[None]:
     Cyclic garbage is not collected meanwhile: Numba makes millions of long-lived objects, and traversing them
     repeatedly would take a tenth of the time.
     """
-
-    class Announcement(event.Listener):
-        made = False
-
-        def on_start(self, _: event.Event) -> None:
-            if not self.made:
-                logger.info(message)
-            self.made = True
-
-        def on_end(self, _: event.Event) -> None:
-            """Nothing to do."""
-
     collecting = gc.isenabled()
     gc.disable()
     try:
-        with event.install_listener("numba:compile", Announcement()):
+        with event.install_listener("numba:compile", _Announcement(message)):
             yield
     finally:
         if collecting:

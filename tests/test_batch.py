@@ -146,6 +146,13 @@ def test_rcot_on_a_device_is_rcot(on_device):
     np.testing.assert_allclose(*(fit.pMax for fit in fits), rtol=1e-5)
 
 
+def test_rcot_brings_its_data_or_takes_those_of_the_call():
+    a, b = pc(None, RCoT(X), alpha=0.001), pc(X, RCoT(X[:50]), alpha=0.001)
+    np.testing.assert_array_equal(a.pMax, b.pMax)
+    with pytest.raises(TypeError, match="data must be a table of observations .*, got None"):
+        pc(None, RCoT(), p=9)
+
+
 def test_cosines_of_rcot_are_exact():
     turns, out = np.random.default_rng(1).normal(size=10_000) * 20, np.empty((1, 2, 10_000))
     values, weights = np.array([turns, np.ones(10_000)]), np.array([[[1.0, 1.0], [0.0, 0.3]]])

@@ -90,8 +90,12 @@ class RCoT:
             self._ends = _standardised(self._arrays, self._mapped(np.arange(self.p)[:, None], self.of_ends))
 
     def of(self, data: Any) -> RCoT:
-        """The test of these data, with the same options."""
-        return type(self)(data, seed=self.seed, features=self.features, of_ends=self.of_ends, device=self.device)
+        """The test of these data, with the same options; None stands for the data that this test has."""
+        if data is None and hasattr(self, "p"):
+            return self
+        return type(self)(
+            Table.of(data), seed=self.seed, features=self.features, of_ends=self.of_ends, device=self.device
+        )
 
     def batch(self, x: Indices, y: Indices, S: Indices) -> Floats:
         """See `Batch.batch`."""

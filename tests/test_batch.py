@@ -149,7 +149,7 @@ def test_rcot_on_a_device_is_rcot(on_device):
 def test_rcot_brings_its_data_or_takes_those_of_the_call():
     a, b = pc(None, RCoT(X), alpha=0.001), pc(X, RCoT(X[:50]), alpha=0.001)
     np.testing.assert_array_equal(a.pMax, b.pMax)
-    with pytest.raises(TypeError, match="data must be a table of observations .*, got None"):
+    with pytest.raises(TypeError, match="has no data: give them to pc"):
         pc(None, RCoT(), p=9)
 
 

@@ -91,11 +91,11 @@ class RCoT:
 
     def of(self, data: Any) -> RCoT:
         """The test of these data, with the same options; None stands for the data that this test has."""
-        if data is None and hasattr(self, "p"):
-            return self
-        return type(self)(
-            Table.of(data), seed=self.seed, features=self.features, of_ends=self.of_ends, device=self.device
-        )
+        if data is not None:
+            return type(self)(data, seed=self.seed, features=self.features, of_ends=self.of_ends, device=self.device)
+        if not hasattr(self, "p"):
+            raise TypeError("RCoT() has no data: give them to pc, or make the test by RCoT(data)")
+        return self
 
     def batch(self, x: Indices, y: Indices, S: Indices) -> Floats:
         """See `Batch.batch`."""

@@ -38,10 +38,8 @@ def as_mixed(data: Any) -> MixedTable:
     """The data of `mixCItest`: a `MixedTable`, or what `MixedTable.of` takes. They are checked."""
     several = isinstance(data, list | tuple) and len(data) > 0 and np.ndim(data[0]) == 2
     if several or isinstance(data, MultipleImputation):
-        text = (
-            "mixCItest takes one table; the tests of several imputations are pooled for tables of numbers (gaussMItest)"
-        )
-        raise TypeError(f"{text} and tables of categories (disMItest), not for tables of both")
+        text = "mixCItest takes one table; tests of several imputations are pooled for numbers (gaussMItest) and for "
+        raise TypeError(text + "categories (disMItest), not for both kinds together")
     table = data if isinstance(data, MixedTable) else MixedTable.of(data)
     table.check()
     return table

@@ -53,13 +53,6 @@ class Sets(NamedTuple):
     new: NDArray[np.bool_]  # (m,): whether the factor is still to be found
 
 
-class Products(NamedTuple):
-    """Of each test: the products of the features that are left of x and of y; and the products of products."""
-
-    of_ends: Floats  # (t, k, k)
-    of_squares: Floats  # (t, q, q)
-
-
 class Work(NamedTuple):
     """Work space; v is the largest number of ends of a set."""
 
@@ -206,8 +199,12 @@ def _take_explained(data, tests, sets, s, rows, work):
 
 
 @compiled
-def multiply(data: Data, tests: Tests, sets: Sets, work: Work, out: Products) -> None:
-    """Write the products of the tests given some sets, and the Cholesky factors of the sets that are new."""
+def multiply(data: Data, tests: Tests, sets: Sets, work: Work, of_ends: Floats, of_squares: Floats) -> None:
+    """Make the tests given some sets, and the Cholesky factors of the sets that are new.
+
+    Written for each test: float64 (t, k, k), the products of the features that are left of x and of y; and (t, q, q),
+    those of the products of two features of x and of two of y.
+    """
     k, q, n, left, squares = data.ends.shape[1], len(data.a), data.values.shape[1], work.left, work.squares
     for s in range(len(sets.new)):
         number = sets.first + s
@@ -224,5 +221,5 @@ def multiply(data: Data, tests: Tests, sets: Sets, work: Work, out: Products) ->
                 squares[i, o] = left[v * k + data.a[j], o] * left[v * k + data.b[j], o]
         for t in range(tests.first_test[number], tests.first_test[number + 1]):
             x, y = tests.x[t] - first, tests.y[t] - first
-            _multiply(left[x * k : x * k + k], left[y * k : y * k + k], False, out.of_ends[t])
-            _multiply(squares[x * q : x * q + q], squares[y * q : y * q + q], False, out.of_squares[t])
+            _multiply(left[x * k : x * k + k], left[y * k : y * k + k], False, of_ends[t])
+            _multiply(squares[x * q : x * q + q], squares[y * q : y * q + q], False, of_squares[t])

@@ -17,7 +17,7 @@ import numpy as np
 from pycupc.data.names import check_real
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.compiled_rcot import RIDGE, Data, Products, Sets, Tests, Work, map_sets, multiply
+from pycupc.independence.compiled_rcot import RIDGE, Data, Sets, Tests, Work, map_sets, multiply
 from pycupc.system.machine import available_cores, gpu_works, in_threads
 
 #: Random pairs of observations from which the median distance is taken: its standard error is about 1 %.
@@ -104,8 +104,8 @@ class RCoT:
         owner = owner.ravel()[order]
         ends, at = np.unique(owner * self.p + np.array([x[order], y[order]]), return_inverse=True)
         of_set, variable = np.divmod(ends, self.p)
-        firsts = (np.searchsorted(of, np.arange(len(sets) + 1)) for of in (owner, of_set))
-        tests = Tests(sets, *firsts, variable, *at.reshape(2, -1))
+        first_test, first_end = (np.searchsorted(of, np.arange(len(sets) + 1)) for of in (owner, of_set))
+        tests = Tests(sets, first_test, first_end, variable, *at.reshape(2, -1))
         with self._on_device():
             p[order] = self._p_values(*(self._on_cpu if self._arrays is np else self._on_gpu)(tests))
         return p
@@ -146,19 +146,18 @@ class RCoT:
         out -= out.mean(axis=2, keepdims=True)
         return out
 
-    def _on_cpu(self, tests: Tests) -> Products:
-        """The products of tests, by compiled code in threads."""
+    def _on_cpu(self, tests: Tests) -> tuple[Floats, Floats]:
+        """The products of tests, see `multiply`, by compiled code in threads."""
         (_, k, n), t, f = self._ends.shape, len(tests.x), self.features
         a, b, _, _ = _places_of_products(k)
         q, v = len(a), int(np.diff(tests.first_end).max())
-        data, out = Data(self._values, self._ends, a, b), Products(np.empty((t, k, k)), np.empty((t, q, q)))
-
+        data, out = Data(self._values, self._ends, a, b), (np.empty((t, k, k)), np.empty((t, q, q)))
         step = min(SETS_AT_ONCE, -(-len(tests.sets) // available_cores()))
 
         def make(first: int) -> None:
             sets = self._factors(tests.sets[first : first + step], first)
             shapes = (f, n), (k * v + 3, f), (k * v + 3, n), (v * q, n)
-            multiply(data, tests, sets, Work(*map(np.empty, shapes)), out)
+            multiply(data, tests, sets, Work(*map(np.empty, shapes)), *out)
             for i in np.flatnonzero(sets.new).tolist():
                 if (len(self._kept) + 1) * f * f > KEPT:
                     self._kept.pop(next(iter(list(self._kept)), b""), None)  # the oldest; other threads do so, too
@@ -179,7 +178,7 @@ class RCoT:
             weights[i], factors[i] = kept[i]  # type: ignore[misc]
         return Sets(first, weights, factors, new)
 
-    def _on_gpu(self, tests: Tests) -> Products:
+    def _on_gpu(self, tests: Tests) -> list[Any]:
         """The products of tests, of some sets at a time."""
         xp, (_, k, n), made = self._arrays, self._ends.shape, []
         a, b, _, _ = _places_of_products(k)
@@ -201,7 +200,7 @@ class RCoT:
             x, y = (owner * variables.shape[1] + number)[np.array([tests.x[some], tests.y[some]]) - begins[0]]
             both = left, left[:, a] * left[:, b]
             made.append([values[x] @ values[y].swapaxes(1, 2) for values in both])
-        return Products(*map(xp.concatenate, zip(*made, strict=True)))
+        return [*map(xp.concatenate, zip(*made, strict=True))]
 
     def _p_values(self, of_ends: Any, of_squares: Any) -> Floats:
         """The p-values of tests, from their products.

@@ -10,8 +10,9 @@ import pytest
 
 import pycupc
 from pycupc import RCoT, pc
-from pycupc.independence.compiled_rcot import map_sets
+from pycupc.independence.compiled_rcot import map_set
 from pycupc.independence.gaussian.fisher_z import p_value
+from pycupc.system.compiled import compiled
 
 rng = np.random.default_rng(2)
 X = rng.normal(size=(120, 9)) @ (np.eye(9) + 0.4 * np.triu(rng.normal(size=(9, 9)), 1))
@@ -154,10 +155,10 @@ def test_rcot_brings_its_data_or_takes_those_of_the_call():
 
 
 def test_cosines_of_rcot_are_exact():
-    turns, out = np.random.default_rng(1).normal(size=10_000) * 20, np.empty((1, 2, 10_000))
-    values, weights = np.array([turns, np.ones(10_000)]), np.array([[[1.0, 1.0], [0.0, 0.3]]])
-    map_sets(values, np.array([[0]]), weights, out)
-    for cosines, shift in zip(out[0], (0.0, 0.3), strict=True):
+    turns, out = np.random.default_rng(1).normal(size=10_000) * 20, np.empty((2, 10_000))
+    values, weights = np.array([turns, np.ones(10_000)]), np.array([[1.0, 1.0], [0.0, 0.3]])
+    compiled(map_set)(values, np.array([0]), weights, out)
+    for cosines, shift in zip(out, (0.0, 0.3), strict=True):
         expected = np.cos(2 * np.pi * (turns + shift - np.rint(turns + shift)))
         np.testing.assert_allclose(cosines, expected - expected.mean(), rtol=0, atol=4e-15)
 

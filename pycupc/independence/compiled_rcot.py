@@ -96,13 +96,6 @@ def map_set(values, members, weights, out):
             feature[k] -= mean
 
 
-@compiled
-def map_sets(values: Floats, sets: Indices, weights: Floats, out: Floats) -> None:
-    """Write the features of sets of variables, (m, l), to ``out``, float64 (m, f, n); `weights` as in `Sets`."""
-    for s in range(len(sets)):
-        map_set(values, sets[s], weights[s], out[s])
-
-
 @reordered_part
 def _multiply(A, B, triangle, out):
     """Write the products of the rows of A and of B to `out`, four rows and two at a time.

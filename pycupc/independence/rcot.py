@@ -17,7 +17,7 @@ import numpy as np
 from pycupc.data.names import check_real
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.compiled_rcot import RIDGE, Data, Sets, Tests, Work, map_sets, multiply
+from pycupc.independence.compiled_rcot import RIDGE, Data, Sets, Tests, Work, multiply
 from pycupc.system.machine import available_cores, gpu_works, in_threads
 
 #: Random pairs of observations from which the median distance is taken: its standard error is about 1 %.
@@ -136,12 +136,8 @@ class RCoT:
 
     def _mapped(self, sets: Indices, number: int) -> Any:
         """Random Fourier features of sets of variables, int (m, l): float64 (m, number, n), each with mean 0."""
-        xp, weights, m = self._arrays, self._weights(sets, number), len(sets)
-        if xp is np:
-            out = np.empty((m, number, self._values.shape[1]))
-            map_sets(self._values, sets, weights, out)
-            return out
-        out = weights.swapaxes(1, 2) @ self._values[np.column_stack([sets, np.full(m, self.p)])]
+        xp, members = self._arrays, np.column_stack([sets, np.full(len(sets), self.p)])  # and 1
+        out = self._weights(sets, number).swapaxes(1, 2) @ self._values[members]
         out = xp.cos(2 * np.pi * (out - xp.rint(out)))
         out -= out.mean(axis=2, keepdims=True)
         return out

@@ -10,7 +10,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.gaussian.pairwise import fma
+from pycupc.independence.gaussian.pairwise import add_products, fma
 from pycupc.system.compiled import compiled, part, reordered_part
 
 #: Added to the diagonal of the products of the features of S, as a share of it, as in the paper.
@@ -57,7 +57,8 @@ class Work(NamedTuple):
     """Work space; v is the largest number of ends of a set."""
 
     features: Floats  # (f, n)
-    weights: Floats  # (k v + 3, f)
+    weights: Floats  # (k v, f): of the features of the set in those of the ends
+    negative: Floats  # ((k v + 3) f,): minus the same, transposed
     left: Floats  # (k v + 3, n): the features of ends that those of the set do not explain
     squares: Floats  # (v q, n): their products with each other
 
@@ -152,30 +153,6 @@ def _solve(factor, b):
 
 
 @part
-def _subtract(weights, features, rows, left):
-    """Take the sums of features from rows of `left`, four and four at a time; the weights behind the rows are 0."""
-    f, n = features.shape
-    whole = f - f % 4
-    for i in range(0, rows, 4):
-        for a in range(0, whole, 4):
-            u, v, w, x = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-            w00, w01, w02, w03 = -u[a], -u[a + 1], -u[a + 2], -u[a + 3]
-            w10, w11, w12, w13 = -v[a], -v[a + 1], -v[a + 2], -v[a + 3]
-            w20, w21, w22, w23 = -w[a], -w[a + 1], -w[a + 2], -w[a + 3]
-            w30, w31, w32, w33 = -x[a], -x[a + 1], -x[a + 2], -x[a + 3]
-            for k in range(n):
-                f0, f1, f2, f3 = features[a, k], features[a + 1, k], features[a + 2, k], features[a + 3, k]
-                left[i, k] = fma(w03, f3, fma(w02, f2, fma(w01, f1, fma(w00, f0, left[i, k]))))
-                left[i + 1, k] = fma(w13, f3, fma(w12, f2, fma(w11, f1, fma(w10, f0, left[i + 1, k]))))
-                left[i + 2, k] = fma(w23, f3, fma(w22, f2, fma(w21, f1, fma(w20, f0, left[i + 2, k]))))
-                left[i + 3, k] = fma(w33, f3, fma(w32, f2, fma(w31, f1, fma(w30, f0, left[i + 3, k]))))
-    for i in range(rows):
-        for a in range(whole, f):
-            for k in range(n):
-                left[i, k] -= weights[i, a] * features[a, k]
-
-
-@part
 def _take_explained(data, tests, sets, s, rows, work):
     """Take from the first rows of ``work.left`` what the features of a set explain; find its factor if it is new."""
     map_set(data.values, tests.sets[sets.first + s], sets.weights[s], work.features)
@@ -185,10 +162,12 @@ def _take_explained(data, tests, sets, s, rows, work):
     _multiply(work.left[:rows], work.features, False, work.weights)
     for i in range(rows):
         _solve(sets.factors[s], work.weights[i])
-    for i in range(rows, rows + 3):
-        for a in range(work.weights.shape[1]):
-            work.weights[i, a] = 0.0
-    _subtract(work.weights, work.features, rows, work.left)
+    f, four = len(work.features), (rows + 3) // 4 * 4
+    negative = work.negative[: f * four].reshape(f, four)
+    for i in range(four):
+        for a in range(f):
+            negative[a, i] = -work.weights[i, a] if i < rows else 0.0
+    add_products(negative, work.features, work.left[:four])
 
 
 @compiled

@@ -152,7 +152,7 @@ class RCoT:
 
         def make(first: int) -> None:
             sets = self._factors(tests.sets[first : first + step], first)
-            shapes = (f, n), (k * v + 3, f), (k * v + 3, n), (v * q, n)
+            shapes = (f, n), (k * v, f), (k * v + 3) * f, (k * v + 3, n), (v * q, n)
             multiply(data, tests, sets, Work(*map(np.empty, shapes)), *out)
             for i in np.flatnonzero(sets.new).tolist():
                 if (len(self._kept) + 1) * f * f > KEPT:

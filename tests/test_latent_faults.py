@@ -1,14 +1,30 @@
 """Faults of pcalg's fci and rfci (docs/LATENT.md, section 6): each is there with quirks, and not without."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
+import rfci_oracle
 from fci_cases import fitted, random_problem
 from latent_cases import oriented
-from test_rfci import rules_of_rfci
+from orientation_cases import noise_test
+from test_rfci import oracle_of, rules_of_rfci, skeleton_of
+from test_rfci import random_problem as random_skeleton
 
 import pycupc
+
+
+def test_the_sets_that_a_row_records():
+    """With quirks the set of the last neighbour and that neighbour, without them Possible-D-SEP itself."""
+    rng, differing = np.random.default_rng(5), 0
+    for _ in range(8):
+        case = random_problem(rng) | {"arguments": {}}
+        pcalgs, right = (fitted(case, quirks=quirks) for quirks in (True, False))
+        removed = {*zip(pcalgs.later.x.tolist(), pcalgs.later.y.tolist(), strict=True)}
+        graph = pcalgs.skeleton_fit.sparse_graph
+        for x, (got, pds) in enumerate(zip(pcalgs.all_pdsep, right.all_pdsep, strict=True)):
+            near = [y for y in range(graph.p) if graph.adjacent(x, y) and (y, x) not in removed]
+            assert got.tolist() == [*(v for v in pds.tolist() if v != near[-1]), near[-1]] if near else not len(got)
+            differing += got.tolist() != pds.tolist()
+    assert differing > 10
 
 
 def marked(*edges: str, p: int = 5) -> np.ndarray:
@@ -81,6 +97,14 @@ def asked_of(table):
     return test
 
 
+def test_a_set_outside_the_component():
+    """With biCC: 3, beyond the collider 2, separates 0 and 1, whose component is 0, 1, 4."""
+    table = {(x, 3): [()] for x in (0, 1)} | {(3, 4): [()], (1, 2): [(0,)], (2, 4): [(0,)], (0, 1): [(3,)]}
+    fits = {quirks: pycupc.fci(None, asked_of(table), 0.5, p=5, biCC=True, quirks=quirks) for quirks in (True, False)}
+    assert [fits[quirks].sparse_graph.adjacent(0, 1) for quirks in (True, False)] == [False, True]
+    assert fits[True].sepset[0, 1] == (3,)
+
+
 #: The set of 0 and 2 separates 0 and 1, which makes the triple 0 - 3 - 1, whose set separates 0 and 3.
 TWO_REMOVALS = {(0, 4): [()], (1, 4): [()], (3, 4): [()], (2, 3): [()]}
 TWO_REMOVALS |= {(0, y): [(4,)] for y in (1, 2, 3)}
@@ -140,6 +164,27 @@ def test_an_endless_search_ends():
     np.testing.assert_array_equal(got, want)
     assert n_cut == 2
     np.testing.assert_array_equal(got, marked("0o>1", "1<>2", "2<>3", "1->4", "2->4", "3<>4"))
+
+
+@pytest.mark.parametrize(
+    ("spared", "seed", "rule"),
+    [("neighbours", 399, ""), ("rule", 163, "conservative"), ("unseparated", 427, "conservative")],
+)
+def test_after_a_path_has_lost_an_edge(spared, seed, rule):
+    """Which new triples there are, the rule, and what becomes of triples whose ends no set separates."""
+    rng = np.random.default_rng(seed)
+    (A, cells), alpha = random_skeleton(rng, 8), float(rng.choice([0.7, 0.85, 0.95]))
+    marks = []
+    for part in ("", spared):
+        oracle = oracle_of(A, cells, seed, alpha, rule=rule)
+        oracle.spared = part
+        rfci_oracle.orient_triples(oracle, rfci_oracle.unshielded(A))
+        rfci_oracle.RfciPag(oracle).run()
+        marks.append(oracle.A)
+    how = {"conservative": bool(rule), "quirks": True, "skeleton": skeleton_of(A, cells, seed, alpha)}
+    fit = pycupc.rfci(seed, noise_test, alpha, p=len(A), **how)
+    np.testing.assert_array_equal(fit.sparse_graph.amat_pag(), marks[0])
+    assert (marks[0] != marks[1]).any()
 
 
 def test_rule_10_of_rfci():

@@ -1,7 +1,5 @@
 """rfci against its oracle: the tests of triples and of paths."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from types import SimpleNamespace
@@ -101,6 +99,21 @@ def test_rules_as_pcalg(rscript, tmp_path):
     assert n > 70 * MORE
 
 
+def skeleton_of(A, cells, seed, alpha):
+    """A made-up skeleton of the variables of `noise_test`."""
+    return replace(
+        pycupc.skeleton(seed, noise_test, alpha, p=len(A), m_max=0),
+        sparse_graph=SparseGraph.undirected(len(A), *np.nonzero(np.triu(A))),
+        sepset=sets_of(A, cells),
+        found_sepset=None,
+    )
+
+
+def oracle_of(A, cells, seed, alpha, **how):
+    """The oracle before its first test."""
+    return rfci_oracle.Problem(A, cells, CustomTest(noise_test, seed, alpha, len(A)).p_value, alpha, **how)
+
+
 @pytest.mark.parametrize("quirks", [False, True])
 @pytest.mark.parametrize("rule", ["", "conservative", "majority"])
 def test_whole_rfci_as_the_oracle(quirks, rule):
@@ -112,15 +125,9 @@ def test_whole_rfci_as_the_oracle(quirks, rule):
         A, cells = random_problem(rng, 9 if rule else 11)
         p, alpha = len(A), float(rng.choice([0.7, 0.85, 0.95]))
         kept = (np.triu(A) > 0) & (rng.random((p, p)) < 0.1)
-        made_up = replace(
-            pycupc.skeleton(seed, noise_test, alpha, p=p, m_max=0),
-            sparse_graph=SparseGraph.undirected(p, *np.nonzero(np.triu(A))),
-            sepset=sets_of(A, cells),
-            found_sepset=None,
-        )
+        made_up = skeleton_of(A, cells, seed, alpha)
         fit = pycupc.rfci(seed, noise_test, alpha, p=p, fixedEdges=kept | kept.T, skeleton=made_up, **options)
-        test = CustomTest(noise_test, seed, alpha, p)
-        oracle = rfci_oracle.Problem(A, cells, test.p_value, alpha, rule=rule, quirks=quirks)
+        oracle = oracle_of(A, cells, seed, alpha, rule=rule, quirks=quirks)
         oracle.kept = set() if quirks else {tuple(pair) for pair in np.argwhere(kept).tolist()}
         rfci_oracle.orient_triples(oracle, rfci_oracle.unshielded(A))
         edges = np.count_nonzero(A), np.count_nonzero(oracle.A)

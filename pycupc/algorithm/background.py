@@ -92,12 +92,13 @@ def _arrows(fit: CausalGraph, known: Constraints) -> Iterator[Arrow]:
         a, b = labels[ends[0][k]], labels[ends[1][k]]
         raise ValueError(f"{a} --> {b} is required, but {a} and {b} are not adjacent")
     forward, backward = (known.is_impossible(*e) for e in ((graph.low, graph.high), (graph.high, graph.low)))
-    for k in np.flatnonzero(forward | backward).tolist():
-        a, b = int(graph.low[k]), int(graph.high[k])
-        if forward[k] and backward[k]:
-            raise ValueError(f"{labels[a]} and {labels[b]} are adjacent, but both directions are forbidden")
-        tail, head = (b, a) if forward[k] else (a, b)
-        yield tail, head, FIRST_KNOWN + KNOWN.index(known.reason(tail, head))
+    known_at = forward | backward
+    if (both := np.flatnonzero(forward & backward)).size:
+        a, b = labels[graph.low[both[0]]], labels[graph.high[both[0]]]
+        raise ValueError(f"{a} and {b} are adjacent, but both directions are forbidden")
+    tail, head = (np.where(forward, *e)[known_at] for e in ((graph.high, graph.low), (graph.low, graph.high)))
+    for a, b, reason in zip(tail.tolist(), head.tolist(), known.reasons(tail, head), strict=True):
+        yield a, b, FIRST_KNOWN + KNOWN.index(reason)
 
 
 def _contradiction(fit: CausalGraph, arrow: Arrow, bidirected: bool) -> ValueError:

@@ -24,7 +24,7 @@ from pycupc.engines.base import Answers, Engine, ProgressHook, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag
+from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag, without_selection
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
@@ -36,48 +36,30 @@ Type = Literal["normal", "anytime", "adaptive"]
 Jci = Literal["0", "1", "12", "123"]
 
 
-@dataclass(frozen=True)
-class FciArguments:
-    """The arguments of `fci` that `skeleton` does not have; checked on construction."""
-
-    type: str
-    m_max: float
-    pdsep_max: float
-    rules: Sequence[bool]
-    conservative: bool
-    maj_rule: bool
-    selectionBias: bool
-    jci: str
-    budget: float | None
-    tiers: bool
-
-    def __post_init__(self) -> None:
-        if self.type not in get_args(Type):
-            raise ValueError(f"type must be 'normal', 'anytime' or 'adaptive', got {self.type!r}")
-        type_, m_max = Setting("type", self.type), Setting("m_max", self.m_max)
-        if self.type == "anytime" and self.m_max == math.inf:
-            raise ValueError(Message("{t} needs a finite {m}, got {given}", t=type_, m=Argument("m_max"), given=m_max))
-        if self.type == "adaptive" and self.m_max != math.inf:
-            text = "{t} finds {m} itself and needs {inf}, got {given}"
-            raise ValueError(Message(text, t=type_, m=Argument("m_max"), inf=Setting("m_max", math.inf), given=m_max))
-        check_orientation("relaxed", conservative=self.conservative, maj_rule=self.maj_rule, solve_confl=False)
-        check_real("pdsep_max", "a number of at least 0, or inf", self.pdsep_max, lambda m: m >= 0)
-        if self.budget is not None:
-            check_real("budget", "a number of seconds above 0, or None", self.budget, lambda b: b > 0)
-        check_rules(self.rules)
-        if self.jci not in get_args(Jci):
-            raise ValueError(f"jci must be '0', '1', '12' or '123', got {self.jci!r}")
-        if self.jci != "0" and self.selectionBias:
-            text = "{jci} assumes that there is no selection bias: it needs {bias}"
-            raise ValueError(Message(text, jci=Setting("jci", self.jci), bias=Setting("selectionBias", False)))
-        if self.tiers and (self.jci != "0" or self.selectionBias):
-            text = "jci='0'" if self.jci != "0" else "selectionBias=False: with selection an arrowhead says more"
-            raise ValueError(f"tiers need {text}")
-
-    @property
-    def allowed_rules(self) -> tuple[bool, ...]:
-        """The rules to use: 5 to 7 are for selection bias."""
-        return tuple(bool(r) and (self.selectionBias or i not in (5, 6, 7)) for i, r in enumerate(self.rules, 1))
+def check_fci_arguments(given: Mapping[str, Any]) -> None:
+    """Raise ValueError for arguments of `fci`, by name, that `skeleton` does not have; `tiers`: None or not."""
+    type_, m_max = Setting("type", given["type"]), Setting("m_max", given["m_max"])
+    if given["type"] not in get_args(Type):
+        raise ValueError(f"type must be 'normal', 'anytime' or 'adaptive', got {given['type']!r}")
+    if given["type"] == "anytime" and given["m_max"] == math.inf:
+        raise ValueError(Message("{t} needs a finite {m}, got {given}", t=type_, m=Argument("m_max"), given=m_max))
+    if given["type"] == "adaptive" and given["m_max"] != math.inf:
+        text = "{t} finds {m} itself and needs {inf}, got {given}"
+        raise ValueError(Message(text, t=type_, m=Argument("m_max"), inf=Setting("m_max", math.inf), given=m_max))
+    check_orientation("relaxed", conservative=given["conservative"], maj_rule=given["maj_rule"], solve_confl=False)
+    check_real("pdsep_max", "a number of at least 0, or inf", given["pdsep_max"], lambda m: m >= 0)
+    if given["budget"] is not None:
+        check_real("budget", "a number of seconds above 0, or None", given["budget"], lambda b: b > 0)
+    check_rules(given["rules"])
+    jci, selection = given["jci"], given["selectionBias"]
+    if jci not in get_args(Jci):
+        raise ValueError(f"jci must be '0', '1', '12' or '123', got {jci!r}")
+    if jci != "0" and selection:
+        text = "{jci} assumes that there is no selection bias: it needs {bias}"
+        raise ValueError(Message(text, jci=Setting("jci", jci), bias=Setting("selectionBias", False)))
+    if given["tiers"] is not None and (jci != "0" or selection):
+        text = "jci='0'" if jci != "0" else "selectionBias=False: with selection an arrowhead says more"
+        raise ValueError(f"tiers need {text}")
 
 
 def check_rules(rules: Sequence[bool]) -> None:
@@ -177,9 +159,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     latent confounders and selection bias, Artificial Intelligence 172. Colombo, Maathuis, Kalisch and Richardson
     (2012), Learning high-dimensional directed acyclic graphs with latent and selection variables, Ann. Stat. 40.
     """
-    given = FciArguments(
-        type, m_max, pdsep_max, rules, conservative, maj_rule, selectionBias, jci, budget, tiers is not None
-    )
+    check_fci_arguments(locals())
     with progress_hook(progress) as hook, level_log(verbose):
         known = as_knowledge(tiers)
         variables = Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, known)
@@ -207,7 +187,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
             orient_pag,
             found.graph,
             found.sepset,
-            rules=given.allowed_rules,
+            rules=rules if selectionBias else without_selection(rules),
             ambiguous=found.ambiguous,
             jci=JointCausalInference(jci, context) if jci != "0" else None,
             arrowheads=() if problem.tiers is None else problem.tiers.arrowheads(found.graph),

@@ -139,10 +139,17 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
                 return _known_oriented(fit, problem, problem.known, not conservative, verbose)
             if conservative or maj_rule:
                 fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
-        fit = _oriented(fit, u2pd, solve_confl, ambiguous, random_state)
+        graph, notes = fit.sparse_graph, dict(fit.notes)
+        oriented = orient(
+            graph, fit.sepset, u2pd=u2pd, solve_confl=solve_confl, ambiguous=ambiguous, random_state=random_state
+        )
+        if u2pd != "relaxed":
+            notes["orientation"] = f"{u2pd}: {oriented.status}"
+        if oriented.n_tries:
+            notes["orientations_tried"] = oriented.n_tries
         if verbose:
-            _log(lines_of_arrows(fit.trace, fit.labels))
-        return fit
+            _log(lines_of_arrows(oriented.trace, fit.labels))
+        return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace, notes=notes)
 
 
 def _log(lines: Iterable[str]) -> None:
@@ -178,22 +185,3 @@ def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule:
         sepset = sepset.of_skeleton(oriented.graph, graph.keys[gone])
     fit = replace(fit, sepset=sepset, found_sepset=sepset, tiers=tiers, notes=notes)
     return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace)
-
-
-def _oriented(
-    fit: PcAlgo,
-    u2pd: U2pd,
-    solve_confl: bool,
-    ambiguous: NDArray[np.int64] | None,
-    random_state: int | np.random.Generator | None,
-) -> PcAlgo:
-    """`fit` with its edges oriented."""
-    oriented = orient(
-        fit.sparse_graph, fit.sepset, u2pd=u2pd, solve_confl=solve_confl, ambiguous=ambiguous, random_state=random_state
-    )
-    notes = dict(fit.notes)
-    if u2pd != "relaxed":
-        notes["orientation"] = f"{u2pd}: {oriented.status}"
-        if oriented.n_tries:
-            notes["orientations_tried"] = oriented.n_tries
-    return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace, notes=notes)

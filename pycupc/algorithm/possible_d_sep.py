@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from math import comb
-from typing import NamedTuple
+from math import comb, inf, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,32 +46,17 @@ class Edge:
 
     x: int
     y: int
+    near: list[int]  # the neighbours of x when its row was made
     T: Ints  # the members of its sets
     further: Ints  # those that are no neighbours of x
     examined: bool
-    # Answers about it, the last of which decide, and its number in each.
-    parts: list[tuple[Answers, int]] = field(default_factory=list)
-
-    @property
-    def found(self) -> bool:
-        return any(answers.found[i] for answers, i in self.parts[-1:])
-
-    @property
-    def S(self) -> list[int]:
-        answers, i = self.parts[-1]
-        return answers.S.of_question(i)
-
-    @property
-    def met(self) -> float:
-        """The largest p-value of the tests made."""
-        return max(float(answers.p[i]) for answers, i in self.parts)
-
-
-class Row(NamedTuple):
-    """The edges of x, and its neighbours when they were asked for."""
-
-    near: list[int]
-    edges: list[Edge]
+    S: list[int] | None = None  # the set that separates it
+    value: float = nan  # r of the test given that set, or its p-value
+    p: float = -inf  # the largest p-value of the tests made
+    n_tests: list[list[int]] = field(default_factory=list)  # of each time that it was asked for, by the size of the set
+    is_open: bool = False  # its sets were not all tested
+    # `Answers.unfinished` of each time, and its number there.
+    unfinished: list[tuple[Callable[[Indices], Floats], int]] = field(default_factory=list)
 
 
 def run_stage(
@@ -95,17 +79,18 @@ def run_stage(
     """
     start, neighbours = graph.neighbour_lists()
     near = [neighbours[a:b].tolist() for a, b in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)]
-    asked: dict[int, Row] = {}
+    asked: dict[int, tuple[list[int], list[Edge]]] = {}  # the neighbours of x and its edges
     done: list[list[Edge]] = []
     for x in range(graph.p):
-        if x not in asked or asked[x].near != near[x]:
-            stale = [v for v in range(x, graph.p) if v not in asked or asked[v].near != near[v]]
-            rows = {v: _row(v, near[v], pds[v], stage, graph.p) for v in (stale[:1] if test.in_order else stale)}
-            _ask(rows.values(), test, ask, stage)
-            asked |= rows
-        done.append(asked.pop(x).edges)
+        if x not in asked or asked[x][0] != near[x]:
+            stale = [v for v in range(x, graph.p) if v not in asked or asked[v][0] != near[v]]
+            stale = stale[:1] if test.in_order else stale
+            for v in stale:
+                asked[v] = list(near[v]), _row(v, list(near[v]), pds[v], stage, graph.p)
+            _ask([edge for v in stale for edge in asked[v][1]], test, ask, stage)
+        done.append(asked.pop(x)[1])
         for edge in done[-1]:
-            if edge.found:
+            if edge.S is not None:
                 near[x].remove(edge.y)
                 near[edge.y].remove(x)
     return _recorded(graph, sepset, pds, test, done, stage)
@@ -129,21 +114,20 @@ def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage
     kinds: Counter[tuple[int, int]] = Counter()  # members, and among them neighbours
     for x in range(graph.p):
         row = _row(x, neighbours[start[x] : start[x + 1]].tolist(), pds[x], stage, graph.p)
-        kinds.update((len(edge.T), len(edge.T) - len(edge.further)) for edge in row.edges if edge.examined)
+        kinds.update((len(edge.T), len(edge.T) - len(edge.further)) for edge in row if edge.examined)
     sizes = range(min(max((t for t, _ in kinds), default=0), SHOWN_SIZES) + 1)
     by_size = tuple(sum(n * (comb(t, size) - comb(near, size)) for (t, near), n in kinds.items()) for size in sizes)
     total = sum(n * (2**t - 2**near) for (t, near), n in kinds.items())
     return SetsOfStage(kinds.total(), max((t for t, _ in kinds), default=0), total, by_size)
 
 
-def _row(x: int, near: list[int], pds: Ints, stage: Stage, p: int) -> Row:
+def _row(x: int, near: list[int], pds: Ints, stage: Stage, p: int) -> list[Edge]:
     """What is to be asked for about the edges of x."""
     edges, far, ends = [], np.ones(p, dtype=np.bool_), np.array(near, dtype=np.int32)
     far[ends] = False
-    fixed = (
-        np.zeros(len(near), dtype=np.bool_) if stage.fixed is None else stage.fixed.holds(np.full_like(ends, x), ends)
-    )
-    for y in ends[~fixed].tolist():
+    if stage.fixed is not None:
+        ends = ends[~stage.fixed.holds(np.full_like(ends, x), ends)]
+    for y in ends.tolist():
         members = pds[pds != y]
         if stage.tiers is not None:
             members = members[stage.tiers.may_be_given(np.array(x), np.array(y), members)]
@@ -152,8 +136,8 @@ def _row(x: int, near: list[int], pds: Ints, stage: Stage, p: int) -> Row:
             T = T[np.isin(T, _component(x, y, stage.components))]
         further = members if stage.quirks else T
         further = further[far[further]]
-        edges.append(Edge(x, y, T, further, len(T) <= stage.pdsep_max and len(further) > 0))
-    return Row(list(near), edges)
+        edges.append(Edge(x, y, near, T, further, len(T) <= stage.pdsep_max and len(further) > 0))
+    return edges
 
 
 def _component(x: int, y: int, components: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -161,28 +145,33 @@ def _component(x: int, y: int, components: Sequence[NDArray[np.int64]]) -> NDArr
     return next((v for v in components if x in v and y in v), components[-1])
 
 
-def _ask(rows: Iterable[Row], test: IndependenceTest, ask: Ask, stage: Stage) -> None:
-    """Make the tests of these rows."""
-    pairs = [(row, edge) for row in rows for edge in row.edges if edge.examined and min(len(edge.T), stage.m_max) >= 1]
+def _ask(edges: Sequence[Edge], test: IndependenceTest, ask: Ask, stage: Stage) -> None:
+    """Make the tests of these edges."""
+    edges = [edge for edge in edges if edge.examined and min(len(edge.T), stage.m_max) >= 1]
     apart = stage.quirks and stage.components is not None
-    for part in [[pair] for pair in pairs] if test.in_order else [pairs] if pairs else []:
+    for part in [[edge] for edge in edges] if test.in_order else [edges] if edges else []:
         if apart:  # which does not cut the sets with one member, a fault of pcalg
-            _ask_for(part, [edge.further for _, edge in part], 1, 1, ask, stage)
-            part = [(row, edge) for row, edge in part if not edge.found]
+            _ask_for(part, [edge.further for edge in part], 1, 1, ask, stage)
+            part = [edge for edge in part if edge.S is None]
         if part:
-            _ask_for(part, [edge.T for _, edge in part], 1 + apart, stage.m_max, ask, stage)
+            _ask_for(part, [edge.T for edge in part], 1 + apart, stage.m_max, ask, stage)
 
 
 def _ask_for(
-    pairs: Sequence[tuple[Row, Edge]], candidates: Sequence[Ints], smallest: int, largest: float, ask: Ask, stage: Stage
+    edges: Sequence[Edge], candidates: Sequence[Ints], smallest: int, largest: float, ask: Ask, stage: Stage
 ) -> None:
     """Enter the answers about sets of these sizes, which do not lie among the neighbours of x alone."""
     most = int(min(largest, max(map(len, candidates))))
-    x, y = np.array([(edge.x, edge.y) for _, edge in pairs], dtype=np.int32).T
-    skip, lists = Lists.of([row.near for row, _ in pairs]), Lists.of([T.tolist() for T in candidates])
+    x, y = np.array([(edge.x, edge.y) for edge in edges], dtype=np.int32).T
+    skip, lists = Lists.of([edge.near for edge in edges]), Lists.of([T.tolist() for T in candidates])
     answers = ask(Questions(x, y, lists, smallest, most, skip, budget=stage.budget))
-    for i, (_, edge) in enumerate(pairs):
-        edge.parts.append((answers, i))
+    facts = zip(*(values.tolist() for values in (answers.found, answers.value, answers.p, answers.open)), strict=True)
+    for i, (edge, (found, value, p, is_open)) in enumerate(zip(edges, facts, strict=True)):
+        edge.S, edge.value = (answers.S.of_question(i), value) if found else (None, nan)
+        edge.p, edge.is_open = max(edge.p, p), edge.is_open or is_open
+        edge.n_tests.append(answers.n_tests[i].tolist())
+        if answers.unfinished is not None:
+            edge.unfinished.append((answers.unfinished, i))
 
 
 def _recorded(
@@ -194,35 +183,29 @@ def _recorded(
     stage: Stage,
 ) -> tuple[SparseGraph, SepSets, LaterTests]:
     examined = [edge for row in rows for edge in row if edge.examined]
-    asked = [edge for edge in examined if edge.parts]
-    gone = [edge for edge in asked if edge.found]
+    asked = [edge for edge in examined if edge.n_tests]
+    gone = [(edge, edge.S) for edge in asked if edge.S is not None]
     # pcalg gets to sets of these sizes
-    sizes = [len(edge.S) if edge.found else int(min(len(edge.T), stage.m_max)) for edge in examined]
-    made = (answers.n_tests[i].tolist() for edge in asked for answers, i in edge.parts)
-    counts = [sum(n) for n in zip_longest(*made, fillvalue=0)] or [0]
+    sizes = [int(min(len(edge.T), stage.m_max)) if edge.S is None else len(edge.S) for edge in examined]
+    counts = [sum(n) for n in zip_longest(*(n for edge in asked for n in edge.n_tests), fillvalue=0)]
     counts = (counts + [0] * (max(sizes, default=0) + 1))[: max(sizes, default=0) + 1]
     last = sizes[-1] if stage.quirks and sizes else len(counts) - 1
-    x, y = (np.array([getattr(edge, end) for edge in gone], dtype=np.int32) for end in "xy")
-    S = Lists.of([edge.S for edge in gone])
-    value = np.array([answers.value[i] for answers, i in (edge.parts[-1] for edge in gone)])
-    p = p_value(value, test.n, np.diff(S.offsets)) if test.has_r and test.n is not None else value
-    largest = LargestP(asked, stage.quirks)
-    still_open = [(e.x, e.y) for e in asked if any(answers.open[i] for answers, i in e.parts)]
+    x, y = np.array([(edge.x, edge.y) for edge, _ in gone], dtype=np.int32).reshape(-1, 2).T
+    S, value = Lists.of([S for _, S in gone]), np.array([edge.value for edge, _ in gone])
     later = LaterTests(
         x=x,
         y=y,
         S=S,
         value=value,
-        p=p,
+        p=p_value(value, test.n, np.diff(S.offsets)) if test.has_r and test.n is not None else value,
         n_tests=counts,
         all_pdsep=_all_pdsep(pds, rows, stage),
         n_edgetests_pdsep=counts[: last + 1],
         max_ord_pdsep=last,
-        raised=largest if largest.searches else largest.met(),
-        open_pairs=np.array(still_open, dtype=np.int32).reshape(-1, 2),
+        raised=_raised(asked, stage.quirks),
+        open_pairs=np.array([(edge.x, edge.y) for edge in asked if edge.is_open], dtype=np.int32).reshape(-1, 2),
     )
-    left = np.setdiff1d(np.arange(len(graph)), graph.edge_number(x, y))
-    graph = graph.with_edges(left)
+    graph = graph.with_edges(np.setdiff1d(np.arange(len(graph)), graph.edge_number(x, y)))
     return graph, (sepset.changed(later.both_cells()) if len(x) else sepset).of_skeleton(graph), later
 
 
@@ -230,37 +213,41 @@ def _all_pdsep(pds: Sequence[Ints], rows: list[list[Edge]], stage: Stage) -> lis
     """pcalg's slot: with its faults the set of the last pair of each row, cut as for that, and the neighbour."""
     if not stage.quirks:
         return list(pds)
-    return [np.append(row[-1].T, row[-1].y).astype(np.int32) if row else np.zeros(0, np.int32) for row in rows]
+    return [np.append(row[-1].T, np.int32(row[-1].y)) if row else np.zeros(0, np.int32) for row in rows]
+
+
+def _raised(edges: Sequence[Edge], quirks: bool) -> Raised | LargestP:
+    """`LaterTests.raised`: of each ordered pair that was tested or, without pcalg's fault, of both orders of it."""
+    ends = np.array([(edge.x, edge.y) for edge in edges], dtype=np.int32).reshape(-1, 2).T
+    asked: dict[Callable[[Indices], Floats], list[tuple[int, int]]] = {}
+    for k, edge in enumerate(edges):
+        for finish, i in edge.unfinished:
+            asked.setdefault(finish, []).append((k, i))
+    largest = LargestP(ends, np.array([edge.p for edge in edges]), asked, quirks)
+    return largest if asked else largest.met()
 
 
 @dataclass(frozen=True)
 class LargestP:
-    """`LaterTests.raised`: of each ordered pair that was tested or, without pcalg's fault, of both orders of it."""
+    """`LaterTests.raised`, where bounds have answered some of the tests."""
 
-    edges: Sequence[Edge]
+    ends: Ints  # (2, k)
+    p: Floats  # (k,): the largest p-values of the tests made
+    # mapping of `Answers.unfinished` to pairs of int: the numbers of a pair here and there
+    asked: Mapping[Callable[[Indices], Floats], list[tuple[int, int]]]
     quirks: bool
-
-    @property
-    def searches(self) -> bool:
-        """Whether bounds have answered some of the tests."""
-        return any(answers.unfinished for edge in self.edges for answers, _ in edge.parts)
 
     def met(self) -> Raised:
         """With the largest p-values of the tests made."""
-        return self._cells(np.array([edge.met for edge in self.edges]))
+        return self._cells(self.p)
 
     def __call__(self) -> Raised:
-        p = np.array([edge.met for edge in self.edges])
-        asked: dict[Callable[[Indices], Floats], list[tuple[int, int]]] = {}
-        for k, edge in enumerate(self.edges):
-            for answers, i in edge.parts:
-                if answers.unfinished is not None:
-                    asked.setdefault(answers.unfinished, []).append((k, i))
-        for finish, numbers in asked.items():
+        p = self.p.copy()
+        for finish, numbers in self.asked.items():
             at, of = np.array(numbers, dtype=np.int64).T
             p[at] = np.maximum(p[at], finish(of))
         return self._cells(p)
 
     def _cells(self, p: Floats) -> Raised:
-        x, y = (np.array([getattr(edge, end) for edge in self.edges], dtype=np.int32) for end in "xy")
+        x, y = self.ends
         return (x, y, p) if self.quirks else (np.append(x, y), np.append(y, x), np.append(p, p))

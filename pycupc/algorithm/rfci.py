@@ -18,7 +18,7 @@ from pycupc.engines.base import Engine, ProgressHook
 from pycupc.graph.questions import Lists
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation.conservative import unshielded
-from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS
+from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS, without_selection
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
@@ -126,7 +126,7 @@ class _Run:
             self._decide(self._rule)
         tiers = self._problem.tiers
         if tiers is not None:
-            rules = [bool(rule) and number not in (5, 6, 7) for number, rule in enumerate(rules, 1)]
+            rules = without_selection(rules)
         with self._work.compiling():
             self._work.mark_triples(tests.sepset(), self._ambiguous)
             self._work.assume(None, () if tiers is None else tiers.arrowheads(self._work.left()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import Engine, Finished, LevelResult, Questions, State
+from pycupc.engines.subsets import level_tests
 from pycupc.graph.tiers import NearLists, Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
@@ -19,6 +20,10 @@ from pycupc.system.progress import ProgressHook
 
 Ints = NDArray[np.int32]
 Indices = NDArray[np.int64]
+
+#: A level with fewer Gaussian tests asks about both sides together: the tests of side B that are made in vain take less
+#: time than another call of the engine.
+BOTH_SIDES = 20_000
 
 
 class TieredLevels:
@@ -86,30 +91,42 @@ class TieredLevels:
 
     def _level(self, level: int) -> LevelResult:
         begin, lists = time.perf_counter(), NearLists(self._low, self._high, self._tiers)
-        number = lists.n_candidates(lists.owner, lists.neighbour)
-        wanted = ~self._fixed.holds(lists.owner, lists.neighbour)
+        number, wanted = lists.number, ~self._fixed.holds(lists.owner, lists.neighbour)
         separated = np.zeros(len(self._low), dtype=np.bool_)
         more, n_tests, done, found = False, 0, 0, []
-        for entries in lists.in_order() if self._test.in_order else lists.by_side():
+        for entries in self._turns(lists, level_tests(number + 1, wanted.astype(np.int64), level)):
             entries = entries[wanted[entries] & ~separated[lists.edge[entries]]]
-            more |= bool((number[entries] > level).any())
             for part in lists.parts(entries[number[entries] >= level]):
                 x, y, edge = lists.owner[part], lists.neighbour[part], lists.edge[part]
                 answers = self._engine.first_separating(Questions(x, y, lists.candidates(part), level, level))
-                n_tests += int(answers.n_tests[:, level].sum())
-                np.maximum.at(self._largest, edge, answers.p)
-                separated[edge[answers.found]] = True
-                found.append((x[answers.found], y[answers.found], answers.S.members, answers.value[answers.found]))
+                separated[edge[answers.found & (x < y)]] = True
+                counts = (x < y) | ~separated[edge]  # side B is not asked about a pair that side A has separated
+                gone = answers.found & counts
+                separated[edge[gone]] = True
+                more |= bool((number[part[counts]] > level).any())
+                n_tests += int(answers.n_tests[counts, level].sum())
+                np.maximum.at(self._largest, edge[counts], answers.p[counts])
+                S = answers.S.members.reshape(-1, level)[counts[answers.found]]
+                found.append((x[gone], y[gone], S, answers.value[gone]))
                 if self._p_max is not None:
-                    self._p_max[x, y] = self._p_max[y, x] = np.maximum(self._p_max[x, y], answers.p)
+                    for cells in ((x[counts], y[counts]), (y[counts], x[counts])):
+                        np.maximum.at(self._p_max, cells, answers.p[counts])
                 done += len(part)
                 if self._progress is not None:
                     self._progress(level, done, len(wanted), len(separated) - int(separated.sum()))
-        none = (np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+        none = (*np.zeros((2, 0), np.int32), np.zeros((0, level), np.int32), np.zeros(0))
         x, y, S, value = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
-        order, S = np.lexsort((y, x)), S.reshape(-1, level)
+        order = np.lexsort((y, x))
         self._low, self._high = self._low[~separated], self._high[~separated]
         self._largest = self._largest[~separated]
         seconds = time.perf_counter() - begin
         removed = (x[order], y[order], S[order], value[order])
         return LevelResult(level, *removed, n_tests, len(x), 0, more, seconds=seconds)
+
+    def _turns(self, lists: NearLists, tests: int) -> Iterable[Indices]:
+        """The entries that are asked about together, of a level with at most so many tests."""
+        if self._test.in_order:
+            return lists.in_order()
+        if self._test.has_r and tests < BOTH_SIDES:
+            return [np.arange(len(lists.owner))]
+        return lists.by_side()

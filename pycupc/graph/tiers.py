@@ -62,16 +62,18 @@ class NearLists:
 
     def __init__(self, low: Integers, high: Integers, tiers: Tiers) -> None:
         self._tiers, tier, p = tiers, tiers.tier, len(tiers.tier)
-        self._graph = SparseGraph.undirected(p, low, high)
-        self._start, self.neighbour = self._graph.neighbour_lists()
-        self._degree = np.diff(self._start)
-        self.owner = np.repeat(np.arange(p, dtype=np.int32), self._degree)
+        owner, neighbour = np.concatenate([low, high], dtype=np.int32), np.concatenate([high, low], dtype=np.int32)
+        order = np.argsort(owner * np.int64(p) + neighbour)
+        self.owner, self.neighbour, self.edge = owner[order], neighbour[order], order % max(len(low), 1)
+        self._degree = np.bincount(self.owner, minlength=p)
+        self._start = np.concatenate(([0], np.cumsum(self._degree)))
         self._n_tiers = int(tier.max(initial=0)) + 1
         self._by_tier = np.sort(self.owner.astype(np.int64) * self._n_tiers + tier[self.neighbour])
 
     @cached_property
-    def edge(self) -> Indices:
-        return self._graph.edge_number(self.owner, self.neighbour)
+    def number(self) -> Indices:
+        """The number of candidates of each entry."""
+        return self.n_candidates(self.owner, self.neighbour)
 
     def n_candidates(self, x: Integers, y: Integers) -> Indices:
         """The number of candidates of ordered pairs of neighbours."""
@@ -116,8 +118,7 @@ class NearLists:
         kept = members != np.repeat(neighbour, number)
         if self._tiers.latent:
             kept &= self._tiers.tier[members] <= np.repeat(self._tiers.limit(owner, neighbour), number)
-        offsets = np.concatenate(([0], np.cumsum(self.n_candidates(owner, neighbour))))
-        return Lists(offsets, members[kept])
+        return Lists(np.concatenate(([0], np.cumsum(self.number[entries]))), members[kept])
 
 
 def counter(tiers: Tiers | None, pairs: Sequence[tuple[Integers, Integers]], p: int) -> Counter:

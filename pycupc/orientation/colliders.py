@@ -17,6 +17,7 @@ from pycupc.orientation.mixed_graph import (
     plain,
     put_arrowhead,
     triple_number,
+    triple_numbers,
     unsigned,
 )
 from pycupc.orientation.trace import COLLIDER
@@ -39,7 +40,7 @@ def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None
         else:
             _mark_by_members(*graph, x, y, members, size)
     if len(ambiguous):
-        _mark_ambiguous(*graph[:3], ambiguous)
+        graph.triple[triple_numbers(graph, ambiguous)] |= AMBIGUOUS
 
 
 def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
@@ -111,15 +112,6 @@ def _position(values, low, high, wanted):
         else:
             high = middle
     return low
-
-
-@compiled_for_large
-def _mark_ambiguous(start, entry, triple, triples):
-    for t in range(len(triples)):
-        i = find(start, entry, triples[t, 1], triples[t, 0])
-        j = find(start, entry, triples[t, 1], triples[t, 2])
-        if i >= 0 and j >= 0:
-            triple[triple_number(entry, i, j)] |= AMBIGUOUS
 
 
 @compiled_for_large

@@ -28,6 +28,8 @@ MAX_SUBSETS_ALL = 2**36
 
 Indices = NDArray[np.int64]
 
+_NO_CELLS = FlatCells(*np.zeros((4, 0), dtype=np.int32))
+
 #: The decisions on a triple; the last: no subset separates its ends.
 COLLIDER, NON_COLLIDER, AMBIGUOUS, UNSEPARATED = range(4)
 
@@ -106,6 +108,9 @@ class Triples(NamedTuple):
         p = max(len(self.start) - 1, 1)
         ends, b = np.sort(listed[:, [0, 2]], axis=1).T, listed[:, 1]
         kept = np.isin((self.a[self.pair] * p + self.c[self.pair]) * p + self.b, (ends[0] * p + ends[1]) * p + b)
+        return self._kept(kept)
+
+    def _kept(self, kept: NDArray[np.bool_]) -> Triples:
         at, pair = np.unique(self.pair[kept], return_inverse=True)
         return self._replace(a=self.a[at], c=self.c[at], pair=pair, b=self.b[kept])
 
@@ -116,11 +121,10 @@ class Triples(NamedTuple):
         """
         tier, context, a, c = known.tier, known.context, self.a[self.pair], self.c[self.pair]
         decided = (tier[self.b] == np.maximum(tier[a], tier[c])) & ~(context[a] | context[self.b] | context[c])
-        at, pair = np.unique(self.pair[decided], return_inverse=True)
         owner = np.repeat(np.arange(known.p), np.diff(self.start))
         near = tier[self.neighbours] <= tier[owner]
         start = np.concatenate(([0], np.cumsum(np.bincount(owner[near], minlength=known.p))))
-        return Triples(start, self.neighbours[near], self.a[at], self.c[at], pair, self.b[decided])
+        return self._kept(decided)._replace(start=start, neighbours=self.neighbours[near])
 
 
 def check_triples(
@@ -155,7 +159,7 @@ def check_triples(
     _refuse_endless(triples, MAX_SUBSETS if test.has_r else MAX_SUBSETS_CALLABLE)
     found, with_b = _count(triples, count, one_by_one=test.in_order)
     decision = _decide(found, with_b, maj_rule)
-    cells = _changed_cells(triples, decision, sepset, skeleton.p)
+    cells = _changed_cells(triples, decision, sepset, skeleton.p) if known is None else _NO_CELLS
     return TripleCheck(np.column_stack([triples.a[triples.pair], triples.b, triples.c[triples.pair]]), decision, cells)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.data.constraints import Constraints
 from pycupc.graph.sparse import SparseGraph
@@ -27,8 +26,8 @@ def orient_known(skeleton: SparseGraph, check: TripleCheck, known: Constraints) 
         a, b, c = check.triples.T
         collider = (check.decision == COLLIDER) & ~known.is_forbidden(a, b) & ~known.is_forbidden(c, b)
         graph.triple[:] = mg.NO_COLLIDER
-        graph.triple[_numbers(graph, check.triples[collider])] = 0
-        graph.triple[_numbers(graph, check.undecided)] |= mg.AMBIGUOUS
+        graph.triple[mg.triple_numbers(graph, check.triples[collider])] = 0
+        graph.triple[mg.triple_numbers(graph, check.undecided)] |= mg.AMBIGUOUS
         orient_colliders(graph, solve_confl=True)
         direct_known(graph, known)
         apply_rules(graph, solve_confl=True, rule_4=True)
@@ -41,7 +40,7 @@ def direct_known(graph: mg.MixedGraph, known: Constraints) -> None:
     tail, head = entry[mg.NEIGHBOUR], mg.owners(entry)
     into = np.flatnonzero(known.is_impossible(head, tail))
     entry[mg.KIND, into], entry[mg.KIND, entry[mg.MIRROR, into]] = mg.IN, mg.OUT
-    reasons = [KNOWN.index(known.reason(x, y)) for x, y in zip(tail[into].tolist(), head[into].tolist(), strict=True)]
+    reasons = [KNOWN.index(reason) for reason in known.reasons(tail[into], head[into])]
     entry[mg.RULE, into] = np.array(reasons, dtype=np.int64) + FIRST_KNOWN
     entry[mg.FIRST, into] = 0
 
@@ -53,14 +52,3 @@ def is_closed(graph: SparseGraph) -> bool:
         before = mixed.entry[mg.KIND].copy()
         apply_rules(mixed, rule_4=True)
         return bool((mixed.entry[mg.KIND] == before).all())
-
-
-def _numbers(graph: mg.MixedGraph, triples: mg.Indices) -> NDArray[np.int64]:
-    """The positions in `MixedGraph.triple` of the triples (a, b, c) both of whose edges there are."""
-    entry, p = graph.entry, max(len(graph.start) - 1, 1)
-    keys = np.append(mg.owners(entry) * p + entry[mg.NEIGHBOUR], -1)
-    a, b, c = triples.T
-    wanted = np.array([b * p + a, b * p + c])
-    at = keys[:-1].searchsorted(wanted)
-    at = at[:, (keys[at] == wanted).all(axis=0)]
-    return np.asarray(entry[mg.PAIRS, at.max(axis=0)] + at.min(axis=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pycupc.orientation.conservative import AMBIGUOUS, COLLIDER, NON_COLLIDER, UNSEPARATED, TripleCheck
-from pycupc.orientation.trace import KNOWN, Reason
+from pycupc.orientation.trace import Reason
 
 #: The decisions of the conservative rule and of the majority rule, and why; of a triple (a, b, c), {b} is the middle.
 _CONSERVATIVE = {
@@ -20,13 +20,21 @@ _MAJORITY = _CONSERVATIVE | {
     AMBIGUOUS: "ambiguous, because {b} is in just half of the sets that separate {a} and {c}: not oriented",
 }
 
-_ORDER = (*KNOWN, "collider", "R1", "R2", "R3", "R4")
-_WHY_KNOWN = {
-    "tier": "it is in an earlier tier",
-    "context": "it is a context variable",
-    "required": "the arrow is required",
-    "forbidden": "the other direction is forbidden",
+#: The reasons of arrowheads in the order of their lines; {0}, {1}, ... are the variables of `Orientation.trace`.
+_ARROWS = {
+    "tier": "known: {0} -> {1}, because it is in an earlier tier",
+    "context": "known: {0} -> {1}, because it is a context variable",
+    "required": "known: {0} -> {1}, because the arrow is required",
+    "forbidden": "known: {0} -> {1}, because the other direction is forbidden",
+    "collider": (
+        "collider: {0} -> {1} <- {2}, because {0}, {2} are not adjacent, and no separating set of theirs has {1}"
+    ),
+    "R1": "rule 1: {1} -> {2}, because {0} -> {1} and {0}, {2} are not adjacent: else a collider at {1}",
+    "R2": "rule 2: {0} -> {2}, because {0} -> {1} -> {2}: else a cycle",
+    "R3": "rule 3: {0} -> {3}, because {0} - {1} -> {3} and {0} - {2} -> {3}, and {1}, {2} are not adjacent",
+    "R4": "rule 4: {0} -> {3}, because {0} - {1} -> {2} -> {3}, {0} - {2}, and {1}, {3} are not adjacent",
 }
+_ORDER = [*_ARROWS]
 
 
 def lines_of_triples(check: TripleCheck, labels: Sequence[str], *, maj_rule: bool) -> Iterator[str]:
@@ -40,22 +48,5 @@ def lines_of_triples(check: TripleCheck, labels: Sequence[str], *, maj_rule: boo
 def lines_of_arrows(trace: Mapping[tuple[int, int], Reason], labels: Sequence[str]) -> Iterator[str]:
     """The last cause of the arrowheads: the colliders, then the arrows by rule; an overwritten arrow has no line."""
     reasons = dict.fromkeys((rule, *(labels[v] for v in nodes)) for _, (rule, *nodes) in trace.items())
-    for rule, a, b, *more in sorted(reasons, key=lambda reason: _ORDER.index(reason[0])):
-        if rule in _WHY_KNOWN:
-            yield f"known: {a} -> {b}, because {_WHY_KNOWN[rule]}"
-        elif rule == "collider":
-            (c,) = more
-            why = f"{a}, {c} are not adjacent, and no separating set of theirs has {b}"
-            yield f"collider: {a} -> {b} <- {c}, because {why}"
-        elif rule == "R1":
-            (c,) = more
-            yield f"rule 1: {b} -> {c}, because {a} -> {b} and {a}, {c} are not adjacent: else a collider at {b}"
-        elif rule == "R2":
-            (c,) = more
-            yield f"rule 2: {a} -> {c}, because {a} -> {b} -> {c}: else a cycle"
-        elif rule == "R4":
-            c, d = more
-            yield f"rule 4: {a} -> {d}, because {a} - {b} -> {c} -> {d}, {a} - {c}, and {b}, {d} are not adjacent"
-        else:
-            c, d = more
-            yield f"rule 3: {a} -> {d}, because {a} - {b} -> {d} and {a} - {c} -> {d}, and {b}, {c} are not adjacent"
+    for rule, *names in sorted(reasons, key=lambda reason: _ORDER.index(reason[0])):
+        yield _ARROWS[rule].format(*names)

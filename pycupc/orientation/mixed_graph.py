@@ -7,10 +7,10 @@ edges, not to p^2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,17 +125,16 @@ def _entries_of_lower_ends(graph: MixedGraph, skeleton: SparseGraph) -> Indices:
     return at
 
 
-def trace(graph: MixedGraph) -> Trace:
-    """What set the arrowheads; `graph` must not change any more."""
-    return Trace(partial(_arrowheads, graph.entry))
+def trace(graph: MixedGraph, kinds: Sequence[int] = (IN, BOTH), *forms_and_paths: Any) -> Trace:
+    """What set the marks at the owners of entries of these kinds; `graph` must not change any more."""
+    return Trace(partial(_marks, graph.entry, kinds), *forms_and_paths)
 
 
-def _arrowheads(entry: Indices) -> tuple[Ints, ...]:
-    """What `Trace` is made from: the arrowheads that were set here, not those of `directed_as`."""
-    heads = np.flatnonzero((entry[KIND] & IN != 0) & (entry[RULE] != 0))
-    tail, mirror, rule, first, second = (entry[row, heads] for row in (NEIGHBOUR, MIRROR, RULE, FIRST, SECOND))
-    arrays = (tail, entry[NEIGHBOUR, mirror], rule, first, second)
-    return tuple(array.astype(np.int32) for array in arrays)
+def _marks(entry: Indices, kinds: Sequence[int]) -> tuple[Ints, ...]:
+    """What `Trace` is made from: the marks that were set here, not those of `directed_as`."""
+    at = np.flatnonzero(np.isin(entry[KIND], kinds) & (entry[RULE] > 0))
+    rows = (entry[NEIGHBOUR], owners(entry), entry[RULE], entry[FIRST], entry[SECOND])
+    return tuple(row[at].astype(np.int32) for row in rows)
 
 
 @compiled_for_large
@@ -200,6 +199,17 @@ def triple_number(entry, i, j):
     if i > j:
         return entry[PAIRS, i] + j
     return entry[PAIRS, j] + i
+
+
+def triple_numbers(graph: MixedGraph, triples: Indices) -> Indices:
+    """`triple_number` of the triples (a, b, c), int64 (k, 3), both of whose edges there are."""
+    entry, p = graph.entry, max(len(graph.start) - 1, 1)
+    keys = np.append(owners(entry) * p + entry[NEIGHBOUR], -1)
+    a, b, c = triples.T
+    wanted = np.array([b * p + a, b * p + c])
+    at = keys[:-1].searchsorted(wanted)
+    at = at[:, (keys[at] == wanted).all(axis=0)]
+    return np.asarray(entry[PAIRS, at.max(axis=0)] + at.min(axis=0))
 
 
 @part

@@ -28,7 +28,7 @@ from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
 from pycupc.orientation.known import orient_known
-from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag
+from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag, without_selection
 from pycupc.r.conversions import result_of
 from pycupc.r.r_memory import square
 from pycupc.results.comparison import compare
@@ -204,13 +204,12 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data |
 def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> Iterator[PagOrientation]:
     """The graphs of the variants of `fci` or `rfci`; those of the rules for triples, which need the data, last."""
     given = [bool(rule) for rule in options["rules"] or ALL_RULES]
-    without_selection = [rule and number not in (5, 6, 7) for number, rule in enumerate(given, 1)]
     jci = JointCausalInference(options["jci"], [int(v) for v in options["context"]]) if options["jci"] else None
     skeleton = _skeleton(fit)
     of = (fit.method == "rfci",) if len(fit.later) or fit.all_pdsep else (fit.method == "rfci", fit.method != "rfci")
 
     def variants(ambiguous: NDArray[np.int64] | None) -> Iterator[PagOrientation]:
-        for of_rfci, rules, quirks in product(of, (given, without_selection), (True, False)):
+        for of_rfci, rules, quirks in product(of, (given, without_selection(given)), (True, False)):
             yield orient_pag(
                 skeleton, fit.sepset, rules=rules, ambiguous=ambiguous, jci=jci, quirks=quirks, of_rfci=of_rfci
             )

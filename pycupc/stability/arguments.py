@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from concurrent.futures import Executor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation
-from pycupc.algorithm.fci import FciArguments, check_rules
+from pycupc.algorithm.fci import check_fci_arguments, check_rules
 from pycupc.data.knowledge import Knowledge, as_knowledge
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
@@ -111,8 +111,7 @@ def _check_method(method: Method, given: dict[str, Any], known: Knowledge | None
         check_rules(given["rules"])
         given["rules"] = tuple(map(bool, given["rules"]))
     if method == "fci":
-        own = given | {"budget": None, "tiers": known is not None}
-        FciArguments(**{field.name: own[field.name] for field in fields(FciArguments)})
+        check_fci_arguments(given | {"budget": None, "tiers": known})
 
 
 def _checked_alphas(alpha: Any) -> tuple[float, ...]:

@@ -240,11 +240,12 @@ class _Announcement(event.Listener):
     """Logs a message once."""
 
     def __init__(self, message: str) -> None:
-        self._messages = [message]
+        self._message = message
 
     def on_start(self, _: event.Event) -> None:
-        while self._messages:
-            logger.info(self._messages.pop())
+        if self._message:
+            logger.info(self._message)
+        self._message = ""
 
     def on_end(self, _: event.Event) -> None:
         """Nothing to do."""
@@ -257,6 +258,7 @@ def announced(message: str) -> Iterator[None]:
     Cyclic garbage is not collected meanwhile: Numba makes millions of long-lived objects, and traversing them
     repeatedly would take a tenth of the time.
     """
+
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -53,6 +53,8 @@ def first_separating(
         return run.answers()
     first = first_searched(questions, pruning)
     run.enumerate(np.full(m, sizes.start), first)
+    if (first == sizes.stop).all():
+        return run.answers()
     unsound = run.search(test, first, checked=pruning == "checked", device=device)
     if unsound.any():
         run.enumerate(first, np.where(unsound, sizes.stop, 0))
@@ -115,12 +117,13 @@ class _Run:
 
     def search(self, test: GaussianTest, first: Indices, *, checked: bool, device: OnDevice | None = None) -> Mask:
         """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
-        degree, skip = np.diff(self._questions.candidates.offsets), _skipped(self._questions)
+        degree = np.diff(self._questions.candidates.offsets)
         pairs = np.flatnonzero(self._left & (first <= np.minimum(degree, self._questions.largest)))
         unsound = np.zeros(len(first), dtype=np.bool_)
         if not len(pairs):
             return unsound
         reached = device(test, self._questions, pairs, first[pairs]) if device else None
+        skip = _skipped(self._questions)
         asked = ~skip if len(skip) else np.ones(degree.sum(), dtype=np.bool_)
         search = PairSearch(test, self._questions, asked, reached)
         load()

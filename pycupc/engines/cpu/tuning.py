@@ -86,7 +86,7 @@ FIRST_ROUND = 8
 #: Sets of all pairs in a round, about; more would not leave the cache sooner. A part for a thread.
 ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
 #: Sets of one size of a pair that are tested rather than searched. Measured.
-FEW_SETS = 1000
+FEW_SETS = 5000
 #: Seconds of tests, made one by one because bounds do not hold, of which a warning tells.
 WORTH_A_WARNING = 60.0
 #: Tests without bounds: pairs that a task takes at most, and candidates of all of them; and Gaussian tests that take as

@@ -1,4 +1,7 @@
-"""Questions to the GPU engine, which compiled code on the CPU answers, after a search on the device where it pays."""
+"""Questions to the GPU engine, which compiled code on the CPU answers, after a search on the device where it pays.
+
+The log says once in a run why the device takes no part.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pycupc.engines.base import Answers, CountHook, Counts, Engine, Questions
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.questions import search_on_device
 from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.system.log import logger
 from pycupc.system.machine import available_cores
 
 
@@ -18,9 +22,15 @@ class AnsweringOnCpu(Engine):
     device: Device
     _by_columns: Engine | None
     _prunes: bool
+    _told: set[str]
 
     def _forget_questions(self) -> None:
-        self._by_columns = None
+        self._by_columns, self._told = None, set[str]()
+
+    def _tell(self, why: str) -> None:
+        if why not in self._told:
+            logger.info("the CPU answers questions about pairs for engine %r: %s", self.name, why)
+            self._told.add(why)
 
     @abstractmethod
     def _in_rows(self) -> bool:
@@ -30,13 +40,19 @@ class AnsweringOnCpu(Engine):
         from pycupc.engines.cpu.questions import first_separating
 
         if (engine := self._without_matrix()) is not None:
+            self._tell("there is no matrix of all correlations")
             return engine.first_separating(questions, progress)
+        if not isinstance(self._test, GaussianTest):
+            self._tell("the device searches Gaussian tests only")
+        elif questions.budget is not None:
+            self._tell("a budget counts the steps of the CPU")
         device = partial(search_on_device, self.device.index) if self._prunes else None
         return first_separating(self._test, questions, available_cores(), progress, device=device)
 
     def count_separating(self, questions: Questions) -> Counts:
         from pycupc.engines.cpu.questions import count_separating
 
+        self._tell("the device does not count separating sets")
         if (engine := self._without_matrix()) is not None:
             return engine.count_separating(questions)
         return count_separating(self._test, questions, available_cores())

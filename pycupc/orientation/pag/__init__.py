@@ -18,7 +18,15 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.trace import Reason
 
-__all__ = ["ALL_RULES", "FCI_LOOPS", "RFCI_LOOPS", "JointCausalInference", "PagOrientation", "orient_pag"]
+__all__ = [
+    "ALL_RULES",
+    "FCI_LOOPS",
+    "RFCI_LOOPS",
+    "JointCausalInference",
+    "PagOrientation",
+    "orient_pag",
+    "without_selection",
+]
 
 #: The rules 1 to 10.
 ALL_RULES = (True,) * 10
@@ -49,6 +57,11 @@ class PagOrientation:
 
     graph: SparseGraph
     trace: Mapping[tuple[int, int], Reason]
+
+
+def without_selection(rules: Sequence[bool]) -> list[bool]:
+    """The rules without 5 to 7, which are for selection bias."""
+    return [bool(rule) and number not in (5, 6, 7) for number, rule in enumerate(rules, 1)]
 
 
 def orient_pag(

@@ -8,13 +8,10 @@ pcalg's scans: ``which(M, arr.ind = TRUE)`` runs down the columns of amat.pag, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.sparse import CIRCLE, Ints, SparseGraph
+from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
     FIRST,
@@ -30,14 +27,14 @@ from pycupc.orientation.mixed_graph import (
     owners,
     triple_number,
 )
-from pycupc.orientation.trace import Reason, Trace
 from pycupc.system.compiled import part
 
 #: The mark of an edge that has been removed.
 NONE = 0
 #: The number of rule 1 where it sets the tail of b --> c.
 TAIL_OF_RULE_1 = 17
-_FORMS = {
+#: The reasons of marks, see `pycupc.orientation.trace.Forms`.
+FORMS = {
     1: ("R1", (2, 0, 1)),
     TAIL_OF_RULE_1: ("R1", (2, 1, 0)),
     2: ("R2", (0, 2, 1)),
@@ -57,17 +54,6 @@ def to_sparse(graph: MixedGraph, p: int) -> SparseGraph:
     low, high = owner[at].astype(np.int32), neighbour[at].astype(np.int32)
     low_mark, high_mark = (entry[KIND, e].astype(np.int8) for e in (at, entry[MIRROR, at]))
     return SparseGraph(p, low, high, low_mark, high_mark)
-
-
-def trace(graph: MixedGraph, paths: Sequence[Reason]) -> Trace:
-    """What set each mark that is no circle; `paths` are the reasons of rules that found a path."""
-    return Trace(partial(_marks, graph.entry), _FORMS, paths)
-
-
-def _marks(entry: Indices) -> tuple[Ints, ...]:
-    at = np.flatnonzero((entry[KIND] != NONE) & (entry[KIND] != CIRCLE) & (entry[RULE] > 0))
-    rows = (entry[NEIGHBOUR], owners(entry), entry[RULE], entry[FIRST], entry[SECOND])
-    return tuple(row[at].astype(np.int32) for row in rows)
 
 
 @part

@@ -22,6 +22,7 @@ from pycupc.orientation.mixed_graph import (
     find,
     owners,
     steps_of,
+    trace,
     triple_number,
     undirected,
 )
@@ -71,7 +72,7 @@ class Orienting:
 
     def oriented(self) -> PagOrientation:
         """The result."""
-        return PagOrientation(self.left(), lists.trace(self.graph, self._paths))
+        return PagOrientation(self.left(), trace(self.graph, (ARROW, TAIL), lists.FORMS, self._paths))
 
     # -- before the rules ---------------------------------------------------------------------------------------------
 

@@ -40,10 +40,13 @@ def first_searched(questions: Questions, pruning: PruningMode) -> Indices:
     """For each pair the size of the smallest sets that are to be searched, int64 (m,); `sizes().stop`: none."""
     global _loaded
     sizes, degree = questions.sizes(), np.diff(questions.candidates.offsets)
-    kinds, pair = np.unique(degree, return_inverse=True)
     few = 0 if pruning == "always" else tuning.FEW_SETS
-    plans = [_first_of(d, sizes, few) if d <= tuning.MOST_SEARCHED else (sizes.stop, 0.0) for d in kinds.tolist()]
-    first, tests = np.array(plans).reshape(-1, 2)[pair].T
+    if _first_of(int(degree.max(initial=0)), sizes, few)[0] == sizes.stop:  # the quick way of small questions
+        return np.full(len(degree), sizes.stop)
+    plans = np.full((int(degree.max(initial=0)) + 1, 2), (sizes.stop, 0.0))
+    for d in np.flatnonzero(np.bincount(degree)[: tuning.MOST_SEARCHED + 1]).tolist():
+        plans[d] = _first_of(d, sizes, few)
+    first, tests = plans[degree].T
     # what is loaded must not matter to a budget, which leaves the same pairs in every process
     least = tuning.WORTH_LOADING if questions.budget is None and not _loaded else tuning.WORTH
     if few and TEST_SECONDS * tests.sum() < least:

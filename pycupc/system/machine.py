@@ -101,7 +101,7 @@ def single_products() -> Iterator[None]:
 
 @cache
 def _openblas() -> list[tuple[Any, Any]]:
-    """For each OpenBLAS that this process has loaded: set the number of its threads, and get it."""
+    """For each OpenBLAS that this process had loaded at the first call: set the number of its threads, and get it."""
     found = []
     with contextlib.suppress(OSError):
         paths = {line.split()[-1] for line in (_PROC / "self/maps").read_text().splitlines() if "openblas" in line}

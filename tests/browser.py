@@ -4,8 +4,6 @@
 Debian's packages are chromium and chromium-driver (tests/setup_browser.sh).
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os
@@ -93,7 +91,7 @@ class Browser:
         """The value that a script returns; `arguments` are its ``arguments``."""
         return self._call("/execute/sync", {"script": code, "args": list(arguments)})
 
-    def wait(self, condition: str, seconds: float = 20) -> None:
+    def wait(self, condition: str, seconds: float = 120) -> None:
         """Until an expression is true."""
         end = time.monotonic() + seconds
         while not self.script(f"return Boolean({condition})"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,8 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 
 if TYPE_CHECKING:
     from pycupc import PcAlgo
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it; some tests send it
 
 HERE = Path(__file__).resolve().parent
 GOLDEN = sorted(GOLDEN_FOLDER.glob("*.npz"))
@@ -148,7 +151,17 @@ def no_gpu() -> str | None:
     return None if works else why
 
 
+#: Files that take long come first, so that the processes of run.py end together. They alternate between files that use
+#: much of the compiled code and files that compile kernels: two processes would compile the same functions twice.
+FIRST = (
+    *("any_data", "kernels_compile", "adjustment", "kernel_sieve", "cli", "kernel_pruning", "pruning", "kernel_walk"),
+    *("r_package", "stability_runs", "explorer_page", "orientation", "faults", "benchmarks", "discrete", "golden"),
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {f"test_{name}.py": k for k, name in enumerate(FIRST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if marked and (why := no_gpu()):
         for item in marked:

@@ -1,7 +1,5 @@
 """Random problems of discrete data, and the comparison of an engine's levels with those of the CPU engine."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

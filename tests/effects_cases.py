@@ -1,7 +1,5 @@
 """Random graphs with covariance matrices, and calls of pcalg's functions for effects that both sides evaluate."""
 
-from __future__ import annotations
-
 import re
 import warnings
 

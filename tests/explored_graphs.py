@@ -1,7 +1,5 @@
 """Results for the tests and the pictures of the explorer: data sets that are generated from a seed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -3,8 +3,6 @@
 ``R_LIBS=... python tests/fci_cases.py fci rfci`` records them anew.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import shutil

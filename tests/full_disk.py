@@ -4,8 +4,6 @@ Run by test_faults.py. DISK is a small file system of its own; ELSEWHERE is on a
 files.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pycupc
 from pycupc import cli
-from pycupc.cli.files import FILES
+from pycupc.cli.run import FILES
 from pycupc.data import load_example
 
 STEP = 4096 * 3

@@ -3,14 +3,13 @@
 python tests/kernel_sources.py          write kernels/resources_sm_90.txt (needs nvcc)
 """
 
-from __future__ import annotations
-
 import ctypes
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -53,10 +52,10 @@ ARGUMENTS = {
 FILES = sorted(f.relative_to(KERNELS).with_suffix("").as_posix() for f in KERNELS.rglob("*.cu"))
 
 
-def source(file: str) -> str:
-    """The file with its templates instantiated."""
+def source(file: str, wanted: Callable[[str, str], bool] = lambda file, name: True) -> str:
+    """The file with its templates instantiated, those with a wanted (file, name)."""
     lines = [f'#include "{file}.cu"']
-    for name in (name for asked, name in ASKED_FOR if asked == file and "<" in name):
+    for name in (name for asked, name in ASKED_FOR if asked == file and "<" in name and wanted(file, name)):
         lines.append(f"template __global__ void {name}({ARGUMENTS.get(name) or ARGUMENTS[name.split('<')[0]]});")
     return "\n".join(lines) + "\n"
 
@@ -73,10 +72,9 @@ def find_nvrtc() -> ctypes.CDLL | None:
     return None
 
 
-def compile_nvrtc(nvrtc: ctypes.CDLL, file: str, arch: str) -> tuple[bool, str]:
-    """Compile one file for `arch`, "compute_90", or "sm_90" with machine code; whether it worked, and the log."""
+def compile_nvrtc(nvrtc: ctypes.CDLL, code: bytes, file: str, arch: str) -> tuple[bool, str]:
+    """Compile a `source` for `arch`, "compute_90", or "sm_90" with machine code; whether it worked, and the log."""
     program = ctypes.c_void_p()
-    code = source(file).encode()
     assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), code, file.encode(), 0, None, None) == 0
     options = [f"-arch={arch}", "-std=c++17", "--fmad=false", "-ftz=true", f"-I{KERNELS}"]
     options += ["--ptxas-options=-v"] if arch.startswith("sm") else ["-G"]  # -G: no optimisation, a fifth of the time

@@ -3,8 +3,6 @@
 Run by tests/test_results.py in a process whose memory is limited to less than one p x p matrix of bytes.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random problems for the rules of PAGs: skeletons with arbitrary separating sets, and graphs with arbitrary marks."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from itertools import combinations, pairwise

@@ -4,8 +4,6 @@ The graph is the one of the sprinkler example of J. Pearl (2009), *Causality*, 2
 probabilities and the seed are those below.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

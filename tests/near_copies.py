@@ -4,8 +4,6 @@ Given a third copy, the partial correlation of two copies may be so close to 1 t
 such a test is weaker evidence for the edge than their correlation, as its z has fewer degrees of freedom.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ Needs Chromium and its driver (tests/setup_browser.sh) and Pillow, which comes w
 .github/pictures unless another is given.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

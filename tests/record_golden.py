@@ -9,8 +9,6 @@ runs in Rscript; numbers are exchanged as raw bytes, so that no digit is lost. N
 package.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import subprocess

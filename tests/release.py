@@ -6,8 +6,6 @@ from the checkout, and installed into an empty environment, where it has to pass
 Needs access to PyPI. See .github/CONTRIBUTING.md, "Releasing".
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -13,7 +13,6 @@ import argparse
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -43,7 +42,6 @@ def main() -> int:
     args = parser.parse_args()
     with_r, with_browser = not (args.no_r or args.quick), not (args.no_browser or args.quick)
     started = time.monotonic()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it; some tests send it
 
     announce(with_r, with_browser)
     python = virtual_environment(args.venv.absolute())
@@ -56,8 +54,10 @@ def main() -> int:
         of_system.result()
         if code:
             return code
-        if with_r:
+        if with_r:  # the other core compiles the tests and the modules that they import, once for all processes
+            collected = beside.submit(check, "collecting", [python, "-m", "pytest", "--collect-only", "-q"])
             install_rpy2(python)
+            collected.result()
         jobs = [beside.submit(check, *job) for job in checks(python.parent)]
         if with_r and shutil.which("bash"):
             jobs.append(beside.submit(check, "the R package", ["bash", "tests/check_r.sh"], python))
@@ -100,8 +100,9 @@ def run_pytest(python: Path, args: argparse.Namespace) -> int:
     selection = ["-m", " and ".join(f"not {word}" for word in without)] if without else []
     selection += QUICK if args.quick else []
     workers = 1 if args.gpu else min(os.cpu_count() or 1, MAX_WORKERS)  # one GPU, one process
-    # a file in one process: its tests share what is expensive, such as an R session or kernels compiled for the host
-    parallel = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
+    # a file in one process: its tests share what is expensive, such as an R session or kernels compiled for the host;
+    # in the order of conftest.py
+    parallel = ["-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder"] if workers > 1 else []
     report(f"pytest {' '.join((*selection, *parallel))}")
     environment = dict(os.environ, PYTHONUNBUFFERED="1", RETICULATE_PYTHON=str(python))
     return run(python, "-m", "pytest", *selection, *parallel, *args.pytest, env=environment)
@@ -147,8 +148,9 @@ def suitable_python() -> str:
 
 
 def install(python: Path, extras: str) -> int:
-    """Install the checkout with these extras; 0 if that worked."""
-    return run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{ROOT}[{extras}]")
+    """Install the checkout with these extras; 0 if that worked. A module is compiled when it is imported, if ever."""
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    return run(*pip, "-e", f"{ROOT}[{extras}]")
 
 
 def set_up_system(with_r: bool, with_browser: bool) -> None:

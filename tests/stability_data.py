@@ -1,7 +1,5 @@
 """Small data for the tests of `pycupc.stability`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

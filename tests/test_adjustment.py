@@ -1,7 +1,5 @@
 """Adjustment sets: pcalg's recorded answers, regressions, and DoWhy."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

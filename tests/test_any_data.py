@@ -4,8 +4,6 @@ tests/files/any_data.npz has recorded answers: latent correlations of polycor (h
 p-values of micd (mixCItest), with the tables that they are of.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

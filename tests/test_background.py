@@ -1,7 +1,5 @@
 """`add_background_knowledge`: brute force over DAGs, Meek's rules on matrices, a live pcalg."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Each kind of bad input has its own error, which names the argument, what was expected and what came."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

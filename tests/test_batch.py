@@ -1,7 +1,5 @@
 """Tests that answer many at a time: the answer and the counts of single calls, and RCoT."""
 
-from __future__ import annotations
-
 import math
 import types
 

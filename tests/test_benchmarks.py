@@ -1,7 +1,5 @@
 """The benchmark harness: data, results, checks of answers, and every experiment on a tiny problem."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """A run that is cut off resumes from its checkpoint and gives the result of an uninterrupted one; level 0 in parts."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -104,9 +102,11 @@ def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
         patch.setattr(threads, "run", one_task_after_the_other)
         patch.setattr(Checkpoint, "keep_some", lambda self, *args: (calls.append(args[0]), keep_some(self, *args)))
         assert_same(run(tmp_path / "all", **options), want)
-    monkeypatch.setattr(
-        Checkpoint, "begin", lambda self, *args: begun.append(begin(self, *args)["entries"]) or begin(self, *args)
-    )
+
+    def begin_and_count(self, level, take, *names):
+        begin(self, level, lambda found: begun.append(found["entries"]) or take(found), *names)
+
+    monkeypatch.setattr(Checkpoint, "begin", begin_and_count)
     assert len(calls) > 20
     n_kept = 0
     for after in range(2, len(calls), len(calls) // 6):
@@ -244,8 +244,8 @@ def test_a_dask_cluster_computes_level_0_and_loses_a_worker(tmp_path, monkeypatc
     with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
 
-        def kill(self, number, found):
-            add(self, number, found)
+        def kill(self, cut, number, found):
+            add(self, cut, number, found)
             done.append(number)
             if len(done) == 5:
                 os.kill(victim, signal.SIGKILL)

@@ -1,7 +1,5 @@
 """Parts of the command line: progress bars, numbers of an estimate."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import logging

@@ -1,7 +1,5 @@
 """`pycupc compare`: does it see every difference, and lead to where it began?"""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

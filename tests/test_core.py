@@ -1,7 +1,5 @@
 """Small parts of the core: cutoffs, subsets, separating sets, results, evidence, files, custom tests, interrupts."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

@@ -1,7 +1,5 @@
 """Correlations of data: the definition, and everything that they must not depend on."""
 
-from __future__ import annotations
-
 import pickle
 import tracemalloc
 import warnings

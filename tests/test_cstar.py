@@ -1,7 +1,5 @@
 """`pycupc.cstar` against a plain loop of `pc` and `ida`, wherever the resamples run and whenever a run is killed."""
 
-from __future__ import annotations
-
 import multiprocessing
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor

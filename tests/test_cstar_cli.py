@@ -1,7 +1,5 @@
 """``pycupc cstar``: what it writes, and that it agrees with `pycupc.cstar`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

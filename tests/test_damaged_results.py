@@ -3,8 +3,6 @@
 500 corruptions always; as many as PYCUPC_CORRUPTIONS says in the slow form (6,000 by default).
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """`pycupc run` on tables of categories."""
 
-from __future__ import annotations
-
 import csv
 import json
 import warnings
@@ -9,9 +7,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import run
 
 import pycupc
-from pycupc import cli
 from pycupc.data.categories import read_categories
 from pycupc.data.names import DataError
 from pycupc.data.text_layout import ReadOptions
@@ -28,10 +26,6 @@ def table(tmp_path):
     path = tmp_path / "words.csv"
     path.write_text("\n".join(["a,b,c,d", *(",".join(row) for row in X)]) + "\n")
     return path, X
-
-
-def run(*arguments):
-    return cli.main([str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize("test", [["--test", "discrete"], []])

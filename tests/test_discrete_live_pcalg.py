@@ -3,8 +3,6 @@
 The long form makes 100 problems, 25 at a time; PYCUPC_LIVE_BLOCKS=80 makes 2,000, which take more than an hour.
 """
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

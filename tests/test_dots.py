@@ -1,7 +1,5 @@
 """Pictures of thousands of lines and dots."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Possible causal effects: against pcalg's recorded answers, and against all DAGs of a class by brute force."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

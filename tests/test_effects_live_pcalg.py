@@ -1,7 +1,5 @@
 """Effects against a running pcalg, on random graphs. Skipped where Rscript or pcalg is missing."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """The estimate: bounds before and after the first levels, with fixed gaps and fixed edges."""
 
-from __future__ import annotations
-
 import sys
 from math import comb
 

@@ -5,8 +5,6 @@ answer of a set in `workloads.EXACT` belongs to the correlations that NumPy comp
 columns, so that the last digits of the correlations decide some of its tests.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from benchmarks import workloads

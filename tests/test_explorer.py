@@ -1,7 +1,5 @@
 """The explorer's page as text: what it holds, that no label can leave its place, and what happens with large graphs."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -3,8 +3,6 @@
 Skipped where there is no chromium and chromedriver (tests/setup_browser.sh installs them on Debian).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import browser
@@ -15,7 +13,7 @@ from test_discrete import rare_levels
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, disCItest
-from pycupc.graph.explorer import write_page
+from pycupc.graph.explorer import InlinePage, write_page
 from pycupc.graph.sparse import SparseGraph
 from pycupc.results import explored
 
@@ -484,7 +482,7 @@ def test_without_circles_nothing_is_said_of_them(page):
 
 
 def test_a_page_runs_in_the_frame_of_a_notebook(chromium, fit, tmp_path):
-    shown = explored.InlinePage(explored.content(fit), None)
+    shown = InlinePage(explored.content(fit), None)
     (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html><body>{shown._repr_html_()}", encoding="utf-8")
     chromium.complaints()
     chromium.open(tmp_path / "notebook.html")

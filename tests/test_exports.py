@@ -3,8 +3,6 @@
 The CPDAG of these tests is a --> b, c --> b, c --- d, a <-> d, and e on its own; the PAG has all nine pairs of marks.
 """
 
-from __future__ import annotations
-
 import io
 import json
 

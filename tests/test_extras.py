@@ -1,7 +1,5 @@
 """The base installation does its work without the packages of the extras, and says what a missing one is for."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`pycupc.fci` and `pycupc.rfci` against recorded answers of pcalg, and against a running pcalg."""
 
-from __future__ import annotations
-
 import os
 import pickle
 

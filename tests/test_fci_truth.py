@@ -1,7 +1,5 @@
 """`pycupc.fci` told the truth by d-separation finds the PAG by its definition; what is right without quirks."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import warnings

@@ -7,8 +7,6 @@ The digests are those of pcalg 2.7-12 under R 4.2.2, which needs some minutes fo
 `test_pcalg_gives_the_recorded_answer` (marks `r` and `slow`) computes them again with the pcalg that is installed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ graphs are cyclic. Those answers, of the cases in RETRY_AT_RANDOM, hold a DAG th
 the skeleton is compared.
 """
 
-from __future__ import annotations
-
 import importlib
 
 import numpy as np

@@ -4,8 +4,6 @@ Pairwise deletion, edited and rounded entries make them. The kernels are compare
 `test_kernel_walk.py` and `test_kernel_cupc.py`, on the host.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

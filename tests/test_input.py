@@ -1,7 +1,5 @@
 """Input beside its many kinds (test_input_kinds.py): command line, fixed pairs, extreme scales, progress, pickles."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

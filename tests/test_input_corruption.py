@@ -20,8 +20,6 @@ and in files without checksums the numbers as well.
 PYCUPC_CORRUPTIONS sets the number of files of the long form, 20,000 by default.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -3,8 +3,6 @@
 The table has one line per kind: objects in memory first, then files. A library that is not installed skips its lines.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

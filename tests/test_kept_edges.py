@@ -1,7 +1,5 @@
 """Edges that stayed: how many tests they survived, and which came closest to removing them, by every single test."""
 
-from __future__ import annotations
-
 import math
 
 import explored_graphs

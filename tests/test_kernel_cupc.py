@@ -1,7 +1,5 @@
 """The kernels of cuPC-E and cuPC-S (kernels/cupc/) on the host: whole runs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from gpu_on_host import GRAPH_FILES, HostEngine, build, compare, compare_near_copies, observations

@@ -1,7 +1,5 @@
 """The GPU engine of discrete data without a GPU: its kernels run on the host and agree with the CPU engine."""
 
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np

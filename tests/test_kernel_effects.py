@@ -1,7 +1,5 @@
 """The kernel that summarises effects (kernels/effects/), on the host."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import replace
 from unittest import mock

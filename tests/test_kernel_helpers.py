@@ -3,8 +3,6 @@
 The canonical formula must give the same bits as its Python twin, the structures must have the layout of their mirrors.
 """
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import math

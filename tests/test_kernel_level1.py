@@ -1,7 +1,5 @@
 """Level 1 of the GPU engine (kernels/schur/level1.cu) on the host: its tests in single precision, and whole levels."""
 
-from __future__ import annotations
-
 import ctypes
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Loading kernels, without a device: compiling is announced, kernels are kept, failures are explained."""
 
-from __future__ import annotations
-
 import logging
 import time
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The tests of incomplete data of the GPU engine without a GPU: the kernels run on the host and agree with the CPU."""
 
-from __future__ import annotations
-
 import pytest
 from discrete_runs import compare
 from gpu_on_host import MISSING_FILES, HostEngine, build

@@ -1,7 +1,5 @@
 """The sieve of level 0 and the levels on a matrix for each row (kernels/sieve/, kernels/rows/), on the host."""
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 import shutil
@@ -24,23 +22,27 @@ from gpu_on_host import (
 )
 from question_cases import compare_answers, counts, random_questions
 from sieve_data import check_sieve, difficult, row_graph
+from test_checkpoint import cut_off
+from test_checkpoint import run as run_to_the_end
 
 import pycupc
+from pycupc.algorithm import checkpoint as kept
 from pycupc.data.pairs import Pairs
 from pycupc.engines import select
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.engines.gpu import on_cpu, questions, schur, sieve, smallest, tuning
+from pycupc.engines.gpu import hubs, on_cpu, questions, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import search, walk
+from pycupc.engines.gpu.sharing import Member
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.family import GaussianTest
 
 FILES = GRAPH_FILES | {
     "sieve/pick": ("round_columns", *(name for _, name in sieve.PICK.values())),
-    "sieve/lists": tuple(name for _, name in (sieve.CORRELATE, sieve.COUNT, sieve.ENTER, sieve.SORT, sieve.MATRICES)),
+    "sieve/lists": tuple(name for file, name in sieve.all_kernels() if file == "sieve/lists"),
     "rows/removals": ("settle", "finish"),
     "rows/level1": ("level1_rows",),
     "rows/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
@@ -186,6 +188,9 @@ def test_pruning(two, monkeypatch):
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
     monkeypatch.setattr(smallest, "FEW_TESTS", 0)
     monkeypatch.setattr(smallest, "borrowed_device", lambda index: nullcontext(two._engines[0].device))
+    monkeypatch.setattr(two._engines[1].device, "index", 1)
+    asked = mock.Mock(return_value=True)  # each writes to the memory of the other
+    monkeypatch.setattr(sharing, "can_write", asked)
     X = observations(0, 18, 60, 0.5)
     expected = pycupc.skeleton(X, alpha=0.3, engine="cpu")
     data = pycupc.SuffStat.from_data(X)
@@ -195,6 +200,7 @@ def test_pruning(two, monkeypatch):
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
     assert_same(fit, expected)
     assert {v.level for v in fit.levels if v.n_bounds} >= {3, 4}
+    assert {call.args[1:] for call in asked.call_args_list} == {(0, 1), (1, 0)}
 
 
 @pytest.mark.parametrize("change", [{}, {"least_sets": 1e9}, {"nodes": (1, 1)}], ids=["search", "walk", "left"])
@@ -332,17 +338,47 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
     assert 0 < int(str(error.value).split()[-1]) <= 12
 
 
-def test_the_alpha_of_an_error_leaves_room_for_the_matrix_of_a_hub(engine, monkeypatch):
-    X = np.random.default_rng(0).standard_normal((300, 20))
-    X[:, 0] += X[:, 1:17] @ np.linspace(0.5, 1.0, 16)
-    monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
-    monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 1980)
-    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
-    monkeypatch.setattr(HostEngine, "memory", lambda self, test: (0, 1))
-    with pytest.raises(EngineError, match=r"edges left after level 0 have .* correlations") as error:
-        pycupc.skeleton(X, alpha=1e-3, engine=engine)
-    alpha = float(str(error.value).split("alpha = ")[1].split()[0])
-    assert pycupc.skeleton(X, alpha=alpha, engine=engine, m_max=0) == pycupc.skeleton(X, alpha=alpha, m_max=0)
+def test_hubs_without_a_matrix_at_level_1(engine, two, monkeypatch):
+    """Rows of more than four neighbours, in stripes of a few rows; a row of 40 variables has a stripe in two tiles."""
+    monkeypatch.setattr(tuning, "HUB", 4)
+    monkeypatch.setattr(tuning, "STRIPE_BYTES", 8 * 40)
+    used, start = [], hubs.HubTests.__init__
+    monkeypatch.setattr(hubs.HubTests, "__init__", lambda self, *a: used.append(len(a[3])) or start(self, *a))
+    fixed = {"fixedEdges": np.eye(10)[::-1] > 0, "fixedGaps": np.eye(10, k=5) + np.eye(10, k=-5) > 0}
+    for one, X, more in ((engine, 0, {}), (engine, 1, fixed), (two, 2, {})):
+        compare_data(one, observations(X, 10, 60, 0.6), 0.3, 3, m_max=3, **more)
+    assert min(used) > 3
+    X = np.random.default_rng(0).standard_normal((300, 40))
+    X[:, 0] += X[:, 1:] @ np.linspace(0.5, 1.0, 39)
+    monkeypatch.setattr(tuning, "HUB", 30)
+    compare_data(engine, X, 0.2, 3, m_max=2)
+    assert used[-1] == 1
+
+
+def test_a_run_with_hubs_that_was_cut_off_goes_on(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(tuning, "HUB", 4)
+    call = {"suffStat": observations(0, 10, 60, 0.6), "alpha": 0.3, "checkpoint": tmp_path, "m_max": 2}
+    fit = pycupc.skeleton(**call, engine=engine)
+    for number in (2, 1):
+        for path in sorted(tmp_path.glob("level-*"))[number:]:
+            path.unlink()
+        assert_same(pycupc.skeleton(**call, engine=engine), fit)
+
+
+def test_hubs_that_do_not_fit_after_level_1_are_refused_then(engine, monkeypatch):
+    monkeypatch.setattr(tuning, "HUB", 4)
+    compare_data(engine, X := observations(0, 10, 60, 0.6), 0.3, m_max=1)
+    launch = hubs.HubTests.launch
+
+    def fill_memory(self, *args):
+        launch(self, *args)
+        monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
+        monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 0)
+
+    monkeypatch.setattr(hubs.HubTests, "launch", fill_memory)
+    match = r"the \d+ edges left after level 1 have \d+ correlations and need .* use a smaller alpha or fewer variables"
+    with pytest.raises(EngineError, match=match):
+        pycupc.skeleton(X, alpha=0.3, engine=engine)
 
 
 @pytest.mark.parametrize("by", ["rows", "dense", "two devices", "rows, kept by the cpu"])
@@ -377,3 +413,65 @@ def test_many_variables_are_estimated_from_the_last_ones(engine, monkeypatch):
     monkeypatch.setattr(tuning, "SAMPLED_FROM", 301)
     take(engine, test)
     assert engine.sample() is None
+
+
+@pytest.fixture
+def kept_often(monkeypatch):
+    """Every square of level 0 is a part, every row a slice, and each is written."""
+    monkeypatch.setattr(kept, "_PATIENCE", 0.0)
+    for name, value in {"PART_PRODUCTS": 1, "TILES_ON_SIDE": 1, "SLICED_FROM": 1, "SLICE_SECONDS": 0.0}.items():
+        monkeypatch.setattr(tuning, name, value)
+
+
+@pytest.mark.usefixtures("kept_often")
+@pytest.mark.parametrize(("name", "after"), [("engine", 2), ("engine", 14), ("two", 8)])
+def test_a_level_resumes_after_a_slice(request, name, after, tmp_path, monkeypatch):
+    """The first one, and another one of level 2, which is searched."""
+    always = {"first_level": 2, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
+    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
+    run = {"data": observations(0, 10, 60, 0.6), "alpha": 0.3, "m_max": 2, "engine": request.getfixturevalue(name)}
+    want, rows, run_rows = run_to_the_end(None, **run), [], Member._run_rows
+    monkeypatch.setattr(Member, "_run_rows", lambda self, *args: (rows.append(self.number), run_rows(self, *args))[1])
+    cut_off(monkeypatch, "keep_some", after, tmp_path, **run)
+    assert len(list(tmp_path.glob("level-*-part.npz"))) == 1
+    fit = run_to_the_end(tmp_path, **run)
+    assert_same(fit, want)
+    np.testing.assert_array_equal(fit.removals.r, want.removals.r)
+    assert rows.count(0) == 20  # each of ten rows once at level 1, and once at level 2
+    assert fit.levels[2].n_bounds > 0
+    assert fit.levels[2].n_made < fit.levels[2].n_tests
+
+
+@pytest.mark.usefixtures("kept_often")
+def test_what_another_engine_has_kept_of_a_level_is_made_again(engine, tmp_path, monkeypatch):
+    run = {"data": observations(0, 12, 60, 0.5), "alpha": 0.3}
+    cut_off(monkeypatch, "keep_some", 12, tmp_path, engine=engine, **run)
+    assert_same(run_to_the_end(tmp_path, **run), run_to_the_end(None, **run))
+
+
+@pytest.mark.usefixtures("kept_often")
+def test_findings_of_a_level_that_do_not_fit_are_named(engine, tmp_path, monkeypatch):
+    run = {"data": observations(0, 12, 60, 0.5), "alpha": 0.3, "engine": engine}
+    cut_off(monkeypatch, "keep_some", 3, tmp_path, **run)
+    monkeypatch.setattr(sharing, "OF_TESTS", sharing.OF_TESTS[1:])
+    with pytest.raises(ValueError, match=r"level-0001-part.npz is .*its numbers are out of range"):
+        run_to_the_end(tmp_path, **run)
+
+
+@pytest.mark.usefixtures("kept_often")
+@pytest.mark.parametrize("name", ["engine", "two"])
+def test_level_0_resumes_after_a_part(request, name, tmp_path, monkeypatch):
+    X = np.random.default_rng(0).standard_normal((40, 150))
+    run = {"data": X, "alpha": 1e-3, "m_max": 1, "engine": request.getfixturevalue(name)}
+    want, searched, find = run_to_the_end(None, **run | {"engine": "cpu"}), [], sieve._Sieve.find
+    monkeypatch.setattr(sieve._Sieve, "find", lambda self, *args: (searched.append(args[1]), find(self, *args))[1])
+    monkeypatch.setattr(sieve, "first_room", lambda p: 20)
+    if name == "engine":
+        cut_off(monkeypatch, "add", 2, tmp_path, **run)
+    else:
+        cut_off(monkeypatch, "keep", 1, tmp_path, **run)
+        (tmp_path / "level-0000.npz").unlink()
+    searched.clear()
+    assert_same(run_to_the_end(tmp_path, **run), want)
+    assert set(searched) == ({(2, 3)} if name == "engine" else {(0, 1), (1, 2), (2, 3)})
+    assert not list(tmp_path.glob("*part*"))

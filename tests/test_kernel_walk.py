@@ -1,7 +1,5 @@
 """The Schur walk of the GPU engine (kernels/schur/) on the host: its tests in single precision, and whole runs."""
 
-from __future__ import annotations
-
 import ctypes
 from itertools import product
 
@@ -42,8 +40,8 @@ def library(tmp_path_factory):
     return build(tmp_path_factory.mktemp("kernels"), 256, FILES)
 
 
-@pytest.fixture
-def engine(library):
+@pytest.fixture(scope="module")
+def engine(library):  # one for all tests: its tables of subsets take a second
     return HostEngine(library, prune=False)
 
 
@@ -53,7 +51,7 @@ def rows(request, monkeypatch, engine):
     if request.param == "large rows in tiles":
         monkeypatch.setattr(tuning, "BOUNDS", (1, 2, 3, 4, 5))
     if request.param == "all rows in tiles":
-        engine._gaussian = schur.SchurTests(2, schur.STATIC_SHARED, prune=False)
+        monkeypatch.setattr(engine, "_gaussian", schur.SchurTests(2, schur.STATIC_SHARED, prune=False))
 
 
 @pytest.mark.usefixtures("rows")

@@ -1,7 +1,5 @@
 """`Knowledge`: names, patterns, positions, files of Tetrad, contradictions; the option --tiers."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Faults of pcalg's fci and rfci (docs/LATENT.md, section 6): each is there with quirks, and not without."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import rfci_oracle

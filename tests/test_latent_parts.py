@@ -1,7 +1,5 @@
 """Parts of `fci` and `rfci`: work space, compiled and plain code, components, batches of rows, engines, skeletons."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the package finds out about the machine: cores, memory, and whether a GPU can be used."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os

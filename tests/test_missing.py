@@ -1,7 +1,5 @@
 """Multiple imputation and test-wise deletion: micd's recorded answers, the engines, single tests, bad input."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 from pathlib import Path

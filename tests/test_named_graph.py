@@ -1,7 +1,5 @@
 """What a result offers beside its numbers: equality, names, parts of the graph, a picture in a notebook, its files."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -8,8 +8,6 @@ z sqrt(n) / (1 - r^2) times that of r, agrees to 1e-9. Where some singular value
 limit, are kept, an error of 1e-32 in the matrix turns r by 1e-32 / (singular value)^1.5, up to 1e-9: p agrees to 1e-6.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from itertools import permutations

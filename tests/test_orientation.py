@@ -1,7 +1,5 @@
 """Orientation: the rules written out literally, oracles, and what must be refused; recorded answers: test_golden.py."""
 
-from __future__ import annotations
-
 import time
 from itertools import combinations, product
 
@@ -51,11 +49,11 @@ def check_against_contract(skeleton, cells, err_msg, **options):
     return {got.status, *(why[0] for why in reasons.values())}
 
 
-@pytest.mark.parametrize("first", [0, 500, 1000, 1500, 2000, 2500])
+@pytest.mark.parametrize("first", [0, 500, 1000, 1500])
 def test_compiled_orientation_equals_the_contract_written_out(first):
     """Every variant, with and without ambiguous triples."""
     seen = set()
-    for seed in [*range(first, first + 500), *MEMORABLE]:
+    for seed in [*range(first, first + 250), *MEMORABLE]:
         skeleton, cells, ambiguous = random_case(np.random.default_rng(seed))
         for name, options in VARIANTS.items():
             for skipped in [set(), ambiguous] if ambiguous and "u2pd" not in options else [set()]:
@@ -70,7 +68,7 @@ def test_compiled_orientation_equals_the_contract_written_out(first):
 def test_small_graphs_are_oriented_without_compiling(plain, monkeypatch):
     """The same source as plain Python: the same graph, also with more than 64 variables."""
     monkeypatch.setattr(compiled, "MOST_PLAIN_STEPS", 1e9 if plain else -1)
-    for seed in range(40):
+    for seed in range(24):
         skeleton, cells, ambiguous = random_case(np.random.default_rng(seed), p_max=12 if seed % 8 else 90)
         for name, options in VARIANTS.items():
             if len(skeleton) <= 12 or "u2pd" not in options:
@@ -87,7 +85,7 @@ def test_searching_and_reading_a_row_give_the_same_colliders(cells_per_search, p
     """
     monkeypatch.setattr(compiled, "MOST_PLAIN_STEPS", 1e9 if plain else -1)
     monkeypatch.setattr(colliders, "CELLS_PER_SEARCH", cells_per_search)
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         p = int(rng.integers(40, 70))
         upper = np.triu(rng.random((p, p)) < 1 / p, 1)
@@ -354,7 +352,7 @@ def awkward_data(rng, p, n):
 
 
 @given(seeds, st.booleans(), st.sampled_from([0.0, 0.01, 0.2, 1.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_walk_equals_one_test_at_a_time(seed, maj_rule, alpha):
     rng = np.random.default_rng(seed)
     p, n = 9, int(rng.integers(5, 100))

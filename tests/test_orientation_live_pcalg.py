@@ -5,8 +5,6 @@ that contradict each other, cycles, gaps), the same with a conditional-independe
 to small samples. What "rand" and "retry" draw at random comes from R's own generator and is not compared.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 

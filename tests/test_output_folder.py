@@ -1,7 +1,5 @@
 """The output folder: whole or not at all, and no file of anybody else is lost, whatever happens to the run."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

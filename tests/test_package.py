@@ -1,7 +1,5 @@
 """The package as a whole: what importing it costs, what a wheel of it holds, and that its documents agree."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import operator

@@ -1,7 +1,5 @@
 """Graphs handed over to causal-learn, pgmpy and igraph, and read from them, with the packages themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

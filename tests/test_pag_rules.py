@@ -1,7 +1,5 @@
 """The ten rules of PAGs: compiled against the plain oracle, and the oracle against a running pcalg."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

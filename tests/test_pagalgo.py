@@ -1,7 +1,5 @@
 """The result of fci and rfci: marks and their reasons, evidence of both stages, files, comparison, page, command."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

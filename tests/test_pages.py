@@ -1,7 +1,5 @@
 """The pages of docs/: they are built without a warning, ask for nothing from elsewhere, and their code runs."""
 
-from __future__ import annotations
-
 import html
 import os
 import re

@@ -1,7 +1,5 @@
 """Plots: boxes do not overlap, arrows end at the right box, and files are reproducible."""
 
-from __future__ import annotations
-
 import time
 from itertools import combinations
 
@@ -32,6 +30,14 @@ def random_graph(p, edges, seed, codes=(1, 1, 2)):
     return SparseGraph.from_dense(g)
 
 
+def layout_of(tail, head, directed, sizes, **options):
+    p = len(sizes)
+    g = np.zeros((p, p), np.int8)
+    g[tail, head] = 1
+    g[head[~directed], tail[~directed]] = 1
+    return layout(SparseGraph.from_dense(g), sizes, **options)
+
+
 def drawn(graph, labels=None, **options):
     ax = Figure(facecolor="white").add_axes((0, 0, 1, 1))
     return plot(graph, labels or [f"v{i}" for i in range(graph.p)], ax=ax, **options)
@@ -39,9 +45,9 @@ def drawn(graph, labels=None, **options):
 
 @pytest.mark.parametrize(("p", "edges"), [(2, 1), (5, 0), (12, 20), (40, 80), (60, 120)])
 def test_boxes_do_not_overlap(p, edges):
-    tail, head, kind = random_graph(p, edges, p).edge_list()
+    graph = random_graph(p, edges, p)
     sizes = np.column_stack([np.linspace(0.3, 2.0, p), np.full(p, 0.27)])
-    xy = layout(tail, head, kind == "directed", sizes)
+    xy = layout(graph, sizes)
     overlap = (sizes[:, None] + sizes[None]) / 2 - np.abs(xy[:, None] - xy[None]) > 1e-6
     overlap = overlap.all(axis=2) & ~np.eye(p, dtype=bool)
     assert not overlap.any(), np.argwhere(overlap)[:3]
@@ -58,26 +64,24 @@ def acyclic(p, m, seed):
 def test_up_to_60_variables_every_arrow_points_down_unless_it_closes_a_cycle(p, m):
     tail, head = acyclic(p, m, p + m)
     sizes = np.column_stack([np.linspace(0.3, 1.5, p), np.full(p, 0.27)])
-    xy = layout(tail, head, np.ones(m, bool), sizes)
+    xy = layout_of(tail, head, np.ones(m, bool), sizes)
     assert (xy[tail, 1] > xy[head, 1] + 0.27).all()
-    assert np.array_equal(xy, layout(tail, head, np.ones(m, bool), sizes))
+    assert np.array_equal(xy, layout_of(tail, head, np.ones(m, bool), sizes))
     mixed = np.arange(m) % 3 > 0  # the others are undirected, and force no ranks
-    xy = layout(tail, head, mixed, sizes)
+    xy = layout_of(tail, head, mixed, sizes)
     assert (xy[tail, 1] > xy[head, 1])[mixed].all()
 
 
 def test_an_undirected_edge_does_not_run_through_the_boxes_of_its_rank():
     tail, head = np.array([0, 1, 2, 0]), np.array([3, 3, 3, 2])
-    xy = layout(tail, head, np.array([True, True, True, False]), np.full((4, 2), 0.3))
+    xy = layout_of(tail, head, np.array([True, True, True, False]), np.full((4, 2), 0.3))
     assert xy[0, 1] != xy[2, 1]
     assert (xy[tail[:3], 1] > xy[head[:3], 1]).all()
 
 
 def curve(u, v, xy, sizes):
     """Points of the drawn curve of an edge."""
-    one, two = labelled._controls(xy[u], xy[v], labelled._bend(u, v, xy, sizes))
-    t = np.linspace(0, 1, 50)[:, None]
-    return (1 - t) ** 3 * xy[u] + 3 * t * (1 - t) * ((1 - t) * one + t * two) + t**3 * xy[v]
+    return labelled._points(xy[u], xy[v], labelled._bend(u, v, xy, sizes), np.linspace(0, 1, 50))
 
 
 def test_edges_bend_around_boxes_and_stay_within_the_picture():
@@ -86,7 +90,7 @@ def test_edges_bend_around_boxes_and_stay_within_the_picture():
     assert not ((np.abs(around[:, None] - xy[1:3]) < sizes[1:3] / 2).all(axis=2)).any()
     tail, head = acyclic(60, 180, 3)
     sizes = np.tile([0.8, 0.27], (60, 1))
-    xy = layout(tail, head, np.ones(180, bool), sizes)
+    xy = layout_of(tail, head, np.ones(180, bool), sizes)
     ends = np.concatenate([curve(u, v, xy, sizes) for u, v in zip(tail, head, strict=True)])
     assert (ends >= (xy - sizes / 2).min(axis=0) - 0.15).all()
     assert (ends <= (xy + sizes / 2).max(axis=0) + 0.15).all()
@@ -94,7 +98,7 @@ def test_edges_bend_around_boxes_and_stay_within_the_picture():
 
 def test_one_arrow_of_a_cycle_points_up():
     tail, head = np.array([0, 1, 2, 3, 1]), np.array([1, 2, 3, 0, 4])
-    xy = layout(tail, head, np.ones(5, bool), np.full((5, 2), 0.3))
+    xy = layout_of(tail, head, np.ones(5, bool), np.full((5, 2), 0.3))
     assert (xy[tail, 1] < xy[head, 1]).sum() == 1
 
 
@@ -103,73 +107,72 @@ def test_layers_are_ordered_so_that_arrows_need_not_cross():
         np.array([0, 1, 2, 3, 8, 8, 8, 8]),
         np.array([7, 5, 4, 6, 0, 1, 2, 3]),
     )  # a tree with leaves in disorder
-    xy = layout(tail, head, np.ones(8, bool), np.full((9, 2), 0.3))
+    xy = layout_of(tail, head, np.ones(8, bool), np.full((9, 2), 0.3))
     assert len(set(xy[:, 1].tolist())) == 3
     assert np.array_equal(np.argsort(xy[[0, 1, 2, 3], 0]), np.argsort(xy[[7, 5, 4, 6], 0]))
 
 
 def test_wide_layers_are_several_rows_so_that_a_star_fits_a_page():
-    xy = layout(np.zeros(59, int), np.arange(1, 60), np.ones(59, bool), np.tile([1.2, 0.27], (60, 1)))
+    xy = layout_of(np.zeros(59, int), np.arange(1, 60), np.ones(59, bool), np.tile([1.2, 0.27], (60, 1)))
     assert len(set(xy[:, 1].tolist())) > 3
     assert np.ptp(xy[:, 0]) < 59 * 1.2 / 2
 
 
+def drawn_marks(ax):
+    """The triangles of all arrowheads, (k, 4, 2), their tips first, and the centres of all circles, (m, 2)."""
+    heads = [path.vertices for c in ax.collections if type(c).__name__ == "PathCollection" for path in c.get_paths()]
+    rings = [line.get_xydata() for line in ax.lines if line.get_markerfacecolor() == "white"]
+    return np.concatenate([np.zeros((0, 2)), *heads]).reshape(-1, 4, 2), np.concatenate([np.zeros((0, 2)), *rings])
+
+
+def boxes_of(ax):
+    """The low and high corners of the boxes by label, without the legend."""
+    from matplotlib.patches import FancyBboxPatch
+
+    labels = [text.get_text() for text in ax.texts if text.get_horizontalalignment() == "center"]
+    boxes = [box.get_path().get_extents() for box in ax.patches if isinstance(box, FancyBboxPatch)]
+    return {label: (box.min, box.max) for label, box in zip(labels, boxes, strict=True)}
+
+
+def distance(xy, box):
+    return np.hypot(*np.maximum(np.maximum(box[0] - xy, xy - box[1]), 0))
+
+
 def test_each_kind_of_edge_has_its_form_and_each_variable_its_label():
-    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.collections import LineCollection
 
     g = np.zeros((4, 4), np.int8)
     g[1, 0] = 1
     g[1, 2] = g[2, 1] = 1
     g[2, 3] = g[3, 2] = 2
     ax = drawn(SparseGraph.from_dense(g), ["one", "two", "three", "four"])
-    arrows = [a for a in ax.patches if isinstance(a, FancyArrowPatch) and a.patchA is not None]
-    texts = {t.get_text(): np.array(t.get_position()) for t in ax.texts}
-    ends = {}
-    for arrow in arrows:
-        ends[type(arrow.get_arrowstyle()).__name__] = (arrow, arrow.patchA, arrow.patchB)
-    assert set(ends) == {"CurveFilledB", "Curve", "CurveFilledAB"}  # one head, none, two
-    _, start, stop = ends["CurveFilledB"]  # one -> two was set as [1, 0]: two --> one
-    assert np.hypot(*(box_centre(start) - texts["two"])) < 0.02
-    assert np.hypot(*(box_centre(stop) - texts["one"])) < 0.02
-    assert ends["Curve"][0].get_linestyle() != ends["CurveFilledB"][0].get_linestyle()
-    assert {"one", "two", "three", "four", "directed", "undirected", "bidirected"} <= set(texts)
+    lines = [c for c in ax.collections if type(c) is LineCollection]
+    solid, dashed = lines[:2]  # directed, undirected
+    assert dashed.get_linestyle() != solid.get_linestyle()
+    boxes, (heads, _) = boxes_of(ax), drawn_marks(ax)
+    near = [[label for label, box in boxes.items() if distance(head[0], box) < 0.04] for head in heads]
+    assert sorted(near, key=str) == [["four"], ["one"], ["three"], [], [], []]  # two --> one, three <-> four, legend
+    assert {"one", "two", "three", "four", "directed", "undirected", "bidirected"} <= {t.get_text() for t in ax.texts}
 
 
 @pytest.mark.parametrize("p", [9, 100])
 def test_circles_touch_their_variables(p):
     """All nine pairs of marks, among boxes and among dots: as many circles, arrowheads and plain ends as there are."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import FancyArrowPatch
-
     amat = np.zeros((p, p), int)
     for k, (i, j) in enumerate(combinations(range(p) if p == 9 else range(0, p, 4), 2)):
         if k < 9 * (p // 5):
             amat[i, j], amat[j, i] = 1 + k % 3, 1 + k // 3 % 3
     graph = SparseGraph.from_amat_pag(amat)
     ax = drawn(graph)
-    rings = [line.get_xydata() for line in ax.lines if line.get_markerfacecolor() == "white"]
+    heads, rings = drawn_marks(ax)
+    tips = heads[:, 0]
     if p == 9:
-        arrows = [a for a in ax.patches if isinstance(a, FancyArrowPatch) and a.patchA is not None]
-        heads = sum(
-            {"Curve": 0, "CurveFilledB": 1, "CurveFilledAB": 2}[type(a.get_arrowstyle()).__name__] for a in arrows
-        )
-        at = np.concatenate(rings)
-        boxes = [a.patchA.get_path().get_extents() for a in arrows] + [
-            a.patchB.get_path().get_extents() for a in arrows
-        ]
-        gaps = [min(np.hypot(*np.maximum(np.maximum(box.min - xy, xy - box.max), 0)) for box in boxes) for xy in at]
-        assert sum(gap < 0.08 for gap in gaps) == (amat == 1).sum()  # the others are in the legend
+        boxes = boxes_of(ax).values()
+        tips, rings = ([xy for xy in at if min(distance(xy, box) for box in boxes) < 0.08] for at in (tips, rings))
     else:
-        assert isinstance(ax.lines[0], Line2D)
-        assert sum(map(len, rings)) == (amat == 1).sum()
-        heads = sum(
-            len(path.vertices) // 4
-            for c in ax.collections
-            if type(c).__name__ == "PathCollection"
-            for path in c.get_paths()
-        )
         assert any("two circles: nondirected; one circle: partially undirected" in t.get_text() for t in ax.texts)
-    assert heads == (amat == 2).sum()
+    assert len(rings) == (amat == 1).sum()  # the others are in the legend
+    assert len(tips) == (amat == 2).sum()
 
 
 def box_centre(patch):
@@ -278,19 +281,19 @@ def test_large_layouts_are_quick_and_put_neighbours_near_each_other(p):
     head = np.arange(1, p)
     sizes = np.full((p, 2), 0.08)
     start = time.process_time()
-    xy = layout(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4)
+    xy = layout_of(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4, layered=False)
     assert time.process_time() - start < 3
     assert np.isfinite(xy).all()
     length = np.hypot(*(xy[tail] - xy[head]).T)
     others = rng.permutation(p)[: len(tail)]
     assert np.median(length) < 0.2 * np.median(np.hypot(*(xy[tail] - xy[others]).T))
-    assert np.array_equal(xy, layout(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4))
+    assert np.array_equal(xy, layout_of(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4, layered=False))
 
 
 @pytest.mark.parametrize("hubs", [1, 20])
 def test_the_neighbours_of_hubs_stay_near_them(hubs):
     tail, head = np.repeat(np.arange(hubs), 1000), np.tile(np.arange(hubs, hubs + 1000), hubs)
-    xy = layout(tail, head, np.ones(len(tail), bool), np.full((hubs + 1000, 2), 0.08), spacing=0.42)
+    xy = layout_of(tail, head, np.ones(len(tail), bool), np.full((hubs + 1000, 2), 0.08), spacing=0.42, layered=False)
     assert np.ptp(xy, axis=0).max() < 12  # inches; 1,000 dots at this spacing fill a square of 13
     assert len(close_pairs(*xy.T, 0.08)[0]) < 1000  # each was near 999 others
 
@@ -353,9 +356,9 @@ def test_no_label_covers_an_arrowhead(p, edges):
 
 def test_lines_end_where_dots_and_arrowheads_cover_them():
     start, end = np.zeros((4, 2)), np.array([(3.0, 4.0), (0.3, 0.4), (0.03, 0.04), (0.0, 0.0)])
-    first, last = network._uncovered(start, end, np.full(4, 0.1), np.full(4, 0.2))
-    assert np.allclose(first, [(0.06, 0.08), (0.06, 0.08), (0.03, 0.04), (0.0, 0.0)])
-    assert np.allclose(last, [(2.88, 3.84), (0.18, 0.24), (0.03, 0.04), (0.0, 0.0)])
+    lines = network._between_dots(start, end, np.full(4, 0.1), np.full(4, 0.2))
+    assert np.allclose(lines[:, 0], [(0.06, 0.08), (0.06, 0.08), (0.03, 0.04), (0.0, 0.0)])
+    assert np.allclose(lines[:, 1], [(2.88, 3.84), (0.18, 0.24), (0.03, 0.04), (0.0, 0.0)])
 
 
 def test_a_picture_of_few_colours_shows_what_one_of_all_colours_shows(tmp_path):

@@ -3,8 +3,6 @@
 The data are small and awkward: n from 5 on; duplicated, constant and collinear columns.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,10 +1,8 @@
 """Pruning: the answers are those of the tests that it does not make.
 
 Every case runs with pruning wherever it is possible, at small degrees and from level 2 on, and again without it.
-PYCUPC_PRUNING_CASES sets the number of random problems (300; 30,000 were run once per change of a bound).
+PYCUPC_PRUNING_CASES sets the number of random problems (100; 30,000 were run once per change of a bound).
 """
-
-from __future__ import annotations
 
 import itertools
 import os
@@ -26,7 +24,7 @@ from pycupc.engines.cpu.pruning import bound, node, plan, smallest, tasks
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.independence.gaussian import fisher_z
 
-CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "300"))
+CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "100"))
 
 
 @pytest.fixture(params=["walk", "search", "wide"])
@@ -107,7 +105,7 @@ def test_random_problems(part, missing, everywhere):
         np.testing.assert_array_equal(pruned.removals.r, plain.removals.r)
         np.testing.assert_allclose(pruned.pMax, plain.pMax, rtol=1e-6, atol=1e-300)
         pruned_levels += sum(level.n_bounds > 0 for level in pruned.levels)
-    assert missing or pruned_levels >= CASES // 150
+    assert missing or pruned_levels > 0
 
 
 def test_no_bounds_in_a_row_with_a_missing_correlation():
@@ -158,7 +156,7 @@ def test_cutoffs_beside_the_smallest_correlation(seed, level, everywhere):
                 np.testing.assert_array_equal(getattr(pruned, field), getattr(plain, field))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(60))
 def test_a_certified_family_holds_no_separating_set(seed):
     """The bound of a single node against all sets of the family."""
     rng = np.random.default_rng(seed)
@@ -269,6 +267,7 @@ def test_levels_say_what_was_done_and_p_values_are_found_when_somebody_asks(ever
     assert "edges" not in vars(pruned.p_values)  # not yet
     for fit in (pickle.loads(pickle.dumps(pruned)), pruned):
         np.testing.assert_allclose(fit.pMax, plain.pMax, rtol=1e-6)
+    assert not pickle.loads(pickle.dumps(MatrixSource(C))).C.flags.writeable  # the type that is compiled already
 
 
 def test_a_row_with_more_sets_than_numbers_can_hold_is_weighed():

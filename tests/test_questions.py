@@ -1,7 +1,5 @@
 """Questions about single pairs: every engine answers as the literal definition says (docs/CONTRACT.md, 1 and 6)."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 

@@ -3,8 +3,6 @@
 PYCUPC_PRUNING_CASES sets the number of random problems (300; ten times the pairs).
 """
 
-from __future__ import annotations
-
 import random
 from itertools import combinations
 from math import comb

@@ -1,7 +1,5 @@
 """The Python side of a computation for R (pycupc/r/transport.py), without R."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import threading
@@ -117,7 +115,7 @@ def interrupt_one():
 
     job = Background()
     job.begin(forever)
-    assert running.wait(60)
+    assert running.wait(600)
     assert job.close()
 
 
@@ -182,7 +180,7 @@ def test_close_does_not_wait_for_ever(monkeypatch):
 
     job = Background()
     job.begin(stubborn)
-    assert running.wait(60)
+    assert running.wait(600)
     assert not job.close()
     go_on.set()
-    assert ended.wait(60)
+    assert ended.wait(600)

@@ -1,7 +1,5 @@
 """Messages with facts (pycupc/system/message.py), in Python's terms and in R's (pycupc/r/messages.py)."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -3,8 +3,6 @@
 R always runs as a process of its own: a process that holds both rpy2 and reticulate crashes.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 """The recorder of pcalg's answers: does what is stored come out again from the pcalg that is installed here?"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

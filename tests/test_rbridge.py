@@ -1,7 +1,5 @@
 """The bridge to R through rpy2. reticulate is not loaded here: a process that holds both crashes."""
 
-from __future__ import annotations
-
 import builtins
 import os
 import shutil

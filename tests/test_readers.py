@@ -1,7 +1,5 @@
 """Readers: well-formed files of every layout give the same table; errors name the file, the row and the column."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

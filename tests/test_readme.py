@@ -1,7 +1,5 @@
 """The code of README.md and of pages in docs/ is run, and the output that they show is compared with its output."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

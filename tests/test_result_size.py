@@ -1,7 +1,5 @@
 """Building and orienting a result of 20,000 variables: no work of size p^2, no copy of what the engine reported."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The result itself: one sparse graph, one set of separating sets, one serialisation that round-trips."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """rfci against its oracle: the tests of triples and of paths."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The estimator for scikit-learn: its own checks, and the answer of pc()."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

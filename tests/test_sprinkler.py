@@ -1,7 +1,5 @@
 """The discrete example data: as their script makes them, and with the graph they were made from."""
 
-from __future__ import annotations
-
 import csv
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`pycupc.r.resampled`: a result of `pycupc.stability` on its way to R and back. R's own tests are test-stability.R."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

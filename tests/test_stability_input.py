@@ -1,7 +1,5 @@
 """Each wrong argument of `pycupc.stability` has its own error, before anything is computed."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Stability of `fci` and `rfci`: the marks at each end are counted as by a plain loop; what is known beforehand."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

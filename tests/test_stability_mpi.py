@@ -1,7 +1,5 @@
 """The same answer from an MPIPoolExecutor: three MPI processes on this machine."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

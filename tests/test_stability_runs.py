@@ -1,7 +1,5 @@
 """The same answer for every executor, number of workers, order and restart; what is finished is kept."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
@@ -126,7 +124,7 @@ def test_data_are_sent_once_per_worker(data, expected):
 def test_data_reach_workers_that_any_task_may_reach(data, monkeypatch):
     """Some tasks that bring the data go to workers that have them; the others get them soon all the same."""
     monkeypatch.setattr(processes, "available_cores", lambda: 4)
-    call = {**CALL, "n_resamples": 200}
+    call = {**CALL, "n_resamples": 100}
     executor = _Elsewhere(names=("one", "two", "three", "four"))
     assert pycupc.stability(data, executor=executor, **call) == pycupc.stability(data, **call)
     assert 4 <= executor.sent < 20
@@ -136,7 +134,7 @@ def test_data_reach_workers_that_any_task_may_reach(data, monkeypatch):
 
 def test_each_core_gets_a_slow_resample(data, monkeypatch):
     """Before the first is done: all six are waiting for each other."""
-    plain, together = Study.outcome, threading.Barrier(6, timeout=60)
+    plain, together = Study.outcome, threading.Barrier(6, timeout=600)
 
     def outcome(self, i, progress=None):
         together.wait()
@@ -169,11 +167,11 @@ def test_one_thread_per_task(data, monkeypatch):
 
 
 def test_dask_with_a_killed_worker(data):
-    """Three workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
-    call = {**CALL, "n_resamples": 200}
+    """Two workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
+    call = {**CALL, "n_resamples": 80}
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     killed = []
-    with dask_cluster(n_workers=3, processes=True) as cluster, distributed.Client(cluster) as client:
+    with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
 
         def kill(done, total):
@@ -202,7 +200,7 @@ pycupc.stability(gaussian(n=60, p=6), checkpoint={folder!r}, progress=progress, 
 
 def _stopped_run(folder, action, stop=5):
     code = _RUN.format(root=str(HERE.parent), here=str(HERE), folder=str(folder), stop=stop, action=action, call=CALL)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
@@ -232,8 +230,7 @@ def test_kill_9_at_random_moments(data, tmp_path, times):
     moments, kept = np.random.default_rng(0).uniform(0, 1.5, size=times), 0
     for moment in moments:
         process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        begun = time.monotonic()
-        while len(files(tmp_path / "c")) <= kept and process.poll() is None and time.monotonic() - begun < 60:
+        while len(files(tmp_path / "c")) <= kept and process.poll() is None:
             time.sleep(0.01)
         time.sleep(moment / 3)
         process.kill()
@@ -277,11 +274,11 @@ def test_broken_pool_keeps_what_is_finished(data, expected, tmp_path):
             for child in multiprocessing.active_children():
                 os.kill(child.pid, signal.SIGKILL)
 
-    call = {**CALL, "n_resamples": 400}
+    call = {**CALL, "n_resamples": 150}
     words = r"BrokenProcessPool.*they are kept in .*resumes from there"
     with two_processes() as executor, pytest.raises(StabilityError, match=words) as caught:
         pycupc.stability(data, executor=executor, checkpoint=folder, progress=kill, **call)
-    assert 2 <= caught.value.partial.n_resamples == len(files(folder)) < 400
+    assert 2 <= caught.value.partial.n_resamples == len(files(folder)) < 150
     assert pycupc.stability(data, checkpoint=folder, **call) == pycupc.stability(data, **call)
 
 
@@ -493,7 +490,7 @@ def test_resamples_side_by_side_stop_early(data, monkeypatch):
 
     def endless(self, i, progress):
         if i == 0:
-            begun.wait(10)
+            begun.wait()
             return f"outcome {i}"
         begun.set()
         try:

@@ -1,7 +1,5 @@
 """`pc` with tiers, context variables and forbidden arrows: tpc's recorded answers, the oracle, a live tpc."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from itertools import combinations

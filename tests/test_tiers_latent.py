@@ -1,7 +1,5 @@
 """Tiers with hidden variables: the levels, the marks before the rules, and that the sets suffice (docs/TIERS.md, 8)."""
 
-from __future__ import annotations
-
 import math
 import os
 from functools import partial

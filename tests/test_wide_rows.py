@@ -3,8 +3,6 @@
 tests/test_pruning.py compares the same code with the plain engine on small problems ("wide").
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from itertools import combinations

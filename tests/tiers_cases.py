@@ -1,7 +1,5 @@
 """Problems with tiers, context variables and forbidden edges, and live tpc on them, in one process of R."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -16,6 +16,8 @@ DEVICE i64 pair_of(const Graph& g, const int x, const int y) {
 // The correlations of row x, row-major, and the numbers in a row of them.
 DEVICE const double* matrix_of(const Graph& g, const int x) { return g.C + g.matrix[x]; }
 DEVICE i64 pitch_of(const Graph& g, const int x) { return g.width[x]; }
+// Whether row x has a matrix: hubs have none at level 1.
+DEVICE bool has_matrix(const Graph& g, const int x) { return g.width[x] > 0; }
 // Places in the matrix of row x: of x, of y where e is the pair (x, y), and of x or a neighbour v.
 DEVICE int place_of_row(const Graph& g, const int x) { return g.width[x] - 1; }
 DEVICE int place_of_pair(const Graph& g, const i64 e) { return g.place[e]; }
@@ -29,6 +31,7 @@ DEVICE unsigned char& state_of(const Graph& g, const i64 e, int, int) { return g
 DEVICE void set_states(const Graph& g, const i64 e, const int x, const int y, const unsigned char state) {
     g.G[e] = g.G[pair_of(g, y, x)] = state;
 }
+DEVICE i64 state_at(const Graph& g, const int x, const int y) { return pair_of(g, x, y); }
 // Pair e becomes pair `at` of the next graph.
 DEVICE void keep_pair(const Graph& g, const i64 e, const Graph& next, const i64 at) {
     next.place[at] = g.place[e];
@@ -37,6 +40,7 @@ DEVICE void keep_pair(const Graph& g, const i64 e, const Graph& next, const i64 
 #else
 DEVICE const double* matrix_of(const Graph& g, int) { return g.C; }
 DEVICE i64 pitch_of(const Graph& g, int) { return g.p; }
+DEVICE bool has_matrix(const Graph&, int) { return true; }
 DEVICE int place_of_row(const Graph&, const int x) { return x; }
 DEVICE int place_of_pair(const Graph& g, const i64 e) { return g.column[e]; }
 DEVICE int place_of(const Graph&, int, const int v) { return v; }
@@ -45,5 +49,12 @@ DEVICE unsigned char& state_of(const Graph& g, i64, const int x, const int y) { 
 DEVICE void set_states(const Graph& g, i64, const int x, const int y, const unsigned char state) {
     g.G[(i64)x * g.p + y] = g.G[(i64)y * g.p + x] = state;
 }
+DEVICE i64 state_at(const Graph& g, const int x, const int y) { return (i64)x * g.p + y; }
 DEVICE void keep_pair(const Graph&, i64, const Graph&, i64) {}
 #endif
+
+// Side A removes pair e = (x, y), on the other devices too, which then need not search for it from the side of y.
+DEVICE void remove_everywhere(const Graph& g, const i64 e, const int x, const int y) {
+    set_states(g, e, x, y, GONE_A);
+    for (i64 i = 0; i < g.n_peers; ++i) g.peers[i][state_at(g, y, x)] = GONE_A;
+}

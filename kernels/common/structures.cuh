@@ -35,9 +35,12 @@ struct Graph {
     i64 p;             // number of variables
     // Only with row matrices (kernels/rows/), else null. C then holds the matrices of the rows, one after the other, and
     // G is [E], by pair. A row's matrix has its neighbours after level 0, ascending, then x.
-    const i64* matrix;  // [p] first number of each row's matrix in C; count_pairs
-    const int* width;   // [p] rows of that matrix; count_pairs
+    const i64* matrix;  // [p] first number of each row's matrix, from C on; count_pairs, the host
+    const int* width;   // [p] rows of that matrix, or 0 for a hub at level 1; count_pairs, the host
     int* place;         // [E] row of y in the matrix of x; sort_rows, settle
+    // The G of other devices, for search_pairs and settle_shared (pycupc/engines/gpu/sharing.py).
+    unsigned char** peers;  // [n_peers]
+    i64 n_peers;
 };
 
 // Counts of one level, zero before it. `report` gives them to the host at the end of the level and clears them.
@@ -94,7 +97,7 @@ constexpr unsigned char SHARED = 3;        // in Pruning::decided: several block
 struct Pruning {
     double* delta;           // [E] delta of pair (x, y): see Row in pruning/node.cuh; find_delta. Search only
     double* margin;          // [p] margin of the row's bounds, 0 where the row has none; find_delta, sound_rows
-    int* left;               // [p] pairs of the row that are left to the tests; count_left
+    int* left;               // [p] pairs of the row that are left to the tests; count_left. Before, [0] counts rows
     unsigned char* decided;  // [E] 1: decided, 2: LEFT_TO_WALK; search_pairs, walk_rows, settle_walked. Zero before
     u64* rank;               // [E] rank of a decided pair's first separating set, or NOT_SEPARATED; as `spares`
     u64* spares;             // [E] pcalg's number of tests of a decided pair; search_pairs, settle_walked

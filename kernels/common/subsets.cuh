@@ -55,10 +55,11 @@ HD u64 rank_from(const Binomials& binom, int n, int k, const int* s, int known) 
 }
 
 // Position of the first value of an ascending list [n] that is not below v; n if all are.
-HD int first_not_below(const int* list, int n, int v) {
-    int lo = 0, hi = n;
+template <typename T, typename N>
+HD N first_not_below(const T* list, N n, T v) {
+    N lo = 0, hi = n;
     while (lo < hi) {
-        const int mid = (lo + hi) >> 1;
+        const N mid = (lo + hi) >> 1;
         if (list[mid] < v) lo = mid + 1;
         else hi = mid;
     }

@@ -151,10 +151,12 @@ extern "C" __global__ void __launch_bounds__(512, 2)
 // Level 1: from the rank of record i to S and the canonical r. Returns the tests as find_members does. One thread.
 DEVICE u64 finish_level1(const Graph& g, const Found& found, const i64 i, const u64 rank) {
     const int x = found.x[i], y = found.y[i], at = (int)rank, k = g.column[g.start[x] + at];
-    const int in_x = place_of_row(g, x), in_y = place_of(g, x, y), in_k = place_of_pair(g, g.start[x] + at);
-    const double *C = matrix_of(g, x), *cx = C + in_x * pitch_of(g, x), *cy = C + in_y * pitch_of(g, x);
     found.S[i] = k;
-    found.r[i] = correlation_given_one(cx[in_y], cx[in_k], cy[in_k]);
+    if (has_matrix(g, x)) {  // else correlate_records writes r
+        const int in_x = place_of_row(g, x), in_y = place_of(g, x, y), in_k = place_of_pair(g, g.start[x] + at);
+        const double *C = matrix_of(g, x), *cx = C + in_x * pitch_of(g, x), *cy = C + in_y * pitch_of(g, x);
+        found.r[i] = correlation_given_one(cx[in_y], cx[in_k], cy[in_k]);
+    }
     return (u64)(at - (k > y) + 1);
 }
 

@@ -1,7 +1,8 @@
-// share.cu -- several devices that test a level together: each tests some rows, then all of them join their findings.
+// share.cu -- a level of which a device tests some rows: others test the other rows, or it does so later. Then all
+//   devices join their findings.
 #include "common/warp.cuh"
 
-// Whether pair e is a fixed edge; the others are LIVE at the start of a level, and FIXED in rows of other devices.
+// Whether pair e is a fixed edge; other pairs are FIXED while they are not tested here, or not now.
 DEVICE bool never_tested(const Graph& g, const i64 e) { return g.z[e] > 1e300; }
 
 // Leaves the pairs of the rows in `mine` as targets, and no others.
@@ -9,13 +10,12 @@ DEVICE bool never_tested(const Graph& g, const i64 e) { return g.z[e] > 1e300; }
 //   Launch  any grid and block
 //   Reads   g.source, g.column, mine
 //   Writes  g.G
-//   mine   [p] 1 for the rows whose tests this device makes
+//   mine   [p] 1 for the rows whose tests this device makes now
 //   pairs  E
 extern "C" __global__ void choose_rows(const Graph g, const int* mine, const i64 pairs) {
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
         const int x = g.source[e];
-        unsigned char& state = state_of(g, e, x, g.column[e]);
-        if (!mine[x] && state == LIVE) state = FIXED;
+        if (!mine[x]) state_of(g, e, x, g.column[e]) = FIXED;
     }
 }
 
@@ -31,8 +31,8 @@ extern "C" __global__ void join_findings(const Graph g, const u64* best, const u
     }
 }
 
-// After the tests of all devices: the states that one device would have left, where side A has removed the pairs that
-// one of its sets separates.
+// After these tests: the states that tests of all rows together leave, where side A has removed the pairs that one of its
+// sets separates.
 //   Work    one thread per pair
 //   Launch  any grid and block
 //   Reads   g.source, g.column, g.z, g.best

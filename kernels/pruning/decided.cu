@@ -25,7 +25,7 @@ extern "C" __global__ void settle_shared(const Graph g, const Level lv, const Pr
             none ? lv.binom(d - 1, lv.level) : tests_up_to(lv.binom, d, lv.level, (int)(e - g.start[x]), key >> 1);
         f.decided[e] = 1;
         g.best[e] = 0;
-        if (!none && x < y) set_states(g, e, x, y, GONE_A);
+        if (!none && x < y) remove_everywhere(g, e, x, y);
         atomicAdd(&lv.counters->decided, 1ULL);
     }
 }

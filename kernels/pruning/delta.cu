@@ -125,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     find_delta(const Graph g, const Level lv, const Pruning f, const int widest, const int room) {
     extern __shared__ double row_matrix[];
     __shared__ RowMemory mem;
-    for (int x = blockIdx.x; x < (int)g.p; x += gridDim.x) {
+    for (int x; (x = next_row(f)) < (int)g.p;) {
         const i64 e0 = g.start[x];
         const int n = (int)(g.start[x + 1] - e0);
         if (threadIdx.x == 0) f.margin[x] = 0.0;

@@ -184,7 +184,7 @@ DEVICE void settle_targets(const Launch& at) {
             f.decided[e] = 1;
             g.best[e] = 0;
         }
-        if (state == SEPARATED && x < y) set_states(g, e, x, y, GONE_A);
+        if (state == SEPARATED && x < y) remove_everywhere(g, e, x, y);
         if (t == 0) {
             atomicAdd(&lv.counters->bounds, (u64)nodes);
             atomicAdd(&lv.counters->decided, (u64)decided);

@@ -7,20 +7,25 @@
 //   Work    a warp per pair (x, y), its lanes 32 consecutive neighbours k of x
 //   Launch  any grid and block
 //   Reads   g.C, g.start, g.column, g.source, g.place, g.G
-//   Writes  g.best (the rank of {k} is its position in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful,
-//           ->handed_out[0], ->items[0]
-//   pairs   E
-extern "C" __global__ void level1_rows(const Graph g, const Level lv, const i64 pairs) {
+//   Writes  g.best (the rank of {k} is its position in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful
+//   first, end  the pairs: all, of which those of hubs are left out, or some of one hub
+//   stripe      null, or, for a hub, its correlations (stripe_of_hub in sieve/lists.cu)
+extern "C" __global__ void level1_rows(const Graph g, const Level lv, const i64 first, const i64 end,
+                                       const double* stripe) {
     const int lane = threadIdx.x & 31;
     const i64 warps = ((i64)gridDim.x * blockDim.x) >> 5;
     unsigned doubtful = 0;
-    for (i64 e = ((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5; e < pairs; e += warps) {
+    for (i64 e = first + (((i64)blockIdx.x * blockDim.x + threadIdx.x) >> 5); e < end; e += warps) {
         if (__any_sync(FULL, *lv.stop != 0)) break;
         const int x = g.source[e], y = g.column[e];
+        if (!stripe && !has_matrix(g, x)) continue;
         if (!__any_sync(FULL, is_of_side(g, e, x, y, x > y))) continue;
-        const i64 e0 = g.start[x], pitch = pitch_of(g, x);
+        const i64 e0 = g.start[x];
         const int d = (int)(g.start[x + 1] - e0);
-        const double *cx = matrix_of(g, x) + place_of_row(g, x) * pitch, *cy = matrix_of(g, x) + g.place[e] * pitch;
+        const double* C = stripe ? stripe : matrix_of(g, x);
+        const i64 pitch = stripe ? d + 1 : pitch_of(g, x);
+        const double* cx = C + (stripe ? end - first : place_of_row(g, x)) * pitch;
+        const double* cy = C + (stripe ? e - first : g.place[e]) * pitch;
         const double xy = cx[g.place[e]];
         double least = from_bits(g.least[e]);
         unsigned hits = 0;

@@ -5,20 +5,17 @@
 //               from correlate_pairs on where there is no edge
 //   r           [m] correlation of each pair; correlate_pairs
 //   gaps, fixed [ ] i p + j of the pairs without an edge, and of the edges that are never tested, ascending
+#include "canonical/partial_correlation.cuh"
 #include "graph/least.cuh"
+#include "graph/record.cuh"
 #include "graph/rows.cuh"
 
 constexpr u64 NO_PAIR = ~0ULL;
 
 // Whether an ascending list has `key`.
 DEVICE bool holds(const i64* list, const i64 count, const i64 key) {
-    i64 low = 0, high = count;
-    while (low < high) {
-        const i64 mid = (low + high) / 2;
-        if (list[mid] < key) low = mid + 1;
-        else high = mid;
-    }
-    return low < count && list[low] == key;
+    const i64 at = first_not_below(list, count, key);
+    return at < count && list[at] == key;
 }
 
 // The correlation with this S_ab, as `correlate` in correlation/correlation.cu has it.
@@ -103,17 +100,15 @@ extern "C" __global__ void enter_pairs(const Graph g, const u64* __restrict__ pa
 }
 
 // The neighbour lists, each row in ascending order.
-//   Work    one warp per row; a lane counts the smaller neighbours of its own
-//   Launch  grid ceil(p/4), block 128
+//   Work    a thread per pair counts the smaller neighbours in its row
+//   Launch  any grid and block
 //   Reads   column, z (enter_pairs), g.start
 //   Writes  g.column, g.source, g.best, g.least, g.z, g.G, g.place
 extern "C" __global__ void sort_rows(const Graph g, const int* __restrict__ column, const double* __restrict__ z,
-                                     const double root_df1) {
-    const int x = blockIdx.x * 4 + (threadIdx.x >> 5), lane = threadIdx.x & 31;
-    if (x >= (int)g.p) return;
-    const i64 first = g.start[x], end = g.start[x + 1];
-    for (i64 e = first + lane; e < end; e += 32) {
-        const int y = column[e];
+                                     const i64 pairs, const double root_df1) {
+    for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < pairs; e += (i64)gridDim.x * blockDim.x) {
+        const int x = first_not_below(g.start, (int)g.p + 1, e + 1) - 1, y = column[e];
+        const i64 first = g.start[x], end = g.start[x + 1];
         int place = 0;
         for (i64 other = first; other < end; ++other) place += column[other] < y;
         const i64 at = first + place;
@@ -127,38 +122,47 @@ extern "C" __global__ void sort_rows(const Graph g, const int* __restrict__ colu
     }
 }
 
+// Adds the products of a tile of 32 x 32 pairs of columns to S. Whole block, of 64 threads, each with 4 x 4 of them;
+// DEPTH observations at a time lie in shared memory.
+//   y_of, x_of  number of the c-th column on either side, or -1
+constexpr int EDGE = 32, DEPTH = 16;
+template <typename OfLeft, typename OfRight>
+DEVICE void multiply_columns(const double* __restrict__ Z, const int n, double (&S)[4][4], OfLeft y_of, OfRight x_of) {
+    __shared__ double left[DEPTH][EDGE + 1], right[DEPTH][EDGE + 1];
+    const int t = threadIdx.x, tx = t & 7, ty = t >> 3;
+    for (int begin = 0; begin < n; begin += DEPTH) {
+        for (int i = t; i < EDGE * DEPTH; i += 64) {  // zeros beyond the last observation change no sum
+            const int c = i / DEPTH, k = i % DEPTH;
+            const bool in = begin + k < n;
+            const i64 y = y_of(c), x = x_of(c);
+            left[k][c] = in && y >= 0 ? Z[y * n + begin + k] : 0.0;
+            right[k][c] = in && x >= 0 ? Z[x * n + begin + k] : 0.0;
+        }
+        __syncthreads();
+        for (int k = 0; k < DEPTH; ++k) UNROLL
+        for (int i = 0; i < 4; ++i) UNROLL
+        for (int j = 0; j < 4; ++j) S[i][j] = fma(left[k][ty + 8 * i], right[k][tx + 8 * j], S[i][j]);
+        __syncthreads();
+    }
+}
+
 // The matrices of the rows: correlations by their definition, among the neighbours of x, and x last.
-//   Work    a block takes a row at a time; a tile of 32 x 32 entries at a time, 4 x 4 per thread; DEPTH observations at
-//           a time lie in shared memory
+//   Work    a block takes a row at a time
 //   Launch  any grid, block 64
 //   Reads   Z, squares, g.start, g.column, g.matrix, g.width
 //   Writes  C
-constexpr int EDGE = 32, DEPTH = 16;
 extern "C" __global__ void row_matrices(const Graph g, const double* __restrict__ Z, const double* __restrict__ squares,
                                         double* C, const int n) {
-    __shared__ double left[DEPTH][EDGE + 1], right[DEPTH][EDGE + 1];
-    const int t = threadIdx.x, tx = t & 7, ty = t >> 3;
+    const int tx = threadIdx.x & 7, ty = threadIdx.x >> 3;
     for (int x = blockIdx.x; x < (int)g.p; x += gridDim.x) {
         const int w = g.width[x];
         if (w < 2) continue;
         const int* adj = g.column + g.start[x];
         double* out = C + g.matrix[x];
-        const auto variable = [&](const int place) { return (i64)(place < w - 1 ? adj[place] : x); };
-        for (int tile = 0, y0 = 0, x0 = 0; y0 < w; ++tile) {
+        const auto variable = [&](const int place) { return (i64)(place < w - 1 ? adj[place] : place < w ? x : -1); };
+        for (int y0 = 0, x0 = 0; y0 < w;) {
             double S[4][4] = {};
-            for (int begin = 0; begin < n; begin += DEPTH) {
-                for (int i = t; i < EDGE * DEPTH; i += 64) {  // zeros beyond the last observation change no sum
-                    const int c = i / DEPTH, k = i % DEPTH;
-                    const bool in = begin + k < n;
-                    left[k][c] = in && y0 + c < w ? Z[variable(y0 + c) * n + begin + k] : 0.0;
-                    right[k][c] = in && x0 + c < w ? Z[variable(x0 + c) * n + begin + k] : 0.0;
-                }
-                __syncthreads();
-                for (int k = 0; k < DEPTH; ++k) UNROLL
-                for (int i = 0; i < 4; ++i) UNROLL
-                for (int j = 0; j < 4; ++j) S[i][j] = fma(left[k][ty + 8 * i], right[k][tx + 8 * j], S[i][j]);
-                __syncthreads();
-            }
+            multiply_columns(Z, n, S, [&](int c) { return variable(y0 + c); }, [&](int c) { return variable(x0 + c); });
             UNROLL
             for (int i = 0; i < 4; ++i) UNROLL
             for (int j = 0; j < 4; ++j) {
@@ -170,5 +174,53 @@ extern "C" __global__ void row_matrices(const Graph g, const double* __restrict_
             x0 += EDGE;
             if (x0 >= w) y0 += EDGE, x0 = y0;
         }
+    }
+}
+
+// Some rows of the matrix that a hub x would have: of the pairs first .. end - 1, and its last one. Rows of 32 of which
+// none is a target are left out.
+//   Work    a block per tile
+//   Launch  grid (ceil(w/32), ceil((end - first + 1)/32)), w = neighbours + 1; block 64
+//   Reads   Z, squares, g.start, g.column, g.source, g.G
+//   Writes  stripe [end - first + 1, w]
+extern "C" __global__ void stripe_of_hub(const Graph g, const double* __restrict__ Z,
+                                         const double* __restrict__ squares, double* stripe, const i64 first,
+                                         const i64 end, const int n) {
+    const int tx = threadIdx.x & 7, ty = threadIdx.x >> 3, y0 = EDGE * blockIdx.y, x0 = EDGE * blockIdx.x;
+    const int x = g.source[first], count = (int)(end - first), own = y0 + (threadIdx.x & 31);
+    const int* adj = g.column + g.start[x];
+    const int d = (int)(g.start[x + 1] - g.start[x]);
+    if (!__syncthreads_or(own == count || (own < count && g.G[first + own] == LIVE))) return;
+    const auto row = [&](const int i) { return (i64)(i < count ? g.column[first + i] : i == count ? x : -1); };
+    const auto variable = [&](const int place) { return (i64)(place < d ? adj[place] : place == d ? x : -1); };
+    double S[4][4] = {};
+    multiply_columns(Z, n, S, [&](int c) { return row(y0 + c); }, [&](int c) { return variable(x0 + c); });
+    UNROLL
+    for (int i = 0; i < 4; ++i) UNROLL
+    for (int j = 0; j < 4; ++j) {
+        const int a = y0 + ty + 8 * i, b = x0 + tx + 8 * j;
+        if (a > count || b > d) continue;
+        stripe[(i64)a * (d + 1) + b] = correlation_of(S[i][j], squares[row(a)], squares[variable(b)]);
+    }
+}
+
+// r of the records of level 1 in rows without a matrix.
+//   Work    a thread per record
+//   Launch  any grid and block
+//   Reads   Z, squares, g.width, records.start, Found::x, ::y, ::S
+//   Writes  Found::r
+extern "C" __global__ void correlate_records(const Graph g, const Records records, const double* __restrict__ Z,
+                                             const double* __restrict__ squares, const int n) {
+    const i64 total = records.start[g.p], threads = (i64)gridDim.x * blockDim.x;
+    const Found found(records.found, total);
+    const auto correlation = [&](const i64 a, const i64 b) {
+        double sum = 0.0;
+        for (int i = 0; i < n; ++i) sum = fma(Z[a * n + i], Z[b * n + i], sum);
+        return correlation_of(sum, squares[a], squares[b]);
+    };
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += threads) {
+        const int x = found.x[i], y = found.y[i], k = found.S[i];
+        if (g.width[x] == 0)
+            found.r[i] = correlation_given_one(correlation(x, y), correlation(x, k), correlation(y, k));
     }
 }

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +27,7 @@ from pycupc.engines.base import Engine, Finished, LevelResult
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.results import npz
-from pycupc.results.study_file import StudyFile
+from pycupc.results.npz import StudyFile
 from pycupc.system.message import Message, Setting
 from pycupc.system.version import __version__
 
@@ -42,9 +43,6 @@ _PART = npz.Kind("pycupc-part-1", "a part of a level that pycupc.pc kept")
 _PATIENCE = 50.0
 #: The facts of a `LevelResult` but its arrays.
 _FACTS = ("n_tests", "n_removed", "n_careful", "more", "n_made", "n_bounds", "seconds")
-#: The arrays of `engines.cpu.graph.Findings.finished`; those of int64, whose bits are kept as float64, since files hold
-#: integers of 31 bits.
-_FINDINGS, _WIDE = ("entries", "rank", "r", "smallest", "done"), ("entries", "rank")
 #: Bytes of data that are hashed at a time.
 _HASHED = 1 << 25
 
@@ -68,7 +66,7 @@ class Checkpoint:
         self._folder, self._p = Path(folder), len(problem.labels)
         self._key = _hash(json.dumps(identity, sort_keys=True).encode())
         self._parts: list[tuple[int, Sequence[NDArray[Any]]]] = []  # that are not written yet
-        self._since = 0.0
+        self._since, self._adding = 0.0, threading.Lock()
 
     # -- levels ------------------------------------------------------------------------------------------------------
 
@@ -118,41 +116,46 @@ class Checkpoint:
 
     # -- parts of levels, see `PartsKept` ----------------------------------------------------------------------------
 
-    def read(self) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
+    def read(self, cut: str) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
         for path in sorted(self._folder.glob("level-0-parts-*.npz")):
             with npz.reading(path, _PARTS) as (meta, arrays):
                 self._check(meta)
                 numbers, *found = (arrays[name].astype(np.int64) for name in ("numbers", "x", "y", "counts"))
-            yield numbers, found
+            if meta["cut"] == cut:
+                yield numbers, found
 
-    def add(self, number: int, found: Sequence[NDArray[np.integer]]) -> None:
-        self._since = self._since if self._parts else time.monotonic()
-        self._parts.append((number, found))
-        if time.monotonic() - self._since < _PATIENCE:
-            return
+    def add(self, cut: str, number: int, found: Sequence[NDArray[np.integer]]) -> None:
+        with self._adding:  # several devices do
+            self._since = self._since if self._parts else time.monotonic()
+            self._parts.append((number, found))
+            if time.monotonic() - self._since >= _PATIENCE:
+                self._write_parts(cut)
+
+    def _write_parts(self, cut: str) -> None:
         x, y = (np.concatenate([part[k] for _, part in self._parts]) for k in range(2))
         counts = np.stack([part[2] for _, part in self._parts]).sum(axis=0).astype(np.float64)
         numbers = np.array([n for n, _ in self._parts])
         arrays: dict[str, NDArray[Any]] = {"numbers": numbers, "x": x, "y": y, "counts": counts}
         first = int(numbers.min())
-        npz.write(self._folder / f"level-0-parts-{first:06}.npz", {"run": self._key}, arrays, _PARTS)
+        npz.write(self._folder / f"level-0-parts-{first:06}.npz", {"run": self._key, "cut": cut}, arrays, _PARTS)
         self._parts.clear()
 
-    def begin(self, level: int, n_entries: int) -> dict[str, NDArray[Any]]:
+    def begin(self, level: int, take: Callable[[dict[str, NDArray[Any]]], bool], *names: str) -> None:
         self._since = time.monotonic()
         if not (path := self._part(level)).exists():
-            return {name: np.zeros(0, np.int64) for name in _FINDINGS}
+            return
         with npz.reading(path, _PART) as (meta, arrays):
             self._check(meta)
-            found = {name: arrays[name].view(np.int64) if name in _WIDE else arrays[name] for name in _FINDINGS}
-            if len({len(v) for v in found.values()}) > 1 or found["entries"].max(initial=0) >= n_entries:
+            found = {name: arrays[name].view(np.int64) if name in meta["wide"] else arrays[name] for name in arrays}
+            if set(found) == set(names) and not take(found):  # another engine has other names
                 raise ValueError("its numbers are out of range")
-        return found
 
     def keep_some(self, level: int, finished: Callable[[], dict[str, NDArray[Any]]]) -> None:
         if time.monotonic() - self._since >= _PATIENCE:
-            found = {name: v.view(np.float64) if name in _WIDE else v for name, v in finished().items()}
-            npz.write(self._part(level), {"run": self._key}, found, _PART)
+            found = finished()  # files hold integers of 31 bits: the bits of wider ones are kept as float64
+            wide = [name for name, v in found.items() if v.dtype == np.int64]
+            found |= {name: found[name].view(np.float64) for name in wide}
+            npz.write(self._part(level), {"run": self._key, "wide": wide}, found, _PART)
             self._since = time.monotonic()
 
     def _part(self, level: int) -> Path:

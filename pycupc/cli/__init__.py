@@ -1,7 +1,7 @@
 """The command ``pycupc``: run, plot, stability, cstar, estimate, compare, doctor; one module per command.
 
 inputs.py, output.py               arguments about data and tests, and about results; reading the data
-writing.py, files.py               the files of results and the manifest; those of `run`
+writing.py                         the files of results and the manifest
 folder.py                          the folder of results, which exists completely or not at all
 interrupts.py                      Ctrl-C, and warnings
 

@@ -101,9 +101,9 @@ class FileKind:
     """One file of the folder of results.
 
     The manifest holds `name` and `description`, a text or ``(result) -> text``. ``write(result, path, request)`` writes
-    it; ``left_out(result, request)`` says why this result has no such file, None to write it. A file that is `drawn`
-    shows what other files hold: an error other than OSError then costs only this file. One with a `form` is only
-    written if that format is requested.
+    it; ``left_out(result, request)`` says why this result has no such file, None to write it. All three take
+    ``part(result)`` in place of the result. A file that is `drawn` shows what other files hold: an error other than
+    OSError then costs only this file. One with a `form` is only written if that format is requested.
     """
 
     name: str
@@ -112,6 +112,7 @@ class FileKind:
     left_out: Callable[[Any, Request], str | None] = lambda result, request: None
     drawn: bool = False
     form: str = ""
+    part: Callable[[Any], Any] = lambda result: result
 
 
 def write_text(content: str, path: Path) -> None:
@@ -141,50 +142,40 @@ def pictures(
     )
 
 
-def graph_files(edges: str, graph: Callable[[Any], NamedGraph]) -> tuple[FileKind, ...]:
+def graph_files(edges: str, graph: Callable[[Any], NamedGraph] = lambda result: result) -> tuple[FileKind, ...]:
     """``graph(result)`` for other programs: its list of edges, in the file of the name `edges`, its matrix, formats."""
 
-    def of_graph(function: Callable[[NamedGraph], str]) -> Callable[[Any], str]:
-        return lambda result: function(graph(result))
+    def edges_in(convention: str) -> Callable[[NamedGraph], str]:
+        return lambda named: named.convention(convention)
 
-    def edges_in(convention: str) -> Callable[[Any], str]:
-        return of_graph(lambda named: named.convention(convention))
+    def in_format(name: str, convention: str) -> FileKind:
+        """The file of the graph, or of the part requested, that the method to_NAME writes."""
 
-    def edge_list(named: NamedGraph) -> str:
-        return exports.csv(named.edge_columns())
-
-    def amat(named: NamedGraph) -> str:
-        return named.amat_csv(pag=not isinstance(named, CausalGraph))
-
-    def cells(named: NamedGraph) -> str:
-        return exports.PCALG_AMAT if isinstance(named, CausalGraph) else exports.PAG_AMAT
-
-    def no_amat(result: Any, request: Request) -> str | None:
-        p = len(graph(result).labels)
-        return None if request.amat or p <= MAX_MATRIX else f"{p:,} variables; --amat writes it"
-
-    def left_out(result: Any, request: Request) -> str | None:
-        return too_large(graph(result), request)
-
-    def in_format(name: str) -> Callable[[Any, Path, Request], None]:
-        """Write the graph, or the part requested, by the method of this name."""
-
-        def write(result: Any, path: Path, request: Request) -> None:
-            named = graph(result)
+        def write(named: NamedGraph, path: Path, request: Request) -> None:
             if request.around:
                 centres = positions(request.around, named.labels)
                 named = named.subgraph(named.sparse_graph.around(centres, request.distance).tolist())
-            write_text(getattr(named, name)(), path)
+            write_text(getattr(named, f"to_{name}")(), path)
 
-        return write
+        return FileKind(f"graph.{name}", edges_in(convention), write, too_large, part=graph)
 
     return (
-        text(edges, edges_in(exports.EDGE_LIST), of_graph(edge_list)),
-        text("amat.csv", of_graph(cells), of_graph(amat), left_out=no_amat),
-        FileKind("graph.graphml", edges_in(exports.BOTH_WAYS), in_format("to_graphml"), left_out),
-        FileKind("graph.dot", edges_in(exports.EDGE_LIST), in_format("to_dot"), left_out),
-        FileKind("graph.json", edges_in(exports.EDGE_LIST), in_format("to_json"), left_out),
+        text(edges, edges_in(exports.EDGE_LIST), lambda named: exports.csv(named.edge_columns()), part=graph),
+        text(
+            "amat.csv",
+            lambda named: exports.PCALG_AMAT if isinstance(named, CausalGraph) else exports.PAG_AMAT,
+            lambda named: named.amat_csv(pag=not isinstance(named, CausalGraph)),
+            left_out=_no_amat,
+            part=graph,
+        ),
+        in_format("graphml", exports.BOTH_WAYS),
+        in_format("dot", exports.EDGE_LIST),
+        in_format("json", exports.EDGE_LIST),
     )
+
+
+def _no_amat(named: NamedGraph, request: Request) -> str | None:
+    return None if request.amat or named.p <= MAX_MATRIX else f"{named.p:,} variables; --amat writes it"
 
 
 def write_files(
@@ -198,13 +189,14 @@ def write_files(
     written = Written()
     kinds = [kind for kind in kinds if not kind.form or kind.form in request.forms]
     for begun, kind in enumerate(kinds):
-        if (reason := kind.left_out(result, request)) is not None:
+        shown = kind.part(result)
+        if (reason := kind.left_out(shown, request)) is not None:
             written.left_out[kind.name] = reason
             continue
         if progress is not None:
             progress(begun, len(kinds), kind.name)
         try:
-            kind.write(result, folder / kind.name, request)
+            kind.write(shown, folder / kind.name, request)
         except Exception as error:
             if isinstance(error, OSError) or not kind.drawn:
                 raise
@@ -213,7 +205,7 @@ def write_files(
             warnings.warn(f"{kind.name} could not be made ({written.left_out[kind.name]})", stacklevel=2)
         else:
             about = kind.description
-            written.files[kind.name] = about if isinstance(about, str) else about(result)
+            written.files[kind.name] = about if isinstance(about, str) else about(shown)
     return written
 
 

@@ -108,8 +108,9 @@ class Constraints:
                     else "it is also forbidden"
                 )
             raise ValueError(f"{a} --> {b} is required, but {why}")
-        if cycle := _cycle(tail, head):
-            raise ValueError(f"the required arrows form a cycle: {' --> '.join(labels[v] for v in cycle)}")
+        if cycle := directed_cycle(tail, head, self.p):
+            names = " --> ".join(labels[v] for v in (*cycle, cycle[0]))
+            raise ValueError(f"the required arrows form a cycle: {names}")
 
     def summary(self) -> str:
         """How much is known, for a note."""
@@ -126,22 +127,22 @@ def _pairs(p: int, found: Sequence[tuple[Indices, Indices]]) -> Pairs:
     return Pairs(p, ends[0], ends[1])
 
 
-def _cycle(tail: Indices, head: Indices) -> list[int]:
-    """A directed cycle, its first variable also at the end; empty if there is none."""
-    children: dict[int, list[int]] = {}
-    for a, b in zip(tail.tolist(), head.tolist(), strict=True):
-        children.setdefault(a, []).append(b)
-    done: set[int] = set()
-    for first in children:
-        path, waiting = [first], [iter(children[first])]
-        while path and first not in done:
-            v = next(waiting[-1], None)
-            if v in path:
-                return [*path[path.index(v) :], v]
-            if v is None:
-                done.add(path.pop())
-                waiting.pop()
-            elif v not in done:
-                path.append(v)
-                waiting.append(iter(children.get(v, ())))
-    return []
+def directed_cycle(tail: NDArray[np.integer], head: NDArray[np.integer], p: int) -> tuple[int, ...] | None:
+    """A directed cycle of these arrows, from its lowest variable on, or None.
+
+    Of the cycles through its first variable it is a shortest one.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    arrows = csr_array((np.ones(len(tail)), (tail, head)), shape=(p, p))
+    _, component = connected_components(arrows, connection="strong")
+    inside = component[tail] == component[head]
+    if not inside.any():
+        return None
+    first = min(tail[inside].min(), head[inside].min())
+    order, before = breadth_first_order(arrows, first)
+    found = [int(order[np.isin(order, tail[head == first])][0])]
+    while found[0] != first:
+        found.insert(0, int(before[found[0]]))
+    return tuple(found)

@@ -141,35 +141,18 @@ def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:
 
 
 def groups_of_copies(X: Floats) -> list[list[int]]:
-    """Groups of two or more equal columns of a table (n, p): ascending, and sorted by their first members."""
-    groups = []
+    """Groups of two or more equal columns of a table (n, p): ascending, and sorted by their first members.
+
+    Columns are equal if a hash of 64 bits is, which of different ones happens by chance once in 10^19 pairs.
+    """
     few = X[:: -(-len(X) // FEW)]  # most columns differ in a few rows already
-    for some in _of_equal_keys(few, np.arange(X.shape[1])):
-        for columns in _of_equal_keys(X[:, some], some) if len(few) < len(X) else [some]:
-            while len(columns) > 1:  # equal keys are only a hint
-                equal = (X[:, columns] == X[:, columns[:1]]).all(axis=0)
-                if equal.sum() > 1:
-                    groups.append(columns[equal].tolist())
-                columns = columns[~equal & (np.arange(len(columns)) > 0)]
-    return sorted(groups)
-
-
-def _of_equal_keys(X: Floats, columns: Ints) -> list[Ints]:
-    """The columns of X (their numbers are `columns`) that have the same key as another column, by key."""
-    n, p = X.shape
-    keys = np.zeros(p, dtype=np.uint64)
-    weights = np.random.default_rng(0).integers(1 << 63, size=(n, 1), dtype=np.uint64) * 2 + 1
-    rows = max(1, (1 << 20) // p)
-    for k in range(0, n, rows):
-        bits = (X[k : k + rows].astype(np.float64) + 0.0).view(np.uint64)  # -0.0 becomes 0.0, which it is equal to
-        bits ^= bits >> 32
-        bits *= weights[k : k + rows]
-        keys += bits.sum(axis=0, dtype=np.uint64)
-    if (np.diff(np.sort(keys)) > 0).all():  # much faster than the order
-        return []
-    order = np.argsort(keys, kind="stable")
-    starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
-    sizes = np.diff(starts, append=p)
-    shared = sizes > 1
-    pairs = zip(starts[shared].tolist(), sizes[shared].tolist(), strict=True)
-    return [columns[order[start : start + size]] for start, size in pairs]
+    with np.errstate(over="ignore", invalid="ignore"):
+        keys = (few * np.random.default_rng(0).random((len(few), 1))).sum(axis=0)
+    _, place, count = np.unique(keys, return_inverse=True, return_counts=True)
+    groups: dict[int, list[int]] = {}
+    candidates = np.flatnonzero(count[place] > 1)
+    for some in np.array_split(candidates, len(candidates) // 256 + 1):
+        columns = np.ascontiguousarray(X[:, some].T) + 0.0  # -0.0 becomes 0.0, which it is equal to
+        for j, column in zip(some.tolist(), columns, strict=True):
+            groups.setdefault(hash(column.tobytes()), []).append(j)
+    return sorted(group for group in groups.values() if len(group) > 1)

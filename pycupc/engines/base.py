@@ -77,14 +77,14 @@ class Finished(NamedTuple):
 class PartsKept(Protocol):
     """Parts of levels that are kept in files, for a run that was killed; `read` and `add` are for level 0."""
 
-    def read(self) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
-        """The numbers of parts, and the arrays found in them together."""
+    def read(self, cut: str) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.int64]]]]:
+        """The numbers of parts, and the arrays found in them together; `cut` says how the level is cut into parts."""
 
-    def add(self, number: int, found: Sequence[NDArray[np.integer]]) -> None:
+    def add(self, cut: str, number: int, found: Sequence[NDArray[np.integer]]) -> None:
         """Keep the arrays found in a part; they are written at the latest a minute after the first one."""
 
-    def begin(self, level: int, n_entries: int) -> dict[str, NDArray[Any]]:
-        """The findings of a level >= 1 that are kept; their numbers are below `n_entries`."""
+    def begin(self, level: int, take: Callable[[dict[str, NDArray[Any]]], bool], *names: str) -> None:
+        """Begin a level >= 1: `take` the findings that are kept under these names; it returns whether they can be."""
 
     def keep_some(self, level: int, finished: Callable[[], dict[str, NDArray[Any]]]) -> None:
         """Write the findings of a level so far, once a minute."""

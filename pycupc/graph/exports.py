@@ -37,7 +37,7 @@ _PLAIN = re.compile("[\\w .-]*")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 #: The name of each mark in causal-learn's Endpoint.
-_ENDPOINTS = {"CIRCLE": CIRCLE, "ARROW": ARROW, "TAIL": TAIL}
+ENDPOINTS = {"CIRCLE": CIRCLE, "ARROW": ARROW, "TAIL": TAIL}
 
 _DOT_ENDS = {CIRCLE: "odot", ARROW: "normal", TAIL: "none"}
 #: The attributes of each kind of edge in DOT.
@@ -141,7 +141,7 @@ class Exported:
         from causallearn.graph.GeneralGraph import GeneralGraph
         from causallearn.graph.GraphNode import GraphNode
 
-        point = {mark: Endpoint[name] for name, mark in _ENDPOINTS.items()}
+        point = {mark: Endpoint[name] for name, mark in ENDPOINTS.items()}
         nodes = [GraphNode(str(label)) for label in self.labels]
         out = GeneralGraph(nodes)
         graph = self.sparse_graph
@@ -273,37 +273,3 @@ def _without_controls(text: str) -> str:
 
 def _escaped(text: str) -> str:
     return html.escape(_without_controls(text)).replace("\r", "&#13;")  # which readers would turn into a new line
-
-
-def from_causallearn(graph: Any) -> tuple[SparseGraph, list[str]]:
-    """The edges and names of causal-learn's GeneralGraph, or of what its ``pc`` returns, which has it as ``.G``.
-
-    TypeError if `graph` is neither, ValueError if an edge has an end other than circle, arrow and tail.
-    """
-    graph = getattr(graph, "G", graph)
-    if not hasattr(graph, "get_graph_edges"):
-        raise TypeError(f"graph must be causal-learn's GeneralGraph or its result, got {type(graph).__name__}")
-    labels = [str(node.get_name()) for node in graph.get_nodes()]
-    place = {node: i for i, node in enumerate(graph.get_nodes())}
-    amat = np.zeros((len(labels), len(labels)), dtype=np.int8)
-    for edge in graph.get_graph_edges():
-        x, y = place[edge.get_node1()], place[edge.get_node2()]
-        marks = [_ENDPOINTS.get(end.name, 0) for end in (edge.get_endpoint1(), edge.get_endpoint2())]
-        if not all(marks) or amat[x, y]:
-            raise ValueError(f"graph: the edge {edge} is none with a circle, an arrowhead or a tail at each end")
-        amat[y, x], amat[x, y] = marks
-    return SparseGraph.from_amat_pag(amat), labels
-
-
-def from_pgmpy(graph: Any) -> tuple[SparseGraph, list[str]]:
-    """The edges and names of pgmpy's PDAG, DAG or network; TypeError if `graph` is none of them.
-
-    Two arcs between a pair are an undirected edge, as in pgmpy. The variables are in the order of ``graph.nodes``.
-    """
-    if not (hasattr(graph, "nodes") and any(base.__module__.startswith("pgmpy.") for base in type(graph).__mro__)):
-        raise TypeError(f"graph must be pgmpy's PDAG, DAG or network, got {type(graph).__name__}")
-    nodes = list(graph.nodes)
-    place = {node: i for i, node in enumerate(nodes)}
-    cells = [(place[u], place[v]) for u, v in graph.edges()]
-    row, column = np.array(cells, dtype=np.int32).reshape(-1, 2).T
-    return SparseGraph.from_cells(len(nodes), row, column, np.ones(len(row), dtype=np.int8)), list(map(str, nodes))

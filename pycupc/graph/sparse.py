@@ -17,12 +17,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.system.machine import check_room
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Ints = NDArray[np.int32]
 Marks = NDArray[np.int8]
@@ -157,22 +160,23 @@ class SparseGraph:
         keys.sort()
         return start, (keys % max(self.p, 1)).astype(np.int32)
 
+    def adjacency(self) -> csr_array:
+        """The matrix (p, p) with a 1 for each pair of neighbours."""
+        from scipy.sparse import csr_array
+
+        start, neighbours = self.neighbour_lists()
+        return csr_array((np.ones(len(neighbours)), neighbours, start), shape=(self.p, self.p))
+
     def around(self, centres: ArrayLike, radius: int) -> NDArray[np.int64]:
         """Variables at most `radius` edges from one of `centres`, the nearest first; ValueError if there is none."""
+        from scipy.sparse.csgraph import dijkstra
+
         found = np.unique(np.asarray(centres, dtype=np.int64))
         if len(found) and (found[0] < 0 or found[-1] >= self.p):
             raise ValueError(f"centres must be variables 0 to {self.p - 1}, got {found.tolist()[:10]}")
-        rings, reached = [found], np.zeros(self.p, dtype=np.bool_)
-        reached[found] = True
-        start, neighbours = self.neighbour_lists()
-        for _ in range(radius):
-            ends = [neighbours[start[v] : start[v + 1]] for v in rings[-1].tolist()]
-            ring = np.unique(np.concatenate(ends)) if ends else rings[-1]
-            rings.append(ring[~reached[ring]].astype(np.int64))
-            reached[ring] = True
-            if not len(rings[-1]):
-                break
-        return np.concatenate(rings)
+        distance = dijkstra(self.adjacency(), unweighted=True, indices=found, limit=radius, min_only=True)
+        near = np.flatnonzero(np.isfinite(distance))
+        return near[np.argsort(distance[near], kind="stable")]
 
     def subgraph(self, nodes: ArrayLike) -> SparseGraph:
         """The edges among `nodes`, renumbered 0, 1, ... in this order; ValueError unless they are different."""

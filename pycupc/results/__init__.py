@@ -4,6 +4,6 @@ pcalgo.py, causal_graph.py    `PcAlgo`, and the DAGs behind it
 levels.py                     the summary of a level
 why.py                        the reason for an edge or its absence; the tests that a kept edge survived
 arrays.py, npz.py             a result as arrays, as a file, and the checks of such a file
-explored.py                   what the explorer shows
+explored.py                   `TestedGraph`, a graph with the tests behind its edges; what the explorer shows
 comparison/                   where two results differ, and why
 """

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pycupc.data.constraints import directed_cycle
 from pycupc.data.names import check_labels
-from pycupc.graph import exports
+from pycupc.graph.exports import ENDPOINTS
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, SparseGraph
 from pycupc.system.message import Message, Words
@@ -24,15 +25,37 @@ class CausalGraph(NamedGraph):
 
     @staticmethod
     def from_causallearn(graph: Any) -> CausalGraph:
-        """The graph of causal-learn: a GeneralGraph, or a result of its ``pc``; TypeError for anything else."""
-        edges, labels = exports.from_causallearn(graph)
-        return CausalGraph(labels=check_labels(labels, edges.p), sparse_graph=edges)
+        """The graph of causal-learn: a GeneralGraph, or a result of its ``pc``, which has it as ``.G``.
+
+        TypeError for anything else, ValueError if an edge has an end other than circle, arrow and tail.
+        """
+        graph = getattr(graph, "G", graph)
+        if not hasattr(graph, "get_graph_edges"):
+            raise TypeError(f"graph must be causal-learn's GeneralGraph or its result, got {type(graph).__name__}")
+        place = {node: i for i, node in enumerate(graph.get_nodes())}
+        amat = np.zeros((len(place), len(place)), dtype=np.int8)
+        for edge in graph.get_graph_edges():
+            x, y = place[edge.get_node1()], place[edge.get_node2()]
+            marks = [ENDPOINTS.get(end.name, 0) for end in (edge.get_endpoint1(), edge.get_endpoint2())]
+            if not all(marks) or amat[x, y]:
+                raise ValueError(f"graph: the edge {edge} is none with a circle, an arrowhead or a tail at each end")
+            amat[y, x], amat[x, y] = marks
+        labels = check_labels([str(node.get_name()) for node in place], len(place))
+        return CausalGraph(labels=labels, sparse_graph=SparseGraph.from_amat_pag(amat))
 
     @staticmethod
     def from_pgmpy(graph: Any) -> CausalGraph:
-        """The graph of pgmpy: a PDAG, DAG or network; TypeError for anything else."""
-        edges, labels = exports.from_pgmpy(graph)
-        return CausalGraph(labels=check_labels(labels, edges.p), sparse_graph=edges)
+        """The graph of pgmpy: a PDAG, DAG or network, its variables in the order of ``graph.nodes``.
+
+        Two arcs between a pair are an undirected edge, as in pgmpy. TypeError for anything else.
+        """
+        if not (hasattr(graph, "nodes") and any(base.__module__.startswith("pgmpy.") for base in type(graph).__mro__)):
+            raise TypeError(f"graph must be pgmpy's PDAG, DAG or network, got {type(graph).__name__}")
+        place = {node: i for i, node in enumerate(graph.nodes)}
+        cells = [(place[u], place[v]) for u, v in graph.edges()]
+        row, column = np.array(cells, dtype=np.int32).reshape(-1, 2).T
+        edges = SparseGraph.from_cells(len(place), row, column, np.ones(len(row), dtype=np.int8))
+        return CausalGraph(labels=check_labels(list(map(str, place)), len(place)), sparse_graph=edges)
 
     @cached_property
     def _dag_and_cpdag(self) -> tuple[SparseGraph, SparseGraph] | None:
@@ -54,22 +77,8 @@ class CausalGraph(NamedGraph):
 
         Of the cycles through its first variable it is a shortest one.
         """
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import breadth_first_order, connected_components
-
         tail, head, kind = self.sparse_graph.edge_list()
-        tail, head = tail[kind == DIRECTED], head[kind == DIRECTED]
-        arrows = csr_array((np.ones(len(tail)), (tail, head)), shape=(self.p, self.p))
-        _, component = connected_components(arrows, connection="strong")
-        inside = component[tail] == component[head]
-        if not inside.any():
-            return None
-        first = min(tail[inside].min(), head[inside].min())
-        order, before = breadth_first_order(arrows, first)
-        found = [int(order[np.isin(order, tail[head == first])][0])]
-        while found[0] != first:
-            found.insert(0, int(before[found[0]]))
-        return tuple(found)
+        return directed_cycle(tail[kind == DIRECTED], head[kind == DIRECTED], self.p)
 
     def not_a_cpdag(self, *, remedy: bool = True) -> str:
         """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one. With a `remedy`."""

@@ -1,12 +1,10 @@
-"""The content of the explorer for a result: the part of a large graph, and the evidence for edges and removed pairs."""
+"""`TestedGraph`: a graph with the tests behind its edges, and the content of its explorer."""
 
 from __future__ import annotations
 
-import html
 import math
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -14,20 +12,19 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.graph.drawing import Variables, describe, positions
-from pycupc.graph.explorer import Content, RemovedPairs, page, write_page
+from pycupc.graph.drawing import Variables, describe
+from pycupc.graph.explorer import Content, InlinePage, RemovedPairs, part_of, show_page
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sepset import FlatCells
-from pycupc.graph.sparse import SparseGraph
+from pycupc.graph.sparse import SparseGraph, read_only
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.p_values import GaussianPValues
-from pycupc.independence.p_values import PValues
+from pycupc.independence.p_values import Floats, PValues
 from pycupc.results.later_tests import LaterTests
-from pycupc.results.why import KeptEdges, TestedResult
+from pycupc.results.why import KeptEdges, TestedResult, Why, reason_of_arrow, reason_of_mark
+from pycupc.system.log import counted
 
 Integers = NDArray[np.int64]
-#: Most variables and edges that a page holds.
-MAX_NODES, MAX_EDGES = 5_000, 20_000
 #: Most removed pairs of level 1 and above that a page lists.
 MAX_REMOVED = 100_000
 #: Most tests that are repeated for a page, to find the weakest test of each edge; they take a few tenths of a second.
@@ -40,34 +37,6 @@ MAX_CORRELATIONS = 800
 Names = Sequence[int | str]
 
 
-class ExploredResult(NamedGraph):
-    """A graph with the evidence for its edges: `p_values`, their one source, and `trace`, what set each mark.
-
-    A key of `trace` is a pair; the mark is at the second of the two. `is_pag` says whether the rules are those of FCI.
-    """
-
-    is_pag: ClassVar[bool] = False
-    p_values: PValues
-    trace: Mapping[tuple[int, int], tuple[Any, ...]]
-
-    @property
-    def title(self) -> str:
-        """Headline of the page of `explore`."""
-        raise NotImplementedError
-
-    def tests_of_levels(self) -> TestedResult:
-        """The result of the levels of the skeleton."""
-        raise NotImplementedError
-
-    def tests_after_levels(self) -> LaterTests:
-        """The tests made after the levels; here none."""
-        return LaterTests()
-
-    def page_note(self) -> str:
-        """A sentence about the graph for its page, or ""."""
-        return ""
-
-
 class ExploredEffects(Protocol):
     """The attributes of `pycupc.Effects` that this module reads."""
 
@@ -77,49 +46,8 @@ class ExploredEffects(Protocol):
         """Arrays of `Content.effects` for the variables at these positions."""
 
 
-class InlinePage:
-    """A page for a notebook, which shows it as the output of a cell. `path` is its file, or None."""
-
-    def __init__(self, content: Content, path: Path | None) -> None:
-        self._text, self.path = page(content), path
-
-    def _repr_html_(self) -> str:
-        # without allow-same-origin, the page can neither read nor change the notebook
-        text = html.escape(self._text)
-        return f'<iframe srcdoc="{text}" sandbox="allow-scripts allow-modals" width="100%" height="760"></iframe>'
-
-    def __repr__(self) -> str:
-        return f"<Explorer{'' if self.path is None else f': {self.path}'}>"
-
-
-def show_page(content: Content, path: str | PathLike[str] | None = None, *, show: bool = True) -> Path | InlinePage:
-    """Write a page to a file, by default in a new temporary folder, and show it.
-
-    In a notebook, whose kernel may run on another machine than the browser, the page is returned to be shown there, and
-    written only to a given `path`. Elsewhere the file is opened in the browser, and its path is returned.
-    """
-    file = None if path is None else Path(path)
-    inline = show and _in_notebook()
-    if file is None and not inline:
-        file = Path(tempfile.mkdtemp(prefix="pycupc-")) / "graph.html"
-    if file is not None:
-        write_page(content, file)
-    if file is None or inline:
-        return InlinePage(content, file)
-    if show:
-        import webbrowser
-
-        webbrowser.open(file.resolve().as_uri())
-    return file
-
-
-def _in_notebook() -> bool:
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None) is not None
-
-
 def content(
-    fit: ExploredResult,
+    fit: TestedGraph,
     *,
     around: Variables | None = None,
     radius: int = 2,
@@ -129,7 +57,7 @@ def content(
     """Gather the content of the page of a result; the arguments and errors are those of `PcAlgo.explore`."""
     graph, p = fit.sparse_graph, len(fit.labels)
     edge_p = fit.p_values.of_edges(graph)
-    nodes, at, part = _part(graph, fit.labels, edge_p, around, radius)
+    nodes, at, part = part_of(graph, fit.labels, edge_p, around, radius)
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     levels = fit.tests_of_levels()
@@ -202,61 +130,13 @@ def consensus_content(
 
     `shares` has "adjacent"; its arrays and their order are those of `pycupc.stability.Consensus.frequencies`.
     """
-    _, at, part = _part(graph, labels, -shares["adjacent"], around, radius, "found most often")
+    _, at, part = part_of(graph, labels, -shares["adjacent"], around, radius, "found most often")
     on_page = {mark: share[at] for mark, share in shares.items()}
     title, facts = about
     return Content(**part, title=title, facts=facts, stability=on_page["adjacent"], shares=on_page)
 
 
-def _part(
-    graph: SparseGraph,
-    labels: Sequence[str],
-    edge_p: NDArray[np.float64],
-    around: Variables | None,
-    radius: int,
-    first: str = "with the smallest p-values",
-) -> tuple[Integers, Integers, dict[str, Any]]:
-    """The variables and the edges of a page by their numbers in the whole graph, and what `Content` has of them."""
-    centres = None if around is None else positions(around, labels)
-    nodes, edges, note = _chosen(graph, edge_p, centres, radius, first)
-    shown = graph.with_edges(edges).subgraph(nodes)
-    at = graph.edge_number(nodes[shown.low], nodes[shown.high])
-    start = None if centres is None else int(np.searchsorted(nodes, centres[0]))
-    part = {"note": note, "graph": shown, "labels": [labels[v] for v in nodes.tolist()], "start": start}
-    return nodes, at, part | {"degree": graph.degrees()[nodes], "edges_left_out": len(graph) - len(edges)}
-
-
-def _chosen(
-    graph: SparseGraph, edge_p: NDArray[np.float64], around: list[int] | None, radius: int, first: str
-) -> tuple[Integers, Integers, str]:
-    """The variables and the edges that a page holds, ascending, and a sentence on what it leaves out.
-
-    Of too many edges, those with the smallest `edge_p` stay, which the sentence calls `first`.
-    """
-    notes = []
-    nodes = np.arange(graph.p) if around is None else graph.around(around, radius)
-    if len(nodes) > MAX_NODES:
-        if around is None:
-            nodes = np.argsort(-graph.degrees(), kind="stable")
-        which = "with most neighbours" if around is None else "nearest to the requested ones"
-        notes.append(f"the {MAX_NODES:,} variables {which}, of {len(nodes):,}")
-        nodes = nodes[:MAX_NODES]
-    nodes = np.sort(nodes)
-    inside = np.zeros(graph.p, dtype=np.bool_)
-    inside[nodes] = True
-    edges = np.flatnonzero(inside[graph.low] & inside[graph.high])
-    if len(edges) > MAX_EDGES:
-        notes.append(f"the {MAX_EDGES:,} edges among its variables {first}, of {len(edges):,}")
-        edges = np.sort(edges[np.argsort(edge_p[edges], kind="stable")[:MAX_EDGES]])
-    if around is not None and len(nodes) < graph.p and not notes:
-        return nodes, edges, f"This page holds the variables within {radius} edges of the requested ones."
-    if not notes:
-        return nodes, edges, ""
-    more = "pycupc plot RESULTS --around NAME --out NAME.html, or fit.explore(around=NAME), shows another part"
-    return nodes, edges, f"This page holds {' and '.join(notes)}: {more}."
-
-
-def _removed(fit: ExploredResult, place: Integers) -> tuple[RemovedPairs, Integers]:
+def _removed(fit: TestedGraph, place: Integers) -> tuple[RemovedPairs, Integers]:
     """Removed pairs among the variables of the page, and the variables that only their separating sets name.
 
     If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
@@ -303,9 +183,7 @@ def _weakest(
     return out
 
 
-def _reasons(
-    fit: ExploredResult, low: NDArray[Any], high: NDArray[Any], names: Names
-) -> list[list[Sequence[str | int]]]:
+def _reasons(fit: TestedGraph, low: NDArray[Any], high: NDArray[Any], names: Names) -> list[list[Sequence[str | int]]]:
     """What set the marks of each edge: [variable at whose end the mark is, rule, variables of the rule]."""
     trace = dict(fit.trace.items())  # in which a look-up is quicker
     ends = zip(low.tolist(), high.tolist(), strict=True)
@@ -329,3 +207,122 @@ def _facts(fit: TestedResult, graph: SparseGraph) -> str:
     observations = "" if fit.n is None else f"; {fit.n:,} observations"
     alpha = "" if fit.alpha is None else f"; alpha {fit.alpha:g}"
     return f"{describe(graph)}{observations}{alpha}"
+
+
+class TestedGraph(NamedGraph):
+    """A graph with the tests behind its edges; the base of what `pc`, `fci` and `rfci` return.
+
+    `p_values` is the one source of p-values. A key of `trace` is a pair; what it names has set the mark at the second
+    of the two. `is_pag` says whether the rules are those of FCI.
+    """
+
+    is_pag: ClassVar[bool] = False
+    p_values: PValues
+    trace: Mapping[tuple[int, int], tuple[Any, ...]]
+
+    @property
+    def title(self) -> str:
+        """Headline of the page of `explore`."""
+        raise NotImplementedError
+
+    def tests_of_levels(self) -> TestedResult:
+        """The result of the levels of the skeleton."""
+        raise NotImplementedError
+
+    def tests_after_levels(self) -> LaterTests:
+        """The tests made after the levels; here none."""
+        return LaterTests()
+
+    def page_note(self) -> str:
+        """A sentence about the graph for its page, or ""."""
+        return ""
+
+    def _why(self, i: int, j: int) -> Why:
+        """The answer of `why` for two different variables."""
+        raise NotImplementedError
+
+    @cached_property
+    def pMax(self) -> Floats:
+        """Largest p-value of each pair's tests, float64 (p, p), read only: 1 on the diagonal, -inf if never tested.
+
+        Symmetric, but for the tests of `fci` after the levels: they raise one of the two cells of a pair, as in pcalg.
+        """
+        return read_only(self.p_values.dense().view())
+
+    def why(self, x: int | str, y: int | str) -> Why:
+        """Evidence for or against the edge between two variables, given by index or label.
+
+        TypeError, ValueError or IndexError if there is no such variable, or both are the same.
+        """
+        i, j = self.index(x), self.index(y)
+        if i == j:
+            raise ValueError(f"x and y must be different variables, got {self.labels[i]!r} twice")
+        return self._why(i, j)
+
+    def edge_attributes(self) -> dict[str, NDArray[Any]]:
+        """pMax of each edge and what set its marks, in the order of `SparseGraph.edge_list`."""
+        return {name: values.copy() for name, values in self._edge_attributes.items()}
+
+    @cached_property
+    def _edge_attributes(self) -> dict[str, NDArray[Any]]:
+        tail, head, _ = self.sparse_graph.edge_list()
+        trace, of = dict(self.trace.items()), reason_of_mark if self.is_pag else reason_of_arrow  # a dict is quicker
+        out: dict[str, NDArray[Any]] = {"pMax": self.p_values.of_edges(self.sparse_graph)}
+        for name, *ends in (("set_by", tail, head), ("from_set_by", head, tail))[: 1 + self.is_pag]:
+            pairs = zip(*(end.tolist() for end in ends), strict=True)
+            out[name] = np.array([" ".join(of(trace, self.labels, *pair) or ()) for pair in pairs], dtype=object)
+        return out
+
+    def _head_lines(self, name: str) -> list[str]:
+        """The first lines of a summary, which begins with the `name` of the algorithm."""
+        degrees, found = self.sparse_graph.degrees(), self.tests_of_levels()
+        top = int(degrees.argmax())
+        observations = "" if found.n is None else f", {counted(found.n, 'observation')}"
+        alpha = "" if found.alpha is None else f", alpha {found.alpha:g}"
+        return [
+            f"{name}: {counted(self.p, 'variable')}{observations}{alpha}",
+            f"{counted(len(self.sparse_graph), 'edge')}: {self.kinds_of_edges()}",
+            f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
+        ]
+
+    def explore(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        show: bool = True,
+        around: Variables | None = None,
+        radius: int = 2,
+        stability: ArrayLike | None = None,
+        effects: ExploredEffects | None = None,
+    ) -> Path | InlinePage:
+        """Write the explorer of the graph and its evidence, one HTML file.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            By default a file in a new temporary folder; in a Jupyter notebook none.
+        show : bool, default True
+            Open it in the browser, or below the cell of a notebook.
+        around : str or int, or sequence of them, optional
+            Show only these variables and what is near them, starting with the neighbourhood of the first.
+        radius : int, default 2
+            How many edges away from them, of whatever direction, a variable may be.
+        stability : sequence of m float, optional
+            A frequency from 0 to 1 for each edge, in the order of `edges`, such as `Stability.frequencies` gives.
+        effects : Effects, optional
+            What `pycupc.effects` found with method "local": beside a chosen variable, what it moves and what moves it.
+            For pages of at most 200 variables.
+
+        Returns
+        -------
+        Path, or an object that a notebook shows
+            The file. In a notebook, if `show`, an object that displays the page; its ``path`` is the file, or None.
+
+        Raises
+        ------
+        ValueError
+            If `stability` has another length, `effects` are those of other variables, or a variable of `around` does
+            not exist.
+        """
+        found = content(self, around=around, radius=radius, stability=stability, effects=effects)
+        return show_page(found, path, show=show)

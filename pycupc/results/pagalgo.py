@@ -16,10 +16,10 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import symbol
 from pycupc.results import arrays as flat
 from pycupc.results import npz, pag_arrays
+from pycupc.results.explored import TestedGraph
 from pycupc.results.later_tests import LaterPValues, LaterTests
 from pycupc.results.levels import closing_lines
 from pycupc.results.pcalgo import PcAlgo, correlations_of
-from pycupc.results.tested_graph import TestedGraph
 from pycupc.results.why import Why, reason_of_mark, why_pair, why_removed_later
 from pycupc.system.log import counted
 

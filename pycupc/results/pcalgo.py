@@ -19,8 +19,8 @@ from pycupc.results import arrays as flat
 from pycupc.results import npz
 from pycupc.results.arrays import check_arrays, check_meta
 from pycupc.results.causal_graph import CausalGraph
+from pycupc.results.explored import TestedGraph
 from pycupc.results.levels import LevelSummary, closing_lines, level_lines
-from pycupc.results.tested_graph import TestedGraph
 from pycupc.results.why import TestedResult, Why, why_pair
 from pycupc.system.log import counted
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Generic
 
 from pycupc.results import npz
-from pycupc.results.study_file import StudyFile
+from pycupc.results.npz import StudyFile
 from pycupc.stability.study import O, Resampled
 from pycupc.system.message import Argument, Message
 

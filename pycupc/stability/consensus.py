@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph import drawing as plotting
+from pycupc.graph.explorer import InlinePage, show_page
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph, pair_keys
 from pycupc.results import explored
@@ -204,9 +205,7 @@ class StableGraph(NamedGraph):
         options: dict[str, Any] = {"strength": self.frequencies["adjacent"], "radius": radius, "around": around}
         plotting.save(self.sparse_graph, self.labels, *paths, title=self.title if around is None else None, **options)
 
-    def explore(
-        self, path: str | PathLike[str] | None = None, *, show: bool = True, **part: Any
-    ) -> Path | explored.InlinePage:
+    def explore(self, path: str | PathLike[str] | None = None, *, show: bool = True, **part: Any) -> Path | InlinePage:
         """Write the explorer of the graph, one HTML file; value and arguments, also `around`, as of `PcAlgo.explore`.
 
         In place of tests it shows the shares of the resamples that have each edge and each mark.
@@ -214,7 +213,7 @@ class StableGraph(NamedGraph):
         facts = f"{plotting.describe(self.sparse_graph)}; {self._facts}"
         about = ("Consensus of PC-stable graphs" if isinstance(self, Consensus) else "Consensus of PAGs", facts)
         content = explored.consensus_content(self.sparse_graph, self.labels, self.frequencies, about, **part)
-        return explored.show_page(content, path, show=show)
+        return show_page(content, path, show=show)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {self._facts}>"

@@ -17,7 +17,6 @@
 #' @param rules Logical vector of length 10: which rules orient the edges.
 #' @param doPdsep Should subsets of Possible-D-SEP be tested? Without these tests the answer may have too many edges.
 #' @param biCC Should Possible-D-SEP be cut to a biconnected component of the graph?
-#' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
 #' @param selectionBias Might the sample be selected by its variables? With `FALSE`, rules 5 to 7 are left out.
 #' @param jci Knowledge about `contextVars`: `"0"` none; `"1"` no other variable causes them; `"12"` nor has a common
 #'   cause with them; `"123"` also that their own relations are of no interest (Joint Causal Inference).
@@ -25,8 +24,6 @@
 #' @param quirks Should the faults of pcalg 2.7-12 be reproduced? With `TRUE`, the default, the answer is pcalg's. With
 #'   `FALSE`, all tests are counted, `biCC` works with any labels, `pMax` is symmetric, discriminating paths are
 #'   complete, and [pcalg::disCItest()] is computed without its two faults.
-#' @param pMax Should the slot `pMax`, the largest p-value of each pair, be computed? With `FALSE` it is a 1 x 1 matrix
-#'   of NA.
 #' @return An object of class [pcalg::fciAlgo-class], as from [pcalg::fci()].
 #' @seealso [cu_rfci()], which makes far fewer tests; [cu_pc()], where no variable is hidden.
 #' @references Zhang, J. (2008). On the completeness of orientation rules for causal discovery in the presence of latent

@@ -99,7 +99,7 @@
 #' @param pMax Should the slot `pMax`, the largest p-value of each pair, be computed? On dense problems with thousands
 #'   of variables that can take longer than everything else, since most tests have been answered without being made.
 #'   With `FALSE` the slot is a 1 x 1 matrix of NA.
-#' @param checkpoint A folder in which finished levels are kept, and on the CPU once a minute the finished parts of a
+#' @param checkpoint A folder in which finished levels are kept, and once a minute the finished parts of a
 #'   level. The same call resumes after them if R, or the machine, stopped; a folder made with other data or arguments
 #'   is refused. Not for a function of R as `indepTest`.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].

@@ -35,7 +35,6 @@
 #' @param fraction Share of the rows in a resample of scheme `"subsample"`.
 #' @param labels Names of the variables; by default the column names, or else 1, 2, ...
 #' @param u2pd,solve.confl How the edges are oriented, as in [cu_pc()]; for method `"pc"` only.
-#' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
 #' @param numCores Number of CPU threads; without it as many as [cu_pc()] takes.
 #' @param checkpoint A folder in which finished resamples are kept. A call with the same data and arguments resumes from
 #'   there, even with a different `n_resamples`; a folder made with other data or arguments is refused.

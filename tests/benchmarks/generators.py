@@ -8,8 +8,6 @@ variables that does not change the distribution takes any pair without an edge t
 or are no data from a causal graph of the observed variables with independent rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 #: The loading of a variable on its cause: they have a correlation of 0.6, and two effects of one cause one of 0.36.

@@ -3,8 +3,6 @@
 `load` takes a table from the data folder, where `prepare` puts it for a machine without pgmpy, or else samples it.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 import subprocess

@@ -8,8 +8,6 @@ use `pycupc.skeleton`, `pycupc.pc`, `pycupc.SuffStat.from_data`, `pycupc.EngineE
 `skeleton`, `n_edgetests` and the flat form of `sepset` alone.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import itertools

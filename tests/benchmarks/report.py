@@ -1,7 +1,5 @@
 """The tables of BENCHMARKS.md and README.md: made from the CSV files, between markers; the rest is written by hand."""
 
-from __future__ import annotations
-
 import math
 import re
 

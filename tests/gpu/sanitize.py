@@ -4,8 +4,6 @@ compute-sanitizer --tool memcheck --error-exitcode 9 python tests/gpu/sanitize.p
 compute-sanitizer --tool racecheck --error-exitcode 9 python tests/gpu/sanitize.py
 """
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 import warnings

@@ -3,8 +3,6 @@
 pytest -m gpu tests/gpu/test_gpu_missing.py
 """
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

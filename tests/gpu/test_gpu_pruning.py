@@ -3,8 +3,6 @@
 pytest -m gpu tests/gpu/test_gpu_pruning.py
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -3,8 +3,6 @@
 pytest -m gpu tests/gpu/test_gpu_questions.py
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

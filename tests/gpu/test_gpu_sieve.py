@@ -3,8 +3,6 @@
 pytest -m gpu tests/gpu
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from conftest import assert_same

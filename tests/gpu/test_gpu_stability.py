@@ -3,8 +3,6 @@
 pytest -m gpu tests/gpu/test_gpu_stability.py
 """
 
-from __future__ import annotations
-
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 

@@ -1,7 +1,5 @@
 """Random correlation matrices with a negative eigenvalue, and the definition of their tests in 80 digits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

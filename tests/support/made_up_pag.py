@@ -1,7 +1,5 @@
 """A PAG with evidence, for tests of the result itself: a real skeleton, one edge removed later, marks by chance."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import pycupc

@@ -1,7 +1,5 @@
 """Random problems of incomplete data, for comparisons of engines by `discrete_runs.compare`."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -3,8 +3,6 @@
 What the compiled orientation is compared with: the graph, what set each arrowhead, and the way that was taken.
 """
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

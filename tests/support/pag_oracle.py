@@ -4,8 +4,6 @@ What the compiled rules and the search for Possible-D-SEP sets are compared with
 i - j: 0 none, 1 circle, 2 arrowhead, 3 tail.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from itertools import combinations
 

@@ -3,8 +3,6 @@
 A plain enumeration with numpy.linalg says which conditioning set separates each pair first.
 """
 
-from __future__ import annotations
-
 import ctypes
 import dataclasses
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Random questions about pairs, and their answers on two engines."""
 
-from __future__ import annotations
-
 import numpy as np
 from conftest import take
 

@@ -4,8 +4,6 @@ A is pcalg's amat.pag as int (p, p); `cells` a dict of separating sets by cell; 
 a function (x, y, S) -> p.
 """
 
-from __future__ import annotations
-
 from itertools import chain, combinations, pairwise, permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Data that are difficult for the sieve of the GPU engine, and the check of the pairs that it picks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pycupc.engines.gpu import sieve

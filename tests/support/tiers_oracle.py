@@ -1,7 +1,5 @@
 """docs/TIERS.md written out on matrices: what `pc(tiers=...)` is compared with. Slow, for small graphs."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations, product
 from types import SimpleNamespace

@@ -30,7 +30,7 @@ from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.enumerated import EnumeratedTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
-from pycupc.engines.cpu.graph import OPEN, Findings, Graph
+from pycupc.engines.cpu.graph import FINISHED, OPEN, Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.sample import sample
@@ -213,7 +213,7 @@ class CpuEngine(Engine):
         self._refuse_beyond(free, lists + matrices * d * (d + 8) * 8 * self.threads, level, degrees)
         findings, kept = graph.no_findings(), self._division.kept
         if kept is not None:
-            findings.enter(kept.begin(level, len(findings.rank)))
+            kept.begin(level, findings.take, *FINISHED)
         progress = self._level_progress(level, degrees, findings)
         n_careful, more = 0, False
         for side_b in (False, True):

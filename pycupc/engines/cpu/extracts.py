@@ -60,6 +60,9 @@ class MatrixSource:
     def __init__(self, C: Floats) -> None:
         self.C, self.p = frozen(C), len(C)
 
+    def __reduce__(self) -> tuple[type[MatrixSource], tuple[Floats]]:
+        return MatrixSource, (self.C,)  # a C that may be written is of another type, for which all is compiled anew
+
     def among(self, members: NDArray[np.integer]) -> Floats:
         """The correlations of k variables with each other, float64 (k, k)."""
         some: Floats = self.C[np.ix_(members, members)]

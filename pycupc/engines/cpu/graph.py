@@ -27,8 +27,9 @@ Indices = NDArray[np.int64]
 FAR = np.iinfo(np.int64).max
 #: The findings about an entry: they may change; all of its tests have been made, or pruning has answered them.
 OPEN, TESTED, ANSWERED = 0, 1, 2
-#: The fields of `Findings` with a value for each entry.
+#: The fields of `Findings` with a value for each entry, and the names in `Findings.finished`.
 _COLUMNS = ("rank", "r", "smallest", "done")
+FINISHED = "entries", *_COLUMNS
 
 
 class Lists(NamedTuple):
@@ -81,10 +82,14 @@ class Findings(NamedTuple):
         entries = np.flatnonzero((self.done != OPEN) & (self.rank != FAR))
         return {"entries": entries} | {name: getattr(self, name)[entries] for name in _COLUMNS}
 
-    def enter(self, finished: Mapping[str, NDArray[Any]]) -> None:
-        """Enter the findings of a run that was killed."""
+    def take(self, finished: Mapping[str, NDArray[Any]]) -> bool:
+        """Enter the findings of a run that was killed, and return True; False if they are out of range."""
+        entries = finished["entries"]
+        if len({len(v) for v in finished.values()}) > 1 or entries.max(initial=0) >= len(self.rank):
+            return False
         for name in _COLUMNS:
-            getattr(self, name)[finished["entries"]] = finished[name]
+            getattr(self, name)[entries] = finished[name]
+        return True
 
     def n_tests(self, entries: Indices) -> int:
         """The number of tests of these entries, counted up to the first separating set of each, which is included."""

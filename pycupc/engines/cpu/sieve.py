@@ -197,7 +197,8 @@ class Sieve:
         left = dict(enumerate((i, j) for i in _starts(p, side) for j in _starts(p, side) if i <= j))
         sizes = {number: _n_tiles(at, side, p) for number, at in left.items()}
         total, done = sum(sizes.values()), 0
-        for numbers, (x, y, counts) in () if kept is None else kept.read():
+        cut = f"{side} columns"
+        for numbers, (x, y, counts) in () if kept is None else kept.read(cut):
             gathered.add(Found(x.astype(np.int32), y.astype(np.int32), counts))
             done += sum(sizes[number] for number in numbers.tolist() if left.pop(number, None) is not None)
 
@@ -212,7 +213,7 @@ class Sieve:
         for number, found in parts:
             gathered.add(found)
             if kept is not None:
-                kept.add(number, found)
+                kept.add(cut, number, found)
             done += sizes[number]
             count(0)
         if gathered.too_many:

@@ -8,6 +8,7 @@ levels.py       a level before it runs: the host's knowledge about it, the param
 records.py      a running level, the records of levels that have ended
 schur.py        the tests of a level by the Schur walk, engine "gpu"
 sieve.py        level 0 as a sieve, and a matrix for each row, where the correlation matrix does not fit
+hubs.py         these matrices, and level 1 of variables with so many neighbours that they have none
 sample.py       the work of a run of very many variables, estimated from some of them
 pruning/        bounds that decide pairs before these tests, at long levels from 3 on
 cupc.py         the tests of a level by cuPC-E and cuPC-S
@@ -19,7 +20,7 @@ questions.py    before that, a search for separating sets where a pair has many 
 smallest.py     the smallest |z| of all tests of each edge, after a run with pruning
 correlation.py  correlations of data; the defects of a given matrix
 devices.py      one run on several devices
-sharing.py      how they share the work of a level
+sharing.py      how they share the work of a level, and slices of a long level, after which findings are kept
 device.py       a device: streams, tables, waiting, errors
 kernels.py      compiling and launching kernels
 transfers.py    copies between host and device, scratch memory

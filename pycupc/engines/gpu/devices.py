@@ -73,7 +73,8 @@ class DevicesEngine(Engine):
 
         def take(engine: GpuEngine) -> None:
             progress = self._progress if engine is self._engines[0] else None
-            engine.take(test, names, gaps=gaps, fixed=fixed, m_max=m_max, progress=progress)
+            division = self._division
+            engine.take(test, names, gaps=gaps, fixed=fixed, m_max=m_max, progress=progress, division=division)
 
         self._everywhere(take)
 

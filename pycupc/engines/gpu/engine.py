@@ -20,7 +20,7 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.sharing import Member
+from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -88,7 +88,8 @@ class GpuEngine(AnsweringOnCpu):
         self.families = (GaussianTest, DiscreteTest, *missing.FAMILIES) if schur_walk else (GaussianTest,)
         self.device = open_device(device)
         self._correlations, self._prunes = correlations, schur_walk and bool(pruning)
-        self.member: Member | None = None  # the part in a run of several devices, see `devices.DevicesEngine`
+        # The part in a run of several devices, see `devices.DevicesEngine`, or in one whose findings are kept.
+        self.member: Member | None = None
         check = self._check if pruning == "checked" else None
         of_device = self.device.processors, self.device.shared_block
         self._of_rows = sieve.RowTests(*of_device, prune=bool(pruning), check=check)
@@ -181,8 +182,12 @@ class GpuEngine(AnsweringOnCpu):
         return graph.kernels(level) + tests + (self.member.kernels(graph.present) if level and self.member else [])
 
     def _begin(self, names: Sequence[str]) -> None:
-        test, facts = self._test, None
+        test, facts, kept = self._test, None, self._division.kept
         self._forget()
+        if self.member is None or self.member.count == 1:
+            self.member = Member(Meeting(1), 0) if kept and isinstance(test, GaussianTest) else None
+        if self.member:
+            self.member.kept = kept
         with self._session():
             if isinstance(test, DiscreteTest):
                 self._graph = discrete.ContingencyTests(self.device, test).graph(self._gaps, self._fixed)

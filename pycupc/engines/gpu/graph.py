@@ -55,7 +55,7 @@ class DeviceGraph:
     `mirrored`: whether C is known to equal its transpose to `LAST_BITS`. `needs_host`: whether the host makes some of
     the tests, so that it waits for a level while it launches it. `lists`: the neighbour lists, arrays of `Graph`, and
     their bytes per entry. `ends`, tuple of two: the kernels that end a level. `member`: the device's part in the work,
-    if several devices share it.
+    if several devices share it, or levels are cut into slices.
     """
 
     needs_host = False
@@ -148,13 +148,7 @@ class DeviceGraph:
         """Allocate two sets of neighbour lists: a level reads one and writes the other."""
         dev, pairs = self._dev, self.outlook.pairs
         entry = sum(self.lists.values())
-        need = 2 * entry * pairs
-        free = dev.free_memory() if need > tuning.UNCHECKED_BYTES else need
-        if need > free:
-            raise EngineError(
-                f"{pairs // 2} edges are left after level 0 and need {need / 2**30:.2f} GiB on {dev.name}, where "
-                f"{free / 2**30:.2f} GiB are free; {self._remedy()}"
-            )
+        self._check_memory(2 * entry * pairs, f"{pairs // 2} edges are left after level 0")
         pitch = -(-max(1, pairs) // 64) * 64
         self._room = dev.cp.empty(2 * entry * pitch, dtype=np.uint8)
         address = int(self._room.data.ptr)
@@ -163,8 +157,17 @@ class DeviceGraph:
                 setattr(graph, name, address)
                 address += nbytes * pitch
 
-    def _remedy(self) -> str:
-        """Advice if too many edges are left after level 0."""
+    def _check_memory(self, need: int, what: str, left: Callable[[float], int] | None = None) -> None:
+        """EngineError if so many bytes are not free; `left`: see `_remedy`."""
+        free = self._dev.free_memory() if need > tuning.UNCHECKED_BYTES else need
+        if need > free:
+            raise EngineError(
+                f"{what} and need {need / 2**30:.2f} GiB on {self._dev.name}, where {free / 2**30:.2f} GiB are free; "
+                + self._remedy(left)
+            )
+
+    def _remedy(self, left: Callable[[float], int] | None = None) -> str:
+        """Advice if too many edges are left; `left` counts the edges that a larger cutoff would leave."""
         return "use a smaller alpha or fewer variables"
 
     def _more_after_level0(self, tests: int) -> bool:
@@ -262,6 +265,8 @@ class DeviceGraph:
         c = Counters.from_buffer_copy(self._dev.peek(self._counters.data.ptr, self._counters.nbytes))
         done = sum(min(n, items) for n, items in zip(c.handed_out, c.items, strict=True))
         share = done / items if (items := sum(c.items)) else 0.0
+        before, of_slice = self.member.stretch if self.member else (0.0, 1.0)
+        share = before + share * of_slice
         self._share = max(share, self._share)  # at the end of a level its counters are cleared
         return int(self.outlook.tests_at_most * self._share)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
@@ -54,6 +57,13 @@ def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> L
     square = cutoff * cutoff
     thresholds = (cutoff, square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND))
     return Level(dev.binomials(p, level + 3), counters.data.ptr, None, dev.stop.data.ptr, *thresholds, level, 0)
+
+
+def degrees_of(dev: Device, graph: Graph) -> NDArray[np.int64]:
+    """Neighbours of each variable, after a wait."""
+    (start,) = dev.transfers.download((graph.start, np.int64, (graph.p + 1,)))
+    dev.wait()
+    return np.diff(start)
 
 
 class LevelTests(Protocol):

@@ -53,13 +53,14 @@ def from_strip(strip: Strip, test: GaussianTest, engine: Engine) -> Sampled:
 
 
 def _peak(degrees: NDArray[np.int64], X: NDArray[np.floating]) -> int:
-    """Bytes of device memory: the centred columns, the data, and the arrays of the sieve or of the levels after it.
+    """Bytes of device memory: the centred columns, the data, and the arrays of the sieve and of the levels after it.
 
-    The data are not needed any more then; but CuPy's pool keeps their room, which smaller arrays fill only in part.
+    The data and the arrays of the sieve are not needed any more then; but CuPy's pool keeps their room, and the later
+    arrays are larger.
     """
     n, p = X.shape
     pairs = int(degrees.mean() * p / 2)
     of_sieve = 2 * (n + 16) * (p + sieve.SIDE) + 8 * max(sieve.first_room(p), pairs) + 8 * pairs
     lists = 4 * pairs * sum(sieve.RowGraph.lists.values())
     after = 16 * pairs + lists + 8 * int(((degrees + 1.0) ** 2).mean() * p)
-    return int(8 * n * p + X.nbytes + max(of_sieve, after) + 300 * p + tuning.FIXED_BYTES)
+    return int(8 * n * p + X.nbytes + of_sieve + after + 300 * p + tuning.FIXED_BYTES)

@@ -152,10 +152,10 @@ class SchurTests:
         if level == 1:
             return [LEVEL1]
         chosen, choices = self._decide(level, outlook)
-        first = self._of_pruning(chosen.kernels(level)) if chosen else []
+        first = self.of_pruning(chosen.kernels(level)) if chosen else []
         return first + PLAN + [c.kernel for c in choices]
 
-    def _of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
+    def of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
         """These kernels as the tests need them."""
         return kernels
 

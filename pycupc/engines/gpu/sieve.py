@@ -8,35 +8,38 @@ level 0, the matrix of its row. So r has the same bits as ever, and so have all 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Finished, Floats, Ints, Pairs
-from pycupc.engines.gpu import tuning
+from pycupc.engines.base import Finished, Floats, Ints, Pairs
+from pycupc.engines.gpu import hubs, tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LISTS, DeviceGraph
 from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
-from pycupc.engines.gpu.levels import Outlook, level_of
+from pycupc.engines.gpu.levels import Outlook, degrees_of, level_of
 from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.schur import Choice, SchurTests
-from pycupc.engines.gpu.structures import Graph, Level, RowCounts, f32, f64, i32, i64, ptr, u64
+from pycupc.engines.gpu.sharing import Meeting, Member
+from pycupc.engines.gpu.structures import Graph, Level, Records, RowCounts, f32, f64, i32, i64, ptr, u64
 from pycupc.independence.gaussian import fisher_z
 
 #: As in kernels/sieve/pick.cu and halves.cuh.
 SIDE, STRETCH = 128, 1024
 ROUND: KernelName = ("sieve/pick", "round_columns")
 PICK: dict[bool, KernelName] = {long: ("sieve/pick", f"pick_pairs<{str(long).lower()}>") for long in (False, True)}
-CORRELATE, COUNT, ENTER, SORT, MATRICES = (
-    ("sieve/lists", name) for name in ("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows", "row_matrices")
+CORRELATE, COUNT, ENTER, SORT = (
+    ("sieve/lists", name) for name in ("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows")
 )
-LEVEL1: KernelName = ("rows/level1", "level1_rows")
 #: As in kernels/sieve/lists.cu.
 NO_PAIR = 2**64 - 1
+#: No pairs.
+NOTHING = np.zeros(0, dtype=np.int64)
+Ints64 = NDArray[np.int64]
 #: Blocks of a launch, at most.
 MOST_BLOCKS = 2**31 - 1
 
@@ -52,6 +55,39 @@ def margin_of(n: int) -> float:
     return 2 * of_column + of_column**2 + 1.01 * of_sums + (n + 8) * 2.0**-52
 
 
+class _Sieve:
+    """The columns in half precision, and the search for pairs among them; `stop`: address of the stop flag."""
+
+    def __init__(self, dev: Device, columns: tuple[Any, Any], stop: Any) -> None:
+        self._dev, (p, n), self._stop = dev, columns[0].shape, stop
+        words, padded = -(-n // 16) * 2, -(-p // SIDE) * SIDE
+        self._p, self._n, self._words = p, n, words
+        self._halves, self._count = dev.cp.empty(4 * padded * words, dtype=np.uint32), dev.cp.empty(1, dtype=np.uint64)
+        total = padded * words
+        args: tuple[Any, ...] = (*map(ptr, (*columns, self._halves)), i32(words), i32(n), i32(p), i64(total))
+        dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
+
+    def find(
+        self, cutoff: float, squares: tuple[int, int], pairs: Any = None, before: int = 0, room: int = 0
+    ) -> int:  # fmt: skip
+        """Put the pairs of some squares that may be beyond the cutoff behind those in `pairs`; the number of them all.
+
+        Those beyond `room` are only counted.
+        """
+        dev, n, group = self._dev, self._n, squares_of(self._p)[0]
+        threshold = np.nextafter(np.float32(cutoff - margin_of(n)), np.float32(-np.inf))
+        dev.cp.cuda.runtime.memsetAsync(self._count.data.ptr, 0, 8, dev.stream.ptr)
+        at_a_time, there = MOST_BLOCKS // group**2, None if pairs is None else pairs.data.ptr + 8 * before
+        for first in range(*squares, at_a_time):
+            grid = (group**2 * min(at_a_time, squares[1] - first),)
+            args: tuple[Any, ...] = (ptr(self._halves), i32(self._words), i32(self._p), f32(float(threshold)))
+            args += (i64(first), i32(group), u64(room - before), ptr(self._count), ptr(there), ptr(self._stop))
+            dev.launch(*PICK[n > STRETCH], grid, (256,), args)
+        (found,) = dev.transfers.download((self._count.data.ptr, np.uint64, (1,)))
+        dev.wait()
+        return before + int(found[0])
+
+
 class RowTests(SchurTests):
     """Tests of a level by the Schur walk, with a matrix for each row; see `SchurTests`."""
 
@@ -59,19 +95,20 @@ class RowTests(SchurTests):
         return [replace(c, kernel=with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
-        return [LEVEL1] if level == 1 else super().kernels(level, outlook)
+        return [hubs.LEVEL1] if level == 1 else super().kernels(level, outlook)
 
-    def _of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
+    def of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
         return [with_row_matrices(k) for k in kernels]
 
     def all_kernels(self) -> list[KernelName]:
-        return [LEVEL1, *(with_row_matrices(k) for k in super().all_kernels()[1:])]
+        return [hubs.LEVEL1, *(with_row_matrices(k) for k in super().all_kernels()[1:])]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         if level.level > 1:
             super().launch(dev, graph, level, outlook, rows)
             return
-        dev.launch(*LEVEL1, (dev.blocks(32 * outlook.pairs),), (256,), (graph, level, i64(outlook.pairs)))
+        args = (graph, level, i64(0), i64(outlook.pairs), ptr(None))
+        dev.launch(*hubs.LEVEL1, (dev.blocks(32 * outlook.pairs),), (256,), args)
 
 
 class RowGraph(DeviceGraph):
@@ -101,11 +138,13 @@ class RowGraph(DeviceGraph):
         self.some_squares: tuple[int, int] | None = None  # those that the sieve goes through, instead of all
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
         self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
+        self._hubs: hubs.HubTests | None = None  # until level 1 has ended
+        self._of_rows = tests
         self._known: NDArray[np.int64] | None = None  # keys of the pairs that level 0 has left in an earlier run
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
-        return [*KERNELS[:2], ROUND, *PICK.values(), CORRELATE, COUNT, ENTER, SORT, MATRICES]
+        return [*KERNELS[:2], ROUND, *PICK.values(), CORRELATE, COUNT, ENTER, SORT, hubs.MATRICES]
 
     @staticmethod
     def memory(n: int, p: int) -> int:
@@ -118,7 +157,7 @@ class RowGraph(DeviceGraph):
         dev.scratch.reset()
         self._cutoff = cutoff
         level, kept = level_of(dev, p, self._counters, 0, cutoff), dev.scratch.take(8 * p)
-        pairs, picked = self._pick(level) if self._known is None else self._given(self._known)
+        pairs, picked = self._pick(level)
         n_gaps, n_fixed = self._n_keys
         total = picked + n_fixed
         if n_fixed:
@@ -137,44 +176,50 @@ class RowGraph(DeviceGraph):
 
     def _pick(self, level: Level) -> tuple[Any, int]:
         """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""
-        dev, p, n = self._dev, self.p, int(self._n)
-        words, padded = -(-n // 16) * 2, -(-p // SIDE) * SIDE
-        halves, count = dev.cp.empty(4 * padded * words, dtype=np.uint32), dev.cp.empty(1, dtype=np.uint64)
-        total = padded * words
-        args: tuple[Any, ...] = (*map(ptr, (*self._columns, halves)), i32(words), i32(n), i32(p), i64(total))
-        dev.launch(*ROUND, (dev.blocks(total),), (256,), args)
-        group, on_side = squares_of(p)
-        squares, at_a_time, room = on_side * (on_side + 1) // 2, MOST_BLOCKS // group**2, first_room(p)
-        number, count_of_devices = (self.member.number, self.member.count) if self.member else (0, 1)
-        begin, end = self.some_squares or (squares * i // count_of_devices for i in (number, number + 1))
-
-        def sieve(cutoff: float, room: int, pairs: Any) -> int:
-            """Put the pairs that may be beyond the cutoff into `pairs`, up to `room`; returns how many there are."""
-            threshold = np.nextafter(np.float32(cutoff - margin_of(n)), np.float32(-np.inf))
-            dev.cp.cuda.runtime.memsetAsync(count.data.ptr, 0, 8, dev.stream.ptr)
-            for first in range(begin, end, at_a_time):
-                grid = (group**2 * min(at_a_time, end - first),)
-                args = (ptr(halves), i32(words), i32(p), f32(float(threshold)), i64(first), i32(group), u64(room))
-                dev.launch(*PICK[n > STRETCH], grid, (256,), (*args, ptr(count), ptr(pairs), ptr(level.stop)))
-            (found,) = dev.transfers.download((count.data.ptr, np.uint64, (1,)))
-            dev.wait()
-            return int(found[0])
+        dev, p, member = self._dev, self.p, self.member or Member(Meeting(1), 0)
+        sieve, squares = _Sieve(dev, self._columns, level.stop), n_squares(p)
+        number, n_devices, kept = member.number, member.count, member.kept
+        share = self.some_squares or (squares * number // n_devices, squares * (number + 1) // n_devices)
 
         def left(cutoff: float) -> int:
-            return sieve(cutoff, 0, None) * count_of_devices
+            return sieve.find(cutoff, share) * n_devices
 
+        parts, keys, cut = {0: share}, NOTHING, ""
+        if self._known is not None:
+            parts, keys = {}, NOTHING if number else self._known
+        elif kept is not None:
+            size = max(1, int(tuning.PART_PRODUCTS / (self._n * (tuning.TILES_ON_SIDE * SIDE) ** 2)))
+            cut = f"{size} of {squares} squares"
+            missing, keys = self._missing(kept.read(cut), size, squares)
+            parts, keys = dict(list(missing.items())[number::n_devices]), NOTHING if number else keys
+        picked, room = len(keys), max(len(keys), first_room(p))
         pairs = self._room_for(room, left)
-        while (picked := sieve(level.cutoff, room, pairs)) > room:
-            room, pairs = picked, self._room_for(picked, left)  # the same pairs once more
-        if self.member:
-            pairs, picked = self.member.gather(dev, pairs, picked, self._room_for)
+        dev.transfers.write(pairs.data.ptr, keys) if picked else None
+        for part in parts:
+            while (found := sieve.find(level.cutoff, parts[part], pairs, picked, room)) > room:
+                room, before = max(found, 2 * room) if kept else found, pairs
+                pairs = self._room_for(room, left)
+                dev.transfers.duplicate(before.data.ptr, pairs[:picked])  # then the same part once more
+            if kept is not None:
+                (keys,) = dev.transfers.download((pairs.data.ptr + 8 * picked, np.int64, (found - picked,)))
+                dev.wait()
+                kept.add(cut, part, (*np.divmod(keys, p), NOTHING))
+            picked = found
+        if n_devices > 1:
+            pairs, picked = member.gather(dev, pairs, picked, self._room_for)
         return pairs, picked
 
-    def _given(self, keys: NDArray[np.int64]) -> tuple[Any, int]:
-        """As `_pick`, without the sieve."""
-        pairs = self._room_for(len(keys))
-        self._dev.transfers.write(pairs.data.ptr, keys)
-        return pairs, len(keys)
+    def _missing(
+        self, found: Iterator[tuple[Ints64, list[Ints64]]], size: int, squares: int
+    ) -> tuple[dict[int, tuple[int, int]], Ints64]:
+        """The squares of the parts, of `size` squares, that an earlier run has not finished, and keys of its pairs."""
+        starts, keys = range(0, squares, size), [NOTHING]
+        missing = {number: (start, min(start + size, squares)) for number, start in enumerate(starts)}
+        for numbers, (x, y, _) in found:
+            if all(number in missing for number in numbers.tolist()):
+                missing = {number: part for number, part in missing.items() if number not in numbers}
+                keys.append(x * self.p + y)
+        return missing, np.concatenate(keys)
 
     def know_level0(self, left: Finished) -> None:
         """Take the edges after level 0 from a run that has finished it; call it before level 0."""
@@ -190,35 +235,24 @@ class RowGraph(DeviceGraph):
         self._check_memory(16 * count, f"{picked:,} pairs may be dependent at level 0", left)
         return self._dev.cp.empty(max(1, count), dtype=np.uint64)
 
-    def _check_memory(self, need: int, what: str, left: Callable[[float], int] | None = None) -> None:
-        free = self._dev.free_memory() if need > tuning.UNCHECKED_BYTES else need
-        if need > free:
-            raise EngineError(
-                f"{what} and need {need / 2**30:.2f} GiB on {self._dev.name}, where {free / 2**30:.2f} GiB are free; "
-                + self._remedy(left)
-            )
-
     def _remedy(self, left: Callable[[float], int] | None = None) -> str:
         """As `DeviceGraph._remedy`, with a significance level; `left` counts the pairs that a larger cutoff leaves."""
-        dev, n, p = self._dev, self._n, self.p
-        cells, room = 0, dev.free_memory()
-        if left is None:  # the matrices of the rows need memory, too
-            keys, of_device, picked = self._picked
-            pieces = ((a.data.ptr, kind, (picked,)) for a, kind in ((keys, np.int64), (of_device, np.float64)))
-            pairs, r = dev.transfers.download(*pieces)
+        dev, n, room = self._dev, self._n, self._dev.free_memory()
+        if self._current:
+            return super()._remedy()
+        if left is None:
+            _, of_device, picked = self._picked
+            (r,) = dev.transfers.download((of_device.data.ptr, np.float64, (picked,)))
             dev.wait()
 
             def left(cutoff: float) -> int:
-                nonlocal cells
-                some = np.divmod(pairs[np.abs(r) > cutoff], p)
-                cells = int(((np.bincount(np.concatenate(some), minlength=p) + 1) ** 2).sum())
-                return len(some[0])
+                return int((np.abs(r) > cutoff).sum())
 
         alpha = fisher_z.p_value_of(self._cutoff, n - 3)
         for k in range(1, tuning.SMALLER_ALPHAS):
             smaller = alpha * 10.0**-k
             count = left(fisher_z.cutoff(smaller, n, 0))
-            if tuning.BYTES_PER_PICKED * count + 8 * cells <= room:
+            if tuning.BYTES_PER_PICKED * count <= room:
                 return f"alpha = {smaller:.1g} would leave about {count:,}"
         return "use fewer variables"
 
@@ -232,37 +266,68 @@ class RowGraph(DeviceGraph):
 
     def _list_pairs(self) -> None:
         """Launch the kernels that make the neighbour lists of the first graph, and the matrices of its rows."""
-        dev, p, n = self._dev, self.p, int(self._n)
+        dev, p = self._dev, self.p
         (graph, other), (pairs, r, picked) = self._graphs, self._picked
         filled, total = dev.scratch.take(8 * p), picked + self._n_keys[1]
         dev.cp.cuda.runtime.memsetAsync(filled, 0, 8 * p, dev.stream.ptr)
         unsorted = ptr(other.column), ptr(other.z)  # of the graph after level 1, which nobody has made yet
         args: tuple[Any, ...] = (graph, ptr(pairs), ptr(r), ptr(filled), *unsorted, i64(picked), i64(total))
         dev.launch(*ENTER, (dev.blocks(total),), (256,), (*args, self._root_df(0)))
-        dev.launch(*SORT, (-(-p // 4),), (128,), (graph, *unsorted, self._root_df(1)))
+        of_pairs = i64(self.outlook.pairs), self._root_df(1)
+        dev.launch(*SORT, (dev.blocks(self.outlook.pairs),), (256,), (graph, *unsorted, *of_pairs))
         # With degrees d, sum (d + 1)^2 = sum d (d - 1) + 3 sum d + p, and the first sum is exact in a double.
         cells = int(self.outlook.tests_at_most) + 3 * self.outlook.pairs + p
         if cells > self._most_entries:
             raise TooManyEntries
-        self._check_memory(
-            8 * cells, f"the {self.outlook.pairs // 2:,} edges left after level 0 have {cells:,} correlations"
-        )
         self._picked = pairs = r = None
-        self._C = dev.cp.empty(cells)
-        graph.C = other.C = self._C.data.ptr
-        launch_matrices(dev, graph, self._columns, self._C, n)
-        self._columns = None
+        room = dev.free_memory() if 8 * cells > tuning.UNCHECKED_BYTES else math.inf
+        if self.outlook.widest > tuning.HUB or 8 * cells > room:
+            degrees = degrees_of(dev, graph)
+            rows = hubs.hubs_among(degrees, room if 8 * cells > room else math.inf)
+            self.tests = self._hubs = hubs.HubTests(dev, self.tests, self._columns, rows, degrees)
+            cells = self._lay_out(degrees, rows)
+        self._make_matrices(cells)
 
+    def _lay_out(self, degrees: Ints64, without: Ints64 = NOTHING) -> int:
+        """Write the layout of the matrices of the present graph; see `hubs.layout`. Returns the cells of all."""
+        graph, (matrix, width, place) = self.present, hubs.layout(degrees, without)
+        for address, array in ((graph.matrix, matrix), (graph.width, width), (graph.place, place)):
+            self._dev.transfers.write(address, array)
+        return int(matrix[-1])
 
-def launch_matrices(dev: Device, graph: Graph, columns: tuple[Any, Any], C: Any, n: int) -> None:
-    """Launch the kernel that fills C with the matrices of the rows; `columns`: of `correlation.centred`."""
-    args = (graph, *map(ptr, (*columns, C)), i32(n))
-    dev.launch(*MATRICES, (min(graph.p, 32 * dev.processors),), (64,), args)
+    def _make_matrices(self, cells: int) -> None:
+        """Launch the kernel that makes the matrices of the rows, which have so many cells."""
+        self._C = self._dev.cp.empty(max(1, cells))
+        for graph in self._graphs:
+            graph.C = self._C.data.ptr
+        hubs.launch_matrices(self._dev, self.present, self._columns, self._C, int(self._n))
+        if self._hubs is None:
+            self._columns = None
+
+    def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
+        if self._hubs is not None and self._current:  # the graph is no longer the one after level 0
+            self._hubs = self._C = None
+            self.tests = self._of_rows
+            cells, edges = self._lay_out(degrees_of(self._dev, self.present)), self.outlook.pairs // 2
+            self._check_memory(8 * cells, f"the {edges:,} edges left after level 1 have {cells:,} correlations")
+            self._make_matrices(cells)
+        return super().begin(level, cutoff)
+
+    def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
+        super()._finish(graph, level, records, most)
+        if self._hubs is not None and level.level == 1:
+            self._hubs.correlate_records(self._dev, graph, records, most)
 
 
 def all_kernels() -> list[KernelName]:
     """All kernels of runs without a correlation matrix, but those that other runs have."""
-    return [*RowGraph.first_kernels(), *RowGraph.ends, *RowTests(1, 1 << 18).all_kernels()]
+    return [
+        *RowGraph.first_kernels(),
+        *RowGraph.ends,
+        hubs.STRIPE,
+        hubs.OF_RECORDS,
+        *RowTests(1, 1 << 18).all_kernels(),
+    ]
 
 
 def squares_of(p: int) -> tuple[int, int]:
@@ -270,6 +335,11 @@ def squares_of(p: int) -> tuple[int, int]:
     tiles = -(-p // SIDE)
     group = min(tuning.TILES_ON_SIDE, tiles)
     return group, -(-tiles // group)
+
+
+def n_squares(p: int) -> int:
+    """Squares of the upper triangle of the matrix."""
+    return squares_of(p)[1] * (squares_of(p)[1] + 1) // 2
 
 
 def first_room(p: int) -> int:

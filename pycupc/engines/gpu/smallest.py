@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from pycupc.engines.base import EngineError, Floats, Ints
-from pycupc.engines.gpu import correlation, schur, sieve, tuning
+from pycupc.engines.gpu import correlation, hubs, schur, sieve, tuning
 from pycupc.engines.gpu.device import Device, Session, borrowed_device
-from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
 from pycupc.engines.gpu.levels import Outlook, level_of
 from pycupc.engines.gpu.pruning import search
 from pycupc.engines.gpu.records import PendingLevel
@@ -176,11 +175,8 @@ class Search:
         self._tests.launch_walk(dev, graph, level, outlook, found.left if found else None)
         return np.zeros(pairs, dtype=np.bool_)
 
-    def _of_search(self, level: int) -> list[KernelName]:
-        return search.kernels(level)
-
     def _load(self, level: int, outlook: Outlook) -> None:
-        wanted = [*self._of_search(level), *self._tests.kernels(level, outlook)]
+        wanted = [*self._tests.of_pruning(search.kernels(level)), *self._tests.kernels(level, outlook)]
         self._dev.kernels.load(wanted, "compiling the search for the largest p-values, once per machine")
 
 
@@ -196,21 +192,15 @@ class RowSearch(Search):
         """They lie in a list of the pairs of each level."""
 
     def _matrices(self, graph: Graph, degrees: NDArray[np.int64], entries: NDArray[np.int64]) -> list[Any]:
-        width = (degrees + 1).astype(np.int32)
-        ends = np.cumsum(width.astype(np.int64) ** 2)
-        before = np.repeat(np.cumsum(degrees) - degrees, degrees)
-        state = np.zeros(len(before), dtype=np.uint8)
+        state = np.zeros(int(degrees.sum()), dtype=np.uint8)
         state[entries] = _LIVE
-        place = (np.arange(len(before)) - before).astype(np.int32)
-        kept = [self._upload(a) for a in (state, ends - width.astype(np.int64) ** 2, width, place)]
+        arrays = state, *hubs.layout(degrees)
+        kept = [self._upload(a) for a in arrays]
         graph.G, graph.matrix, graph.width, graph.place = (int(a.data.ptr) for a in kept)
-        C = self._dev.cp.empty(int(ends[-1]))
+        C = self._dev.cp.empty(int(arrays[1][-1]))
         graph.C = C.data.ptr
-        sieve.launch_matrices(self._dev, graph, self._columns, C, int(self._n))
+        hubs.launch_matrices(self._dev, graph, self._columns, C, int(self._n))
         return [*kept, C]
-
-    def _of_search(self, level: int) -> list[KernelName]:
-        return [sieve.MATRICES, *correlation.KERNELS[:2], *map(with_row_matrices, search.kernels(level))]
 
 
 def outlook_of(level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:

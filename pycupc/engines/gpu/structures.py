@@ -19,7 +19,8 @@ class Graph(ctypes.Structure):
     _fields_ = [
         *_pointers("C", "G", "start", "column", "source", "best", "least", "z"),
         ("p", c_longlong),
-        *_pointers("matrix", "width", "place"),
+        *_pointers("matrix", "width", "place", "peers"),
+        ("n_peers", c_longlong),
     ]
 
 

@@ -28,6 +28,14 @@ TICK = 0.2
 #: Seconds after which kernels that load are announced: from CuPy's cache they take milliseconds. Judged.
 NOTICE_AFTER = 0.5
 
+# -- levels in parts, where findings are kept ------------------------------------------------------------------------
+
+#: Products of two numbers in a part of level 0: 10 s or so at the rate of an H200, 1.4e14 a second. Judged.
+PART_PRODUCTS = 1e15
+#: Tests from which a level is cut into slices, and those of the first slice: they take seconds. The factor by which a
+#: slice is larger than the one before, at most, and the seconds that it should take. Judged.
+SLICED_FROM, SLICE_GROWTH, SLICE_SECONDS = 1e11, 4.0, 10.0
+
 # -- the graph between levels ---------------------------------------------------------------------------------------
 
 #: Ordered pairs for each block of `settle`. Judged: two pairs per thread.
@@ -52,6 +60,10 @@ PICKED_PER_VARIABLE = 32
 #: Tiles on a side of the squares in which the sieve goes through the matrix. Judged: 32 columns of tiles of 200
 #: observations are 1.7 MB, which the L2 cache of any device holds.
 TILES_ON_SIDE = 16
+
+#: A variable with more neighbours after level 0 is a hub: it has no matrix at level 1. Bytes of a stripe of the matrix
+#: that it would have, at most. Judged: one block makes the matrix of a row, of this size in 0.2 s.
+HUB, STRIPE_BYTES = 8192, 1 << 30
 
 # -- the Schur walk -------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.data.names import position
+from pycupc.data import names
 from pycupc.graph.drawing.canvas import EDGE_STYLES, GREY, filled_figure
 from pycupc.graph.drawing.labelled import draw_labelled
 from pycupc.graph.drawing.network import draw_network
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 MAX_LABELLED, MAX_LABELLED_EDGES = 60, 180
 #: Most variables with edges, and most edges, that are drawn as a network of dots.
 MAX_NETWORK, MAX_NETWORK_EDGES = 3_000, 9_000
-#: Colours of a .png of dots and lines: a few, and what lies between them and white.
+#: Colours of a .png: a few, and what lies between them and white.
 COLOURS = 128
 
 
@@ -100,24 +100,19 @@ def save(graph: SparseGraph, labels: Sequence[str], *paths: str | Path, dpi: int
 
     The endings of `paths` determine the formats: .png (of `dpi` pixels per inch), .svg or .pdf. `options` as of `plot`.
     """
-    _require_matplotlib()
+    figure, ax = _new_axes()
     import matplotlib
 
-    figure, ax = _new_axes()
     plot(graph, labels, ax=ax, **options)
-    # only among boxes may a text reach beyond the figure; measuring it means drawing twice
-    trimmed: dict[str, Any] = {"bbox_inches": "tight"}
-    if len(labels) > MAX_LABELLED and options.get("around") is None:
-        trimmed = {}
-    undated = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     # unhinted letters look the same at this resolution, and take half the time
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none", "text.hinting": "none"}):
         for path in map(Path, paths):
             ending = path.suffix.lower().lstrip(".")
-            if ending == "png" and not trimmed:
+            if ending == "png":
                 _save_few_colours(figure, path, dpi)
             else:
-                figure.savefig(path, dpi=dpi, metadata=undated.get(ending), **trimmed)
+                figure.savefig(path, dpi=dpi, metadata=undated.get(ending))
 
 
 def _save_few_colours(figure: Figure, path: Path | io.BytesIO, dpi: int) -> None:
@@ -142,7 +137,6 @@ def _save_few_colours(figure: Figure, path: Path | io.BytesIO, dpi: int) -> None
 
 def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:
     """A picture for a notebook: PNG, at most `pixels` wide and high, in base64. ImportError without matplotlib."""
-    _require_matplotlib()
     figure, ax = _new_axes()
     plot(graph, labels, ax=ax)
     data = io.BytesIO()
@@ -152,6 +146,7 @@ def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) 
 
 def _new_axes() -> tuple[Figure, Axes]:
     """Axes that fill a new figure, which needs no display."""
+    _require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -180,13 +175,13 @@ Variables: TypeAlias = str | int | Sequence[str | int]
 
 def positions(variables: Variables, labels: Sequence[str]) -> list[int]:
     """Positions of variables given by labels or positions; ValueError if none is given, or one does not exist."""
-    wanted = [variables] if isinstance(variables, (str, int, np.integer)) else list(variables)
-    if not wanted:
-        raise ValueError("around must name a variable, got an empty list")
     try:
-        return [position(variable, labels) for variable in wanted]
+        found = names.positions(variables, labels)
     except (ValueError, IndexError) as error:
         raise ValueError(f"around: {error}") from None
+    if not found:
+        raise ValueError("around must name a variable, got an empty list")
+    return found
 
 
 def neighbourhood(
@@ -201,8 +196,8 @@ def neighbourhood(
         raise ValueError(f"radius must be a number of edges, 0 or more, got {radius}")
     centres = positions(around, labels)
     nodes = graph.around(centres, radius)
-    names = ", ".join(labels[v] for v in centres[:3]) + (", ..." if len(centres) > 3 else "")
-    title = f"{names} and what is within {radius} edge{'s' * (radius != 1)}"
+    named = ", ".join(labels[v] for v in centres[:3]) + (", ..." if len(centres) > 3 else "")
+    title = f"{named} and what is within {radius} edge{'s' * (radius != 1)}"
     if len(nodes) > most:
         title += f": the nearest {most} of {len(nodes):,} variables"
         nodes = nodes[: max(most, len(set(centres)))]
@@ -221,7 +216,6 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
     colour of the kind of most of its edges, and is darker the more there are.
     """
     from matplotlib.patches import Patch
-    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     figure = filled_figure(ax)
@@ -230,9 +224,7 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
         ax.set_position((0.09, 0.08, 0.87, 0.82))
     p, place = max(graph.p, 1), np.empty(graph.p, dtype=np.int64)
     if graph.p:
-        start, neighbours = graph.neighbour_lists()
-        pattern = csr_array((np.ones(len(neighbours)), neighbours, start), shape=(p, p))
-        place[reverse_cuthill_mckee(pattern, symmetric_mode=True)] = np.arange(p)
+        place[reverse_cuthill_mckee(graph.adjacency(), symmetric_mode=True)] = np.arange(p)
     image, kinds = _matrix_image(graph, place)
     ax.imshow(image, extent=(0.5, p + 0.5, p + 0.5, 0.5), interpolation="nearest")
     order = "neighbours near each other: reverse Cuthill-McKee order"

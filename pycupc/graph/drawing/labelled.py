@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pycupc.graph.drawing.canvas import CHOSEN, GREY, INK, Canvas, Floats, short
 from pycupc.graph.drawing.layout import layout
-from pycupc.graph.sparse import DIRECTED, SparseGraph
+from pycupc.graph.sparse import SparseGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.patches import PathPatch
 
 _SINGLE = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.7, -0.7, 1.0, -1.0)
 #: Curvatures at both ends that are tried for an edge, in order of preference.
@@ -21,8 +20,8 @@ _BENDS = sorted(
     ((a, b) for a in _SINGLE for b in _SINGLE),
     key=lambda bend: abs(bend[0]) + abs(bend[1]) + 0.3 * (bend[0] != bend[1]),
 )
-#: Pixels per unit, which is an inch: with these, round corners become polygons with an error of less than a pixel.
-_FINE = 1000
+#: Radius of the corners of boxes, in inches, and points of a drawn curve.
+CORNER, POINTS = 0.08, 40
 
 
 def draw_labelled(
@@ -38,51 +37,50 @@ def draw_labelled(
     shown = [short(label) for label in labels]
     sizes = np.array([[0.16 + 0.078 * max(len(label), 2), 0.27] for label in shown])
     degree = graph.degrees()
-    density = 2 * len(graph) / max(1, (degree > 0).sum())  # mean degree of the connected variables
-    spacing = 0.95 * float(np.clip(density / 4, 0.9, 1.8))
-    xy = layout(tail, head, kind == DIRECTED, sizes, spacing=spacing)
+    xy = layout(graph, sizes)
     margin = np.array([0.15, 0.5])  # the height includes the title and the legend
     low, high = (xy - sizes / 2).min(axis=0) - margin, (xy + sizes / 2).max(axis=0) + margin
     high[1] += 0.18 * title.count("\n")
     kinds = {k: 1.9 if "part" in k else 1.45 for k, n in graph.counts().items() if n}  # with their widths in the legend
-    canvas = Canvas.fit(ax, low, high, min_width=max(4.6, sum(kinds.values()) + 0.2))
+    written = 0.085 * max(map(len, title.split("\n")))  # the width of the title
+    canvas = Canvas.fit(ax, low, high, min_width=0.2 + max(4.4, sum(kinds.values()), written))
     fill = np.where(degree > 0, "#f3f6f9", "white").astype(object)
     fill[list(centres)] = CHOSEN
-    boxes = [_box(canvas, *box) for box in zip(xy, sizes, shown, fill.tolist(), (degree > 0).tolist(), strict=True)]
-    curve_of = _curves()
-    strengths = [None] * len(kind) if strength is None else strength.tolist()
-    for u, v, k, s in zip(tail, head, kind.tolist(), strengths, strict=True):
-        patches = {"patchA": boxes[u], "patchB": boxes[v], "shrinkA": 1.0, "shrinkB": 1.0}
-        curve = curve_of(*_bend(u, v, xy, sizes))
-        canvas.edge(xy[u], xy[v], k, s, **patches, connectionstyle=curve, joinstyle="miter", zorder=2)
+    for box in zip(xy, sizes, shown, fill.tolist(), (degree > 0).tolist(), strict=True):
+        _box(canvas, *box)
+    for name in kinds:
+        some = np.flatnonzero(kind == name)
+        lines = np.array([_curve(u, v, xy, sizes) for u, v in zip(tail[some], head[some], strict=True)])
+        canvas.edges(name, lines, None if strength is None else strength[some])
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.08, title, 10, va="top", color=INK)
     x, y = canvas.low + (0.1, 0.15)
     for form, width in kinds.items():  # the legend
-        canvas.edge(np.array([x, y]), np.array([x + 0.5, y]), form, shrinkA=0, shrinkB=0)
+        canvas.edges(form, np.array([[[x, y], [x + 0.5, y]]]))
         canvas.text(x + 0.58, y, form, 8.5, va="center", color=GREY)
         x += width
 
 
-def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, connected: bool) -> PathPatch:
-    """Draw the box of one variable, with a paler outline if it has no edge; returns that outline, to end edges at it.
+def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, connected: bool) -> None:
+    """Draw the box of one variable, with a paler outline if it has no edge."""
+    from matplotlib.patches import FancyBboxPatch
 
-    To find where an edge meets it, matplotlib tries dozens of points, and would make a round box anew for each of them.
-    """
-    from matplotlib.patches import FancyBboxPatch, PathPatch
-    from matplotlib.path import Path
-    from matplotlib.transforms import Affine2D
-
-    (x, y), (width, height) = centre, size
-    box = FancyBboxPatch(
-        (x - width / 2, y - height / 2), width, height, boxstyle="round,pad=0,rounding_size=0.08", zorder=3
-    )
-    box.set(facecolor=fill, edgecolor="#5b6b7a" if connected else "#b8bfc6")
-    box.set(linewidth=0.9 * canvas.scale)
+    (x, y), (width, height), form = centre, size, f"round,pad=0,rounding_size={CORNER}"
+    box = FancyBboxPatch((x - width / 2, y - height / 2), width, height, boxstyle=form, zorder=3)
+    box.set(facecolor=fill, edgecolor="#5b6b7a" if connected else "#b8bfc6", linewidth=0.9 * canvas.scale)
     canvas.ax.add_patch(box)
     canvas.text(x, y - 0.01, label, 9, ha="center", va="center", zorder=4, color=INK, parse_math=False)
-    (polygon,) = box.get_path().to_polygons(Affine2D().scale(_FINE))
-    style = {"linewidth": box.get_linewidth(), "edgecolor": box.get_edgecolor()}
-    return PathPatch(Path(np.asarray(polygon) / _FINE), transform=canvas.ax.transData, **style)
+
+
+def _curve(u: int, v: int, xy: Floats, sizes: Floats) -> Floats:
+    """Points on the curve of an edge from the outline of one box to that of the other, float64 (`POINTS`, 2)."""
+    curve = _points(xy[u], xy[v], _bend(u, v, xy, sizes), np.linspace(0, 1, 10 * POINTS))
+    outside = []
+    for w in (u, v):
+        beyond = np.maximum(np.abs(curve - xy[w]) - sizes[w] / 2 + CORNER, 0)
+        outside.append(np.hypot(*beyond.T) > CORNER + 0.012)
+    first, last = int(outside[0].argmax()), len(curve) - 1 - int(outside[1][::-1].argmax())
+    drawn: Floats = curve[np.linspace(first, max(first, last), POINTS).astype(int)]
+    return drawn
 
 
 def _bend(u: int, v: int, xy: Floats, sizes: Floats) -> tuple[float, float]:
@@ -94,10 +92,9 @@ def _bend(u: int, v: int, xy: Floats, sizes: Floats) -> tuple[float, float]:
     others = np.ones(len(xy), dtype=bool)
     others[[u, v]] = False
     best, fewest = (0.0, 0.0), np.inf
-    t = np.linspace(0.05, 0.95, 31)[:, None]
+    t = np.linspace(0.05, 0.95, 31)
     for bend in _BENDS:
-        one, two = _controls(xy[u], xy[v], bend)
-        curve = (1 - t) ** 3 * xy[u] + 3 * t * (1 - t) * ((1 - t) * one + t * two) + t**3 * xy[v]
+        curve = _points(xy[u], xy[v], bend, t)
         inside = np.abs(curve[:, None, :] - xy[None, others]) < sizes[None, others] / 2 + 0.03
         outside = bool(((curve < low) | (curve > high)).any())
         if (hits := int(inside.all(axis=2).any(axis=0).sum()) + 5 * outside) < fewest:
@@ -107,23 +104,9 @@ def _bend(u: int, v: int, xy: Floats, sizes: Floats) -> tuple[float, float]:
     return best
 
 
-def _controls(a: Floats, b: Floats, bend: tuple[float, float]) -> tuple[Floats, Floats]:
-    """The control points of the cubic curve from a to b; with equal curvatures it is a parabola."""
-    across = np.array([b[1] - a[1], a[0] - b[0]]) * (2 / 3)
-    return a + (b - a) / 3 + bend[0] * across, b + (a - b) / 3 + bend[1] * across
-
-
-def _curves() -> Callable[[float, float], Any]:
-    """The class of matplotlib's connection styles for these curves."""
-    from matplotlib.patches import ConnectionStyle
-    from matplotlib.path import Path
-
-    class Curve(ConnectionStyle._Base):
-        def __init__(self, first: float, last: float) -> None:
-            self.bend = first, last
-
-        def connect(self, a: tuple[float, float], b: tuple[float, float]) -> Path:
-            points = np.vstack([a, *_controls(np.array(a), np.array(b), self.bend), b])
-            return Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-
-    return Curve
+def _points(a: Floats, b: Floats, bend: tuple[float, float], t: Floats) -> Floats:
+    """Points at `t` on the cubic curve from a, at 0, to b, at 1; with equal curvatures it is a parabola."""
+    across, t = np.array([b[1] - a[1], a[0] - b[0]]) * (2 / 3), t[:, None]
+    one, two = a + (b - a) / 3 + bend[0] * across, b + (a - b) / 3 + bend[1] * across
+    points: Floats = (1 - t) ** 3 * a + 3 * t * (1 - t) * ((1 - t) * one + t * two) + t**3 * b
+    return points

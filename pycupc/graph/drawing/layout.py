@@ -1,11 +1,10 @@
-"""Positions of the boxes of a drawing: layers, or a stress layout, per component, and the components packed.
+"""Positions of the boxes or dots of a drawing: layers, or a stress layout, per component; the components packed.
 
 Everything is deterministic: the same graph is drawn the same way on every machine. Lengths are in inches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -13,186 +12,68 @@ from numpy.typing import NDArray
 
 from pycupc.graph.drawing.layered import layered_layout
 from pycupc.graph.drawing.stress import stress_layout
-from pycupc.graph.sparse import read_only
+from pycupc.graph.sparse import DIRECTED, SparseGraph, read_only
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
-#: Largest graph in which overlaps are looked for among all pairs of boxes of a component, and whose small components
-#: are placed below the largest one, rather than beside it.
-MAX_PAIRS = 600
-#: Most nodes with edges, and most edges, of a graph whose components with arrows are placed in layers.
-MAX_LAYERED, MAX_LAYERED_EDGES = 60, 180
+#: Largest graph that is drawn in detail.
+OVERVIEW = 600
 
 
-def layout(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], sizes: Floats, *, spacing: float = 1.0) -> Floats:
-    """Place boxes so that neighbours lie near each other, arrows tend to point down and no two boxes overlap.
+def layout(graph: SparseGraph, sizes: Floats, *, spacing: float = 1.0, layered: bool = True) -> Floats:
+    """Place boxes, which are `layered`, or dots so that neighbours lie near each other and arrows tend to point down.
 
-    `directed`, bool (m,), says which edges point from `tail` to `head`; `sizes`, (p, 2), are widths and heights,
-    `spacing` the distance between neighbours. Returns the centres, float (p, 2); nodes without edges are in rows below
-    the others, in a large graph beside them.
+    `sizes`, (p, 2), are widths and heights, of boxes that do not overlap, and `spacing` the distance between
+    neighbours. Returns the centres, float (p, 2); nodes without edges are in rows below the others.
     """
-    parts = sorted(_components(tail, head, directed, len(sizes)), key=lambda part: (-len(part[0]), part[0][0]))
-    nodes = np.concatenate([own for own, *_ in parts])
-    count = np.array([len(own) for own, *_ in parts])
+    from scipy.sparse.csgraph import connected_components
+
+    _, number = connected_components(graph.adjacency(), directed=False)
+    parts = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
+    parts.sort(key=lambda part: (-len(part), part[0]))
+    nodes, count = np.concatenate(parts), np.array([len(part) for part in parts])
     component, first = np.repeat(np.arange(len(parts)), count), np.cumsum(count) - count
-    place = np.empty(len(sizes), dtype=np.int64)
-    place[nodes] = np.arange(len(nodes))
-    overview = len(sizes) > MAX_PAIRS
-    layered = len(nodes) - (count == 1).sum() <= MAX_LAYERED and len(tail) <= MAX_LAYERED_EDGES
-    placed = []
-    for part, *lists in parts:
-        arrays, own = [a.astype(np.int32).tobytes() for a in lists], sizes[part]
-        if len(part) == 1:
-            placed.append(np.zeros((1, 2)))
-        elif overview:
-            placed.append(_dots(*arrays[:2], size=float(own.max()), spacing=spacing))
+    place = np.empty(graph.p, dtype=np.int64)
+    place[nodes] = np.arange(graph.p)
+    rough, linked, placed = graph.p > OVERVIEW, int((count > 1).sum()), []
+    for part in parts[:linked]:
+        own = graph.subgraph(part)
+        if layered:
+            placed.append(layered_layout(own, sizes[part], 0.7 * spacing))
         else:
-            placed.append(_placed(*arrays, sizes=own.tobytes(), spacing=spacing, layered=bool(layered)))
-    xy, size = np.concatenate(placed), sizes[nodes]
-    if overview:  # all components at once
+            reach = max((0.6 if rough else 0.75) * spacing, 1.3 * float(sizes[part].max()))
+            placed.append(_dots(own.p, own.low.tobytes(), own.high.tobytes(), spacing, reach, rough))
+    xy, size = np.concatenate([*placed, np.zeros((len(parts) - linked, 2))]), sizes[nodes]
+    if not layered:  # wider for labels, and so that most arrows of a component point down
+        tail, head, kind = graph.edge_list()
+        u, v = (place[end[kind == DIRECTED]] for end in (tail, head))
+        up = np.bincount(component[u], xy[v, 1] - xy[u, 1], len(parts)) > 0
         stretch = 1.0 + 0.6 * np.minimum(1.0, np.bincount(component, size[:, 0]) / count)
-        xy = _rotate(xy, component, place[tail[directed]], place[head[directed]], stretch, 24)
+        xy = xy * np.column_stack([stretch, np.where(up, -1.0, 1.0)])[component]
     low, high = np.minimum.reduceat(xy - size / 2, first), np.maximum.reduceat(xy + size / 2, first)
-    corners = (_beside if overview else _below)(high - low, int((count > 1).sum()))
+    corners = _below(high - low, linked)
     return (xy - low[component] + corners[component])[place]
 
 
-@lru_cache(maxsize=200)  # a picture and a page of the same graph are made one after the other
-def _placed(
-    start: bytes, neighbours: bytes, tail: bytes, head: bytes, sizes: bytes, spacing: float, layered: bool
-) -> Floats:
-    """Positions of the nodes of one of `_components`, given by the bytes of its arrays and of its sizes."""
-    size = np.frombuffer(sizes, dtype=np.float64).reshape(-1, 2)
-    if layered and tail:
-        lists = _numbers(start), _numbers(neighbours), _numbers(tail), _numbers(head)
-        return read_only(layered_layout(*lists, size, 0.75 * spacing))
-    stretch = 1.0 + 0.6 * min(1.0, float(size[:, 0].mean()))  # labels are wider than high
-    xy = stress_layout(_numbers(start), _numbers(neighbours)) * spacing
-    xy = _rotate(xy, np.zeros(len(xy), dtype=np.int64), _numbers(tail), _numbers(head), np.array([stretch]), 72)
-    return read_only(_remove_overlaps(xy, size))
-
-
-@lru_cache(maxsize=1000)  # as of `_placed`
-def _dots(start: bytes, neighbours: bytes, size: float, spacing: float) -> Floats:
-    """Positions of the nodes of one component of a large graph, not rotated; they are at most `size` wide and high."""
-    xy = stress_layout(_numbers(start), _numbers(neighbours), rough=True)
-    return read_only(_push_apart(xy * spacing, max(0.6 * spacing, 1.3 * size)))
-
-
-def _numbers(array: bytes) -> NDArray[np.int32]:
-    return np.frombuffer(array, dtype=np.int32)
-
-
-def _components(tail: Nodes, head: Nodes, directed: NDArray[np.bool_], p: int) -> Iterator[tuple[Nodes, ...]]:
-    """Yield nodes, start, neighbours, tail, head of each connected component, in which they have new numbers 0, 1, ...
-
-    ``neighbours[start[v]:start[v + 1]]`` belong to node v, ascending; the directed edges go from `tail` to `head`.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    m = len(tail)
-    pattern = coo_array((np.ones(2 * m), (np.r_[tail, head], np.r_[head, tail])), shape=(p, p)).tocsr()
-    count, component = connected_components(pattern, directed=False)
-    size = np.bincount(component, minlength=count)
-    end = np.cumsum(size)
-    order = np.argsort(component, kind="stable")  # the nodes, component by component
-    local = np.empty(p, dtype=np.int64)
-    local[order] = np.arange(p) - (end - size)[component[order]]
-    rows = pattern[order]
-    rows.sort_indices()
-    neighbours = local[rows.indices]
-    u, v = tail[directed], head[directed]
-    by_component = np.argsort(component[u], kind="stable")
-    u, v = local[u[by_component]], local[v[by_component]]
-    last = np.cumsum(np.bincount(component[tail[directed]], minlength=count))
-    first = np.concatenate(([0], last[:-1]))
-    for c in range(count):
-        nodes = slice(end[c] - size[c], end[c])
-        start = rows.indptr[end[c] - size[c] : end[c] + 1]
-        arrows = slice(first[c], last[c])
-        yield order[nodes], start - start[0], neighbours[start[0] : start[-1]], u[arrows], v[arrows]
+@lru_cache(maxsize=1000)  # a picture and a page of the same graph are made one after the other
+def _dots(k: int, low: bytes, high: bytes, spacing: float, reach: float, rough: bool) -> Floats:
+    """Positions of the nodes of a connected graph, given by the bytes of the ends of its edges."""
+    graph = SparseGraph.undirected(k, np.frombuffer(low, np.int32), np.frombuffer(high, np.int32))
+    return read_only(_push_apart(stress_layout(graph.adjacency(), rough=rough) * spacing, reach))
 
 
 def _below(extents: Floats, linked: int) -> Floats:
     """Lower left corners of the first `linked` components in rows, and below them of the others, without edges."""
     block = extents[:linked]
     width = max(float(block[:, 0].max(initial=0.0)), 1.3 * float(np.sqrt(block.prod(axis=1).sum() + 1e-9)), 4.0)
-    corners, bottom = _rows(block.tolist(), width, top=0.0, gap=0.35)
-    return np.array(corners + _rows(extents[linked:].tolist(), width, top=bottom - 0.25, gap=0.15)[0])
-
-
-def _beside(extents: Floats, _: int) -> Floats:
-    """Lower left corners of the largest block, the first, and of the others in rows to its right, which fill a page."""
-    padded = extents[1:] + 0.25
-    area = float(padded.prod(axis=1).sum())
-    (wide, high), height = extents[0].tolist(), max(4.0, float(np.sqrt(area / 1.4)))
-    alone = high < 0.6 * height  # one among many
-    width = max(1.25 * area / (height if alone else max(high, height)), float(padded[:, 0].max(initial=0.0)))
-    if alone:
-        return np.array(_rows(extents.tolist(), width, top=0.0, gap=0.25)[0])
-    others = np.array(_rows(extents[1:].tolist(), width, top=0.0, gap=0.25)[0]).reshape(-1, 2)
-    return np.vstack([[(0.0, -high)], others + (wide + 0.7, 0.0)])
-
-
-def _rows(
-    extents: Sequence[Sequence[float]], width: float, top: float, gap: float
-) -> tuple[list[tuple[float, float]], float]:
-    """Lower left corners of blocks in rows of at most `width`, downward from `top`, and the y below the last row."""
-    corners, x, row_height = [], 0.0, 0.0
-    for w, h in extents:
-        if x > 0 and x + w > width:
+    corners, x, top, row_height = [], 0.0, 0.0, 0.0
+    for k, (w, h) in enumerate(extents.tolist()):
+        gap = 0.35 if k < linked else 0.15
+        if x > 0 and (x + w > width or k == linked):
             x, top, row_height = 0.0, top - row_height - gap, 0.0
         corners.append((x, top - h))
         x, row_height = x + w + gap, max(row_height, h)
-    return corners, top - row_height
-
-
-def _rotate(xy: Floats, component: Nodes, tail: Nodes, head: Nodes, stretch: Floats, angles: int) -> Floats:
-    """Rotate each component so that arrows tend to point down and it fills a page.
-
-    `component` is the ascending number of each node's component. Widths are multiplied by its `stretch`.
-    """
-    angle = np.linspace(0.0, 2 * np.pi, angles, endpoint=False)
-    c, s = np.cos(angle), np.sin(angle)
-    x, y = xy @ np.stack([c, -s]) * stretch[component, None], xy @ np.stack([s, c])  # (k, angles)
-    step = xy[head] - xy[tail]
-    step /= np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-9)
-    arrows = np.bincount(component[tail], minlength=len(stretch))
-    down = [-np.bincount(component[tail], along, len(stretch)) / np.maximum(arrows, 1) for along in step.T]
-    first = np.flatnonzero(np.diff(component, prepend=-1))
-    width, height = (np.maximum.reduceat(at, first) - np.minimum.reduceat(at, first) + 0.3 for at in (x, y))
-    form = np.where(np.bincount(component) > 3, 0.8, 0.0)[:, None] * np.abs(np.log(width / height / 1.3))
-    score = np.round(np.stack(down, axis=1) @ np.stack([s, c]) - form, 9)
-    best = np.argmax(score, axis=1)[component]  # the first of those that are equal but for rounding
-    return np.column_stack([at[np.arange(len(xy)), best] for at in (x, y)])
-
-
-def _remove_overlaps(xy: Floats, sizes: Floats) -> Floats:
-    """Spread the drawing, then move boxes until none overlaps another."""
-    need = (sizes[:, None, :] + sizes[None, :, :]) / 2 + (0.25, 0.3)
-    upper = np.triu(np.ones((len(xy), len(xy)), dtype=bool), 1)
-    # factor by which the drawing would have to grow to separate each pair: growth separates most, moves the others
-    with np.errstate(divide="ignore"):
-        factor = (need / np.abs(xy[:, None, :] - xy[None, :, :])).min(axis=2)[upper]
-    crowded = np.sort(factor)[::-1][: max(1, len(xy) // 3)]
-    xy = xy * float(np.clip(crowded[-1], 1.0, 1.7))
-    order = np.sign(np.subtract.outer(np.arange(len(xy)), np.arange(len(xy))))[:, :, None]
-    steps = 400 if len(xy) <= 100 else 60
-    for step in range(steps):
-        delta = xy[:, None, :] - xy[None, :, :]
-        overlap = need - np.abs(delta)
-        both = (overlap[:, :, 0] > 1e-3) & (overlap[:, :, 1] > 1e-3)
-        np.fill_diagonal(both, False)
-        if not both.any():
-            break
-        side = np.where(delta == 0, order, np.sign(delta))
-        cheaper = overlap / need  # relative to the distance needed, otherwise wide boxes are stacked in columns
-        along_x = cheaper[:, :, 0] <= cheaper[:, :, 1]
-        move = np.where(both[:, :, None], overlap * side, 0.0) * np.stack([along_x, ~along_x], axis=2)
-        count = np.maximum(both.sum(axis=1), 1)[:, None]
-        xy += move.sum(axis=1) / (2.0 * count if step < 0.75 * steps else 2.0)
-    return xy
+    return np.array(corners)
 
 
 def _push_apart(xy: Floats, reach: float) -> Floats:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.drawing.canvas import EDGE_STYLES, GREY, INK, Canvas, Floats, emphasis, short
+from pycupc.graph.drawing.canvas import GREY, HEAD, INK, Canvas, Floats, short
 from pycupc.graph.drawing.layout import layout
-from pycupc.graph.sparse import ARROW, BIDIRECTED, CIRCLE, DIRECTED, KINDS, TAIL, UNDIRECTED, SparseGraph
+from pycupc.graph.sparse import BIDIRECTED, KINDS, UNDIRECTED, SparseGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +23,6 @@ MAX_NAMED = 300
 HUBS = 24
 #: Size of labels in points.
 POINTS = 7.0
-#: Length of arrowheads.
-HEAD = 0.085
 
 
 def draw_network(
@@ -46,17 +44,21 @@ def draw_network(
     low = xy.min(axis=0) - margin
     high = xy.max(axis=0) + margin + (0.0, 0.25 * enlarged * (1 + title.count("\n")))
     canvas = Canvas.fit(ax, low, high, min_width=8.0, most=30.0 if named == graph.p else 16.0)
-    _draw_edges(canvas, xy, radius, graph, strength)
+    tail, head, kind = graph.edge_list()
+    lines = _between_dots(xy[tail], xy[head], radius[tail], radius[head])
+    heads = [np.zeros((2, 0, 2))]
+    for name in KINDS:
+        if len(some := np.flatnonzero(kind == name)):
+            of_some = None if strength is None else strength[some]
+            heads.append(canvas.edges(name, lines[some], of_some, thin=0.45, opacity=0.55))
     style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgecolor": GREY, "markerfacecolor": "#e3ebf2"}
     style.update(markeredgewidth=0.5 * canvas.scale, zorder=3)
     for size in np.unique(radius).tolist():  # dots of the same size together, which matplotlib paints once and copies
         canvas.ax.add_artist(Line2D(*xy[radius == size].T, markersize=144 * size * canvas.scale, **style))
     obstacles = np.zeros((2, 0, 2))  # in an overview, hubs are named over the small dots and arrowheads of others
     if named == graph.p:
-        heads = np.concatenate([_arrowheads(*_tips(xy, radius, graph, mark)) for mark in (ARROW, CIRCLE)])
-        obstacles = np.stack(
-            [np.vstack([xy - radius[:, None], heads.min(axis=1)]), np.vstack([xy + radius[:, None], heads.max(axis=1)])]
-        )
+        dots = np.stack([xy - radius[:, None], xy + radius[:, None]])
+        obstacles = np.concatenate([dots, *heads], axis=1)
     places = place_labels(xy, radius, order, np.array(boxes).reshape(-1, 2), obstacles)
     sizes, corners = dict(zip(order.tolist(), boxes, strict=True)), np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) / 2
     plates = [np.array(centre) + corners * sizes[v] for v, centre in places.items()]
@@ -70,16 +72,24 @@ def draw_network(
     canvas.text(canvas.low[0] + 0.1, canvas.low[1] + 0.05 * enlarged, note, 8 * enlarged, va="bottom", color=GREY)
 
 
+def _between_dots(start: Floats, end: Floats, at_start: Floats, at_end: Floats) -> Floats:
+    """Lines (m, 2, 2) without the lengths (m,) that dots cover at their ends: a line takes time by its length."""
+    step = end - start
+    length = np.maximum(np.linalg.norm(step, axis=1), 1e-9)
+    first = np.minimum(at_start / length, 1.0)
+    last = np.maximum(1.0 - at_end / length, first)
+    return np.stack([start + first[:, None] * step, start + last[:, None] * step], axis=1)
+
+
 def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
     """Where the dots of a network lie, float64 (p, 2), and their radii, float64 (p,)."""
-    tail, head, kind = graph.edge_list()
     degree = graph.degrees()
     radius: Floats = 0.03 + 0.011 * np.sqrt(degree)
     spacing = 0.42
     if (connected := int((degree > 0).sum())) <= MAX_NAMED:  # room for labels, between arrowheads
-        spacing = 0.62 * min(2.0, max(1.0, len(graph) / (2 * max(connected, 1))))
+        spacing = 0.8 * min(2.0, max(1.0, len(graph) / (2 * max(connected, 1))))
     sizes = np.repeat(np.where(degree > 0, 2 * radius, spacing)[:, None], 2, axis=1)
-    return layout(tail, head, kind == DIRECTED, sizes, spacing=spacing), radius
+    return layout(graph, sizes, spacing=spacing, layered=False), radius
 
 
 #: How to read the lines of each kind of edge but directed ones.
@@ -132,63 +142,3 @@ def place_labels(
                 placed[v] = float(centre[0]), float(centre[1])
                 break
     return placed
-
-
-def _draw_edges(canvas: Canvas, xy: Floats, radius: Floats, graph: SparseGraph, strength: Floats | None) -> None:
-    """Draw all lines of one kind together, and all arrowheads as one path: much faster than one patch per edge."""
-    from matplotlib.collections import LineCollection, PathCollection
-    from matplotlib.colors import to_rgb
-    from matplotlib.path import Path
-
-    number = graph.kind_numbers()
-    for k, name in enumerate(KINDS):
-        style, some = EDGE_STYLES[name], graph.with_edges(np.flatnonzero(number == k))
-        if not len(some):
-            continue
-        ends = ((some.low, some.low_mark), (some.high, some.high_mark))
-        covered = [radius[v] + HEAD * (mark != TAIL) for v, mark in ends]
-        wider, opacity = emphasis(strength[number == k]) if strength is not None else (1.0, 0.55)
-        wider, opacity = np.broadcast_to(wider, len(some)), np.broadcast_to(opacity, len(some))
-        order = np.argsort(opacity, kind="stable")  # the strongest above the others
-        # blended with white instead of transparent: where lines cross they do not become darker, so that arrowheads
-        # remain visible in a crowd
-        colours = 1 - opacity[:, None] * (1 - np.array(to_rgb(style.color)))
-        drawn = np.stack(_uncovered(xy[some.low], xy[some.high], *covered), axis=1)
-        lines = LineCollection(list(drawn[order]), colors=colours[order], linestyles=[style.dashes], zorder=1)
-        lines.set(linewidths=0.45 * style.width * canvas.scale * wider[order])
-        canvas.ax.add_collection(lines, autolim=False)
-        triangles = _arrowheads(*_tips(xy, radius, some, ARROW))
-        codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(triangles))
-        path = Path(triangles.reshape(-1, 2), codes)
-        heads = PathCollection([path], facecolors=style.color, linewidths=0, zorder=2)
-        canvas.ax.add_collection(heads, autolim=False)
-        tip, along = _tips(xy, radius, some, CIRCLE)
-        canvas.circles(tip - along * HEAD / 2, style.color, 2)
-
-
-def _uncovered(start: Floats, end: Floats, at_start: Floats, at_end: Floats) -> tuple[Floats, Floats]:
-    """The ends of lines without the lengths that dots and arrowheads cover: a line takes time by its length."""
-    step = end - start
-    length = np.maximum(np.linalg.norm(step, axis=1), 1e-9)
-    first = np.minimum(at_start / length, 1.0)
-    last = np.maximum(1.0 - at_end / length, first)
-    return start + first[:, None] * step, start + last[:, None] * step
-
-
-def _tips(xy: Floats, radius: Floats, graph: SparseGraph, mark: int) -> tuple[Floats, Floats]:
-    """Where the ends of edges with a mark touch the circles around their dots, and their directions, (k, 2) each."""
-    high, low = graph.high_mark == mark, graph.low_mark == mark
-    tip, source = np.r_[graph.high[high], graph.low[low]], np.r_[graph.low[high], graph.high[low]]
-    along = xy[tip] - xy[source]
-    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
-    return xy[tip] - along * (radius[tip][:, None] + 0.005), along
-
-
-def _arrowheads(tip: Floats, along: Floats) -> Floats:
-    """Closed triangles at the ends of `_tips`, (k, 4, 2).
-
-    All turn the same way, so that where two overlap the path of both has no hole.
-    """
-    across = along[:, ::-1] * (-1.0, 1.0) * (0.38 * HEAD)
-    base = tip - along * HEAD
-    return np.stack([tip, base + across, base - across, tip], axis=1)

@@ -9,10 +9,13 @@ the number of edges, not pairs.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 
@@ -20,18 +23,14 @@ Floats = NDArray[np.float64]
 MAX_DENSE, PIVOTS = 250, 48
 
 
-def stress_layout(start: NDArray[np.int32], neighbours: NDArray[np.int32], *, rough: bool = False) -> Floats:
-    """Positions, float64 (k, 2), of a connected graph whose edges have length 1.
+def stress_layout(pattern: csr_array, *, rough: bool = False) -> Floats:
+    """Positions, float64 (k, 2), of a connected graph whose edges have length 1; `pattern` (k, k) has its pairs.
 
-    ``neighbours[start[v]:start[v + 1]]`` are the neighbours of node v, ascending. `rough` saves most of the steps of a
-    small component, which nobody sees in an overview.
+    `rough` saves most of the steps of a small component, which nobody sees in an overview.
     """
-    from scipy.sparse import csr_array
-
-    k = len(start) - 1
+    k = pattern.shape[0]
     if k == 2:
         return np.array([[0.0, 0.5], [0.0, -0.5]])
-    pattern = csr_array((np.ones(len(neighbours)), neighbours, start), shape=(k, k))
     xy = _placed(pattern, *_pivot_distances(pattern), *((20, 0.05) if rough or k > MAX_DENSE else (60, 0.003)))
     centred: Floats = xy - xy.mean(axis=0)
     return centred

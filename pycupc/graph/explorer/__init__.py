@@ -5,11 +5,11 @@ maintained of the packages for such pages, would need scripts of our own as well
 other, evidence, keys), its pages are ten times as large, and to import it takes longer than `pycupc run` may spend on
 the page.
 
-`write` has the content and the file of a page. `pycupc.results.explored` gathers the content.
+`write` has the content and the file of a page, and shows it. `pycupc.results.explored` gathers the content.
 """
 
 from __future__ import annotations
 
-from pycupc.graph.explorer.write import Content, RemovedPairs, page, write_page
+from pycupc.graph.explorer.write import Content, InlinePage, RemovedPairs, page, part_of, show_page, write_page
 
-__all__ = ["Content", "RemovedPairs", "page", "write_page"]
+__all__ = ["Content", "InlinePage", "RemovedPairs", "page", "part_of", "show_page", "write_page"]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import re
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -15,16 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.drawing.layout import layout
+from pycupc.graph.drawing import Variables, positions
 from pycupc.graph.drawing.network import place_dots
-from pycupc.graph.sparse import DIRECTED, Ints, SparseGraph
+from pycupc.graph.sparse import Ints, SparseGraph
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 _FOLDER = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
-#: Most variables that are placed so that all of their labels have room.
-MAX_ROOMY = 80
+#: Most variables and edges that a page holds.
+MAX_NODES, MAX_EDGES = 5_000, 20_000
 
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -95,6 +99,54 @@ class Content:
     effects: Mapping[str, Floats] = field(default_factory=dict)
 
 
+def part_of(
+    graph: SparseGraph,
+    labels: Sequence[str],
+    edge_p: NDArray[np.float64],
+    around: Variables | None,
+    radius: int,
+    first: str = "with the smallest p-values",
+) -> tuple[Numbers, Numbers, dict[str, Any]]:
+    """The variables and the edges of a page by their numbers in the whole graph, and what `Content` has of them."""
+    centres = None if around is None else positions(around, labels)
+    nodes, edges, note = _chosen(graph, edge_p, centres, radius, first)
+    shown = graph.with_edges(edges).subgraph(nodes)
+    at = graph.edge_number(nodes[shown.low], nodes[shown.high])
+    start = None if centres is None else int(np.searchsorted(nodes, centres[0]))
+    part = {"note": note, "graph": shown, "labels": [labels[v] for v in nodes.tolist()], "start": start}
+    return nodes, at, part | {"degree": graph.degrees()[nodes], "edges_left_out": len(graph) - len(edges)}
+
+
+def _chosen(
+    graph: SparseGraph, edge_p: NDArray[np.float64], around: list[int] | None, radius: int, first: str
+) -> tuple[Numbers, Numbers, str]:
+    """The variables and the edges that a page holds, ascending, and a sentence on what it leaves out.
+
+    Of too many edges, those with the smallest `edge_p` stay, which the sentence calls `first`.
+    """
+    notes = []
+    nodes = np.arange(graph.p) if around is None else graph.around(around, radius)
+    if len(nodes) > MAX_NODES:
+        if around is None:
+            nodes = np.argsort(-graph.degrees(), kind="stable")
+        which = "with most neighbours" if around is None else "nearest to the requested ones"
+        notes.append(f"the {MAX_NODES:,} variables {which}, of {len(nodes):,}")
+        nodes = nodes[:MAX_NODES]
+    nodes = np.sort(nodes)
+    inside = np.zeros(graph.p, dtype=np.bool_)
+    inside[nodes] = True
+    edges = np.flatnonzero(inside[graph.low] & inside[graph.high])
+    if len(edges) > MAX_EDGES:
+        notes.append(f"the {MAX_EDGES:,} edges among its variables {first}, of {len(edges):,}")
+        edges = np.sort(edges[np.argsort(edge_p[edges], kind="stable")[:MAX_EDGES]])
+    if around is not None and len(nodes) < graph.p and not notes:
+        return nodes, edges, f"This page holds the variables within {radius} edges of the requested ones."
+    if not notes:
+        return nodes, edges, ""
+    more = "pycupc plot RESULTS --around NAME --out NAME.html, or fit.explore(around=NAME), shows another part"
+    return nodes, edges, f"This page holds {' and '.join(notes)}: {more}."
+
+
 def write_page(content: Content, path: str | PathLike[str]) -> None:
     Path(path).write_text(page(content), encoding="utf-8", newline="\n")
 
@@ -114,6 +166,47 @@ def page(content: Content) -> str:
     parts["data"] = _json(_data(content))
     frame = (_FOLDER / "explorer.html").read_text("utf-8")
     return re.sub("{(.*?)}", lambda found: parts[found[1]], frame)  # in one pass: what is put in is not searched again
+
+
+class InlinePage:
+    """A page for a notebook, which shows it as the output of a cell. `path` is its file, or None."""
+
+    def __init__(self, content: Content, path: Path | None) -> None:
+        self._text, self.path = page(content), path
+
+    def _repr_html_(self) -> str:
+        # without allow-same-origin, the page can neither read nor change the notebook
+        text = html.escape(self._text)
+        return f'<iframe srcdoc="{text}" sandbox="allow-scripts allow-modals" width="100%" height="760"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<Explorer{'' if self.path is None else f': {self.path}'}>"
+
+
+def show_page(content: Content, path: str | PathLike[str] | None = None, *, show: bool = True) -> Path | InlinePage:
+    """Write a page to a file, by default in a new temporary folder, and show it.
+
+    In a notebook, whose kernel may run on another machine than the browser, the page is returned to be shown there, and
+    written only to a given `path`. Elsewhere the file is opened in the browser, and its path is returned.
+    """
+    file = None if path is None else Path(path)
+    inline = show and _in_notebook()
+    if file is None and not inline:
+        file = Path(tempfile.mkdtemp(prefix="pycupc-")) / "graph.html"
+    if file is not None:
+        write_page(content, file)
+    if file is None or inline:
+        return InlinePage(content, file)
+    if show:
+        import webbrowser
+
+        webbrowser.open(file.resolve().as_uri())
+    return file
+
+
+def _in_notebook() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
 
 
 def _hash(text: str) -> str:
@@ -144,23 +237,10 @@ def _packed(name: str, value: Any) -> Any:
     return {"type": value.dtype.name, "base64": base64.b64encode(little.tobytes()).decode("ascii")}
 
 
-def _positions(graph: SparseGraph, labels: Sequence[str]) -> Floats:
-    """Positions of the variables in the picture of the whole graph, float64 (p, 2)."""
-    if not graph.p:
-        return np.zeros((0, 2))
-    if graph.p > MAX_ROOMY:
-        return place_dots(graph)[0]
-    tail, head, kind = graph.edge_list()
-    sizes = np.repeat(0.1 + 0.02 * np.sqrt(graph.degrees())[:, None], 2, axis=1)
-    sizes[:, 0] += [0.07 * min(28, len(label)) for label in labels[: graph.p]]  # for labels beside the dots
-    sizes[:, 1] += 0.15
-    return layout(tail, head, kind == DIRECTED, sizes, spacing=0.8)
-
-
 def _data(content: Content) -> dict[str, Any]:
     """The data that the scripts read: the entries of `Content`, and in place of the graph its edges and positions."""
     graph, removed = content.graph, content.removed
-    xy = _positions(graph, content.labels)
+    xy = place_dots(graph)[0] if graph.p else np.zeros((0, 2))
     tail, head, _ = graph.edge_list()
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:

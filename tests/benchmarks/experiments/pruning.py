@@ -1,7 +1,5 @@
 """Tests made against tests answered: an engine with and without pruning, in turns, on the same problems."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import pycupc

@@ -1,7 +1,5 @@
 """Do the largest true effects come first, by cstar, by IDA on all rows, by correlation, by the elastic net?"""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Do the bounds on the false ones of the stable edges hold? And the time of resampling beside a loop of pc()."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -6,8 +6,6 @@ dictionary: "times" (seconds of each run), "graph" (row to column), "version" an
 by level; or the columns of a run without a time ("outcome", ...).
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 import os

@@ -44,11 +44,13 @@ def launch_on_rows(
     """Launch a kernel that takes one row at a time per block, with its matrix of up to `cells` doubles.
 
     The matrix lies in shared memory where that has room, else in global memory. `widest`: largest degree of a row.
+    The rows are counted in `found.left`.
     """
     kernel = dev.kernels.get(*of(graph, name))
     room = min(cells, (dev.shared_block - STATIC_SHARED) // 8)
     grid = min(graph.p, dev.processors * kernel.blocks_per_processor(ROW_BLOCK, 8 * room))
     own = with_space(dev, found, grid, 0 if room == cells else cells)
+    dev.cp.cuda.runtime.memsetAsync(found.left, 0, 4, dev.stream.ptr)
     args = (graph, level, own, i32(widest), i32(room))
     kernel((grid,), (ROW_BLOCK,), args, stream=dev.stream.ptr, shared=8 * room)
 

@@ -149,9 +149,20 @@ function setUpSearch() {
   }));
 }
 
-/** What the legend says of the width of lines and of bars across them, and the kinds of edges that it and the filters show. */
+/** The kinds of edges that the legend and the filters show, and what the legend says of the width of lines and of bars across them. */
 function setUpLegend() {
-  KINDS.slice(3).forEach((kind, i) => { byId(kindId(kind)).parentElement.hidden = byId(`legend-${kindId(kind)}`).hidden = !graph.kinds[3 + i]; });
+  const legend = [], filters = [];
+  KINDS.forEach((kind, i) => {
+    const { colour, width, dash } = STYLES[i], [first, second] = MARKS[i], shown = graph.kinds[i] ? {} : { hidden: "" };
+    const ends = [[first, 1, 1], [second, 39, -1]].map(([mark, x, way]) => (mark === "circle"
+      ? svg("circle", { cx: x + 3.5 * way, cy: 5, r: 3.5, stroke: colour })
+      : svg("path", { d: mark ? `M${x} 5l${9 * way}-4v8z` : "", fill: colour, stroke: "none" })));
+    const line = svg("path", { d: `M${first ? 8 : 1} 5H${second ? 32 : 39}`, stroke: colour, "stroke-width": width, "stroke-dasharray": dash.join(" ") });
+    legend.push(el("span", { id: `legend-${kindId(kind)}`, ...shown }, svg("svg", { width: 40, height: 10, "aria-hidden": "true" }, line, ...ends), kind));
+    filters.push(el("label", shown, el("input", { type: "checkbox", id: kindId(kind), checked: "" }), ` ${kind}`));
+  });
+  byId("legend").prepend(...legend);
+  byId("way").parentElement.before(...filters);
   byId("strength").hidden = !graph.strength;
   byId("negative").hidden = !graph.strength || graph.strength.name === "stability";
   if (graph.strength) byId("strength").lastElementChild.textContent = `${graph.strength.name} below ${graph.strength.limits.join(", up to ")}, above`;
@@ -176,12 +187,12 @@ function start() {
   byId("note").textContent = data.note;
   byId("note").hidden = !data.note;
   byId("removed-note").textContent = data.removed.note;
+  setUpLegend();
   setUpPointer();
   setUpKeys();
   setUpFilters();
   setUpSearch();
   setUpPrint();
-  setUpLegend();
   byId("fold").onclick = fold;
   byId("whole").onclick = () => { showAll(); update({ fit: true }); };
   byId("closer").onclick = () => { zoom(1.3); draw(); };

@@ -14,6 +14,14 @@ function el(tag, properties = {}, ...children) {
   return made;
 }
 
+/** An element of a picture. */
+function svg(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, text] of Object.entries(attributes)) made.setAttribute(key, text);
+  made.append(...children);
+  return made;
+}
+
 /** Variables whose label contains the text: equal ones first, then those that begin with it. */
 function matches(text, most = 12) {
   const plain = (label) => label.toLowerCase().replace(/\s+/g, " ").trim(); // a field holds no line breaks
@@ -130,16 +138,9 @@ function effectLists(v) {
 /** An effect on a line around 0: a dot, filled if it is sure, and its interval. */
 function effectPicture(value, low, high, most, sure) {
   const x = (effect) => 36 + 32 * effect / most;
-  const make = (tag, attributes) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, text] of Object.entries(attributes)) made.setAttribute(key, text);
-    return made;
-  };
-  const picture = make("svg", { width: 72, height: 14, "aria-hidden": "true" });
-  picture.append(make("path", { class: "zero", d: "M36 0V14" }));
-  if (!Number.isNaN(low)) picture.append(make("path", { class: "interval", d: `M${x(low)} 7H${x(high)}` }));
-  picture.append(make("circle", { class: sure ? "sure" : "unsure", cx: x(value), cy: 7, r: 3 }));
-  return picture;
+  return svg("svg", { width: 72, height: 14, "aria-hidden": "true" }, svg("path", { class: "zero", d: "M36 0V14" }),
+    ...(Number.isNaN(low) ? [] : [svg("path", { class: "interval", d: `M${x(low)} 7H${x(high)}` })]),
+    svg("circle", { class: sure ? "sure" : "unsure", cx: x(value), cy: 7, r: 3 }));
 }
 
 /** The identity of the filter of a kind of edge, and the class of its line in the legend. */

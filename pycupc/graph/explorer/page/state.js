@@ -125,19 +125,17 @@ function showAll() { state.near = false; recompute(); }
 function select(v) { state.node = v; state.pair = null; }
 function selectPair(a, b) { state.pair = [a, b]; }
 
-/** Removed pairs that the table lists and, among what is drawn, the picture: positions in graph.removed. */
+/** Removed pairs that the table lists: positions in graph.removed. */
 function removedInScope() {
   if (state.node !== null) return removals.at(state.node);
-  if (!state.near) return Array.from(graph.removed.x, (_, k) => k);
-  const shown = new Set(state.nodes);
-  return Array.from(shown).flatMap((v) => removals.at(v).filter((k) => graph.removed.x[k] === v && shown.has(graph.removed.y[k])));
+  return state.near ? removedAmong() : Array.from(graph.removed.x, (_, k) => k);
+}
+
+/** Removed pairs among the variables that are drawn. */
+function removedAmong() {
+  const shown = new Set(state.nodes), { x, y } = graph.removed;
+  return state.nodes.flatMap((v) => removals.at(v).filter((k) => x[k] === v && shown.has(y[k])));
 }
 
 /** Removed pairs that are drawn as dotted lines: those among the variables of a neighbourhood. */
-function removedDrawn() {
-  if (!state.removedShown || !state.near) return [];
-  const shown = new Set(state.nodes), { x, y } = graph.removed;
-  const seen = new Set();
-  for (const v of shown) for (const k of removals.at(v)) if (shown.has(x[k]) && shown.has(y[k])) seen.add(k);
-  return Array.from(seen);
-}
+function removedDrawn() { return state.removedShown && state.near ? removedAmong() : []; }

@@ -8,8 +8,9 @@ import pytest
 
 import pycupc
 from pycupc import RCoT, pc
-from pycupc.independence import rcot
+from pycupc.independence.compiled_rcot import map_set
 from pycupc.independence.gaussian.fisher_z import p_value
+from pycupc.system.compiled import compiled
 
 rng = np.random.default_rng(2)
 X = rng.normal(size=(120, 9)) @ (np.eye(9) + 0.4 * np.triu(rng.normal(size=(9, 9)), 1))
@@ -127,11 +128,7 @@ def test_rcot_does_not_depend_on_the_other_tests_of_a_call():
 
 
 class WithCopies(RCoT):
-    """As on a device: products of matrices that are gathered first, and many sets at a time."""
-
-    def __init__(self, data, **options):
-        super().__init__(data, **options)
-        self._room = 1 << 22
+    """As on a device: products of matrices, of many sets at a time."""
 
     _arrays = types.SimpleNamespace(**vars(np))
 
@@ -148,11 +145,20 @@ def test_rcot_on_a_device_is_rcot(on_device):
     np.testing.assert_allclose(*(fit.pMax for fit in fits), rtol=1e-5)
 
 
+def test_rcot_brings_its_data_or_takes_those_of_the_call():
+    a, b = pc(None, RCoT(X), alpha=0.001), pc(X, RCoT(X[:50]), alpha=0.001)
+    np.testing.assert_array_equal(a.pMax, b.pMax)
+    with pytest.raises(TypeError, match="has no data: give them to pc"):
+        pc(None, RCoT(), p=9)
+
+
 def test_cosines_of_rcot_are_exact():
-    turns = np.random.default_rng(1).normal(size=10_000) * 20
-    expected = np.cos(2 * np.pi * (turns - np.rint(turns)))
-    rcot._cosines(turns)
-    np.testing.assert_allclose(turns, expected, rtol=0, atol=2e-15)
+    turns, out = np.random.default_rng(1).normal(size=10_000) * 20, np.empty((2, 10_000))
+    values, weights = np.array([turns, np.ones(10_000)]), np.array([[1.0, 1.0], [0.0, 0.3]])
+    compiled(map_set)(values, np.array([0]), weights, out)
+    for cosines, shift in zip(out, (0.0, 0.3), strict=True):
+        expected = np.cos(2 * np.pi * (turns + shift - np.rint(turns + shift)))
+        np.testing.assert_allclose(cosines, expected - expected.mean(), rtol=0, atol=4e-15)
 
 
 def test_rcot_refuses_what_is_no_device():

@@ -321,6 +321,7 @@ def test_a_level_that_does_not_fit_memory_is_refused_before_it_starts(monkeypatc
     from pycupc.engines.cpu import engine as cpu
 
     engine = dense_engine()
+    monkeypatch.setattr(cpu, "SURELY_FREE", 0)
     monkeypatch.setattr(cpu, "free_memory", lambda: 10**5)
     with pytest.raises(pycupc.EngineError, match=r"level 3 needs 0.0 GB .*variable 0 has 199 neighbours.*numCores"):
         engine.run_level(3)
@@ -342,6 +343,7 @@ def test_a_problem_that_turns_out_dense_is_refused_as_soon_as_that_is_known(monk
     dense = {"C": np.full((200, 200), 0.5) + 0.5 * np.eye(200), "n": 100}
     sparse = {"C": np.eye(200), "n": 100}
     monkeypatch.setattr(matrix, "SURELY_FREE", 0)
+    monkeypatch.setattr(cpu, "SURELY_FREE", 0)
     monkeypatch.setattr(matrix, "free_memory", lambda: 200_000)
     with pytest.raises(pycupc.EngineError, match=r"level 0 leaves more than \d+,\d+ edges among 200 .*smaller alpha"):
         pycupc.skeleton(dense, engine="cpu")

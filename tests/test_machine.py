@@ -286,3 +286,20 @@ def test_which_runs_begin_the_context(monkeypatch, tmp_path, arguments, begun):
     monkeypatch.setattr(inputs, "begin_context", lambda: calls.append(1))
     inputs.begin_gpu(cli.build_parser("run").parse_args(["run", *arguments]))
     assert bool(calls) == begun
+
+
+def test_products_use_one_thread_until_the_last_of_several_users_has_ended():
+    pytest.importorskip("numpy").linalg.inv([[1.0]])  # loads OpenBLAS
+    machine._openblas.cache_clear()
+
+    def numbers():
+        return [get() for _, get in machine._openblas()]
+
+    before = numbers()
+    if not before:
+        pytest.skip("NumPy without OpenBLAS")
+    with machine.single_products():
+        with machine.single_products():
+            pass
+        assert set(numbers()) <= {1}
+    assert numbers() == before

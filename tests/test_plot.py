@@ -281,19 +281,19 @@ def test_large_layouts_are_quick_and_put_neighbours_near_each_other(p):
     head = np.arange(1, p)
     sizes = np.full((p, 2), 0.08)
     start = time.process_time()
-    xy = layout_of(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4, layered=False)
+    xy = layout_of(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4)
     assert time.process_time() - start < 3
     assert np.isfinite(xy).all()
     length = np.hypot(*(xy[tail] - xy[head]).T)
     others = rng.permutation(p)[: len(tail)]
     assert np.median(length) < 0.2 * np.median(np.hypot(*(xy[tail] - xy[others]).T))
-    assert np.array_equal(xy, layout_of(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4, layered=False))
+    assert np.array_equal(xy, layout_of(tail, head, np.ones(p - 1, bool), sizes, spacing=0.4))
 
 
 @pytest.mark.parametrize("hubs", [1, 20])
 def test_the_neighbours_of_hubs_stay_near_them(hubs):
     tail, head = np.repeat(np.arange(hubs), 1000), np.tile(np.arange(hubs, hubs + 1000), hubs)
-    xy = layout_of(tail, head, np.ones(len(tail), bool), np.full((hubs + 1000, 2), 0.08), spacing=0.42, layered=False)
+    xy = layout_of(tail, head, np.ones(len(tail), bool), np.full((hubs + 1000, 2), 0.08), spacing=0.42)
     assert np.ptp(xy, axis=0).max() < 12  # inches; 1,000 dots at this spacing fill a square of 13
     assert len(close_pairs(*xy.T, 0.08)[0]) < 1000  # each was near 999 others
 

@@ -291,10 +291,10 @@ def test_cutoff_of_a_bound_is_that_of_certain_tests():
 @pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
 def test_no_answer_depends_on_memory_as_it_was(monkeypatch, everywhere):
     """Work space is not cleared between tasks: no number in it may be read before it is written."""
-    take_space = tasks.PrunedSide._take_space
+    space_of_thread = tasks.PrunedSide._space
 
-    def poisoned(self):
-        space = take_space(self)
+    def poisoned(self, widest):
+        space = space_of_thread(self, widest)
         arrays = space if isinstance(space[0], np.ndarray) else [array for part in space for array in part]
         constant = getattr(space[-1], "sets_per_pair", None)
         for array in arrays:
@@ -302,7 +302,7 @@ def test_no_answer_depends_on_memory_as_it_was(monkeypatch, everywhere):
                 array.fill(np.nan)
         return space
 
-    monkeypatch.setattr(tasks.PrunedSide, "_take_space", poisoned)
+    monkeypatch.setattr(tasks.PrunedSide, "_space", poisoned)
     rng = np.random.default_rng((1, 0, 1))
     for _ in range(12):
         C, n = random_correlations(rng)

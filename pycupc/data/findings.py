@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -143,16 +144,16 @@ def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:
 def groups_of_copies(X: Floats) -> list[list[int]]:
     """Groups of two or more equal columns of a table (n, p): ascending, and sorted by their first members.
 
-    Columns are equal if a hash of 64 bits is, which of different ones happens by chance once in 10^19 pairs.
+    Columns are equal if their BLAKE2b digests of 128 bits are.
     """
     few = X[:: -(-len(X) // FEW)]  # most columns differ in a few rows already
     with np.errstate(over="ignore", invalid="ignore"):
         keys = (few * np.random.default_rng(0).random((len(few), 1))).sum(axis=0)
     _, place, count = np.unique(keys, return_inverse=True, return_counts=True)
-    groups: dict[int, list[int]] = {}
+    groups: dict[bytes, list[int]] = {}
     candidates = np.flatnonzero(count[place] > 1)
     for some in np.array_split(candidates, len(candidates) // 256 + 1):
         columns = np.ascontiguousarray(X[:, some].T) + 0.0  # -0.0 becomes 0.0, which it is equal to
         for j, column in zip(some.tolist(), columns, strict=True):
-            groups.setdefault(hash(column.tobytes()), []).append(j)
+            groups.setdefault(blake2b(column, digest_size=16).digest(), []).append(j)
     return sorted(group for group in groups.values() if len(group) > 1)

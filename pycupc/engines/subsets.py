@@ -5,7 +5,7 @@ A row of a level is wide if its sets are too many to be numbered in 64 bits. Ran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import comb, log10
 
@@ -41,11 +41,19 @@ def is_wide(d: int, level: int) -> bool:
     return _most_numbered(d, level) >= WIDE
 
 
+def by_degree(function: Callable[[int], float], degrees: Counts) -> NDArray[np.float64]:
+    """The values of a function of the number of neighbours, float64 (p,); it is called once for each number."""
+    kinds = np.flatnonzero(np.bincount(degrees))
+    values = np.zeros(int(kinds[-1]) + 1 if len(kinds) else 0)
+    values[kinds] = [function(d) for d in kinds.tolist()]
+    return values[degrees]
+
+
 def are_too_many(degrees: Counts, level: int) -> NDArray[np.bool_]:
     """The rows, given their numbers of neighbours, that cannot be enumerated, bool (p,)."""
-    kinds, row = np.unique(degrees, return_inverse=True)
-    too_many = np.array([_most_numbered(d, level) >= TOO_MANY for d in kinds.tolist()], dtype=np.bool_)
-    return too_many[row]
+    if _most_numbered(int(degrees.max(initial=0)), level) < TOO_MANY:
+        return np.zeros(len(degrees), dtype=np.bool_)
+    return by_degree(lambda d: _most_numbered(d, level) >= TOO_MANY, degrees) > 0
 
 
 def _most_numbered(d: int, level: int) -> int:

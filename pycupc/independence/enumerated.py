@@ -36,7 +36,7 @@ class EnumeratedTest(IndependenceTest):
 
     def decided(self, p: Floats) -> Mask:
         """Whether these p-values mean independence."""
-        return np.where(np.isnan(p), self.na_p, p) >= self.alpha
+        return ~(p < self.alpha) if self.na_p >= self.alpha else p >= self.alpha
 
     def unconditional(self, x: Ints, y: Ints) -> Floats:
         """pcalg's pMax of pairs x < y that level 0 removed."""

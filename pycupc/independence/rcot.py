@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import zlib
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,19 @@ import numpy as np
 from pycupc.data.names import check_real
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
-from pycupc.system.compiled import compiled
-from pycupc.system.machine import gpu_works
+from pycupc.independence.compiled_rcot import RIDGE, Data, Sets, Tests, Work, multiply
+from pycupc.system.machine import available_cores, gpu_works, in_threads
 
 #: Random pairs of observations from which the median distance is taken: its standard error is about 1 %.
 FOR_MEDIAN = 4096
-#: Added to the diagonal of the correlations of the features of S, as in the paper.
-RIDGE = 1e-10
-#: The series of cos(2 pi t) in t^2, from its last term, exact to 1e-15 up to half a turn.
-SERIES = tuple((-1) ** k * (2 * math.pi) ** (2 * k) / math.factorial(2 * k) for k in range(13, -1, -1))
-#: Added and taken away, it rounds to a whole number.
-TO_WHOLE = 1.5 * 2.0**52
-#: Most numbers of features of sets that are kept for later calls: 67 MB.
+#: Most numbers of Cholesky factors of sets that are kept for later calls: 67 MB.
 KEPT = 1 << 23
-#: Most tests of a call, and numbers in an array of features, where there is more than one set or test in it.
-ON_CPU, ON_GPU = (2000, 1 << 17), (10_000, 1 << 24)
+#: Most tests of a call on a CPU; most sets that a thread takes at a time.
+ON_CPU, SETS_AT_ONCE = 2000, 64
+#: Most tests of a call on a GPU, and numbers in an array of features, where there is more than one set or test in it.
+ON_GPU, ROOM = 10_000, 1 << 24
+#: Tests whose moments are computed at a time on a CPU.
+MOMENTS_AT_ONCE = 200
 
 
 class RCoT:
@@ -75,7 +73,7 @@ class RCoT:
         for name, value in (("seed", seed), ("features", features), ("of_ends", of_ends), ("device", device or 0)):
             check_real(name, "a whole number", value, lambda v: v == int(v) and v >= 0)
         self.seed, self.features, self.of_ends, self.device = int(seed), int(features), int(of_ends), device
-        self.at_once, self._room = ON_CPU if device is None else ON_GPU
+        self.at_once = ON_CPU if device is None else ON_GPU
         if device is not None and not (found := gpu_works(device))[0]:
             raise ValueError(f"device={device} cannot run: {found[1]}; device=None needs no GPU")
         if data is None:
@@ -83,29 +81,33 @@ class RCoT:
         table = Table.of(data)
         table.check()
         self.labels, self.p = table.labels, table.values.shape[1]
-        self._given: dict[tuple[int, bytes], tuple[Any, Any]] = {}
-        self._apart = np.random.default_rng(self.seed).integers(len(table.values), size=(2, FOR_MEDIAN))
+        self._kept: dict[bytes, tuple[Floats, Floats]] = {}
+        i, j = np.random.default_rng(self.seed).integers(len(table.values), size=(2, FOR_MEDIAN))
         with self._on_device():
             values = _standardised(self._arrays, self._arrays.asarray(table.values.T.copy()))
             self._values = self._arrays.concatenate([values, self._arrays.ones_like(values[:1])])
+            self._distances = (values[:, i] - values[:, j]) ** 2
             self._ends = _standardised(self._arrays, self._mapped(np.arange(self.p)[:, None], self.of_ends))
 
     def of(self, data: Any) -> RCoT:
-        """The test of these data, with the same options."""
-        return type(self)(data, seed=self.seed, features=self.features, of_ends=self.of_ends, device=self.device)
+        """The test of these data, with the same options; None stands for the data that this test has."""
+        if data is not None:
+            return type(self)(data, seed=self.seed, features=self.features, of_ends=self.of_ends, device=self.device)
+        if not hasattr(self, "p"):
+            raise TypeError("RCoT() has no data: give them to pc, or make the test by RCoT(data)")
+        return self
 
     def batch(self, x: Indices, y: Indices, S: Indices) -> Floats:
         """See `Batch.batch`."""
-        p, n = np.empty(len(x)), self._values.shape[1]
         sets, owner = np.unique(np.sort(S, axis=1), axis=0, return_inverse=True)
-        owner = owner.ravel()
-        order, step = np.argsort(owner, kind="stable"), max(1, self._room // (n * self.features))
-        firsts = np.arange(0, len(sets), step)
+        order, p = np.argsort(owner.ravel(), kind="stable"), np.empty(len(x))
+        owner = owner.ravel()[order]
+        ends, at = np.unique(owner * self.p + np.array([x[order], y[order]]), return_inverse=True)
+        of_set, variable = np.divmod(ends, self.p)
+        first_test, first_end = (np.searchsorted(of, np.arange(len(sets) + 1)) for of in (owner, of_set))
+        tests = Tests(sets, first_test, first_end, variable, *at.reshape(2, -1))
         with self._on_device():
-            for first, some in zip(firsts, np.split(order, np.searchsorted(owner[order], firsts[1:])), strict=False):
-                ends = (owner[some] - first) * self.p + np.array([x[some], y[some]])
-                left, places = self._unexplained(sets[first : first + step], ends)
-                p[some] = self._p_values(left, *places)
+            p[order] = self._p_values(*(self._on_cpu if self._arrays is np else self._on_gpu)(tests))
         return p
 
     @property
@@ -120,77 +122,97 @@ class RCoT:
     def _on_device(self) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext() if self.device is None else self._arrays.cuda.Device(self.device)
 
-    def _mapped(self, sets: Indices, number: int) -> Any:
-        """Random Fourier features of sets of variables, int (m, l): float64 (m, number, n), each with mean 0."""
-        xp, m = self._arrays, len(sets)
-        values = self._values[np.column_stack([sets, np.full(m, self.p)])]  # 1 in the last row, for the shifts
-        distances = ((values[:, :, self._apart[0]] - values[:, :, self._apart[1]]) ** 2).sum(axis=1)
-        width = xp.sqrt(xp.median(distances, axis=1))[:, None, None]
-        drawn = np.empty((m, values.shape[1], number))
+    def _weights(self, sets: Indices, number: int) -> Any:
+        """The weights of the variables of sets, int (m, l), and of 1, in features: float64 (m, l + 1, number)."""
+        xp, (m, size) = self._arrays, sets.shape
+        drawn = np.empty((m, size + 1, number))
         for i, variables in enumerate(sets.tolist()):
             rng = np.random.default_rng([self.seed, zlib.crc32(repr(variables).encode())])
-            drawn[i, :-1], drawn[i, -1] = rng.normal(size=(len(variables), number)), rng.uniform(0, 2 * np.pi, number)
+            drawn[i, :-1], drawn[i, -1] = rng.normal(size=(size, number)), rng.uniform(0, 2 * np.pi, number)
+        width = xp.sqrt(xp.median(self._distances[sets].sum(axis=1), axis=1))[:, None, None]
         weights = xp.asarray(drawn / (2 * np.pi))
         weights[:, :-1] /= xp.where(width > 0, width, 1.0)
-        out = weights.swapaxes(1, 2) @ values
-        if xp is np:
-            _cosines(out.ravel())
-        else:
-            out = xp.cos(2 * np.pi * (out - xp.rint(out)))
+        return weights
+
+    def _mapped(self, sets: Indices, number: int) -> Any:
+        """Random Fourier features of sets of variables, int (m, l): float64 (m, number, n), each with mean 0."""
+        xp, members = self._arrays, np.column_stack([sets, np.full(len(sets), self.p)])  # and 1
+        out = self._weights(sets, number).swapaxes(1, 2) @ self._values[members]
+        out = xp.cos(2 * np.pi * (out - xp.rint(out)))
         out -= out.mean(axis=2, keepdims=True)
         return out
 
-    def _given_and_gram(self, sets: Indices) -> tuple[Any, Any]:
-        """The features of sets, and their products (m, features, features) with the ridge: kept for later calls."""
-        xp, key = self._arrays, (len(sets), sets.tobytes())
-        if (found := self._given.get(key)) is not None:
-            return found
-        given = self._mapped(sets, self.features)
-        gram = given @ given.swapaxes(1, 2)
-        diagonal = gram.diagonal(axis1=1, axis2=2)
-        gram += xp.eye(self.features) * (RIDGE * xp.where(diagonal > 0, diagonal, 1.0))[:, None]
-        if (len(self._given) + 1) * given.size > KEPT:
-            self._given.pop(next(iter(list(self._given)), (0, b"")), None)  # the oldest; other threads do so, too
-        if given.size <= KEPT:
-            self._given[key] = given, gram
-        return given, gram
+    def _on_cpu(self, tests: Tests) -> tuple[Floats, Floats]:
+        """The products of tests, see `multiply`, by compiled code in threads."""
+        (_, k, n), t, f = self._ends.shape, len(tests.x), self.features
+        a, b, _, _ = _places_of_products(k)
+        q, v = len(a), int(np.diff(tests.first_end).max())
+        data, out = Data(self._values, self._ends, a, b), (np.empty((t, k, k)), np.empty((t, q, q)))
+        step = min(SETS_AT_ONCE, -(-len(tests.sets) // available_cores()))
 
-    def _unexplained(self, sets: Indices, ends: Indices) -> tuple[Any, Indices]:
-        """The features of ends that those of their sets do not explain, and the place of each end among them.
+        def make(first: int) -> None:
+            sets = self._factors(tests.sets[first : first + step], first)
+            shapes = (f, n), (k * v, f), (k * v + 3) * f, (k * v + 3, n), (v * q, n)
+            multiply(data, tests, sets, Work(*map(np.empty, shapes)), *out)
+            for i in np.flatnonzero(sets.new).tolist():
+                if (len(self._kept) + 1) * f * f > KEPT:
+                    self._kept.pop(next(iter(list(self._kept)), b""), None)  # the oldest; other threads do so, too
+                self._kept[tests.sets[first + i].tobytes()] = sets.weights[i].copy(), sets.factors[i].copy()
 
-        An end is p times the place of its set, plus its variable. Returns float64 (v, of_ends, n), and int of the shape
-        of `ends`.
-        """
-        xp, (some, places) = self._arrays, np.unique(ends, return_inverse=True)
-        of_set, variable = np.divmod(some, self.p)
-        number = np.arange(len(some)) - np.searchsorted(of_set, of_set)  # among the variables of the set
-        variables = np.zeros((len(sets), number.max(initial=0) + 1), dtype=np.int64)
-        variables[of_set, number] = variable
-        left = self._ends[variables].reshape(len(sets), -1, self._ends.shape[2])
-        if sets.shape[1]:
-            given, gram = self._given_and_gram(sets)
-            left -= xp.linalg.solve(gram, given @ left.swapaxes(1, 2)).swapaxes(1, 2) @ given
-        places = (of_set * variables.shape[1] + number)[places.reshape(ends.shape)]
-        return left.reshape(-1, *self._ends.shape[1:]), places
+        for _ in in_threads(make, range(0, len(tests.sets), step), available_cores()):
+            pass
+        return out
 
-    def _p_values(self, features: Any, x: Indices, y: Indices) -> Floats:
-        """The p-values of x[i] and y[i], places in `features`, float64 (v, k, n), of mean 0.
+    def _factors(self, sets: Indices, first: int) -> Sets:
+        """The weights of sets, number `first` and others, and the Cholesky factors that are known."""
+        (m, size), f = sets.shape, self.features
+        kept = [self._kept.get(members.tobytes()) for members in sets]
+        new = np.array([known is None for known in kept])
+        weights, factors = np.empty((m, size + 1, f)), np.empty((m, f, f))
+        weights[new] = self._weights(sets[new], f)
+        for i in np.flatnonzero(~new).tolist():
+            weights[i], factors[i] = kept[i]  # type: ignore[misc]
+        return Sets(first, weights, factors, new)
+
+    def _on_gpu(self, tests: Tests) -> list[Any]:
+        """The products of tests, of some sets at a time."""
+        xp, (_, k, n), made = self._arrays, self._ends.shape, []
+        a, b, _, _ = _places_of_products(k)
+        step = max(1, ROOM // (n * self.features))
+        for low, high in pairwise([*range(0, len(tests.sets), step), len(tests.sets)]):
+            some, begins = slice(*tests.first_test[[low, high]]), tests.first_end[low : high + 1]
+            number = np.arange(begins[0], begins[-1])
+            owner = np.searchsorted(begins, number, side="right") - 1
+            number -= begins[owner]  # among the variables of the set
+            variables = np.zeros((high - low, number.max() + 1), dtype=np.int64)
+            variables[owner, number] = tests.variable[begins[0] : begins[-1]]
+            left = self._ends[variables].reshape(high - low, -1, n)
+            if tests.sets.shape[1]:
+                given, i = self._mapped(tests.sets[low:high], self.features), xp.arange(self.features)
+                gram = given @ given.swapaxes(1, 2)
+                gram[:, i, i] += RIDGE * xp.where(gram[:, i, i] > 0, gram[:, i, i], 1.0)
+                left -= xp.linalg.solve(gram, given @ left.swapaxes(1, 2)).swapaxes(1, 2) @ given
+            left = left.reshape(-1, k, n)
+            x, y = (owner * variables.shape[1] + number)[np.array([tests.x[some], tests.y[some]]) - begins[0]]
+            both = left, left[:, a] * left[:, b]
+            made.append([values[x] @ values[y].swapaxes(1, 2) for values in both])
+        return [*map(xp.concatenate, zip(*made, strict=True))]
+
+    def _p_values(self, of_ends: Any, of_squares: Any) -> Floats:
+        """The p-values of tests, from their products.
 
         The products of the k features of x and the k of y have the covariances ``spread``, mean(x_a y_b x_c y_d). They
         are those between products of two features of x and products of two of y, of which there are fewer.
         """
         from scipy.special import gammaincc
 
-        xp, (k, n) = self._arrays, features.shape[1:]
-        a, b, of_x, of_y = _places_of_products(k)
-        squares = features.take(a, axis=1)
-        squares *= features.take(b, axis=1)
-        moments, step = np.empty((4, len(x))), max(1, self._room // (n * len(a) if xp is not np else k**4))
-        for low in range(0, len(x), step):
-            i, j = x[low : low + step], y[low : low + step]
-            spread = _products(xp, squares, i, j)[:, of_x, of_y] / n
+        xp, (m, k, _), n = self._arrays, of_ends.shape, self._values.shape[1]
+        _, _, of_x, of_y = _places_of_products(k)
+        moments, step = np.empty((4, m)), max(1, ROOM // k**4) if xp is not np else MOMENTS_AT_ONCE
+        for low in range(0, m, step):
+            spread = of_squares[low : low + step, of_x, of_y] / n
             powers = (
-                _products(xp, features, i, j) ** 2 / n,
+                of_ends[low : low + step] ** 2 / n,
                 spread * xp.eye(k * k),
                 2 * spread**2,
                 8 * (spread @ spread) * spread,
@@ -202,27 +224,6 @@ class RCoT:
             df = 8 * k2**3 / k3**2
             p = gammaincc(df / 2, np.maximum((statistic - k1) * np.sqrt(2 * df / k2) + df, 0.0) / 2)
         return np.where(k2 > 0, p, 1.0)
-
-
-def _products(xp: Any, values: Any, i: Indices, j: Indices) -> Any:
-    """The products of values[i] and the transposed values[j], of matrices."""
-    if xp is np:  # without copies of the matrices
-        return np.array([values[u] @ values[v].T for u, v in zip(i.tolist(), j.tolist(), strict=True)])
-    return values[i] @ values[j].swapaxes(1, 2)
-
-
-@compiled
-def _cosines(turns: Floats) -> None:
-    """The cosines in place of float64 (m,), in turns; NumPy takes 20 times as long.
-
-    They must be exact: the features of S are nearly collinear, so that an error of 1e-7 moves p-values by 1e-2.
-    """
-    for i in range(len(turns)):
-        turn = turns[i] - ((turns[i] + TO_WHOLE) - TO_WHOLE)
-        value = 0.0
-        for k in range(len(SERIES)):
-            value = value * turn * turn + SERIES[k]
-        turns[i] = value
 
 
 @functools.cache

@@ -78,7 +78,7 @@ def orient(
     rows = sum(min(n_sets, skeleton.p) if size == 1 else n_sets // 5 for size, n_sets in sizes)
     with mixed_graph.compiling(mixed_graph.steps_of(skeleton) + rows):
         graph = mixed_graph.undirected(skeleton)
-        colliders.mark_triples(graph, sepset, np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous)
+        colliders.mark_triples(graph, sepset, ambiguous)
         if u2pd == "relaxed":
             colliders.orient_colliders(graph, solve_confl)
             meek.apply_rules(graph, solve_confl=solve_confl)

@@ -27,7 +27,7 @@ from pycupc.system.compiled import compiled_for_large, part
 CELLS_PER_SEARCH = 50
 
 
-def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None:
+def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices | None) -> None:
     """Mark the triples that are not colliders by their separating sets, and the `ambiguous` triples, int64 (k, 3)."""
     degree = np.diff(graph.start)
     beyond = np.concatenate(([0], np.cumsum(degree[graph.entry[NEIGHBOUR]] - 1)))
@@ -39,7 +39,7 @@ def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices) -> None
             _mark_by_paths(*graph[:3], x, y, members, search, np.full(len(degree), -1))
         else:
             _mark_by_members(*graph, x, y, members, size)
-    if len(ambiguous):
+    if ambiguous is not None and len(ambiguous):
         graph.triple[triple_numbers(graph, ambiguous)] |= AMBIGUOUS
 
 

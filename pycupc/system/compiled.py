@@ -60,7 +60,7 @@ SOURCES = (
     "independence/discrete/*.py",
     "independence/missing/*.py",
     "independence/mixed/*.py",
-    "independence/rcot.py",
+    "independence/compiled_rcot.py",
     "engines/cpu/*.py",
     "engines/cpu/pruning/*.py",
     "orientation/*.py",
@@ -216,6 +216,11 @@ def fused_part(function: Function) -> Function:
     They are called so often that passing their arguments would take noticeable time, so LLVM has to inline them.
     """
     return register_jitable(**OPTIONS, forceinline=True, fastmath={"contract"})(function)
+
+
+def reordered_part(function: Function) -> Function:
+    """As `part`, and sums may be taken in any order, several terms at a time: for results that need not be exact."""
+    return register_jitable(**OPTIONS, fastmath={"contract", "nsz", "reassoc"})(function)
 
 
 def _call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A: Any, width: Any) -> Any:

@@ -39,6 +39,9 @@ _CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
 SURELY_FREE = 1 << 30
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
+#: Threads that have asked for `single_products`, and the functions and numbers that end it.
+_single, _before, _switching = 0, list[tuple[Any, int]](), threading.Lock()
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -78,23 +81,36 @@ def single_products() -> Iterator[None]:
     """Let each thread multiply its matrices alone: NumPy's OpenBLAS, on Linux, uses one thread per product meanwhile.
 
     Threads of the library wait for each other in every product: on two cores that others use as well, products of 1,024
-    by 1,024 took three times as much processor time.
+    by 1,024 took three times as much processor time. Several threads may do this at the same time.
     """
+    global _single
+    with _switching:
+        _single += 1
+        if _single == 1:
+            _before[:] = [(put, get()) for put, get in _openblas()]
+            for put, _ in _before:
+                put(1)
+    try:
+        yield
+    finally:
+        with _switching:
+            _single -= 1
+            for put, before in () if _single else _before:
+                put(before)
+
+
+@cache
+def _openblas() -> list[tuple[Any, Any]]:
+    """For each OpenBLAS that this process had loaded at the first call: set the number of its threads, and get it."""
     found = []
     with contextlib.suppress(OSError):
         paths = {line.split()[-1] for line in (_PROC / "self/maps").read_text().splitlines() if "openblas" in line}
         for library in map(ctypes.CDLL, paths):
             for prefix, suffix in itertools.product(("scipy_openblas", "openblas"), ("64_", "")):
                 with contextlib.suppress(AttributeError):
-                    get, put = (getattr(library, f"{prefix}_{verb}_num_threads{suffix}") for verb in ("get", "set"))
-                    found.append((put, get()))
-    try:
-        for put, _ in found:
-            put(1)
-        yield
-    finally:
-        for put, before in found:
-            put(before)
+                    put, get = (getattr(library, f"{prefix}_{verb}_num_threads{suffix}") for verb in ("set", "get"))
+                    found.append((put, get))
+    return found
 
 
 def keep_memory() -> None:

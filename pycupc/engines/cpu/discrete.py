@@ -8,8 +8,7 @@ the set before it are kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import comb
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -54,14 +53,14 @@ class DiscreteTests(EnumeratedTests):
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
-        degrees = graph.degrees()
+        degrees = graph.degrees
         too_many = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         subsets.refuse(too_many, degrees, level, "tests of discrete data have no bounds")
         hint = np.full(len(graph.neighbours), -1, dtype=np.int64)
         binomials = subsets.binomial_table(int(degrees.max(initial=0)), level)
         side = DiscreteSide(self._data, graph.offsets, graph.neighbours, targets.chosen, hint, binomials, level)
         work = self._work(subsets.level_tests(degrees, targets.per_row, level))
-        yield _Sets(graph, targets, side, findings).tasks(), work
+        yield _Sets(graph, targets, side, findings, binomials[degrees, level]).tasks(), work
 
     def _work(self, tests: int) -> int:
         return tests * max(self._n // OBSERVATIONS_PER_GAUSSIAN_TEST, 1)
@@ -70,16 +69,16 @@ class DiscreteTests(EnumeratedTests):
 class _Sets(Queue):
     """G^2 tests of a level: the parts of a row are the subsets of its neighbours."""
 
-    def _cut(self, d: int, piece: int, pieces: int) -> int:
-        return comb(d, self._side.level) * piece // pieces
-
-    def _least_tests(self, d: int) -> int:
+    def _least_work(self, d: int) -> int:
         return max(1, TASK_OBSERVATIONS // int(self._side.data.codes.shape[1]))
 
+    def _make_space(self, d: int) -> tuple[DiscreteWork, Any]:
+        level = self._side.level
+        return work_space(DiscreteWork, level=level, d=d), contingency.work_space(self._side.data, level)
+
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        data, level = self._side.data, self._side.level
-        work = work_space(DiscreteWork, level=level, d=widest)
-        walk_sets(self._side, items, outcomes, work, contingency.work_space(data, level), state)
+        work, counting = self._space(widest)
+        walk_sets(self._side, items, outcomes, work, counting, state)
 
 
 class DiscreteSide(NamedTuple):

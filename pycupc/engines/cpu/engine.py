@@ -43,7 +43,7 @@ from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.compiled import announced
-from pycupc.system.machine import available_cores, free_memory
+from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable
 
 #: The option `correlations` of `CpuEngine`.
@@ -119,7 +119,7 @@ class CpuEngine(Engine):
             if reading == "dense":
                 data.check(matrix.inspect(data.C, self.threads), names)
             self._tests: GaussianTests | EnumeratedTests = GaussianTests(
-                data.correlations, data.n, self._pruning, reading
+                data.correlations, data.n, self._pruning, self.threads, reading
             )
         elif isinstance(test, EnumeratedTest):
             self._tests = DiscreteTests(test) if isinstance(test, DiscreteTest) else EnumeratedTests(test)
@@ -128,14 +128,13 @@ class CpuEngine(Engine):
 
     def _compile(self, level: int) -> None:
         """Load the compiled code of a level, or compile it, by a run on four variables."""
+        if self._graph is not None:
+            self._tests.load(self._graph, level)
+        distinct = min(level, self._tests.LEVELS_COMPILED)
+        if (type(self._tests), distinct) in _loaded or (practice := self._tests.rehearsal()) is None:
+            return
+        rehearsal = CpuEngine(threads=1, pruning=False)
         with announced(f"compiling for level {level}, once per machine"):
-            if self._graph is not None:
-                self._tests.load(self._graph, level)
-            distinct = min(level, self._tests.LEVELS_COMPILED)
-            practice = None if (type(self._tests), distinct) in _loaded else self._tests.rehearsal()
-            if practice is None:
-                return
-            rehearsal = CpuEngine(threads=1, pruning=False)
             rehearsal.take(practice, "abcd")
             for earlier in range(distinct + 1):
                 rehearsal._run(earlier)
@@ -206,11 +205,13 @@ class CpuEngine(Engine):
         return LevelResult(0, x, y, none, p, n_tests, n_pairs - n_kept, 0, more)
 
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
-        degrees, free = graph.degrees(), free_memory()
+        degrees = graph.degrees
         lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), int(degrees.max(initial=0))
         d = min(d, HUB) if level == 1 else d
         matrices = max(level - 1, 0) + (self._columns is not None)  # of the widest row, which each thread holds
-        self._refuse_beyond(free, lists + matrices * d * (d + 8) * 8 * self.threads, level, degrees)
+        need = lists + matrices * d * (d + 8) * 8 * self.threads
+        free = free_memory() if need > SURELY_FREE else 2**62
+        self._refuse_beyond(free, need, level, degrees)
         findings, kept = graph.no_findings(), self._division.kept
         if kept is not None:
             kept.begin(level, findings.take, *FINISHED)

@@ -96,7 +96,7 @@ class EnumeratedTests:
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
         """The tests of one side of a level >= 1: one round of tasks, and the work in it."""
-        degrees = graph.degrees()
+        degrees = graph.degrees
         too_many = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         subsets.refuse(too_many, degrees, level, f"tests of {self._test.name} data have no bounds")
         entries = np.flatnonzero(targets.chosen)

@@ -8,6 +8,7 @@ of all rows where the matrix of all variables is known.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.graph import Graph, Indices
-from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART
+from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART, PART_ENTRIES
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side
 from pycupc.independence.gaussian.columns import Columns
-from pycupc.system.compiled import frozen
+from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
+from pycupc.system.compiled import compiled, frozen
+from pycupc.system.machine import in_threads
 
 
 class Extract(NamedTuple):
@@ -68,6 +71,10 @@ class MatrixSource:
         some: Floats = self.C[np.ix_(members, members)]
         return some
 
+    def tests(self, nodes: Indices) -> tuple[Floats, Indices]:
+        """Correlations with those of the variables of each of m tests, and these in its numbers, int64 (m, k)."""
+        return self.C, nodes
+
     def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
         """Extracts with one part of the rows after the other, as far as it is sensible to hold them at once."""
         everything = slice(None)
@@ -82,6 +89,11 @@ class ColumnSource:
 
     def among(self, members: NDArray[np.integer]) -> Floats:
         return self.columns.among(members)
+
+    def tests(self, nodes: Indices) -> tuple[Floats, Indices]:
+        C, own = np.empty((nodes.size, nodes.size)), np.arange(nodes.size).reshape(nodes.shape)
+        self.columns.put_groups(nodes.ravel(), np.append(own[:, 0], nodes.size), C)
+        return frozen(C), own
 
     def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
         for part in of_width(graph.offsets[rows + 1] - graph.offsets[rows] + 1):
@@ -122,6 +134,27 @@ class ColumnSource:
 
 #: Correlations for the tests of a level.
 Source = MatrixSource | ColumnSource
+
+
+def canonical_of(source: Source, x: Ints, y: Ints, S: Ints, n_threads: int) -> Floats:
+    """The canonical r of tests of x[i] and y[i] given S[i], ascending and of two members or more, float64 (m,)."""
+    nodes, r = np.column_stack([S, x, y]).astype(np.int64), np.empty(len(x))
+    step = PART_ENTRIES if isinstance(source, MatrixSource) else EXTRACT_WIDTH
+    step = max(1, step // nodes.shape[1])
+
+    def fill(first: int) -> None:
+        part = slice(first, first + step)
+        _fill(*source.tests(nodes[part]), canonical_space(S.shape[1]), r[part])
+
+    deque(in_threads(fill, range(0, len(r), step), n_threads), maxlen=0)
+    return r
+
+
+@compiled
+def _fill(C, nodes, space, r):
+    m, width = nodes.shape
+    for i in range(m):
+        r[i] = partial_correlation(C, nodes[i], width - 2, space)
 
 
 def walks(

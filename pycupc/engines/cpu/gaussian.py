@@ -9,30 +9,38 @@ import threading
 from collections.abc import Generator, Iterator
 from functools import partial
 from itertools import pairwise
-from math import comb
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.engines import subsets
 from pycupc.engines.base import Division, EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix, sieve
-from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, walks
-from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Separated, Targets
-from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, PruningMode, Way
+from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, canonical_of, walks
+from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Indices, Separated, Targets
+from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED, State, Task
-from pycupc.engines.cpu.tuning import BLOCK, GATHER_SHARE, HUB, ROWS_SHARE, TASK_TESTS
+from pycupc.engines.cpu.tuning import (
+    BLOCK,
+    GATHER_SHARE,
+    HUB,
+    MOST_TASKS,
+    PREFIX_SECONDS,
+    ROWS_SHARE,
+    TASK_TESTS,
+    TEST_SECONDS,
+    TESTS_PER_SECOND,
+)
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.partial_correlation import canonical_among, canonical_space, careful_address
+from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.machine import free_memory
 
@@ -53,11 +61,13 @@ class GaussianTests:
     #: The tests are symmetric, see `enumerated.EnumeratedTests`.
     side_b_of_level0 = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 
-    def __init__(self, correlations: Correlations, n: float, pruning: PruningMode, reading: Reading = "dense") -> None:
-        self._correlations, self._n, self._reading = correlations, n, reading
+    def __init__(
+        self, correlations: Correlations, n: float, pruning: PruningMode, n_threads: int, reading: Reading = "dense"
+    ) -> None:
+        self._correlations, self._n, self._n_threads, self._reading = correlations, n, n_threads, reading
         dense = reading == "dense"
         self._source: Source = MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
-        self._pruning = Pruning(self._source, pruning)
+        self._pruning = Pruning(self._source, pruning, n_threads)
         self._pruned_sides: list[PrunedSide] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
 
@@ -85,10 +95,10 @@ class GaussianTests:
 
     def _choose_source(self, source: ColumnSource, graph: Graph) -> None:
         """With the reading "sieve", go on with the matrix of all variables if that costs less for this graph."""
-        entries = float(((graph.degrees() + 1.0) ** 2).sum())
+        entries = float(((graph.degrees + 1.0) ** 2).sum())
         if self._reading == "sieve" and entries > ROWS_SHARE * source.p**2 and 8 * source.p**2 < free_memory():
             self._source = MatrixSource(self._correlations.dense())
-            self._pruning = Pruning(self._source, self._pruning.mode)
+            self._pruning = Pruning(self._source, self._pruning.mode, self._n_threads)
 
     def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
         """Go on with `graph`, after levels of which some are pruned."""
@@ -103,28 +113,28 @@ class GaussianTests:
 
     def load(self, graph: Graph, level: int) -> None:
         """Load the code that will prune a level, or compile it."""
-        targets = graph.targets(level, False, graph.no_findings())
-        for way in WAYS:
+        for way in self._pruning.ways(graph, level):
+            targets = graph.targets(level, False, graph.no_findings())
             if self._pruning.choose(graph, targets, level, way).any():
                 load(way)
 
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
-        """The tests of one side of a level >= 1: rounds of tasks, one after the other, with the tests in each."""
+        """The tests of one side of a level >= 1: rounds of tasks, one after the other, with their work."""
         self._pruning.refuse(graph, targets, level)
         certain = Cutoff.around(cutoff)
-        for way in WAYS:
+        for way in self._pruning.ways(graph, level):
             rows = self._pruning.choose(graph, targets, level, way)
             if rows.any():
-                chosen = targets.chosen & np.repeat(rows, graph.degrees())
+                chosen = targets.chosen & np.repeat(rows, graph.degrees)
                 left = yield from self._pruned(graph, chosen, level, way, certain, findings)
                 targets = graph.targets_at(targets.chosen & ~chosen | left)
-        tasks = self._walks if level > 1 else self._level1_tasks
-        yield (
-            tasks(graph, targets, level, certain, findings),
-            subsets.level_tests(graph.degrees(), targets.per_row, level),
-        )
+        if level > 1:
+            yield self._walks(graph, targets, level, certain, findings)
+        else:
+            tests = subsets.level_tests(graph.degrees, targets.per_row, level)
+            yield self._level1_tasks(graph, targets, certain, findings), tests
 
     def _pruned(
         self, graph: Graph, chosen: Mask, level: int, way: Way, cutoff: Cutoff, findings: Findings
@@ -134,7 +144,7 @@ class GaussianTests:
         for some in filter(np.any, (trial, chosen & ~trial)):
             targets = graph.targets_at(some)
             side = PrunedSide(self._source, graph, targets, way, Side.of(graph, targets, level, cutoff), findings)
-            yield side.tasks(), subsets.level_tests(graph.degrees(), targets.per_row, level)
+            yield side.tasks(), subsets.level_tests(graph.degrees, targets.per_row, level)
             side.forget_left()
             self._pruned_sides.append(side)
             if self._pruning.mode == "checked":
@@ -153,8 +163,7 @@ class GaussianTests:
         """
         few, many = sample(graph, decided, level)
         again, targets = graph.no_findings(), graph.targets_at(few)
-        tests = subsets.level_tests(graph.degrees(), targets.per_row, level)
-        yield self._walks(graph, targets, level, cutoff, again), tests
+        yield self._walks(graph, targets, level, cutoff, again)
         wrong = few[again.rank[few] != findings.rank[few]].tolist()
         wrong += contradicted(self._source, graph, many, findings, level, cutoff.value)
         if wrong:
@@ -172,12 +181,13 @@ class GaussianTests:
         pruned = findings.done == ANSWERED
         if not self._pruned_sides and not pruned.any():
             return separated.n_tests, 0
-        for i in np.flatnonzero(np.isnan(separated.r)):
-            separated.r[i] = canonical_among(self._source, separated.x[i], separated.y[i], separated.S[i])
+        left = np.flatnonzero(np.isnan(separated.r))
+        tests = separated.x[left], separated.y[left], separated.S[left]
+        separated.r[left] = canonical_of(self._source, *tests, self._n_threads)
         found = findings.rank >= 0
         in_vain = np.bincount(graph.rows()[pruned & ~found], minlength=len(graph.offsets) - 1)
         made = separated.n_tests + sum(side.made for side in self._pruned_sides)
-        made -= findings.n_tests(np.flatnonzero(pruned & found)) + subsets.level_tests(graph.degrees(), in_vain, level)
+        made -= findings.n_tests(np.flatnonzero(pruned & found)) + subsets.level_tests(graph.degrees, in_vain, level)
         bounds = sum(side.bounds for side in self._pruned_sides)
         self._pruned_levels.append(PrunedTests(level, Cutoff.around(cutoff), graph, pruned))
         self._pruned_sides = []
@@ -193,16 +203,19 @@ class GaussianTests:
         """|z| of the smallest statistic among the tests of a level; inf stays inf."""
         return np.where(np.isinf(smallest), np.inf, fisher_z.z_score(np.sqrt(smallest), self._n, level))
 
-    def _walks(self, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
+    def _walks(
+        self, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings
+    ) -> tuple[Iterator[Task], int]:
         """The tests of a level >= 2 by walks over prefixes."""
-        return _Walk(self._source, graph, targets, Side.of(graph, targets, level, cutoff), findings).tasks()
+        walk = _Walk(self._source, graph, targets, Side.of(graph, targets, level, cutoff), findings)
+        return walk.tasks(), int(walk.work.sum())
 
-    def _level1_tasks(
-        self, graph: Graph, targets: Targets, _: int, cutoff: Cutoff, findings: Findings
-    ) -> Iterator[Task]:
-        tests, source, lock = targets.per_row * (graph.degrees() - 1), self._source, threading.Lock()
-        wide = (graph.degrees() > HUB) & isinstance(source, ColumnSource)
-        for low, high in _row_blocks(tests, np.flatnonzero(wide)):
+    def _level1_tasks(self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
+        """The tests of level 1."""
+        tests, source, lock = targets.per_row * (graph.degrees - 1), self._source, threading.Lock()
+        wide = (graph.degrees > HUB) & isinstance(source, ColumnSource)
+        least = max(2 * TASK_TESTS, int(tests.sum()) // MOST_TASKS)
+        for low, high in _row_blocks(tests, least, np.flatnonzero(wide)):
 
             def task(state: State, low: int = low, high: int = high) -> int:
                 level1.run_rows(source, graph, targets, cutoff, np.arange(low, high), findings, state)
@@ -223,21 +236,23 @@ class _Walk(Queue):
     """Gaussian tests of a level >= 2: the parts of a row are its prefixes."""
 
     def __init__(self, source: Source, graph: Graph, targets: Targets, side: Side, findings: Findings) -> None:
-        super().__init__(graph, targets, side, findings)
+        prefixes = side.binomials[graph.degrees - 1, side.level - 1]
+        super().__init__(graph, targets, side, findings, prefixes)
         self._source = source
+        seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * self._tests
+        self.work = TESTS_PER_SECOND * seconds
 
-    def _cut(self, d: int, piece: int, pieces: int) -> int:
-        return comb(d - 1, self._side.level - 1) * piece // pieces
-
-    def _least_tests(self, d: int) -> int:
+    def _least_work(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
-    def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
+    def _make_space(self, d: int) -> tuple[Matrices, Work]:
         level = self._side.level
-        matrices = work_space(Matrices, t=level - 1, d=widest, width=widest + BLOCK)
-        work = work_space(
-            Work, t=level - 1, d=widest, width=widest + BLOCK, level=level, elimination=canonical_space(level)
-        )
+        lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
+        work = work_space(Work, level=level, elimination=canonical_space(level), **lengths)
+        return work_space(Matrices, **lengths), work
+
+    def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
+        matrices, work = self._space(widest)
         for _, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
             doubtful = state[DOUBTFUL]
             walk_items(side, some, found, matrices, work, state)
@@ -246,7 +261,7 @@ class _Walk(Queue):
                 walk_items(side, some, found, matrices, work, state)
 
 
-def _row_blocks(tests: NDArray[np.int64], alone: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Consecutive rows low .. high - 1 of about `TASK_TESTS` tests each; the rows `alone` are blocks of their own."""
-    cuts = np.flatnonzero(np.diff(np.cumsum(tests) // TASK_TESTS)) + 1
+def _row_blocks(tests: Indices, least: int, alone: Indices) -> list[tuple[int, int]]:
+    """Consecutive rows low .. high - 1 of about `least` tests each; the rows `alone` are blocks of their own."""
+    cuts = np.flatnonzero(np.diff(np.cumsum(tests) // least)) + 1
     return list(pairwise(np.unique(np.concatenate([[0, len(tests)], cuts, alone, alone + 1])).tolist()))

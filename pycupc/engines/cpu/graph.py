@@ -123,6 +123,7 @@ class Graph:
         self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats | Callable[[Indices], Floats]
     ) -> None:
         self.offsets, self.neighbours, self.fixed, self._z = offsets, neighbours, fixed, z
+        self.degrees = np.diff(offsets)  # int64 (p,): number of neighbours of each variable
 
     @classmethod
     def of_lists(cls, offsets: Indices, neighbours: Ints) -> Graph:
@@ -139,13 +140,9 @@ class Graph:
         own = (lambda entries: z(edge[entries])) if callable(z) else z[edge]
         return cls(np.searchsorted(rows, np.arange(p + 1)), neighbours, never[edge], own)
 
-    def degrees(self) -> Indices:
-        """Number of neighbours of each variable, int64 (p,)."""
-        return np.diff(self.offsets)
-
     def rows(self) -> Ints:
         """x of every entry."""
-        return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), self.degrees())
+        return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), self.degrees)
 
     def edges(self) -> tuple[Ints, Ints, Floats]:
         """x, y and z of `State`."""
@@ -194,7 +191,7 @@ class Graph:
 
     def settle(self, level: int, findings: Findings, n_threads: int = 1) -> tuple[Separated, Indices]:
         """The pairs that the two sides have separated, and the entries of the edges that stay."""
-        lists, degrees, rank = self._lists, self.degrees(), findings.rank
+        lists, degrees, rank = self._lists, self.degrees, findings.rank
         in_vain, stay = np.zeros_like(degrees), np.empty(len(rank), dtype=np.bool_)
 
         def look(first: int, end: int) -> None:
@@ -212,7 +209,7 @@ class Graph:
         lists, S = self._lists, np.empty((len(entries), level), dtype=np.int32)
         if not len(entries):
             return S
-        binomials = subsets.binomial_table(int(self.degrees().max()), level)
+        binomials = subsets.binomial_table(int(self.degrees.max()), level)
 
         def look_up(first: int, end: int) -> None:
             part, members = slice(first, end), np.empty(level, dtype=np.int64)
@@ -242,9 +239,12 @@ class Graph:
 
 def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:
     """Call work(first, end) for parts of range(n), which have `n_entries` in all, in threads where it pays."""
+    if n_entries < INLINE_TESTS:
+        work(0, n)
+        return
     size = -(-n // (1 + n_entries // PART_ENTRIES))
     parts = ((first, min(first + size, n)) for first in range(0, n, size))
-    deque(in_threads(lambda part: work(*part), parts, n_threads if n_entries >= INLINE_TESTS else 1), maxlen=0)
+    deque(in_threads(lambda part: work(*part), parts, n_threads), maxlen=0)
 
 
 @compiled

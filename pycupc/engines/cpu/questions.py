@@ -9,7 +9,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,25 +89,17 @@ class _Run:
         if isinstance(self._test, GaussianTest):
             self._walk(self._test, begin, end)
             return
-        offsets, m = self._questions.candidates.offsets, len(self._left)
+        offsets = self._questions.candidates.offsets
         for size in self._questions.sizes():
             asked = self._left & (begin <= size) & (size < end)
             if not asked.any():
                 continue
             rounds = _rounds(self._test, self._questions, size, asked, self._room, self._over, self._n_threads)
+            found = _Found(self._n_tests, self._weight, self._value, self._separated, self._inside)
             for owner, positions, _, independent, p in rounds:
-                hits = np.flatnonzero(independent)
-                separated, first = np.unique(owner[hits], return_index=True)
-                first = hits[first]
-                last = np.full(m, len(owner))
-                last[separated] = first
-                counted = np.arange(len(owner)) <= last[owner]
-                self._n_tests[:, size] += np.bincount(owner[counted], minlength=m)
-                weight = np.nan_to_num(p, nan=self._test.na_p)
-                np.maximum.at(self._weight, owner[counted], weight[counted])
-                self._inside[(offsets[separated, None] + positions[first]).ravel()] = True
-                asked[separated], self._over[separated], self._value[separated] = False, False, weight[first]
-                self._separated[separated] = True
+                _take_round(offsets, owner, positions, independent, p, self._test.na_p, found)
+                asked &= ~self._separated
+                self._over &= ~self._separated
                 self._left &= ~self._over & ~self._separated
                 self._report(int(self._left.sum()))
 
@@ -304,6 +296,33 @@ def _rounds(
                 yield owner, positions, members, *tests(*asking)
             left &= asked
             at_once *= 4
+
+
+class _Found(NamedTuple):
+    """What the rounds have found out about m pairs; fields as in `_Run`, with `inside` by candidate."""
+
+    n_tests: Indices
+    weight: Floats
+    value: Floats
+    separated: Mask
+    inside: Mask
+
+
+@compiled
+def _take_round(offsets, owner, positions, independent, p, na_p, found):
+    """Count the tests of each pair up to the first that separates it, whose set and p-value are kept."""
+    size = positions.shape[1]
+    for i in range(len(owner)):
+        pair = owner[i]
+        if found.separated[pair]:
+            continue
+        weight = p[i] if p[i] == p[i] else na_p
+        found.n_tests[pair, size] += 1
+        found.weight[pair] = max(found.weight[pair], weight)
+        if independent[i]:
+            found.separated[pair], found.value[pair] = True, weight
+            for t in range(size):
+                found.inside[offsets[pair] + positions[i, t]] = True
 
 
 def _skipped(questions: Questions) -> Mask:

@@ -9,74 +9,80 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from math import comb
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import STOP, State, Task
+from pycupc.engines.cpu.tuning import MOST_TASKS, SPACE
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
-
-#: A work item: (row, number of its first part, the number after its last part).
-Item = tuple[int, int, int]
 
 
 class Queue(ABC):
     """Tasks for the tests of one side of a level; each merges its findings into the findings of the level.
 
-    `side`: `walk_state.Side`, or another with its `hint` and `level`.
+    `side`: `walk_state.Side`, or another with its `hint`, `binomials` and `level`. `parts`, (p,): how many a row has.
     """
 
-    def __init__(self, graph: Graph, targets: Targets, side: Any, findings: Findings) -> None:
+    def __init__(self, graph: Graph, targets: Targets, side: Any, findings: Findings, parts: Indices) -> None:
         self._graph, self._targets, self._side, self._findings = graph, targets, side, findings
-        self._degree, self._lock = graph.degrees(), threading.Lock()
+        self._degree, self._parts, self._lock = graph.degrees, parts, threading.Lock()
+        self._tests = targets.per_row * side.binomials[self._degree - 1, side.level].astype(np.float64)
+        self._own = threading.local()
+        self.work = self._tests  # float64 (p,), of each row, as `_least_work`
+
+    def _cut(self, x: int, piece: int, pieces: int) -> int:
+        """First part of a piece of row x, whose pieces have about as many tests each."""
+        return int(self._parts[x]) * piece // pieces
 
     @abstractmethod
-    def _cut(self, d: int, piece: int, pieces: int) -> int:
-        """First part of a piece of a row with d neighbours, whose pieces have about as many tests each."""
+    def _least_work(self, d: int) -> int:
+        """Smallest work in a row with d neighbours that is worth a separate task."""
 
     @abstractmethod
-    def _least_tests(self, d: int) -> int:
-        """Smallest number of tests of such a row that is worth a separate task."""
+    def _make_space(self, d: int) -> Any:
+        """Work space for rows with up to d neighbours."""
+
+    def _space(self, widest: int) -> Any:
+        """Work space of this thread, as its last task has left it: rows with about as many neighbours come together."""
+        d, own = -(-widest // SPACE) * SPACE, self._own
+        if getattr(own, "d", 0) != d:
+            own.d, own.space = d, self._make_space(d)
+        return own.space
 
     @abstractmethod
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         """Make the tests of the items, whose rows have up to `widest` neighbours."""
 
     def tasks(self) -> Iterator[Task]:
-        """The tasks; rows with most tests come first."""
-        degree, per_row, level = self._degree, self._targets.per_row, self._side.level
-        rows = np.flatnonzero(per_row)
-        sets = {d: comb(d - 1, level) for d in np.unique(degree[rows]).tolist()}
-        gathered: list[Item] = []
-        gathered_tests, enough = 0, self._least_tests(0)
-        for x in sorted(rows.tolist(), key=lambda x: -int(per_row[x]) * sets[int(degree[x])]):
-            d = int(degree[x])
-            tests, parts = sets[d] * int(per_row[x]), self._cut(d, 1, 1)
-            pieces = max(1, min(tests // self._least_tests(d), parts))
-            if pieces > 1:
-                yield from self._pieces(x, d, tests, pieces)
-                continue
-            gathered.append((x, 0, parts))
-            gathered_tests += tests
-            if gathered_tests >= enough:
-                yield self._task(gathered, gathered_tests)
-                gathered, gathered_tests = [], 0
-        if gathered:
-            yield self._task(gathered, gathered_tests)
+        """The tasks; rows with most work come first."""
+        least = max(self._least_work(0), int(self.work.sum() / MOST_TASKS))
+        rows = np.argsort(-self.work, kind="stable")[: np.count_nonzero(self.work)]
+        n_large = int(np.count_nonzero(self.work >= 2 * least))
+        for x in rows[:n_large].tolist():
+            pieces = int(self.work[x] // max(least, self._least_work(int(self._degree[x]))))
+            yield from self._pieces(x, max(1, min(pieces, int(self._parts[x]))))
+        rows = rows[n_large:]
+        task = np.cumsum(self.work[rows]) // least
+        for first, end in pairwise([0, *(np.flatnonzero(task[1:] > task[:-1]) + 1).tolist(), len(rows)]):
+            if first < end:
+                some = rows[first:end]
+                yield self._task(Items(some, np.zeros_like(some), self._parts[some]), int(self._tests[some].sum()))
 
-    def _pieces(self, x: int, d: int, tests: int, pieces: int) -> Iterator[Task]:
+    def _pieces(self, x: int, pieces: int) -> Iterator[Task]:
         """A row in several tasks, until the targets are separated by the parts up to there."""
         entries = slice(self._graph.offsets[x], self._graph.offsets[x + 1])
         targets, hint = self._targets.chosen[entries], self._side.hint[entries]
-        row = _RowInPieces(pieces, self._graph.offsets[x] + np.flatnonzero(targets))
+        row, tests = _RowInPieces(pieces, self._graph.offsets[x] + np.flatnonzero(targets)), int(self._tests[x])
         for piece in range(pieces):
             if not (targets & (hint < 0)).any():
                 yield self._rest(row, pieces - piece, tests // pieces * (pieces - piece))
                 return
-            first, end = (self._cut(d, k, pieces) for k in (piece, piece + 1))
-            yield self._task([(x, first, end)], tests // pieces, row) if first < end else self._rest(row, 1, 0)
+            first, end = (self._cut(x, k, pieces) for k in (piece, piece + 1))
+            items = Items(*np.array([[x], [first], [end]]))
+            yield self._task(items, tests // pieces, row) if first < end else self._rest(row, 1, 0)
 
     def _rest(self, row: _RowInPieces, pieces: int, tests: int) -> Task:
         """A task for pieces in which nothing needs to be tested."""
@@ -89,14 +95,13 @@ class Queue(ABC):
 
         return skip
 
-    def _task(self, items: list[Item], tests: int, row: _RowInPieces | None = None) -> Task:
-        columns = Items(*np.array(items, dtype=np.int64).T.copy())
-
+    def _task(self, items: Items, tests: int, row: _RowInPieces | None = None) -> Task:
         def walk(state: State) -> int:
-            degree = self._degree[columns.row]
+            degree = self._degree[items.row]
             outcomes = Outcomes.of(int(degree.sum()))
-            self._walk(columns, outcomes, int(degree.max()), state)
-            found = [column[outcomes.rank != NO_TARGET] for column in outcomes]
+            self._walk(items, outcomes, int(degree.max()), state)
+            tested = outcomes.rank != NO_TARGET
+            found = [column[tested] for column in outcomes]
             with self._lock:
                 self._findings.add(*found)
                 if not state[STOP]:

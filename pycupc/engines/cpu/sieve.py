@@ -26,8 +26,9 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -207,7 +208,10 @@ class Sieve:
                 progress(done + tiles, total)
 
         executor = self._division.executor
-        parts = _here(search, unit, left, side, n_threads, self._room, count)
+        make = partial(find_in_part, search, room=self._room, n_threads=n_threads, count=count)
+        parts: Iterable[tuple[int, Found]] = (
+            (number, make(unit[i : i + side], unit[j : j + side], (i, j))[1]) for number, (i, j) in left.items()
+        )
         if executor is not None:
             parts = _elsewhere(executor, search, unit, left, side, self._room)
         for number, found in parts:
@@ -271,16 +275,6 @@ def _starts(stop: int, step: int = 0) -> range:
 def _n_tiles(at: tuple[int, int], side: int, p: int) -> int:
     rows, columns = (-(-min(side, p - v) // SIEVE_TILE) for v in at)
     return rows * (rows + 1) // 2 if at[0] == at[1] else rows * columns
-
-
-def _here(
-    search: Search, unit: Singles, parts: dict[int, tuple[int, int]], side: int, n_threads: int, room: int,
-    count: Callable[[int], None],
-) -> Iterator[tuple[int, Found]]:  # fmt: skip
-    """The parts, one after the other; `count` is called with the tiles done of the present one."""
-    for number, at in parts.items():
-        a, b = (unit[v : v + side] for v in at)
-        yield number, find_in_part(search, a, b, at, room, n_threads, count)[1]
 
 
 def _elsewhere(

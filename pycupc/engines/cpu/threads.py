@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TICK
+from pycupc.system.machine import single_products
 
 #: A thread's doubtful tests so far; a flag that compiled code polls: stop; the address of `careful_address`, 0 until it
 #: is needed; and a flag of compiled code that it is needed.
@@ -37,8 +38,6 @@ def run(tasks: Iterable[Task], n_threads: int, tests: int, progress: Progress | 
     `tests` is the size of the whole work, to judge whether threads pay. The exception of a task, or KeyboardInterrupt,
     is raised after all threads have ended.
     """
-    if tests < INLINE_TESTS:
-        n_threads = 1
     states = np.zeros((n_threads, 4), dtype=np.int64)
     queue, lock = iter(tasks), threading.Lock()
     errors: list[BaseException] = []
@@ -55,9 +54,10 @@ def run(tasks: Iterable[Task], n_threads: int, tests: int, progress: Progress | 
     else:
         threads = [threading.Thread(target=work, args=(state,), daemon=True) for state in states]
         try:
-            for thread in threads:
-                thread.start()
-            _wait(threads, progress)
+            with single_products():
+                for thread in threads:
+                    thread.start()
+                _wait(threads, progress)
         except BaseException:
             states[:, STOP] = 1
             for thread in threads:

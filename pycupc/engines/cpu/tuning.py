@@ -19,6 +19,11 @@ INLINE_TESTS = 100_000
 TICK = 0.1
 #: Gaussian tests that a task aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
+#: Tasks that the rows of a side are gathered into, at most: Python makes them, a tenth of a millisecond each, while no
+#: other thread can run Python. Measured on 16 cores.
+MOST_TASKS = 256
+#: By which the time of a walk is weighed like tests: those that are made in a second.
+TESTS_PER_SECOND = 2.5e8
 #: A task has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20
 #: Observations that the G^2 tests of a task count: about a millisecond.
@@ -75,8 +80,8 @@ SMALLER_ALPHAS = 40
 # -- levels from 2 on -------------------------------------------------------------------------------------------------
 
 #: Targets are filled up to whole blocks of this many, the width of a vector of 512 bits: few are left to scalar
-#: instructions.
-BLOCK = 8
+#: instructions. The work space of a thread is made for numbers of neighbours that are multiples of `SPACE`.
+BLOCK, SPACE = 8, 16
 
 # -- questions --------------------------------------------------------------------------------------------------------
 
@@ -113,6 +118,8 @@ PREFIX_SECONDS, TEST_SECONDS = 1.3e-7, 6e-10
 WALK_SHARE = 0.4
 #: Seconds of the searches of a row, of each of its pairs, and for each pair and squared number of neighbours. Measured.
 ROW_SECONDS, PAIR_SECONDS, PAIR_SECONDS_PER_SQUARE = 50e-6, 15e-6, 0.03e-6
+#: Rows whose matrices are inspected in the calling thread.
+FEW_ROWS = 16
 #: A row is pruned if that saves this share of the walk.
 LEAST_SAVED = 0.2
 #: The ordered pairs of a level are divided into groups of `TRIAL_PAIRS`. The searches are first made for one group in
@@ -139,9 +146,9 @@ PATIENCE = 60.0
 #: If the tests of a pair would take `ENDLESS` seconds or longer, the search for their minimum may take at most
 #: `PATIENCE_FOR_MINIMUM` seconds.
 ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
-#: Tests that a task of the walk with bounds answers, and pairs that a task of searches decides: in all rows, in rows
-#: with too many sets, where one that cannot be decided ends the run.
-WALKED_TESTS, TASK_PAIRS, TASK_PAIRS_OF_MANY = 10_000_000, 64, 8
+#: Tests that a task of the walk with bounds answers; pairs of a row that a task of searches decides, fewer if they take
+#: more than `SEARCH_SECONDS`.
+WALKED_TESTS, TASK_PAIRS, SEARCH_SECONDS = 1_000_000, 64, 2e-3
 #: Mode "checked": pairs checked per level, at most, of either kind (few or many conditioning sets); the number of
 #: conditioning sets up to which all tests of a pair are made; the number drawn at random for other pairs.
 CHECKED_PAIRS, ALL_SETS, CHECKED_SETS = 500, 1_000_000, 20

@@ -94,7 +94,7 @@ class Side(NamedTuple):
     def of(cls, graph: Graph, targets: Targets, level: int, cutoff: Cutoff) -> Side:
         """The side of a level in which these targets are tested."""
         lists, hint = (graph.offsets, graph.neighbours, targets.chosen), np.full(len(graph.neighbours), -1)
-        binomials = subsets.binomial_table(int(graph.degrees().max(initial=0)), level)
+        binomials = subsets.binomial_table(int(graph.degrees.max(initial=0)), level)
         return cls(np.empty((0, 0)), *lists, hint, binomials, cutoff, level)
 
 
@@ -123,7 +123,7 @@ class Outcomes(NamedTuple):
 class Matrices(NamedTuple):
     """The matrices M|P for the prefixes of size t, t = 0 .. level - 2; by position or column."""
 
-    kj: Annotated[Floats, "t d width"]  # filling is 0, and never written
+    kj: Annotated[Floats, "t d width"]  # of filling any number: its variance is so large that it does not matter
     # xj, jj, bound: of the targets.
     xj: Annotated[Floats, "t width"]
     jj: Annotated[Floats, "t width"]

@@ -15,12 +15,12 @@ from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, missing, sample, schur, sieve, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
-from pycupc.engines.gpu.graph import DeviceGraph, Tick
+from pycupc.engines.gpu.graph import DeviceGraph
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.sharing import Meeting, Member
+from pycupc.engines.gpu.sharing import Meeting, Member, Tick
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest

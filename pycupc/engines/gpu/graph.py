@@ -17,7 +17,7 @@ from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.records import PendingLevel, Running, no_records, pending_of, record_bytes
-from pycupc.engines.gpu.sharing import Member
+from pycupc.engines.gpu.sharing import Member, Tick
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Setting, Variable
 
@@ -37,9 +37,6 @@ LAST_BITS = 1e-15
 
 #: States of an ordered pair, as in kernels/common/structures.cuh.
 GONE_A, LIVE, GONE_B, FIXED = range(4)
-
-#: Called while the host waits for a level.
-Tick = Callable[[], None]
 
 
 class DeviceGraph:

@@ -124,10 +124,10 @@ OBSERVED_SHARED_BYTES, OBSERVED_TABLE_BYTES = 40 << 10, 1 << 20
 
 # -- questions ---------------------------------------------------------------------------------------------------------
 
-#: Sets that questions must have to be searched on the device: fewer take the CPU 20 milliseconds at most, about as long
-#: as the device takes to begin (an H200 beside 16 cores). Sets of one size of a pair, at most, that are tested one by
-#: one if the search gives up: a second. Bytes of the matrices of the questions that are searched together. The last two
-#: are judged.
+#: Sets that questions must have to be searched on the device: fewer take 16 cores about 20 milliseconds, and an H200
+#: beside them no less (8 pairs with 8e6 sets: 16 milliseconds, the CPU 3). Sets of one size of a pair, at most, that
+#: are tested one by one if the search gives up: a second. Bytes of the matrices of the questions that are searched
+#: together. The last two are judged.
 QUESTION_SETS, WALKED_SETS, QUESTION_BYTES = 2e7, 1e9, 1 << 30
 
 # -- copies ---------------------------------------------------------------------------------------------------------

@@ -13,30 +13,27 @@ from pycupc.graph.sparse import DIRECTED, SparseGraph
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.integer]
 
-#: Least distance between boxes of a rank, in inches.
-GAP = 0.6
+#: Least distances between the boxes of a rank, and between ranks, in inches.
+GAP, DOWN = 0.6, 0.7
 #: Width of the ranks, relative to the side of a square that holds all boxes.
 ASPECT = 2.2
 #: How often the boxes of all ranks are moved, at first by their neighbours in the ranks that were moved before.
 SWEEPS, ONE_WAY = 30, 12
 
 
-def layered_layout(graph: SparseGraph, sizes: Floats, gap: float) -> Floats:
-    """Centres of boxes, float64 (k, 2); no two overlap, and arrows point down, except one of each cycle.
-
-    `sizes` are the widths and heights of the boxes, and `gap` is the distance between ranks, in inches.
-    """
+def layered_layout(graph: SparseGraph, sizes: Floats) -> Floats:
+    """Centres of boxes of these `sizes`, float64 (k, 2) both; no two overlap, and one arrow of each cycle points up."""
     k = len(sizes)
     tail, head, kind = graph.edge_list()
     arrows, near = np.zeros((k, k), dtype=np.bool_), graph.skeleton().astype(np.float64)
     arrows[tail[kind == DIRECTED], head[kind == DIRECTED]] = True
     place = np.empty(k, dtype=np.int64)
     place[_sequence(arrows)] = np.arange(k)
-    limit = ASPECT * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + gap)).sum()))
+    limit = ASPECT * float(np.sqrt(((sizes[:, 0] + GAP) * (sizes[:, 1] + DOWN)).sum()))
     rank = _ranks((near > 0) & (place[:, None] < place), np.argsort(place), sizes[:, 0] + GAP, limit)
     near /= 1 + np.abs(np.subtract.outer(rank, rank))
     x = _across(rank, near, sizes[:, 0] + GAP)
-    high = np.array([max(sizes[rank == r, 1]) + gap for r in range(int(rank.max()) + 1)])
+    high = np.array([max(sizes[rank == r, 1]) + DOWN for r in range(int(rank.max()) + 1)])
     return np.column_stack([x, (high / 2 - np.cumsum(high))[rank]])
 
 

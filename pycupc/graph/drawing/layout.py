@@ -20,11 +20,11 @@ Nodes = NDArray[np.integer]
 OVERVIEW = 600
 
 
-def layout(graph: SparseGraph, sizes: Floats, *, spacing: float = 1.0, layered: bool = True) -> Floats:
-    """Place boxes, which are `layered`, or dots so that neighbours lie near each other and arrows tend to point down.
+def layout(graph: SparseGraph, sizes: Floats, spacing: float | None = None) -> Floats:
+    """Place boxes in layers, or dots at a `spacing`, so that neighbours lie near each other and arrows point down.
 
-    `sizes`, (p, 2), are widths and heights, of boxes that do not overlap, and `spacing` the distance between
-    neighbours. Returns the centres, float (p, 2); nodes without edges are in rows below the others.
+    `sizes`, (p, 2), are widths and heights; boxes do not overlap. Returns the centres, float (p, 2); nodes without
+    edges are in rows below the others.
     """
     from scipy.sparse.csgraph import connected_components
 
@@ -38,13 +38,13 @@ def layout(graph: SparseGraph, sizes: Floats, *, spacing: float = 1.0, layered: 
     rough, linked, placed = graph.p > OVERVIEW, int((count > 1).sum()), []
     for part in parts[:linked]:
         own = graph.subgraph(part)
-        if layered:
-            placed.append(layered_layout(own, sizes[part], 0.7 * spacing))
+        if spacing is None:
+            placed.append(layered_layout(own, sizes[part]))
         else:
             reach = max((0.6 if rough else 0.75) * spacing, 1.3 * float(sizes[part].max()))
             placed.append(_dots(own.p, own.low.tobytes(), own.high.tobytes(), spacing, reach, rough))
     xy, size = np.concatenate([*placed, np.zeros((len(parts) - linked, 2))]), sizes[nodes]
-    if not layered:  # wider for labels, and so that most arrows of a component point down
+    if spacing is not None:  # wider for labels, and so that most arrows of a component point down
         tail, head, kind = graph.edge_list()
         u, v = (place[end[kind == DIRECTED]] for end in (tail, head))
         up = np.bincount(component[u], xy[v, 1] - xy[u, 1], len(parts)) > 0

@@ -89,7 +89,7 @@ def place_dots(graph: SparseGraph) -> tuple[Floats, Floats]:
     if (connected := int((degree > 0).sum())) <= MAX_NAMED:  # room for labels, between arrowheads
         spacing = 0.8 * min(2.0, max(1.0, len(graph) / (2 * max(connected, 1))))
     sizes = np.repeat(np.where(degree > 0, 2 * radius, spacing)[:, None], 2, axis=1)
-    return layout(graph, sizes, spacing=spacing, layered=False), radius
+    return layout(graph, sizes, spacing), radius
 
 
 #: How to read the lines of each kind of edge but directed ones.

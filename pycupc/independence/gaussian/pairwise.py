@@ -78,7 +78,7 @@ class Blocks:
 
 def _products(A: Floats, B: Floats) -> Floats:
     S = np.zeros((A.shape[1], B.shape[1]))
-    _add_products(A, B, S)
+    add_products(A, B, S)
     return S
 
 
@@ -92,9 +92,12 @@ fma: Any = intrinsic(_fma_code)
 
 
 @compiled
-def _add_products(A: Floats, B: Floats, S: Floats) -> None:
-    """Add A[k, i] B[k, j] to S[i, j] for each k, in ascending order of k; four columns and four rows at a time."""
-    n, width = A.shape
+def add_products(A: Floats, B: Floats, S: Floats) -> None:
+    """Add A[k, i] B[k, j] to S[i, j] for each k, in ascending order of k; four columns and four rows at a time.
+
+    A has a multiple of four columns.
+    """
+    n, width, columns = A.shape[0], A.shape[1], B.shape[1]
     for begin in range(0, n, DEPTH):
         end = begin + DEPTH if begin + DEPTH < n else n
         rest = end - (end - begin) % 4
@@ -104,7 +107,7 @@ def _add_products(A: Floats, B: Floats, S: Floats) -> None:
                 a10, a11, a12, a13 = A[k, i + 1], A[k + 1, i + 1], A[k + 2, i + 1], A[k + 3, i + 1]
                 a20, a21, a22, a23 = A[k, i + 2], A[k + 1, i + 2], A[k + 2, i + 2], A[k + 3, i + 2]
                 a30, a31, a32, a33 = A[k, i + 3], A[k + 1, i + 3], A[k + 2, i + 3], A[k + 3, i + 3]
-                for j in range(width):
+                for j in range(columns):
                     b0, b1, b2, b3 = B[k, j], B[k + 1, j], B[k + 2, j], B[k + 3, j]
                     S[i, j] = fma(a03, b3, fma(a02, b2, fma(a01, b1, fma(a00, b0, S[i, j]))))
                     S[i + 1, j] = fma(a13, b3, fma(a12, b2, fma(a11, b1, fma(a10, b0, S[i + 1, j]))))
@@ -113,7 +116,7 @@ def _add_products(A: Floats, B: Floats, S: Floats) -> None:
         for k in range(rest, end):
             for i in range(width):
                 a = A[k, i]
-                for j in range(width):
+                for j in range(columns):
                     S[i, j] = fma(a, B[k, j], S[i, j])
 
 

@@ -26,6 +26,7 @@ from pycupc.independence.discrete.g_square import disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.missing.data import MultipleImputation
 
 #: A configuration has covariances of its own if it has more observations than numbers and this together.
 MORE = 5
@@ -35,6 +36,10 @@ SINGULAR = 1e-14
 
 def as_mixed(data: Any) -> MixedTable:
     """The data of `mixCItest`: a `MixedTable`, or what `MixedTable.of` takes. They are checked."""
+    several = isinstance(data, list | tuple) and len(data) > 0 and np.ndim(data[0]) == 2
+    if several or isinstance(data, MultipleImputation):
+        text = "mixCItest takes one table; tests of several imputations are pooled for numbers (gaussMItest) and for "
+        raise TypeError(text + "categories (disMItest), not for both kinds together")
     table = data if isinstance(data, MixedTable) else MixedTable.of(data)
     table.check()
     return table

@@ -94,7 +94,7 @@ class Orienting:
 
     def mark_triples(self, sepset: SepSets, ambiguous: Indices | None = None) -> None:
         """Mark the triples that are no colliders by their sets, and the ambiguous ones, int64 (k, 3)."""
-        mark_triples(self.graph, sepset, np.zeros((0, 3), dtype=np.int64) if ambiguous is None else ambiguous)
+        mark_triples(self.graph, sepset, ambiguous)
 
     def orient_colliders(self, jci: JointCausalInference | None = None) -> None:
         """Every unshielded x - y - z that is not marked: x *-> y <-* z."""

@@ -7,6 +7,7 @@ where rows are walked with bounds.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.extracts import MatrixSource, Source
 from pycupc.engines.cpu.graph import Graph, Targets
 from pycupc.engines.cpu.pruning.delta import is_definite
+from pycupc.system.machine import in_threads, single_products
 
 #: False: off. True: where it saves time. "always": wherever it is possible. "checked": as True, and the tests of some
 #: pairs that bounds have decided are made as well.
@@ -48,9 +50,9 @@ def _may_go(way: Way, degrees: NDArray[np.int64], level: int) -> Mask:
 
 def walk_seconds(degrees: NDArray[np.int64], targets: NDArray[np.int64], level: int) -> Floats:
     """Estimated seconds of the walk for rows with these numbers of neighbours and targets."""
-    kinds, row = np.unique(degrees, return_inverse=True)
-    prefixes, sets = (np.array([subsets.about(d - 1, k) for d in kinds.tolist()]) for k in (level - 1, level))
-    seconds: Floats = tuning.PREFIX_SECONDS * prefixes[row] + tuning.TEST_SECONDS * sets[row] * targets
+    prefixes = subsets.by_degree(lambda d: subsets.about(d - 1, level - 1), degrees)
+    sets = subsets.by_degree(lambda d: subsets.about(d - 1, level), degrees)
+    seconds: Floats = tuning.PREFIX_SECONDS * prefixes + tuning.TEST_SECONDS * sets * targets
     return seconds
 
 
@@ -64,17 +66,15 @@ def pair_seconds(degrees: NDArray[np.int64], level: int) -> Floats:
 class Pruning:
     """Pruning for one problem; `mode` is a bool, "always" or "checked"."""
 
-    def __init__(self, source: Source, mode: PruningMode) -> None:
-        self._source, self.mode = source, mode
+    def __init__(self, source: Source, mode: PruningMode, n_threads: int) -> None:
+        self._source, self.mode, self._n_threads = source, mode, n_threads
         self._by_cost = mode in (True, "checked")  # else everywhere or nowhere
         self._all_sound: bool | None = None
-        self._sound: dict[int, bool] = {}  # by row; a row that is sound stays so, as it only loses neighbours
+        self._sound = np.zeros(source.p, dtype=np.bool_)  # by row; one that is sound stays so: it only loses neighbours
 
     def choose(self, graph: Graph, targets: Targets, level: int, way: Way) -> Mask:
         """The rows to prune this way, bool (p,)."""
-        degrees, per_row = graph.degrees(), targets.per_row
-        if not self.may_pay(degrees, level):
-            return np.zeros(len(degrees), dtype=np.bool_)
+        degrees, per_row = graph.degrees, targets.per_row
         rows = (per_row > 0) & _may_go(way, degrees, level)
         if not rows.any():
             return rows
@@ -95,38 +95,41 @@ class Pruning:
             return chosen
         trial = np.zeros_like(chosen)
         trial[chosen] = np.arange(np.count_nonzero(chosen)) // tuning.TRIAL_PAIRS % tuning.TRIAL == 0
-        return trial | chosen & np.repeat(subsets.are_too_many(graph.degrees(), level), graph.degrees())
+        return trial | chosen & np.repeat(subsets.are_too_many(graph.degrees, level), graph.degrees)
 
     def refuse(self, graph: Graph, targets: Targets, level: int) -> None:
         """Raise EngineError if a row can neither be tried set by set nor be pruned."""
-        degrees = graph.degrees()
+        degrees = graph.degrees
         rows = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         if self.mode is not False:
             rows &= ~_may_go("search", degrees, level)
         limit = f"bounds are for rows of at most {tuning.MOST_SEARCHED} neighbours"
         subsets.refuse(rows, degrees, level, limit if self.mode else "pruning is switched off")
 
-    def may_pay(self, degrees: NDArray[np.int64], level: int) -> bool:
-        """False where a level is surely too small: quicker than to look at every row."""
+    def ways(self, graph: Graph, level: int) -> tuple[Way, ...]:
+        """The ways that rows of this level may go; none where it is surely too small: quicker than to ask each row."""
         if not self._by_cost:
-            return bool(self.mode)
-        d = int(degrees.max(initial=0))
+            return WAYS if self.mode else ()
+        d = int(graph.degrees.max(initial=0))
         prefixes, sets = subsets.about(d - 1, level - 1), subsets.about(d - 1, level)
-        at_most = len(degrees) * (tuning.PREFIX_SECONDS * prefixes + tuning.TEST_SECONDS * d * sets)
-        return level > 1 and at_most > (tuning.WORTH if _loaded else tuning.WORTH_LOADING)
+        at_most = len(graph.degrees) * (tuning.PREFIX_SECONDS * prefixes + tuning.TEST_SECONDS * d * sets)
+        return WAYS if level > 1 and at_most > (tuning.WORTH if _loaded else tuning.WORTH_LOADING) else ()
 
     def sound(self, graph: Graph, rows: Mask) -> Mask:
-        """The given rows without the ill-conditioned ones, bool (p,)."""
-        sound = np.zeros_like(rows)
-        sound[rows] = [self._is_sound(graph, x) for x in np.flatnonzero(rows).tolist()]
-        return sound
+        """The given rows without the ill-conditioned ones, in which a pivot might be doubtful, bool (p,)."""
 
-    def _is_sound(self, graph: Graph, x: int) -> bool:
-        """Whether no set of variables in the row has a pivot that might be doubtful."""
-        if self._all_sound is None:
-            C = self._source.C if isinstance(self._source, MatrixSource) else None
-            self._all_sound = C is not None and len(C) <= 1024 and is_definite(C, LEAST_EIGENVALUE)
-        if not self._all_sound and not self._sound.get(x):
-            members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
-            self._sound[x] = is_definite(self._source.among(members), LEAST_EIGENVALUE)
-        return self._all_sound or self._sound[x]
+        def look(some: NDArray[np.int64]) -> None:
+            for x in some.tolist():
+                members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
+                self._sound[x] = is_definite(self._source.among(members), LEAST_EIGENVALUE)
+
+        with single_products():
+            if self._all_sound is None:
+                C = self._source.C if isinstance(self._source, MatrixSource) else None
+                self._all_sound = C is not None and len(C) <= 1024 and is_definite(C, LEAST_EIGENVALUE)
+            if self._all_sound:
+                return rows
+            asked = np.flatnonzero(rows & ~self._sound)
+            parts = np.array_split(asked, 4 * self._n_threads) if len(asked) > tuning.FEW_ROWS else [asked]
+            deque(in_threads(look, parts, self._n_threads if len(parts) > 1 else 1), maxlen=0)
+        return rows & self._sound

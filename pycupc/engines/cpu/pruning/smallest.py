@@ -72,7 +72,7 @@ class SmallestZ:
         cls, source: Source, n: float, levels: list[PrunedTests], x: Ints, y: Ints, z: Floats
     ) -> SmallestZ:
         """For an engine whose own tests do not run here."""
-        return cls(source, Pruning(source, True), n, available_cores(), levels, x, y, z)
+        return cls(source, Pruning(source, True, available_cores()), n, available_cores(), levels, x, y, z)
 
     def __call__(self) -> Floats:
         """The smallest |z| of all tests of each edge, float64 (m,); of those met, with a warning, if it takes long."""
@@ -98,9 +98,9 @@ class SmallestZ:
         targets = graph.targets_at(entry)
         findings = graph.no_findings()
         for way in WAYS:
-            rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees(), level)
+            rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees, level)
             rows = self.pruning.sound(graph, rows) if way == "walk" else rows
-            part = graph.targets_at(targets.chosen & np.repeat(rows, graph.degrees()))
+            part = graph.targets_at(targets.chosen & np.repeat(rows, graph.degrees))
             side = Side.of(graph, part, level, tests.cutoff)
             work = PrunedSide(self.source, graph, part, way, side, findings, bound)
             threads.run(work.tasks(), self.n_threads, INLINE_TESTS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import comb
 from typing import Any
 
@@ -33,13 +33,14 @@ from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian.partial_correlation import canonical_among
+from pycupc.system.compiled import announced
 from pycupc.system.message import Message, Variable
 
 
 def sample(graph: Graph, decided: Mask, level: int) -> tuple[Indices, Indices]:
     """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
     most = tuning.ALL_SETS
-    few = [subsets.about(d - 1, level) <= most and not subsets.is_wide(d, level) for d in graph.degrees().tolist()]
+    few = [subsets.about(d - 1, level) <= most and not subsets.is_wide(d, level) for d in graph.degrees.tolist()]
     in_few = np.array(few)[graph.rows()]
     few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
     return _thinned(few_sets), _thinned(many_sets)
@@ -65,7 +66,7 @@ def contradicted(
     wrong = []
     for e in entries.tolist():
         first = findings.first(e)
-        before = first if first >= 0 else comb(int(graph.degrees()[rows[e]]) - 1, level)
+        before = first if first >= 0 else comb(int(graph.degrees[rows[e]]) - 1, level)
         ranks = [draw.randrange(before) for _ in range(tuning.CHECKED_SETS if before else 0)]
         if any(separates(e, rank) for rank in ranks) or (first >= 0 and not separates(e, first)):
             wrong.append(e)
@@ -81,8 +82,9 @@ def load(way: Way) -> None:
     findings = graph.no_findings()
     targets = graph.targets(2, False, findings)
     side = Side.of(graph, targets, 2, Cutoff.around(0.1))
-    for task in PrunedSide(MatrixSource(C), graph, targets, way, side, findings).tasks():
-        task(np.zeros(2, dtype=np.int64))
+    with announced("compiling for pruning, once per machine"):
+        for task in PrunedSide(MatrixSource(C), graph, targets, way, side, findings).tasks():
+            task(np.zeros(2, dtype=np.int64))
 
 
 class PrunedSide(Queue):
@@ -97,11 +99,9 @@ class PrunedSide(Queue):
         self, source: Source, graph: Graph, targets: Targets, way: Way, side: Side, findings: Findings,
         bound: Floats | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(graph, targets, side, findings)
+        super().__init__(graph, targets, side, findings, graph.degrees - side.level + 1)
         self._source, self._way, self._level, self._minimum = source, way, side.level, bound is not None
         self._bound = np.full(len(graph.neighbours), side.cutoff.high) if bound is None else bound
-        self._widest = int(self._degree[targets.per_row > 0].max(initial=0))
-        self._spaces: list[Any] = []  # work spaces that no thread uses
         self._too_many = subsets.are_too_many(self._degree, side.level)
         self.left = np.zeros(len(graph.neighbours), dtype=np.bool_)
         self.unsure = np.zeros_like(self.left)
@@ -130,21 +130,21 @@ class PrunedSide(Queue):
 
     # ---------------------------------------------------------------- the walk with bounds, in the order of a `Queue`
 
-    def _cut(self, d: int, piece: int, pieces: int) -> int:
+    def _cut(self, x: int, piece: int, pieces: int) -> int:
         """Of the parts of a row, which are the first members of its sets."""
-        level, sets = self._level, comb(d, self._level) * (pieces - piece)
+        d, level = int(self._degree[x]), self._level
+        sets = comb(d, level) * (pieces - piece)
         return next(first for first in range(d + 1) if comb(d - first, level) * pieces <= sets)
 
-    def _least_tests(self, d: int) -> int:
-        return tuning.WALKED_TESTS
+    def _least_work(self, d: int) -> int:
+        return max(tuning.WALKED_TESTS, tuning.GATHER_SHARE * d * d)
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        work = self._take_space()
+        work = self._space(widest)
         work.counts[:], outcomes.r[:] = 0, np.nan  # r is computed later
         for own, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
             walk_rows(side, self._bound[own.entries], some, found, work, state)
         self._count(outcomes.entry[outcomes.rank == LEFT], work)
-        self._spaces.append(work)
 
     def _note_final(self, entries: Indices) -> None:
         self._findings.done[entries[~self.left[entries]]] = ANSWERED
@@ -154,11 +154,24 @@ class PrunedSide(Queue):
     def _search_tasks(self, rows: NDArray[np.int64]) -> Iterator[Task]:
         for x in rows.tolist():
             positions = np.flatnonzero(self._side.chosen[self._side.offsets[x] : self._side.offsets[x + 1]])
-            parts = -(-len(positions) // (tuning.TASK_PAIRS_OF_MANY if self._too_many[x] else tuning.TASK_PAIRS))
-            for part in np.array_split(positions, parts):
-                yield self._search_task(x, part)
+            row = functools.cache(functools.partial(self._row, x))  # made by the first of the tasks about it
+            seconds = tuning.PAIR_SECONDS + tuning.PAIR_SECONDS_PER_SQUARE * float(self._degree[x]) ** 2
+            pairs = max(1, min(tuning.TASK_PAIRS, int(tuning.SEARCH_SECONDS / seconds)))
+            for part in np.array_split(positions, -(-len(positions) // pairs)):
+                yield self._search_task(x, part, row)
 
-    def _search_task(self, x: int, positions: NDArray[np.int64]) -> Task:
+    def _row(self, x: int) -> tuple[Extract, Floats, Floats]:
+        """An extract of row x, the correlations of its neighbours and, last, the row itself, and their delta."""
+        ((_, own),) = self._source.extracts(self._graph, np.array([x]))
+        at = own.rows[0]
+        members = np.append(own.neighbours[own.offsets[at] : own.offsets[at + 1]], at)
+        R: Floats = own.C[np.ix_(members, members)]
+        np.fill_diagonal(R, 1.0)
+        return own, R, find_delta(R)
+
+    def _search_task(
+        self, x: int, positions: NDArray[np.int64], of_row: Callable[[], tuple[Extract, Floats, Floats]]
+    ) -> Task:
         n_sets = comb(int(self._degree[x]) - 1, self._level)
         walk = float(pair_seconds(self._degree[x : x + 1], self._level)[0])
         allowance = 1e9 * self._patience(x, walk)
@@ -166,12 +179,10 @@ class PrunedSide(Queue):
         sizes = Sizes.single(self._level, self._side.cutoff)
 
         def decide(state: State) -> int:
-            nodes, sets, work = space = self._take_space()
+            nodes, sets, work = self._space(int(self._degree[x]))
             work.counts[:], work.spent[:] = 0, 0.0
             outcomes = PairOutcomes.of(len(positions), sizes)
-            ((_, own),) = self._source.extracts(self._graph, np.array([x]))
-            R = _correlations_of(own)
-            delta = find_delta(R)
+            own, R, delta = of_row()
             sound = bool(delta.min() >= LEAST_DELTA)
             if sound:
                 side, row = own.side(self._side), int(own.rows[0])
@@ -196,7 +207,6 @@ class PrunedSide(Queue):
                     self._spent += int(work.spent[1])
                     self._replaced += int(1e9 * walk * replaced)
             self._count(entries[left], work)
-            self._spaces.append(space)
             return n_sets * int((~left).sum())
 
         return decide
@@ -223,14 +233,11 @@ class PrunedSide(Queue):
 
     # ---------------------------------------------------------------- shared by both ways
 
-    def _take_space(self) -> Any:
-        try:
-            return self._spaces.pop()
-        except IndexError:
-            minimum = np.full(1, self._minimum)
-            if self._way == "search":
-                return search_space(self._level, self._widest, minimum=minimum)
-            return work_space(Work, u=self._level - 1, d=self._widest, level=self._level, minimum=minimum)
+    def _make_space(self, d: int) -> Any:
+        minimum = np.full(1, self._minimum)
+        if self._way == "search":
+            return search_space(self._level, d, minimum=minimum)
+        return work_space(Work, u=self._level - 1, d=d, level=self._level, minimum=minimum)
 
     def _count(self, left: Indices, work: Any) -> None:
         """Enter the entries that a task has left, and the tests and bounds that it has made."""
@@ -238,12 +245,3 @@ class PrunedSide(Queue):
             self.left[left] = True
             self.made += int(work.counts[TESTS])
             self.bounds += int(work.counts[BOUNDS])
-
-
-def _correlations_of(own: Extract) -> Floats:
-    """The correlations of the neighbours of the one row of an extract and, last, the row itself."""
-    x = own.rows[0]
-    members = np.append(own.neighbours[own.offsets[x] : own.offsets[x + 1]], x)
-    R: Floats = own.C[np.ix_(members, members)]
-    np.fill_diagonal(R, 1.0)
-    return R

@@ -88,7 +88,7 @@ def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Prun
     of_level = GraphOnCpu.of_lists(offsets, neighbours)
     findings, separated = of_level.no_findings(), (decided == 1) & (rank != NOT_SEPARATED)
     findings.rank[separated] = tests_up_to_it[separated] - 1  # the CPU engine numbers the subsets without y
-    tests = GaussianTests(data.correlations, data.n, pruning=False)
+    tests = GaussianTests(data.correlations, data.n, pruning=False, n_threads=available_cores())
     cutoff = Cutoff.around(level.cutoff)
     for tasks, size in tests.check(of_level, decided == 1, level.level, cutoff, findings):
         threads.run(tasks, available_cores(), size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from os import PathLike
@@ -30,6 +30,8 @@ FORWARD, BACKWARD, UNDIRECTED, BIDIRECTED = range(4)
 #: The marks at low and high of the kinds of edges of a graph, in the order of their numbers: of a CPDAG, of a PAG.
 _CPDAG_KINDS = ((TAIL, ARROW), (ARROW, TAIL), (TAIL, TAIL), (ARROW, ARROW))
 _PAG_KINDS = tuple(product((CIRCLE, ARROW, TAIL), repeat=2))
+#: Edges that are counted together; they need some 0.5 GB.
+COUNTED = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +92,17 @@ class Counts:
     kinds: NDArray[np.int32]
 
     @classmethod
-    def of(cls, graphs: Iterable[Sequence[NDArray[Any]]], p: int, counting: Counting = CPDAG) -> Counts:
+    def of(cls, graphs: Sequence[Sequence[NDArray[Any]]], p: int, counting: Counting = CPDAG) -> Counts:
         """Count the edges of graphs on p variables: of each, low, high and the numbers of `Counting.numbers`."""
-        n_columns = len(counting.names)
-        cells = [pair_keys(a, b, p)[:, None] * n_columns + counting.columns[kind] for a, b, kind in graphs]
-        found, times = np.unique(np.concatenate(cells), return_counts=True)
+        n_columns, found = len(counting.names), np.zeros(0, dtype=np.int64)
+        times: NDArray[Any] = np.zeros(0)
+        at_once = max(1, COUNTED // max(1, *(len(low) for low, *_ in graphs)))
+        for k in range(0, len(graphs), at_once):
+            some = graphs[k : k + at_once]
+            cells = [pair_keys(a, b, p)[:, None] * n_columns + counting.columns[kind] for a, b, kind in some]
+            new, n = np.unique(np.concatenate(cells), return_counts=True)
+            found, place = np.unique(np.concatenate([found, new]), return_inverse=True)
+            times = np.bincount(place, np.concatenate([times, n]), len(found))
         pair, column = np.divmod(found, n_columns)
         keys, row = np.unique(pair, return_inverse=True)
         kinds = np.zeros((len(keys), n_columns), dtype=np.int32)

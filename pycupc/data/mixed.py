@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -146,11 +147,15 @@ class MixedTable:
         if len(wrong):
             columns = listed([self.names[j] for j in wrong.tolist()])
             raise ValueError(f"data must be complete and finite; missing or infinite values in {columns}")
-        constant = np.flatnonzero((self.values == self.values[:1]).all(axis=0))
-        if len(constant):
-            columns = listed([self.names[j] for j in constant.tolist()])
+        if self.constant.any():
+            columns = listed([self.names[j] for j in np.flatnonzero(self.constant).tolist()])
             text = "columns with one value are independent of all others, hence no edges"
             warnings.warn(f"{text}: {columns}", stacklevel=3)
+
+    @cached_property
+    def constant(self) -> NDArray[np.bool_]:
+        """Which variables have one value, bool (p,)."""
+        return np.asarray((self.values == self.values[:1]).all(axis=0))
 
     def take(self, rows: NDArray[np.int64]) -> MixedTable:
         """The observations in `rows`, int64 (k,), with the categories of the whole table."""

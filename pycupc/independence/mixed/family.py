@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycupc.data.mixed import MixedTable
-from pycupc.independence.base import Floats, Indices, Mask
+from pycupc.independence.base import Floats, Indices
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.correlation import correlation
@@ -48,11 +48,6 @@ class MixedTest(EnumeratedTest):
         return DiscreteTest(data, self.alpha, quirks=self.quirks)
 
     @cached_property
-    def _constant(self) -> Mask:
-        """Which variables have one value, bool (p,)."""
-        return np.asarray((self.data.values == self.data.values[:1]).all(axis=0))
-
-    @cached_property
     def _correlations(self) -> Floats:
         return correlation(self.data.numbers())
 
@@ -86,7 +81,7 @@ class MixedTest(EnumeratedTest):
         df = sum(sign * n_parameters(self.data, some) for some, sign in parts)
         p = chdtrc(df, np.maximum(statistic, 0.0))
         p[np.isnan(statistic)] = 1.0
-        p[self._constant[V[:, :2]].any(axis=1)] = 1.0
+        p[self.data.constant[V[:, :2]].any(axis=1)] = 1.0
         return np.asarray(p)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:

@@ -1,4 +1,4 @@
-"""The sieve of level 0 and the levels on a matrix for each row (kernels/sieve/, kernels/rows/), on the host."""
+"""The sieve of level 0 and the levels on a matrix for each row (kernels/sieve/), on the host."""
 
 import ctypes
 import dataclasses
@@ -42,20 +42,23 @@ from pycupc.independence.gaussian.family import GaussianTest
 
 FILES = GRAPH_FILES | {
     "sieve/pick": ("round_columns", *(name for _, name in sieve.PICK.values())),
-    "sieve/lists": tuple(name for file, name in sieve.all_kernels() if file == "sieve/lists"),
-    "rows/removals": ("settle", "finish"),
-    "rows/level1": ("level1_rows",),
-    "rows/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
-    "rows/tiles": (schur.TILES[False][1],),
+    "sieve/lists": (
+        *("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows"),
+        *("row_matrices", "stripe_of_hub", "correlate_records"),
+    ),
+    "rows/graph/removals": ("settle", "finish"),
+    "schur/level1_rows": ("level1_rows",),
+    "rows/schur/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
+    "rows/schur/tiles": (schur.TILES[False][1],),
     "schur/plan": ("plan_phases", "subset_table"),
-    "rows/share": ("choose_rows", "join_findings", "join_states"),
+    "rows/graph/share": ("choose_rows", "join_findings", "join_states"),
     "graph/share": ("choose_rows", "join_findings", "join_states"),
     "cupc/cupc_e": ("cupc_e<1>", "cupc_e<2>"),
     "schur/level1": ("level1",),
-    "rows/delta": ("find_delta",),
-    "rows/decided": ("settle_shared", "count_left", "enter_ranks"),
-    "rows/walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
-    "rows/search": ("search_pairs<2>",),
+    "rows/pruning/delta": ("find_delta",),
+    "rows/pruning/decided": ("settle_shared", "count_left", "enter_ranks"),
+    "rows/pruning/walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
+    "rows/pruning/search": ("search_pairs<2>",),
 }
 
 

@@ -148,16 +148,6 @@ def test_singular_data_take_the_kernels_made_for_them(monkeypatch):
         same(fit, fits[0])
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_compiling_beforehand(monkeypatch, algorithm):
-    engine = GpuEngine(algorithm)
-    monkeypatch.setattr(engine.device.kernels, "loaded", {})
-    engine.compile()
-    before = set(engine.device.kernels.loaded)
-    pycupc.pc(**dense(), engine=engine)
-    assert set(engine.device.kernels.loaded) == before
-
-
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7)])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_compiling_for_a_level_leaves_nothing_to_compile_in_it(monkeypatch, algorithm, bounds):

@@ -5,6 +5,7 @@ import numpy as np
 from pycupc.engines.gpu import sieve
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.levels import level_of
+from pycupc.engines.gpu.schur import SchurTests
 from pycupc.independence.gaussian.correlation import correlation
 
 
@@ -32,7 +33,7 @@ def difficult(n: int, p: int, cutoff: float) -> np.ndarray:
 
 def row_graph(dev: Device, X: np.ndarray) -> sieve.RowGraph:
     """The graph of a run on data, before level 0."""
-    return sieve.RowGraph(dev, X, None, None, sieve.RowTests(dev.processors, dev.shared_block))
+    return sieve.RowGraph(dev, X, None, None, SchurTests(dev.processors, dev.shared_block))
 
 
 def check_sieve(dev: Device, X: np.ndarray, cutoff: float) -> None:

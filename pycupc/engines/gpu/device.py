@@ -16,7 +16,7 @@ import numpy as np
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.kernels import Kernels
-from pycupc.engines.gpu.structures import Binomials, i32, ptr, u32
+from pycupc.engines.gpu.structures import Binomials, Graph, i32, ptr, u32
 from pycupc.engines.gpu.transfers import Scratch, Transfers
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Message, Setting
@@ -69,7 +69,8 @@ class Device:
         self, file: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: Sequence[Any], shared: int = 0
     ) -> None:
         """Launch a kernel on the main stream."""
-        self.kernels.get(file, name)(grid, block, args, stream=self.stream.ptr, shared=shared)
+        rows = isinstance(args[0], Graph) and args[0].in_rows
+        self.kernels.get(file, name, rows)(grid, block, args, stream=self.stream.ptr, shared=shared)
 
     def blocks(self, work: int) -> int:
         """Blocks of 256 threads for so much work, for a kernel that takes any number of them."""

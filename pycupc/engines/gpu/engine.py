@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, missing, sample, schur, sieve, smallest, tuning
+from pycupc.engines.gpu import discrete, missing, sample, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import Session, open_device
 from pycupc.engines.gpu.graph import DeviceGraph
@@ -92,7 +92,6 @@ class GpuEngine(AnsweringOnCpu):
         self.member: Member | None = None
         check = self._check if pruning == "checked" else None
         of_device = self.device.processors, self.device.shared_block
-        self._of_rows = sieve.RowTests(*of_device, prune=bool(pruning), check=check)
         self._gaussian: schur.SchurTests | CupcTests
         if schur_walk:
             self._gaussian = schur.SchurTests(*of_device, prune=bool(pruning), check=check)
@@ -157,21 +156,12 @@ class GpuEngine(AnsweringOnCpu):
         with self._session():
             return of_data.concordances(self.device.cp, X)
 
-    def compile(self) -> None:
-        """Load all kernels of the engine, and compile those that CuPy's cache lacks."""
-        wanted = [of_data.INSPECT, *self._gaussian.all_kernels()]
-        wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
-        wanted += [*discrete.KERNELS, *missing.KERNELS] if DiscreteTest in self.families else []
-        wanted += sieve.all_kernels() if self._correlations == "rows" else []
-        self._load(wanted, f"compiling the kernels of {self.name}, once per machine")
-
     def _compile(self, level: int) -> None:
-        self._load(self._kernels(level), f"compiling for level {level}, once per machine")
-
-    def _load(self, wanted: list[KernelName], notice: str) -> None:
-        if self.device.kernels.missing(wanted):
+        wanted = self.device.kernels.missing(self._kernels(level), self._in_rows())
+        if wanted:
             with self._session():
-                self.device.kernels.load(wanted, notice)
+                notice = f"compiling for level {level}, once per machine"
+                self.device.kernels.load(wanted, self._in_rows(), notice)
 
     def _kernels(self, level: int) -> list[KernelName]:
         """Kernels that a level needs; none if it has been launched."""
@@ -179,7 +169,7 @@ class GpuEngine(AnsweringOnCpu):
             return []
         graph = self._started()
         tests = graph.tests.kernels(level, graph.outlook) if level or graph.needs_host else []
-        return graph.kernels(level) + tests + (self.member.kernels(graph.present) if level and self.member else [])
+        return graph.kernels(level) + tests + (sharing.KERNELS if level and self.member else [])
 
     def _begin(self, names: Sequence[str]) -> None:
         test, facts, kept = self._test, None, self._division.kept
@@ -212,7 +202,7 @@ class GpuEngine(AnsweringOnCpu):
         if by_rows:  # the sieve waits for the device, so that level 0 is launched when it is asked for
             assert data.rows is not None
             most = tuning.ROWS_SHARE * test.p**2 if fits else math.inf
-            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._of_rows, most)
+            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._gaussian, most)
             self._graph.member = self.member
             return None
         if data.has_C:
@@ -223,7 +213,7 @@ class GpuEngine(AnsweringOnCpu):
             found = of_data.launch_inspection(dev, C)
         else:
             graph = self._graph = self._dense_graph()
-        if self._m_max >= 0 and not dev.kernels.missing(self._kernels(0)):
+        if self._m_max >= 0 and not dev.kernels.missing(self._kernels(0), rows=False):
             self._running = graph.launch_level0(test.cutoff(0))
         if found is None:
             return None
@@ -294,7 +284,7 @@ class GpuEngine(AnsweringOnCpu):
         short = level <= self._m_max and outlook.pairs and outlook.tests_at_most <= tuning.AHEAD
         if not short or graph.needs_host or self.member:  # several devices wait for each other
             return
-        if not self.device.kernels.missing(self._kernels(level)):
+        if not self.device.kernels.missing(self._kernels(level), self._in_rows()):
             self._running = self._launch(level, lambda: None)
 
     def _collect_level0(self, tick: Tick) -> LevelResult:

@@ -51,13 +51,12 @@ class DeviceGraph:
 
     `mirrored`: whether C is known to equal its transpose to `LAST_BITS`. `needs_host`: whether the host makes some of
     the tests, so that it waits for a level while it launches it. `lists`: the neighbour lists, arrays of `Graph`, and
-    their bytes per entry. `ends`, tuple of two: the kernels that end a level. `member`: the device's part in the work,
-    if several devices share it, or levels are cut into slices.
+    their bytes per entry. `member`: the device's part in the work, if several devices share it, or levels are cut into
+    slices.
     """
 
     needs_host = False
     lists = LISTS
-    ends: tuple[KernelName, KernelName] = (SETTLE, FINISH)
 
     def __init__(
         self, dev: Device, p: int, n: float, gaps: Pairs | None, fixed: Pairs | None, tests: LevelTests, C: Any
@@ -91,7 +90,9 @@ class DeviceGraph:
     @classmethod
     def kernels(cls, level: int) -> list[KernelName]:
         """Kernels that a level needs besides its tests."""
-        return [*cls.first_kernels(), ("common/binomials", "binomial_table"), WEAKEST] if level == 0 else [*cls.ends]
+        if level:
+            return [SETTLE, FINISH]
+        return [*cls.first_kernels(), ("common/binomials", "binomial_table"), WEAKEST]
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
@@ -201,7 +202,7 @@ class DeviceGraph:
         found, of_rows = dev.cp.empty(most * record_bytes(l), dtype=np.uint8), take(24 * p + 8)
         rows = RowCounts(of_rows, of_rows + 8 * p)
         records = Records(of_rows + 16 * p, take(8 * most), found.data.ptr)
-        kernel = dev.kernels.get(*self.ends[0])
+        kernel = dev.kernels.get(*SETTLE, graph.in_rows)
         resident = dev.processors * kernel.blocks_per_processor(SETTLE_BLOCK, 0)
         blocks = max(1, min(resident, max(-(-pairs // tuning.SETTLE_PAIRS), -(-p // 32))))
         degrees = self._root_df(l), self._root_df(l + 1)
@@ -220,7 +221,7 @@ class DeviceGraph:
         if l > 1:
             level.work = self._dev.scratch.take(blocks * work)
         args = (graph, level, records, i32(fits), ptr(self._dev.answer))
-        self._dev.launch(*self.ends[1], (blocks,), (128,), args, shared if fits else 0)
+        self._dev.launch(*FINISH, (blocks,), (128,), args, shared if fits else 0)
 
     def collect(self, running: Running, tick: Tick) -> Counters:
         """Wait for a running level, and go on to the next graph."""

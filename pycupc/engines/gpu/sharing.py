@@ -24,11 +24,10 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, degrees_of
-from pycupc.engines.gpu.pruning.outcome import of
 from pycupc.engines.gpu.structures import Counters, Graph, Level, i64, ptr
 
-#: The kernels.
-CHOOSE, JOIN, STATES = (("graph/share", name) for name in ("choose_rows", "join_findings", "join_states"))
+KERNELS: list[KernelName] = [("graph/share", name) for name in ("choose_rows", "join_findings", "join_states")]
+CHOOSE, JOIN, STATES = KERNELS
 #: Counts of a level that the tests of each device add to.
 OF_TESTS = ("doubtful", "decided", "bounds", "spared")
 #: The arrays that are kept of a level: `best` and `least` of its graph, and its counts, with the rows that are tested.
@@ -69,10 +68,6 @@ class Member:
         out = list(values)
         self._meeting.barrier.wait()
         return out
-
-    def kernels(self, graph: Graph) -> list[KernelName]:
-        """Kernels that a level needs besides."""
-        return [of(graph, kernel) for kernel in (CHOOSE, JOIN, STATES)]
 
     def run(self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook], tick: Tick) -> None:
         """Make the tests of a level, and join the findings of all devices.
@@ -117,7 +112,7 @@ class Member:
             self._counts, done = counts[:-1] if self.number == 0 else self._counts, int(counts[-1])
             for address, array in ((graph.best, best), (graph.least, least)):
                 dev.transfers.write(address, np.ascontiguousarray(array))
-            dev.launch(*of(graph, STATES), (dev.blocks(pairs),), (256,), (graph, i64(pairs)))
+            dev.launch(*STATES, (dev.blocks(pairs),), (256,), (graph, i64(pairs)))
             return True
 
         assert self.kept is not None
@@ -161,7 +156,7 @@ class Member:
         on_device = dev.scratch.take(mine.nbytes)
         dev.cp.cuda.runtime.memcpyAsync(on_device, mine.ctypes.data, mine.nbytes, 1, dev.stream.ptr)
         args = (graph, ptr(on_device), i64(outlook.pairs))
-        dev.launch(*of(graph, CHOOSE), (dev.blocks(outlook.pairs),), (256,), args)
+        dev.launch(*CHOOSE, (dev.blocks(outlook.pairs),), (256,), args)
         tests.launch(dev, self._with_peers(dev, graph), level, outlook, on_device)
         dev.wait(tick)
         self._join(dev, graph, outlook.pairs)
@@ -192,8 +187,8 @@ class Member:
         dev.wait()
         self._meeting.barrier.wait()  # all have copied, so that all may change theirs
         for best, least in copies:
-            dev.launch(*of(graph, JOIN), grid, (256,), (graph, ptr(best), ptr(least), i64(pairs)))
-        dev.launch(*of(graph, STATES), grid, (256,), (graph, i64(pairs)))
+            dev.launch(*JOIN, grid, (256,), (graph, ptr(best), ptr(least), i64(pairs)))
+        dev.launch(*STATES, grid, (256,), (graph, i64(pairs)))
 
     def total(self, counters: Counters) -> None:
         """Add up the counts of the tests that each device has made, slice after slice."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,9 @@ from pycupc.engines.gpu import hubs, tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LISTS, DeviceGraph
-from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
-from pycupc.engines.gpu.levels import Outlook, degrees_of, level_of
+from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import LevelTests, degrees_of, level_of
 from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.schur import Choice, SchurTests
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Records, RowCounts, f32, f64, i32, i64, ptr, u64
 from pycupc.independence.gaussian import fisher_z
@@ -88,29 +86,6 @@ class _Sieve:
         return before + int(found[0])
 
 
-class RowTests(SchurTests):
-    """Tests of a level by the Schur walk, with a matrix for each row; see `SchurTests`."""
-
-    def choices(self, level: int, outlook: Outlook) -> list[Choice]:
-        return [replace(c, kernel=with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
-
-    def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
-        return [hubs.LEVEL1] if level == 1 else super().kernels(level, outlook)
-
-    def of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
-        return [with_row_matrices(k) for k in kernels]
-
-    def all_kernels(self) -> list[KernelName]:
-        return [hubs.LEVEL1, *(with_row_matrices(k) for k in super().all_kernels()[1:])]
-
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
-        if level.level > 1:
-            super().launch(dev, graph, level, outlook, rows)
-            return
-        args = (graph, level, i64(0), i64(outlook.pairs), ptr(None))
-        dev.launch(*hubs.LEVEL1, (dev.blocks(32 * outlook.pairs),), (256,), args)
-
-
 class RowGraph(DeviceGraph):
     """The graph of one run whose correlations are computed from data when they are needed.
 
@@ -120,10 +95,9 @@ class RowGraph(DeviceGraph):
     """
 
     lists = LISTS | {"place": 4, "G": 1}
-    ends = ("rows/removals", "settle"), ("rows/removals", "finish")
 
     def __init__(
-        self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None, tests: RowTests,
+        self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None, tests: LevelTests,
         most_entries: float = math.inf,
     ) -> None:  # fmt: skip
         n, p = X.shape
@@ -317,17 +291,6 @@ class RowGraph(DeviceGraph):
         super()._finish(graph, level, records, most)
         if self._hubs is not None and level.level == 1:
             self._hubs.correlate_records(self._dev, graph, records, most)
-
-
-def all_kernels() -> list[KernelName]:
-    """All kernels of runs without a correlation matrix, but those that other runs have."""
-    return [
-        *RowGraph.first_kernels(),
-        *RowGraph.ends,
-        hubs.STRIPE,
-        hubs.OF_RECORDS,
-        *RowTests(1, 1 << 18).all_kernels(),
-    ]
 
 
 def squares_of(p: int) -> tuple[int, int]:

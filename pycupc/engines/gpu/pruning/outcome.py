@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
+from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, i32, i64
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.machine import available_cores
@@ -16,11 +16,6 @@ ENTER: KernelName = ("pruning/decided", "enter_ranks")
 ROW_BLOCK, STATIC_SHARED = 256, 8192
 #: Rank of a pair that no set separates (kernels/common/structures.cuh).
 NOT_SEPARATED = 2**64 - 1
-
-
-def of(graph: Graph, kernel: KernelName) -> KernelName:
-    """The kernel as the graph needs it: with a matrix of all correlations, or one for each row."""
-    return with_row_matrices(kernel) if graph.matrix else kernel
 
 
 def no_outcome(dev: Device, p: int, pairs: int, rows: int | None) -> Pruning:
@@ -35,7 +30,7 @@ def no_outcome(dev: Device, p: int, pairs: int, rows: int | None) -> Pruning:
 
 def launch_on_pairs(dev: Device, name: KernelName, graph: Graph, level: Level, found: Pruning, pairs: int) -> None:
     """Launch a kernel that gives each ordered pair a thread."""
-    dev.launch(*of(graph, name), (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
+    dev.launch(*name, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
 
 
 def launch_on_rows(
@@ -46,7 +41,7 @@ def launch_on_rows(
     The matrix lies in shared memory where that has room, else in global memory. `widest`: largest degree of a row.
     The rows are counted in `found.left`.
     """
-    kernel = dev.kernels.get(*of(graph, name))
+    kernel = dev.kernels.get(*name, graph.in_rows)
     room = min(cells, (dev.shared_block - STATIC_SHARED) // 8)
     grid = min(graph.p, dev.processors * kernel.blocks_per_processor(ROW_BLOCK, 8 * room))
     own = with_space(dev, found, grid, 0 if room == cells else cells)
@@ -64,7 +59,7 @@ def with_space(dev: Device, found: Pruning, grid: int, doubles: int) -> Pruning:
 
 def count_left(dev: Device, graph: Graph, found: Pruning) -> None:
     """Launch the kernel that counts the pairs of each row that are left to the tests."""
-    dev.launch(*of(graph, COUNT), (graph.p,), (32,), (graph, found))
+    dev.launch(*COUNT, (graph.p,), (32,), (graph, found))
 
 
 def enter_ranks(dev: Device, graph: Graph, level: Level, found: Pruning, pairs: int) -> None:

@@ -61,21 +61,21 @@ def shared_of_warp(width: int, q: int) -> int:
 
 def launch(dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> Pruning:
     """Launch the walk; the pairs it decides are no targets until `outcome.enter_ranks`; `rows` as of `LevelTests`."""
-    try_walk, walk_rows = (outcome.of(graph, kernels[level.level]) for kernels in (TRY, ROWS))
     l, q, p = level.level, level.level - 2, graph.p
     width, warps = _fitting(dev.shared_block - outcome.STATIC_SHARED, min(outlook.widest, MOST_WALKED), q)
     shared, block = shared_of_block(width) + warps * shared_of_warp(width, q), 32 * warps
     found = outcome.no_outcome(dev, p, outlook.pairs, rows)
     found.most_left = TUNING.most_left
     outcome.launch_on_rows(dev, SOUND, graph, level, found, widest=width, cells=(width + 1) ** 2)
-    grid = dev.processors * min(dev.kernels.get(*k).blocks_per_processor(block, shared) for k in (try_walk, walk_rows))
+    loaded = [dev.kernels.get(*kernel, graph.in_rows) for kernel in (TRY[l], ROWS[l])]
+    grid = dev.processors * min(kernel.blocks_per_processor(block, shared) for kernel in loaded)
     own = outcome.with_space(dev, found, grid, (width + 1) ** 2)
     phases = min(62, comb(width - 2, q).bit_length())
     queue = Queue(dev.scratch.take(8 * phases * (p + 1)), dev.scratch.take(8 * p), phases, p, ITEMS)
     sets = TUNING.prefixes_per_warp * warps * width**2 / (l * (l - 1))
     dev.launch(*PLAN, (phases,), (1024,), (graph, level, queue, RowClass(rows, sets, 2, l, width, 0)))
-    dev.launch(*try_walk, (min(grid, p),), (block,), (graph, level, own, i32(width)), shared)
-    dev.launch(*walk_rows, (grid,), (block,), (graph, level, own, queue, i32(width)), shared)
+    dev.launch(*TRY[l], (min(grid, p),), (block,), (graph, level, own, i32(width)), shared)
+    dev.launch(*ROWS[l], (grid,), (block,), (graph, level, own, queue, i32(width)), shared)
     outcome.launch_on_pairs(dev, SETTLE, graph, level, found, outlook.pairs)
     outcome.count_left(dev, graph, found)
     return found

@@ -21,8 +21,8 @@ from pycupc.engines.gpu.sharing import Member, Tick
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Setting, Variable
 
-#: Threads per block of settle, and SHORT, as in kernels/graph/removals.cu.
-SETTLE_BLOCK, FINISH_SHORT = 512, 3
+#: Threads per block of settle.
+SETTLE_BLOCK = 512
 
 #: Bytes per entry of the neighbour lists, see `Graph` in kernels/common/structures.cuh.
 LISTS = {"column": 4, "source": 4, "best": 8, "least": 8, "z": 8}
@@ -214,10 +214,10 @@ class DeviceGraph:
 
     def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
         l = level.level
-        per_block = 128 if l <= FINISH_SHORT else 4  # records at a time
+        per_block = 128 if l == 1 else 4  # records at a time
         shared, work = 8 * per_block * (l + 2) ** 2, 8 * per_block * canonical_doubles(l)
         blocks = max(1, min(2048, -(-most // per_block), tuning.FINISH_BYTES // work))
-        fits = l > FINISH_SHORT and shared <= 48 << 10
+        fits = l > 1 and shared <= 48 << 10
         if l > 1:
             level.work = self._dev.scratch.take(blocks * work)
         args = (graph, level, records, i32(fits), ptr(self._dev.answer))

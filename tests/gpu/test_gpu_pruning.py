@@ -177,7 +177,7 @@ def test_what_the_result_says(forced):
         assert result.n_made >= 0
         assert (result.n_bounds > 0) >= (result.n_made < result.n_tests)
     assert any(result.n_made < result.n_tests for result in results[1:])
-    pending = engine._graph.pending
+    pending = engine.state().unfinished._pending()
     assert [level.level for level in pending] == [r.level for r in results[1:] if r.n_bounds and r.n_made < r.n_tests]
     for level in pending:
         assert level.offsets[0] == 0

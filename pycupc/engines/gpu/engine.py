@@ -302,13 +302,17 @@ class GpuEngine(AnsweringOnCpu):
         return result
 
     def state(self) -> State:
-        graph = self._started()
+        test, graph = self._test, self._started()
         with self._session():
             graph.wait()
-            edges, pending = graph.edges(first=self._level0 is not None), graph.pending
-        if not (pending and isinstance(self._test, GaussianTest)):
+            edges = graph.edges(first=self._level0 is not None)
+        if not (graph.pruned and isinstance(test, GaussianTest)):
             return State(*edges)
-        return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, self._in_rows()))
+        cutoffs = {level: test.cutoff(level) for level in graph.pruned}
+        removed = [(level.level, level.x.copy(), level.y.copy()) for level in graph.results]
+        return State(
+            *edges, smallest.SmallestZ(self.device.index, test.data, cutoffs, removed, *edges, self._in_rows())
+        )
 
     def sample(self) -> Sampled | None:
         test, graph = self._test, self._started()
@@ -334,4 +338,4 @@ class GpuEngine(AnsweringOnCpu):
 
     def answered(self, level: int) -> NDArray[np.bool_] | None:
         """All entries, if pruning decided pairs of this level; see `Engine.answered`."""
-        return np.ones(1, dtype=np.bool_) if level in self._started().pruned_levels else None
+        return np.ones(1, dtype=np.bool_) if level in self._started().pruned else None

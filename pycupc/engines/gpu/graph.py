@@ -16,7 +16,7 @@ from pycupc.engines.gpu import records, tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
-from pycupc.engines.gpu.records import PendingLevel, Running, no_records, pending_of, record_bytes
+from pycupc.engines.gpu.records import Running, no_records, record_bytes
 from pycupc.engines.gpu.sharing import Member, Tick
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Setting, Variable
@@ -81,8 +81,8 @@ class DeviceGraph:
         self._classes = Classes((ctypes.c_int * 5)(*tuning.BOUNDS))
         self._edges: tuple[Ints, Ints, Floats] | None = None
         self._coming: list[NDArray[Any]] | None = None  # source, column and evidence of all pairs, being copied
-        self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
-        self._pending_before: list[PendingLevel] = []  # of the run that this one resumes
+        self.results: list[LevelResult] = []  # of the levels from 1 on
+        self.pruned: list[int] = []  # the levels at which bounds decided pairs
         self._share = 0.0  # share of the running level's work items that blocks have taken
         self._copying: list[Any] = []  # records that are being copied to the host
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, float(p * (p - 1)), False)
@@ -117,7 +117,7 @@ class DeviceGraph:
         self._test_pairs(graph, level)
         args: tuple[Any, ...] = (graph, level, rows, self._classes, ptr(dev.answer))
         dev.launch("graph/neighbours", "count_neighbours", (tiles,), (1024,), args)
-        return Running(0, cutoff, p * (p - 1), None)
+        return Running(0, p * (p - 1), None)
 
     def collect_level0(self, tick: Tick) -> LevelResult:
         """Wait for level 0, and launch the kernel that makes the first neighbour lists."""
@@ -210,7 +210,7 @@ class DeviceGraph:
         args += (i64(pairs), *degrees)
         kernel((blocks,), (SETTLE_BLOCK,), args, stream=dev.stream.ptr, cooperative=True)
         self._finish(graph, level, records, most)
-        return Running(l, level.cutoff, pairs, found)
+        return Running(l, pairs, found)
 
     def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
         l = level.level
@@ -227,9 +227,7 @@ class DeviceGraph:
         """Wait for a running level, and go on to the next graph."""
         c = self._read_counters(tick)
         if c.decided:
-            column = self._dev.cp.empty(running.pairs, dtype=np.int32)
-            self._dev.transfers.duplicate(self.present.column, column)
-            self._pending.append((running.level, running.cutoff, self._start[self._current].copy(), column))
+            self.pruned.append(running.level)
         self._current, self._edges, self._coming = 1 - self._current, None, None
         if not c.more:
             self._coming = self._fetch_edges()
@@ -242,7 +240,8 @@ class DeviceGraph:
             self._copying.clear()
         self._copying.append(running.found)
         found = records.download(self._dev, running.found, c.records, running.level)
-        return LevelResult(running.level, *found, *numbers)
+        self.results.append(LevelResult(running.level, *found, *numbers))
+        return self.results[-1]
 
     def wait(self) -> None:
         """Wait for the records that are still being copied."""
@@ -268,26 +267,11 @@ class DeviceGraph:
         self._share = max(share, self._share)  # at the end of a level its counters are cleared
         return int(self.outlook.tests_at_most * self._share)
 
-    @property
-    def pruned_levels(self) -> list[int]:
-        """The numbers of the levels of `pending`."""
-        return [level for level, *_ in self._pending]
-
-    @property
-    def pending(self) -> list[PendingLevel]:
-        """Levels at which pruning decided pairs; `edges` gives the smallest |z| of the tests that were made."""
-        out = list(self._pending_before)
-        for level, cutoff, start, column in self._pending:
-            pieces = ((start.data.ptr, np.int64, start.shape), (column.data.ptr, np.int32, column.shape))
-            offsets, neighbours = self._dev.transfers.download(*pieces)
-            self._dev.wait()
-            out.append(PendingLevel(level, cutoff, offsets, neighbours))
-        return out
-
     def resume(self, levels: Sequence[Finished], cutoff: Callable[[int], float]) -> None:
         """Turn the graph after level 0 into the graph after `levels`, the first ones of a run."""
         dev, p, (last, x, y, z, _) = self._dev, self.p, levels[-1]
-        self._pending_before = pending_of(levels, p, cutoff)
+        self.results = [level.result for level in levels[1:]]
+        self.pruned = [level.result.level for level in levels if level.answered is not None]
         if not last.level:
             return
         graph, shape = self.present, (self.outlook.pairs,)

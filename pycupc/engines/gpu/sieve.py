@@ -146,7 +146,7 @@ class RowGraph(DeviceGraph):
         args += (tested, u64(n_fixed), ptr(dev.answer))
         dev.launch(*COUNT, (1,), (1024,), args)
         self._picked = pairs, r, picked
-        return Running(0, cutoff, p * (p - 1), None)
+        return Running(0, p * (p - 1), None)
 
     def _pick(self, level: Level) -> tuple[Any, int]:
         """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""

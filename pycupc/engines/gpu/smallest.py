@@ -23,7 +23,6 @@ from pycupc.engines.gpu.device import Device, Session, borrowed_device
 from pycupc.engines.gpu.graph import LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import search
-from pycupc.engines.gpu.records import PendingLevel
 from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -35,12 +34,26 @@ FEW_TESTS, MANY_TESTS = 1e10, 2e12
 
 
 @dataclass(frozen=True)
+class PendingLevel:
+    """A level at which pruning decided pairs without all their tests."""
+
+    level: int
+    cutoff: float  # largest |r| that a test of the level calls independent
+    offsets: NDArray[np.int64]  # (p + 1,)
+    # (E,): the graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
+    neighbours: Ints
+    # bool (E,) or None: ordered pairs whose smallest |z| at this level is still to be found; None: all.
+    unknown: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
 class SmallestZ:
     """Finds the smallest |z| of all tests of each edge when it is called; see `pycupc.engines.base.UnfinishedZ`."""
 
     index: int  # number of the CUDA device
     data: SuffStat
-    pending: list[PendingLevel]
+    cutoffs: dict[int, float]  # of the levels at which pruning decided pairs; see `PendingLevel`
+    removed: list[tuple[int, Ints, Ints]]  # each level from 1 on, and the ends of the edges that it removed
     # x, y: (m,): the edges, x < y.
     x: Ints
     y: Ints
@@ -53,7 +66,7 @@ class SmallestZ:
         return self.by_rows and not self.data.has_C
 
     def __call__(self) -> Floats:
-        begin, z, left = time.perf_counter(), self.z, self.pending
+        begin, z, left = time.perf_counter(), self.z, self._pending()
         try:
             with borrowed_device(self.index) as dev, Session(dev, dev.scratch.release):
                 z, left = Search(dev, self.data, self.x, self.y, by_rows=self._has_rows).levels(left, z)
@@ -62,6 +75,20 @@ class SmallestZ:
             text = Message("the largest p-values are searched for on the CPU: {error}", error=error)
             warnings.warn(text, stacklevel=2)
         return self._on_cpu(left, z) if left else z
+
+    def _pending(self) -> list[PendingLevel]:
+        """The graph of a level has the edges of the next graph, and those that the level removed."""
+        p, keys, out = self.data.p, self._keys(self.x, self.y), []
+        for level, x, y in reversed(self.removed):
+            keys = np.sort(np.concatenate([keys, self._keys(x, y)]))
+            if level in self.cutoffs:
+                offsets, neighbours = np.searchsorted(keys, np.arange(p + 1) * p), (keys % p).astype(np.int32)
+                out.append(PendingLevel(level, self.cutoffs[level], offsets, neighbours))
+        return out[::-1]
+
+    def _keys(self, x: Ints, y: Ints) -> NDArray[np.int64]:
+        p = self.data.p
+        return np.concatenate([x.astype(np.int64) * p + y, y.astype(np.int64) * p + x])
 
     def _on_cpu(self, left: list[PendingLevel], z: Floats) -> Floats:
         from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource

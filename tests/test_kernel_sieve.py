@@ -186,7 +186,8 @@ def test_the_margin_is_as_stated():
 
 def test_pruning(two, monkeypatch):
     """At every level from 3 on, and for the largest p-values, on two devices."""
-    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, last_level=3, least_tests=0.0, most_left=2.0))
+    monkeypatch.setattr(walk, "LEVELS", (3,))
+    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, least_tests=0.0, most_left=2.0))
     always = {"first_level": 4, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
     monkeypatch.setattr(smallest, "FEW_TESTS", 0)

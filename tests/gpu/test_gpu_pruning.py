@@ -56,13 +56,12 @@ def problem(seed: int) -> tuple[np.ndarray, int, float]:
 
 @pytest.fixture(params=["search", "walk"])
 def forced(request, monkeypatch):
-    """One way of pruning at every level from 2 on, and the pairs it dismissed: (level, cutoff, x, y, candidates)."""
+    """One way of pruning at all of its levels, and the pairs it dismissed: (level, cutoff, x, y, candidates)."""
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3, "few_nodes": 4}
     of_search = {"first_level": 2, **none} if request.param == "search" else {"first_level": 99}
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **of_search))
-    of_walk = {"first_level": 2, "last_level": 5, "least_tests": 0.0, "most_left": 2.0}
-    of_walk = of_walk if request.param == "walk" else {"first_level": 99}
-    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, **of_walk))
+    monkeypatch.setattr(walk, "LEVELS", walk.LEVELS if request.param == "walk" else ())
+    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, least_tests=0.0, most_left=2.0))
     certified: list[tuple[int, float, int, int, np.ndarray]] = []
     enter_ranks = outcome.enter_ranks
 

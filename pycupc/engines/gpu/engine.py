@@ -101,7 +101,6 @@ class GpuEngine(AnsweringOnCpu):
 
     def _forget(self) -> None:
         self._graph: DeviceGraph | None = None
-        self._level0: LevelResult | None = None  # has ended, but was not asked for yet
         self._running: Running | None = None  # launched, but not asked for yet
         self._forget_questions()
 
@@ -165,7 +164,7 @@ class GpuEngine(AnsweringOnCpu):
 
     def _kernels(self, level: int) -> list[KernelName]:
         """Kernels that a level needs; none if it has been launched."""
-        if self._level0 is not None or self._running is not None:
+        if self._running is not None:
             return []
         graph = self._started()
         tests = graph.tests.kernels(level, graph.outlook) if level or graph.needs_host else []
@@ -191,8 +190,8 @@ class GpuEngine(AnsweringOnCpu):
     def _start(self, test: GaussianTest) -> MatrixFacts | None:
         """Send C or the data to the device, and launch level 0; returns the findings of the inspection of a given C.
 
-        Level 0 is launched right behind the inspection: one wait serves both. Level 1 then runs while the host looks at
-        the findings. Correlations of data are computed on the device.
+        Level 0 is launched right behind the inspection: one wait serves both. Correlations of data are computed on the
+        device.
         """
         dev, data, found = self.device, test.data, None
         by_rows = self._by_rows(test)
@@ -219,8 +218,6 @@ class GpuEngine(AnsweringOnCpu):
             return None
         dev.wait()
         facts, graph.mirrored = of_data.inspected(found)
-        if self._running is not None:
-            self._level0 = self._collect_level0(lambda: None)
         return facts
 
     def _dense_graph(self, C: Any = None) -> DeviceGraph:
@@ -255,9 +252,6 @@ class GpuEngine(AnsweringOnCpu):
                 self._progress(level, graph.tests_done(), most, edges)
 
         with self._session():
-            if self._level0 is not None:
-                result, self._level0 = self._level0, None
-                return result
             running, self._running = self._running or self._launch(level, tick), None
             if level == 0:
                 return self._collect_level0(tick)
@@ -289,7 +283,6 @@ class GpuEngine(AnsweringOnCpu):
 
     def _collect_level0(self, tick: Tick) -> LevelResult:
         """Wait for level 0 and launch level 1; with too many edges for matrices of rows, begin again with all of C."""
-        self._running = None
         try:
             result = self._started().collect_level0(tick)
         except sieve.TooManyEntries:
@@ -305,7 +298,7 @@ class GpuEngine(AnsweringOnCpu):
         test, graph = self._test, self._started()
         with self._session():
             graph.wait()
-            edges = graph.edges(first=self._level0 is not None)
+            edges = graph.edges()
         if not (graph.pruned and isinstance(test, GaussianTest)):
             return State(*edges)
         cutoffs = {level: test.cutoff(level) for level in graph.pruned}

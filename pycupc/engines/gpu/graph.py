@@ -293,9 +293,9 @@ class DeviceGraph:
         G[source, column] = state
         self._dev.transfers.write(self.present.G, G)
 
-    def edges(self, *, first: bool = False) -> tuple[Ints, Ints, Floats]:
-        """x, y and z of `State`, fetched once per level; with `first`, of the graph before level 0."""
-        if first or self._room is None:
+    def edges(self) -> tuple[Ints, Ints, Floats]:
+        """x, y and z of `State`, fetched once per level."""
+        if self._room is None:
             return self._first.edges()
         if self._edges is None:
             x, y, z = self._coming or self._fetch_edges()

@@ -281,7 +281,7 @@ def test_inspection_finds_the_defects_that_the_cpu_engine_finds():
             C[7, :] = C[:, 7] = np.nan
         if fault == 5:
             C[9, 60] = np.nan
-        with device.Session(dev, lambda: None):
+        with device.session(dev, lambda: None):
             found = inspection.launch_inspection(dev, dev.cp.asarray(C))
             dev.wait()
         (mine, _), theirs = inspection.inspected(found), matrix.inspect(C, 2)

@@ -8,8 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from math import comb
-from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from pycupc.system.message import Message, Setting
 
 
 class Device:
-    """The memory and the kernels that one thread keeps on one device between runs. Use it inside a `Session`.
+    """The memory and the kernels that one thread keeps on one device between runs. Use it inside a `session`.
 
     Runs in two threads have nothing in common but the compiled kernels, so they can use the device at the same time.
     """
@@ -133,37 +132,26 @@ class Device:
         return self._tables[size]
 
 
-class Session:
+@contextlib.contextmanager
+def session(dev: Device, release: Callable[[], None]) -> Iterator[None]:
     """Makes a device and its stream current. Any error but Ctrl-C calls `release`; CUDA's become an `EngineError`."""
-
-    def __init__(self, dev: Device, release: Callable[[], None]) -> None:
-        self._dev = dev
-        self._release = release
-
-    def __enter__(self) -> None:
-        self._dev.lock.acquire()
-        self._device = self._dev.cp.cuda.Device(self._dev.index)
-        self._device.__enter__()
-        self._dev.stream.__enter__()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        dev, cp = self._dev, self._dev.cp
-        dev.stream.__exit__(kind, error, trace)
-        self._device.__exit__(kind, error, trace)
-        dev.lock.release()
-        if error is None or isinstance(error, KeyboardInterrupt):
-            return  # interrupted: the levels that had finished can still be read
-        self._release()
-        cp.get_default_memory_pool().free_all_blocks()
-        cp.get_default_pinned_memory_pool().free_all_blocks()
-        if isinstance(error, cp.cuda.memory.OutOfMemoryError):
-            text = "out of device memory on {device}: {error}; use fewer variables or {cpu}"
-            cpu = Setting("engine", "cpu")
-            raise EngineError(Message(text, device=dev.name, error=str(error), cpu=cpu)) from error
-        if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
-            raise EngineError(f"the GPU engine failed on {dev.name}: {error}") from error
+    cp = dev.cp
+    with dev.lock, cp.cuda.Device(dev.index), dev.stream:
+        try:
+            yield
+        except KeyboardInterrupt:  # the levels that had finished can still be read
+            raise
+        except BaseException as error:
+            release()
+            cp.get_default_memory_pool().free_all_blocks()
+            cp.get_default_pinned_memory_pool().free_all_blocks()
+            if isinstance(error, cp.cuda.memory.OutOfMemoryError):
+                text = "out of device memory on {device}: {error}; use fewer variables or {cpu}"
+                cpu = Setting("engine", "cpu")
+                raise EngineError(Message(text, device=dev.name, error=str(error), cpu=cpu)) from error
+            if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
+                raise EngineError(f"the GPU engine failed on {dev.name}: {error}") from error
+            raise
 
 
 @functools.cache
@@ -173,43 +161,24 @@ def _kernels(index: int) -> Kernels:
     return Kernels(cp)
 
 
-class _OwnedDevice:
-    """A device with one owner, a thread or a borrower. When the owner ends, the next owner gets it with its memory."""
-
-    free: ClassVar[dict[int, list[Device]]] = {}
-
-    def __init__(self, index: int) -> None:
-        waiting = self.free.setdefault(index, [])
-        self.device = waiting.pop() if waiting else Device(index)
-
-    def __del__(self, free: dict[int, list[Device]] = free) -> None:
-        with contextlib.suppress(AttributeError):  # there is no device if it failed to start
-            free[self.device.index].append(self.device)
-
-
 _of_thread = threading.local()  # its `devices`, by number
 
 
 def open_device(index: int) -> Device:
     """This thread's `Device` for the CUDA device with this number; EngineError says why there is none that works."""
-    devices: dict[int, _OwnedDevice] = vars(_of_thread).setdefault("devices", {})
+    devices: dict[int, Device] = vars(_of_thread).setdefault("devices", {})
     if index not in devices:
-        devices[index] = _own(index)
-    return devices[index].device
+        devices[index] = new_device(index)
+    return devices[index]
 
 
-@contextlib.contextmanager
-def borrowed_device(index: int) -> Iterator[Device]:
-    """A `Device` that is not this thread's own, on which a run may be under way; errors as of `open_device`."""
-    yield _own(index).device
-
-
-def _own(index: int) -> _OwnedDevice:
+def new_device(index: int) -> Device:
+    """Another `Device` than this thread's own, on which a run may be under way; errors as of `open_device`."""
     works, why = gpu_works(index)
     if not works:
         cpu = Setting("engine", "cpu")
         raise EngineError(Message("the GPU engine cannot run: {why}; or use {cpu}", why=why, cpu=cpu))
     try:
-        return _OwnedDevice(index)
+        return Device(index)
     except Exception as error:
         raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error

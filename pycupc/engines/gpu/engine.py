@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +14,11 @@ from pycupc.engines.base import EngineError, Finished, Floats, LevelResult, Samp
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import discrete, missing, sample, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
-from pycupc.engines.gpu.device import Session, open_device
-from pycupc.engines.gpu.graph import DeviceGraph
+from pycupc.engines.gpu.device import open_device, session
+from pycupc.engines.gpu.graph import DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
-from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.sharing import Meeting, Member, Tick
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
@@ -112,8 +111,8 @@ class GpuEngine(AnsweringOnCpu):
         if self.device.scratch.size > tuning.KEPT_SCRATCH:
             self.device.scratch.release()
 
-    def _session(self) -> Session:
-        return Session(self.device, self.close)
+    def _session(self) -> AbstractContextManager[None]:
+        return session(self.device, self.close)
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         """Bytes that a run needs at its start for its data and p^2 pairs, and bytes free on the device."""

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Floats, LevelResult, Mask, Pairs
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import SETTLE, DeviceGraph
+from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
-from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.sharing import Tick
 from pycupc.engines.gpu.structures import Counters, Doubtful, Graph, Level, Queue, Records, SetRange, f64, i32, i64, ptr
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Finished, Floats, Ints, LevelResult, Pairs
 from pycupc.engines.first_graph import FirstGraph
-from pycupc.engines.gpu import records, tuning
+from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
-from pycupc.engines.gpu.records import Running, no_records, record_bytes
 from pycupc.engines.gpu.sharing import Member, Tick
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Setting, Variable
@@ -37,6 +36,18 @@ LAST_BITS = 1e-15
 
 #: States of an ordered pair, as in kernels/common/structures.cuh.
 GONE_A, LIVE, GONE_B, FIXED = range(4)
+
+
+class Running(NamedTuple):
+    """A level that has been launched."""
+
+    level: int
+    found: Any = None  # device array uint8: room for its records
+
+
+def record_bytes(level: int) -> int:
+    """Bytes per record: r, x, y, S; see `Found` in kernels/graph/record.cuh."""
+    return 16 + 4 * level
 
 
 class DeviceGraph:
@@ -117,7 +128,7 @@ class DeviceGraph:
         self._test_pairs(graph, level)
         args: tuple[Any, ...] = (graph, level, rows, self._classes, ptr(dev.answer))
         dev.launch("graph/neighbours", "count_neighbours", (tiles,), (1024,), args)
-        return Running(0, p * (p - 1), None)
+        return Running(0)
 
     def collect_level0(self, tick: Tick) -> LevelResult:
         """Wait for level 0, and launch the kernel that makes the first neighbour lists."""
@@ -125,7 +136,7 @@ class DeviceGraph:
         self._allocate()
         self._list_pairs()
         more = self._more_after_level0(counters.tests)
-        return LevelResult(0, *no_records(0), counters.tests, counters.removed, 0, more)
+        return LevelResult(0, *self._download(0, None, 0), counters.tests, counters.removed, 0, more)
 
     def _test_pairs(self, graph: Graph, level: Level) -> None:
         """Launch the tests of level 0, which write G, the copy of C for level 1 and the counters."""
@@ -210,7 +221,7 @@ class DeviceGraph:
         args += (i64(pairs), *degrees)
         kernel((blocks,), (SETTLE_BLOCK,), args, stream=dev.stream.ptr, cooperative=True)
         self._finish(graph, level, records, most)
-        return Running(l, pairs, found)
+        return Running(l, found)
 
     def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
         l = level.level
@@ -239,9 +250,18 @@ class DeviceGraph:
         if self._dev.copies.done:
             self._copying.clear()
         self._copying.append(running.found)
-        found = records.download(self._dev, running.found, c.records, running.level)
+        found = self._download(running.level, running.found, c.records)
         self.results.append(LevelResult(running.level, *found, *numbers))
         return self.results[-1]
+
+    def _download(self, level: int, found: Any, m: int) -> tuple[Ints, Ints, Ints, Floats]:
+        """Start copying the m records in a device array, through `Device.copies`; returns x, y, S and r."""
+        raw = (
+            self._dev.transfers.download_bytes(found.data.ptr, m * record_bytes(level), self._dev.copies) if m else b""
+        )
+        x, y = np.frombuffer(raw, np.int32, m, 8 * m), np.frombuffer(raw, np.int32, m, 12 * m)
+        S = np.frombuffer(raw, np.int32, m * level, 16 * m).reshape(m, level)
+        return x, y, S, np.frombuffer(raw, np.float64, m)
 
     def wait(self) -> None:
         """Wait for the records that are still being copied."""

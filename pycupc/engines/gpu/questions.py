@@ -10,7 +10,6 @@ its size; pairs that the search gives up, with more sets of a size than `tuning.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import Questions
 from pycupc.engines.gpu import hubs, schur, tuning
-from pycupc.engines.gpu.device import Device, Session, borrowed_device
+from pycupc.engines.gpu.device import Device, new_device, session
 from pycupc.engines.gpu.graph import FIXED, LIVE
 from pycupc.engines.gpu.levels import MOST_TESTS, GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import outcome, search
@@ -49,8 +48,8 @@ def search_on_device(
     if questions.budget is not None or float(np.dot(sets, of_kind)) < tuning.QUESTION_SETS:
         return {}
     out: dict[int, Reached] = {}
-    device: AbstractContextManager[Device] = borrowed_device(index)
-    with device as dev, Session(dev, dev.scratch.release):
+    dev = new_device(index)
+    with session(dev, dev.scratch.release):
         for at in _batches(np.flatnonzero(fit), (number + 2) ** 2):
             out |= _Batch(dev, test, questions, pairs[at]).reached(first[at], last[at])
     return out
@@ -73,7 +72,7 @@ def _batches(numbers: Indices, cells: Indices) -> Iterator[Indices]:
 
 
 class _Batch:
-    """Questions that are searched together; use it inside a `Session`."""
+    """Questions that are searched together; use it inside a `session`."""
 
     def __init__(self, dev: Device, test: GaussianTest, questions: Questions, pairs: Indices) -> None:
         self._dev, self._test, self._pairs = dev, test, pairs

@@ -26,7 +26,7 @@ class Strip(NamedTuple):
 
 
 def strip_of(graph: sieve.RowGraph, cutoff: float) -> Strip:
-    """The last two columns of squares of the sieve; use it inside a `Session`, once the kernels are compiled."""
+    """The last two columns of squares of the sieve; use it inside a `session`, once the kernels are compiled."""
     p, (group, on_side) = graph.p, sieve.squares_of(graph.p)
     before, times = max(0, on_side - 2), []
     end, first = on_side * (on_side + 1) // 2, before * group * sieve.SIDE

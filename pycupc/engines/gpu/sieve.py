@@ -18,10 +18,9 @@ from pycupc.engines.base import Finished, Floats, Ints, Pairs
 from pycupc.engines.gpu import hubs, tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import LISTS, DeviceGraph
+from pycupc.engines.gpu.graph import LISTS, DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, degrees_of, level_of
-from pycupc.engines.gpu.records import Running
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Records, RowCounts, f32, f64, i32, i64, ptr, u64
 from pycupc.independence.gaussian import fisher_z
@@ -146,7 +145,7 @@ class RowGraph(DeviceGraph):
         args += (tested, u64(n_fixed), ptr(dev.answer))
         dev.launch(*COUNT, (1,), (1024,), args)
         self._picked = pairs, r, picked
-        return Running(0, p * (p - 1), None)
+        return Running(0)
 
     def _pick(self, level: Level) -> tuple[Any, int]:
         """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""

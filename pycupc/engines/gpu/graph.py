@@ -91,7 +91,6 @@ class DeviceGraph:
         self._current = 0  # which set of lists describes the graph
         self._classes = Classes((ctypes.c_int * 5)(*tuning.BOUNDS))
         self._edges: tuple[Ints, Ints, Floats] | None = None
-        self._coming: list[NDArray[Any]] | None = None  # source, column and evidence of all pairs, being copied
         self.results: list[LevelResult] = []  # of the levels from 1 on
         self.pruned: list[int] = []  # the levels at which bounds decided pairs
         self._share = 0.0  # share of the running level's work items that blocks have taken
@@ -136,7 +135,7 @@ class DeviceGraph:
         self._allocate()
         self._list_pairs()
         more = self._more_after_level0(counters.tests)
-        return LevelResult(0, *self._download(0, None, 0), counters.tests, counters.removed, 0, more)
+        return LevelResult(0, *self._download(0, 0, 0), counters.tests, counters.removed, 0, more)
 
     def _test_pairs(self, graph: Graph, level: Level) -> None:
         """Launch the tests of level 0, which write G, the copy of C for level 1 and the counters."""
@@ -239,9 +238,7 @@ class DeviceGraph:
         c = self._read_counters(tick)
         if c.decided:
             self.pruned.append(running.level)
-        self._current, self._edges, self._coming = 1 - self._current, None, None
-        if not c.more:
-            self._coming = self._fetch_edges()
+        self._current, self._edges = 1 - self._current, None
         return c
 
     def result(self, running: Running, c: Counters) -> LevelResult:
@@ -250,15 +247,13 @@ class DeviceGraph:
         if self._dev.copies.done:
             self._copying.clear()
         self._copying.append(running.found)
-        found = self._download(running.level, running.found, c.records)
+        found = self._download(running.level, running.found.data.ptr, c.records)
         self.results.append(LevelResult(running.level, *found, *numbers))
         return self.results[-1]
 
-    def _download(self, level: int, found: Any, m: int) -> tuple[Ints, Ints, Ints, Floats]:
-        """Start copying the m records in a device array, through `Device.copies`; returns x, y, S and r."""
-        raw = (
-            self._dev.transfers.download_bytes(found.data.ptr, m * record_bytes(level), self._dev.copies) if m else b""
-        )
+    def _download(self, level: int, found: int, m: int) -> tuple[Ints, Ints, Ints, Floats]:
+        """Start copying m records at an address of the device, through `Device.copies`; returns x, y, S and r."""
+        raw = self._dev.transfers.download_bytes(found, m * record_bytes(level), self._dev.copies)
         x, y = np.frombuffer(raw, np.int32, m, 8 * m), np.frombuffer(raw, np.int32, m, 12 * m)
         S = np.frombuffer(raw, np.int32, m * level, 16 * m).reshape(m, level)
         return x, y, S, np.frombuffer(raw, np.float64, m)
@@ -318,16 +313,12 @@ class DeviceGraph:
         if self._room is None:
             return self._first.edges()
         if self._edges is None:
-            x, y, z = self._coming or self._fetch_edges()
-            self._dev.wait()
+            dev, graph, pairs = self._dev, self.present, self.outlook.pairs
+            weakest, shape = dev.scratch.take(8 * pairs), (pairs,)
+            dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (graph, ptr(weakest), i64(pairs)))
+            ends = (graph.source, np.int32, shape), (graph.column, np.int32, shape)
+            x, y, z = dev.transfers.download(*ends, (weakest, np.float64, shape))
+            dev.wait()
             side_a = np.flatnonzero(x < y)  # by positions: twice as fast as by True and False
-            self._edges, self._coming = (x[side_a], y[side_a], z[side_a]), None
+            self._edges = x[side_a], y[side_a], z[side_a]
         return self._edges
-
-    def _fetch_edges(self) -> list[NDArray[Any]]:
-        """Start copying the pairs x, y to the host, and of those with x < y the smallest |z| of both sides."""
-        dev, graph, pairs = self._dev, self.present, self.outlook.pairs
-        z, shape = dev.scratch.take(8 * pairs), (pairs,)
-        dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (graph, ptr(z), i64(pairs)))
-        ends = (graph.source, np.int32, shape), (graph.column, np.int32, shape)
-        return dev.transfers.download(*ends, (z, np.float64, shape))

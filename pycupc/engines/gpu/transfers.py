@@ -82,38 +82,30 @@ class Transfers:
         self._copy(out.data.ptr, source, out.nbytes, 3, self._stream.ptr)
 
     def download(self, *pieces: Piece) -> list[NDArray[Any]]:
-        """Start copying device memory to the host; wait for the stream before reading the arrays.
-
-        The arrays share one block of memory; see `_host_memory`.
-        """
-        sizes = [-(-math.prod(shape) * np.dtype(dtype).itemsize // 64) * 64 for _, dtype, shape in pieces]
-        memory, address = self._host_memory(sum(sizes))
-        out, offset = [], 0
-        for (source, dtype, shape), size in zip(pieces, sizes, strict=True):
+        """Start copying device memory to the host; wait for the stream before reading the arrays."""
+        out = []
+        for source, dtype, shape in pieces:
             count = math.prod(shape)
-            if count:
-                self._copy(address + offset, source, count * np.dtype(dtype).itemsize, 2, self._stream.ptr)
-            out.append(np.frombuffer(memory, dtype=dtype, count=count, offset=offset).reshape(shape))
-            offset += size
+            memory = self.download_bytes(source, count * np.dtype(dtype).itemsize, self._stream)
+            out.append(np.frombuffer(memory, dtype, count).reshape(shape))
         return out
 
     def download_bytes(self, source: int, nbytes: int, stream: Any) -> Any:
-        """Start copying `nbytes` of device memory through `stream`; returns a buffer for `numpy.frombuffer`."""
-        memory, address = self._host_memory(nbytes)
-        self._copy(address, source, nbytes, 2, stream.ptr)
-        return memory
-
-    def _host_memory(self, nbytes: int) -> tuple[Any, int]:
-        """Memory for a download, and its address.
+        """Start copying `nbytes` of device memory through `stream`; returns a buffer for `numpy.frombuffer`.
 
         Up to `tuning.MOST_LOCKED` bytes it is page-locked and comes from CuPy's pool, which takes it back when the last
         array in it is gone.
         """
+        if nbytes == 0:
+            return b""
         if nbytes > tuning.MOST_LOCKED:
             memory = np.empty(nbytes, dtype=np.uint8)
-            return memory, memory.ctypes.data
-        locked = self._cp.cuda.alloc_pinned_memory(max(nbytes, 64))
-        return locked, int(locked.ptr)
+            address = memory.ctypes.data
+        else:
+            memory = self._cp.cuda.alloc_pinned_memory(nbytes)
+            address = int(memory.ptr)
+        self._copy(address, source, nbytes, 2, stream.ptr)
+        return memory
 
 
 @functools.cache

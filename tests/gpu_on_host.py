@@ -241,7 +241,7 @@ class HostDevice(Device):
         self.transfers = Transfers(self.cp, self.stream)
         self._answer = self.cp.cuda.alloc_pinned_memory(4096)
         self.scratch = Scratch(self.cp)
-        self.lock = threading.RLock()
+        self.lock, self.tick = threading.RLock(), None
         self._binom, self._tables = None, {}
 
     def subsets(self, size: int, n: int) -> np.ndarray:
@@ -251,9 +251,9 @@ class HostDevice(Device):
     def free_memory(self, enough: int = 0) -> int:
         return 8 << 30
 
-    def wait(self, tick=None) -> None:
-        if tick is not None:
-            tick()
+    def wait(self) -> None:
+        if self.tick is not None:
+            self.tick()
 
     def stop_kernels(self) -> None:
         """None runs."""

@@ -149,7 +149,7 @@ def test_matrices_of_rows_have_the_bits_of_the_correlations(library, dtype):
     dev, X = HostDevice(library), observations(1, 70, 50, 0.3).astype(dtype)
     graph, C = row_graph(dev, X), correlation(X.astype(np.float64))
     graph.launch_level0(0.2)
-    graph.collect_level0(lambda: None)
+    graph.collect_level0()
     x, y, _ = graph.edges()
     start, width = np.array(graph._matrix), np.array(graph._width)
     assert width.max() > 33  # more than one tile
@@ -337,7 +337,7 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
     monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 12 * tuning.BYTES_PER_PICKED)
     monkeypatch.setattr(sieve, "first_room", lambda p: 3)
     with pytest.raises(EngineError, match=r"GiB are free; alpha = [\d.e-]+ would leave about \d+") as error:
-        graph.launch_level0(0.1) if picks else graph.collect_level0(lambda: None)
+        graph.launch_level0(0.1) if picks else graph.collect_level0()
     assert 0 < int(str(error.value).split()[-1]) <= 12
 
 

@@ -52,6 +52,7 @@ class Device:
         self.transfers = Transfers(cp, self.stream)
         self.scratch = Scratch(cp)
         self.lock = threading.RLock()
+        self.tick: Callable[[], None] | None = None  # called at times while the host waits in a level
         self._binom: Any = None
         self._tables: dict[int, Any] = {}
 
@@ -80,7 +81,7 @@ class Device:
         """Address of page-locked memory, 4096 bytes, to which a kernel writes its answer."""
         return int(self._answer.ptr)
 
-    def wait(self, tick: Callable[[], None] | None = None) -> None:
+    def wait(self) -> None:
         """Wait for the main stream, and call `tick` at times. Ctrl-C works: it stops running kernels."""
         done = self._done
         done.record(self.stream)
@@ -90,9 +91,9 @@ class Device:
                 now = time.perf_counter()
                 if now - began > 0.02:
                     time.sleep(0.0002)
-                if tick is not None and now - ticked > tuning.TICK:
+                if self.tick is not None and now - ticked > tuning.TICK:
                     ticked = now
-                    tick()
+                    self.tick()
         except BaseException:
             self.stop_kernels()
             raise

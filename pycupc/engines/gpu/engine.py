@@ -19,7 +19,7 @@ from pycupc.engines.gpu.graph import DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
-from pycupc.engines.gpu.sharing import Meeting, Member, Tick
+from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -243,32 +243,32 @@ class GpuEngine(AnsweringOnCpu):
         outcome.check(self.device, self._test.data, (graph, level, pairs), found)
 
     def _run(self, level: int) -> LevelResult:
-        graph = self._started()
+        graph, progress = self._started(), self._progress
         most, edges = int(min(graph.outlook.tests_at_most, 2**62)), graph.outlook.pairs // 2
+        if progress is not None:
+            self.device.tick = lambda: progress(level, graph.tests_done(), most, edges)
+        try:
+            with self._session():
+                running, self._running = self._running or self._launch(level), None
+                if level == 0:
+                    return self._collect_level0()
+                counters = graph.collect(running)
+                if counters.more:
+                    self._launch_ahead(level + 1)
+                return graph.result(running, counters)
+        finally:
+            self.device.tick = None
 
-        def tick() -> None:
-            if self._progress is not None:
-                self._progress(level, graph.tests_done(), most, edges)
-
-        with self._session():
-            running, self._running = self._running or self._launch(level, tick), None
-            if level == 0:
-                return self._collect_level0(tick)
-            counters = graph.collect(running, tick)
-            if counters.more:
-                self._launch_ahead(level + 1)
-            return graph.result(running, counters)
-
-    def _launch(self, level: int, tick: Tick) -> Running:
+    def _launch(self, level: int) -> Running:
         graph, cutoff = self._started(), self._test.cutoff(level)
         if level == 0:
             return graph.launch_level0(cutoff)
         of_graph, of_level = graph.begin(level, cutoff)
         if self.member:
-            self.member.run(self.device, graph.tests, (of_graph, of_level, graph.outlook), tick)
+            self.member.run(self.device, graph.tests, (of_graph, of_level, graph.outlook))
         elif any(graph.outlook.rows):
             graph.tests.launch(self.device, of_graph, of_level, graph.outlook)
-        return graph.settle(of_graph, of_level, tick)
+        return graph.settle(of_graph, of_level)
 
     def _launch_ahead(self, level: int) -> None:
         """Launch a level >= 1 if it will be asked for, is short, and needs neither the host nor compiling."""
@@ -278,17 +278,17 @@ class GpuEngine(AnsweringOnCpu):
         if not short or graph.needs_host or self.member:  # several devices wait for each other
             return
         if not self.device.kernels.missing(self._kernels(level), self._in_rows()):
-            self._running = self._launch(level, lambda: None)
+            self._running = self._launch(level)
 
-    def _collect_level0(self, tick: Tick) -> LevelResult:
+    def _collect_level0(self) -> LevelResult:
         """Wait for level 0 and launch level 1; with too many edges for matrices of rows, begin again with all of C."""
         try:
-            result = self._started().collect_level0(tick)
+            result = self._started().collect_level0()
         except sieve.TooManyEntries:
             self._graph = None
             graph = self._graph = self._dense_graph()
             graph.launch_level0(self._test.cutoff(0))
-            result = graph.collect_level0(tick)
+            result = graph.collect_level0()
         if result.more:
             self._launch_ahead(1)
         return result

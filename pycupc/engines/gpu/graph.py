@@ -16,7 +16,7 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
-from pycupc.engines.gpu.sharing import Member, Tick
+from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Setting, Variable
 
@@ -129,9 +129,9 @@ class DeviceGraph:
         dev.launch("graph/neighbours", "count_neighbours", (tiles,), (1024,), args)
         return Running(0)
 
-    def collect_level0(self, tick: Tick) -> LevelResult:
+    def collect_level0(self) -> LevelResult:
         """Wait for level 0, and launch the kernel that makes the first neighbour lists."""
-        counters = self._read_counters(tick)
+        counters = self._read_counters()
         self._allocate()
         self._list_pairs()
         more = self._more_after_level0(counters.tests)
@@ -205,8 +205,8 @@ class DeviceGraph:
         self._share = 0.0
         return self.present, level_of(self._dev, self.p, self._counters, level, cutoff)
 
-    def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
-        """Launch the next graph and the records of separating sets. Subclasses that wait for the tests call `tick`."""
+    def settle(self, graph: Graph, level: Level) -> Running:
+        """Launch the next graph and the records of separating sets."""
         dev, p, l, pairs = self._dev, self.p, level.level, self.outlook.pairs
         take, most = dev.scratch.take, max(1, pairs // 2)
         found, of_rows = dev.cp.empty(most * record_bytes(l), dtype=np.uint8), take(24 * p + 8)
@@ -233,9 +233,9 @@ class DeviceGraph:
         args = (graph, level, records, i32(fits), ptr(self._dev.answer))
         self._dev.launch(*FINISH, (blocks,), (128,), args, shared if fits else 0)
 
-    def collect(self, running: Running, tick: Tick) -> Counters:
+    def collect(self, running: Running) -> Counters:
         """Wait for a running level, and go on to the next graph."""
-        c = self._read_counters(tick)
+        c = self._read_counters()
         if c.decided:
             self.pruned.append(running.level)
         self._current, self._edges = 1 - self._current, None
@@ -263,9 +263,9 @@ class DeviceGraph:
         self._dev.copies.synchronize()
         self._copying.clear()
 
-    def _read_counters(self, tick: Tick) -> Counters:
+    def _read_counters(self) -> Counters:
         """Wait for the counters that the last kernel reports; sets `outlook`."""
-        self._dev.wait(tick)
+        self._dev.wait()
         counters = Counters.from_buffer_copy(Counters.from_address(self._dev.answer))
         if self.member:
             self.member.total(counters)
@@ -300,7 +300,7 @@ class DeviceGraph:
         for target, array in ((graph.z, evidence), (graph.least, np.full(shape, np.inf))):
             dev.transfers.write(target, array)
         self._put_states(source, column, state.astype(np.uint8))
-        self.collect(self.settle(*self.begin(last.level, cutoff(last.level)), lambda: None), lambda: None)
+        self.collect(self.settle(*self.begin(last.level, cutoff(last.level))))
 
     def _put_states(self, source: Ints, column: Ints, state: NDArray[np.uint8]) -> None:
         """Write the state of each pair of the lists to G."""

@@ -33,8 +33,6 @@ OF_TESTS = ("doubtful", "decided", "bounds", "spared")
 #: The arrays that are kept of a level: `best` and `least` of its graph, and its counts, with the rows that are tested.
 KEPT = ("best", "least", "counts")
 
-#: Called while the host waits.
-Tick = Callable[[], None]
 _T = TypeVar("_T")
 
 
@@ -69,7 +67,7 @@ class Member:
         self._meeting.barrier.wait()
         return out
 
-    def run(self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook], tick: Tick) -> None:
+    def run(self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook]) -> None:
         """Make the tests of a level, and join the findings of all devices.
 
         Slices are consecutive rows: side B then knows the removals of the slices before.
@@ -82,7 +80,7 @@ class Member:
             return
         degrees = degrees_of(dev, graph)
         if not sliced:
-            self._run_rows(dev, tests, of_level, degrees, tick)
+            self._run_rows(dev, tests, of_level, degrees)
             return
         before = np.append(0.0, np.cumsum(degrees * comb(degrees - 1, level.level)))  # tests of the rows before each
         done, size = self._resume(dev, graph, level, outlook.pairs), tuning.SLICED_FROM
@@ -92,7 +90,7 @@ class Member:
             self.stretch = before[done] / before[-1], (before[end] - before[done]) / before[-1]
             rows = np.zeros_like(degrees)
             rows[done:end] = degrees[done:end]
-            self._run_rows(dev, tests, of_level, rows, tick)
+            self._run_rows(dev, tests, of_level, rows)
             done = end
             self._count(dev, level)
             if self.number == 0 and self.kept is not None and done < graph.p:
@@ -136,9 +134,8 @@ class Member:
             self._counts = self._counts + np.sum(of_all, axis=0, dtype=np.int64)
 
     def _run_rows(
-        self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook], degrees: NDArray[np.int64],
-        tick: Tick,
-    ) -> None:  # fmt: skip
+        self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook], degrees: NDArray[np.int64]
+    ) -> None:
         """Make the tests of some rows; `degrees`: of these rows, 0 for the others.
 
         The rows are dealt out by their degrees, hence by the number of their tests, in turns from the first device to
@@ -158,7 +155,7 @@ class Member:
         args = (graph, ptr(on_device), i64(outlook.pairs))
         dev.launch(*CHOOSE, (dev.blocks(outlook.pairs),), (256,), args)
         tests.launch(dev, self._with_peers(dev, graph), level, outlook, on_device)
-        dev.wait(tick)
+        dev.wait()
         self._join(dev, graph, outlook.pairs)
 
     def _with_peers(self, dev: Device, graph: Graph) -> Graph:

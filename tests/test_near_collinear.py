@@ -19,13 +19,10 @@ from conftest import assert_same
 import pycupc
 from pycupc.independence.gaussian import fisher_z, gauss_ci_test
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
-from pycupc.system.machine import gpu_works
 
 EPS = 2.0**-52
 KINDS = ("pair", "group", "two groups", "sum", "pair and copy", "group and sum", "exact sum")
 N_PROBLEMS, N_RUNS, N_SHORT = 700, 520, 35
-works, why = gpu_works()
-gpu = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
 
 
 def problem(seed: int) -> tuple[np.ndarray, int, float]:
@@ -203,7 +200,7 @@ def test_runs(exact, engine, seeds):
         check(fit(seed, engine), exact(seed))
 
 
-@pytest.mark.parametrize("engine", [pytest.param(name, marks=gpu) for name in ("gpu", "cupc-e", "cupc-s")])
+@pytest.mark.parametrize("engine", [pytest.param(name, marks=pytest.mark.gpu) for name in ("gpu", "cupc-e", "cupc-s")])
 def test_gpu_engines_equal_the_cpu_engine(engine):
     """Decisions, and p-values to the last bits of the logarithm: the canonical formula has the same bits."""
     for seed in range(N_RUNS):

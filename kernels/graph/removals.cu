@@ -2,7 +2,6 @@
 //   Two kernels run one after the other: settle, then finish (of discrete data, contingency_records and p_values).
 //   Arrays: see Graph, RowCounts, Records and Counters in common/structures.cuh. `g` is the graph that was tested.
 #include "canonical/partial_correlation_warp.cuh"
-#include "graph/least.cuh"
 #include "graph/record.cuh"
 #include "graph/rows.cuh"
 

@@ -313,8 +313,7 @@ class GpuEngine(AnsweringOnCpu):
             return None
         self._compile(0)
         with self._session():
-            strip = sample.strip_of(graph, test.cutoff(0))
-        return sample.from_strip(strip, test, self)
+            return sample.sampled(graph, test, self)
 
     def resume(self, levels: Sequence[Finished]) -> None:
         """See `Engine.resume`. Level 0 gives the correlations again."""

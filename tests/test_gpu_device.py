@@ -1,5 +1,6 @@
 """The device of a thread, and the bytes that reach it, without a GPU."""
 
+import gc
 import threading
 import time
 from types import SimpleNamespace
@@ -26,7 +27,11 @@ def opened(monkeypatch):
     monkeypatch.setattr(device, "Device", start)
     monkeypatch.setattr(device, "gpu_works", lambda index: (True, ""))
     monkeypatch.setattr(device, "_of_thread", threading.local())
-    return started
+    device._OwnedDevice.free.clear()
+    yield started
+    vars(device._of_thread).clear()
+    gc.collect()
+    device._OwnedDevice.free.clear()
 
 
 def in_thread(call):
@@ -34,6 +39,7 @@ def in_thread(call):
     thread = threading.Thread(target=lambda: found.append(call()))
     thread.start()
     thread.join()
+    gc.collect()
     return found[0]
 
 
@@ -46,6 +52,13 @@ def test_a_thread_keeps_its_device(opened):
 def test_threads_at_the_same_time_have_devices_of_their_own(opened):
     mine = device.open_device(0)
     assert in_thread(lambda: device.open_device(0)) is not mine
+
+
+def test_a_thread_takes_over_the_device_of_one_that_has_ended(opened):
+    first = in_thread(lambda: device.open_device(0))
+    assert in_thread(lambda: device.open_device(0)) is first
+    assert device.open_device(0) is first
+    assert len(opened) == 1
 
 
 def test_a_device_that_fails_to_start(opened):

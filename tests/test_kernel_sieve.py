@@ -3,6 +3,7 @@
 import ctypes
 import dataclasses
 import shutil
+from contextlib import nullcontext
 from unittest import mock
 
 import numpy as np
@@ -190,7 +191,7 @@ def test_pruning(two, monkeypatch):
     always = {"first_level": 4, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
     monkeypatch.setattr(smallest, "FEW_TESTS", 0)
-    monkeypatch.setattr(smallest, "new_device", lambda index: two._engines[0].device)
+    monkeypatch.setattr(smallest, "borrowed_device", lambda index: nullcontext(two._engines[0].device))
     monkeypatch.setattr(two._engines[1].device, "index", 1)
     asked = mock.Mock(return_value=True)  # each writes to the memory of the other
     monkeypatch.setattr(sharing, "can_write", asked)
@@ -219,7 +220,7 @@ def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change, capl
         reached.update(answer := questions.search_on_device(*args))
         return answer
 
-    monkeypatch.setattr(questions, "new_device", lambda index: device)
+    monkeypatch.setattr(questions, "borrowed_device", lambda index: nullcontext(device))
     monkeypatch.setattr(on_cpu, "search_on_device", counted)
     total = 0
     for seed in range(3):

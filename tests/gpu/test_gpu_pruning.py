@@ -226,7 +226,7 @@ def test_p_values_are_found_on_the_cpu_if_the_device_cannot(forced, monkeypatch)
 
     C, n, alpha = problem(0)
     fit = skeleton({"C": C, "n": n}, alpha=alpha, engine="gpu")
-    monkeypatch.setattr(smallest, "new_device", fails)
+    monkeypatch.setattr(smallest, "borrowed_device", fails)
     with pytest.warns(UserWarning, match="the largest p-values are searched for on the CPU: out of device memory"):
         p_values = fit.pMax
     expected = skeleton({"C": C, "n": n}, alpha=alpha, engine="cpu").pMax

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -162,24 +162,43 @@ def _kernels(index: int) -> Kernels:
     return Kernels(cp)
 
 
+class _OwnedDevice:
+    """A device with one owner, a thread or a borrower. When the owner ends, the next owner gets it with its memory."""
+
+    free: ClassVar[dict[int, list[Device]]] = {}
+
+    def __init__(self, index: int) -> None:
+        waiting = self.free.setdefault(index, [])
+        self.device = waiting.pop() if waiting else Device(index)
+
+    def __del__(self, free: dict[int, list[Device]] = free) -> None:
+        with contextlib.suppress(AttributeError):  # there is no device if it failed to start
+            free[self.device.index].append(self.device)
+
+
 _of_thread = threading.local()  # its `devices`, by number
 
 
 def open_device(index: int) -> Device:
     """This thread's `Device` for the CUDA device with this number; EngineError says why there is none that works."""
-    devices: dict[int, Device] = vars(_of_thread).setdefault("devices", {})
+    devices: dict[int, _OwnedDevice] = vars(_of_thread).setdefault("devices", {})
     if index not in devices:
-        devices[index] = new_device(index)
-    return devices[index]
+        devices[index] = _own(index)
+    return devices[index].device
 
 
-def new_device(index: int) -> Device:
-    """Another `Device` than this thread's own, on which a run may be under way; errors as of `open_device`."""
+@contextlib.contextmanager
+def borrowed_device(index: int) -> Iterator[Device]:
+    """A `Device` that is not this thread's own, on which a run may be under way; errors as of `open_device`."""
+    yield _own(index).device
+
+
+def _own(index: int) -> _OwnedDevice:
     works, why = gpu_works(index)
     if not works:
         cpu = Setting("engine", "cpu")
         raise EngineError(Message("the GPU engine cannot run: {why}; or use {cpu}", why=why, cpu=cpu))
     try:
-        return Device(index)
+        return _OwnedDevice(index)
     except Exception as error:
         raise EngineError(f"the GPU engine cannot run: CUDA device {index} failed to start: {error}") from error

@@ -10,6 +10,7 @@ its size; pairs that the search gives up, with more sets of a size than `tuning.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import Questions
 from pycupc.engines.gpu import hubs, schur, tuning
-from pycupc.engines.gpu.device import Device, new_device, session
+from pycupc.engines.gpu.device import Device, borrowed_device, session
 from pycupc.engines.gpu.graph import FIXED, LIVE
 from pycupc.engines.gpu.levels import MOST_TESTS, GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import outcome, search
@@ -48,8 +49,8 @@ def search_on_device(
     if questions.budget is not None or float(np.dot(sets, of_kind)) < tuning.QUESTION_SETS:
         return {}
     out: dict[int, Reached] = {}
-    dev = new_device(index)
-    with session(dev, dev.scratch.release):
+    device: AbstractContextManager[Device] = borrowed_device(index)
+    with device as dev, session(dev, dev.scratch.release):
         for at in _batches(np.flatnonzero(fit), (number + 2) ** 2):
             out |= _Batch(dev, test, questions, pairs[at]).reached(first[at], last[at])
     return out

@@ -19,7 +19,7 @@ from scipy.special import comb
 
 from pycupc.engines.base import EngineError, Floats, Ints
 from pycupc.engines.gpu import correlation, hubs, schur
-from pycupc.engines.gpu.device import Device, new_device, session
+from pycupc.engines.gpu.device import Device, borrowed_device, session
 from pycupc.engines.gpu.graph import LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import search
@@ -68,8 +68,7 @@ class SmallestZ:
     def __call__(self) -> Floats:
         begin, z, left = time.perf_counter(), self.z, self._pending()
         try:
-            dev = new_device(self.index)
-            with session(dev, dev.scratch.release):
+            with borrowed_device(self.index) as dev, session(dev, dev.scratch.release):
                 z, left = Search(dev, self.data, self.x, self.y, by_rows=self._has_rows).levels(left, z)
             logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         except EngineError as error:

@@ -32,8 +32,7 @@ def summary(C: Floats, of: LocalEffects, how: str, device: int) -> Floats:
     dev, found = open_device(device), np.empty((len(of.causes), len(of.effects)))
     with session(dev, lambda: None):
         for causes, out in _launched(dev, dev.transfers.copied(C), of, HOW[how]):
-            (values,) = dev.transfers.download((out.data.ptr, np.float64, out.shape))
-            dev.wait()
+            (values,) = dev.fetch((out.data.ptr, np.float64, out.shape))
             found[causes] = values
     return found
 
@@ -60,8 +59,7 @@ def largest_of(
             C *= scale[:, None]
             C *= scale
         some = C[tuple(map(dev.transfers.copied, sets.pairs()))]
-        (pairs,) = dev.transfers.download((some.data.ptr, np.float64, some.shape))
-        dev.wait()
+        (pairs,) = dev.fetch((some.data.ptr, np.float64, some.shape))
         return _largest(dev, C, LocalEffects(causes, effects, sets, weights_of(pairs, sets), C), k, LEAST)
 
 
@@ -75,10 +73,7 @@ def _largest(dev: Device, C: Any, of: LocalEffects, k: int, floor: float) -> Pai
             floor = max(floor, float(cp.sort(size)[len(size) - k]))
         at = cp.flatnonzero(size >= floor)
         some = values[at]
-        places, chosen = dev.transfers.download(
-            (at.data.ptr, np.int64, at.shape), (some.data.ptr, np.float64, some.shape)
-        )
-        dev.wait()
+        places, chosen = dev.fetch((at.data.ptr, np.int64, at.shape), (some.data.ptr, np.float64, some.shape))
         found.append((places + causes.start * len(of.effects), chosen))
     at, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return first_pairs(of.causes[at // len(of.effects)], of.effects[at % len(of.effects)], values, k)

@@ -41,8 +41,7 @@ def check_sieve(dev: Device, X: np.ndarray, cutoff: float) -> None:
     n, p = X.shape
     graph = row_graph(dev, X)
     pairs, picked = graph._pick(level_of(dev, p, graph._counters, 0, cutoff))
-    (keys,) = dev.transfers.download((pairs.data.ptr, np.int64, (picked,)))
-    dev.wait()
+    (keys,) = dev.fetch((pairs.data.ptr, np.int64, (picked,)))
     found = np.zeros((p, p), dtype=bool)
     found[np.divmod(keys, p)] = True
     assert found.sum() == picked

@@ -11,12 +11,13 @@ from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.kernels import Kernels
 from pycupc.engines.gpu.structures import Binomials, Graph, i32, ptr, u32
-from pycupc.engines.gpu.transfers import Scratch, Transfers
+from pycupc.engines.gpu.transfers import Piece, Scratch, Transfers
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Message, Setting
 
@@ -97,6 +98,12 @@ class Device:
         except BaseException:
             self.stop_kernels()
             raise
+
+    def fetch(self, *pieces: Piece) -> list[NDArray[Any]]:
+        """Copies of pieces of device memory, after a wait."""
+        out = self.transfers.download(*pieces)
+        self.wait()
+        return out
 
     def peek(self, address: int, nbytes: int) -> bytes:
         """Read at most 4000 bytes of device memory while kernels run."""

@@ -145,8 +145,7 @@ class GpuEngine(AnsweringOnCpu):
     def correlation(self, X: Floats) -> Floats:
         with self._session():
             C = of_data.correlation(self.device, X)
-            (host,) = self.device.transfers.download((C.data.ptr, np.float64, C.shape))
-            self.device.wait()
+            (host,) = self.device.fetch((C.data.ptr, np.float64, C.shape))
         return host
 
     def concordances(self, X: Floats) -> NDArray[np.int64]:

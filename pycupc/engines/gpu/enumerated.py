@@ -126,15 +126,13 @@ class EnumeratedTests(ABC):
         return count
 
     def _count(self, dev: Device) -> int:
-        (count,) = dev.transfers.download((self._list.count, np.uint64, (1,)))
-        dev.wait()
+        (count,) = dev.fetch((self._list.count, np.uint64, (1,)))
         return int(count[0])
 
     def _settle(self, dev: Device, graph: Graph, level: int, count: int) -> None:
         found = self._list
         pieces = ((found.x, np.int32, (count,)), (found.y, np.int32, (count,)), (found.S, np.int32, (count, level)))
-        x, y, sets = dev.transfers.download(*pieces)
-        dev.wait()
+        x, y, sets = dev.fetch(*pieces)
         independent, p_value = self.on_host(x, y, sets)
         outcome, value = dev.transfers.copied(independent.view(np.uint8)), dev.transfers.copied(p_value)
         args = (graph, found, i64(count), ptr(None if level else graph.C), ptr(outcome), ptr(value))

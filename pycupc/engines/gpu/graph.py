@@ -290,8 +290,7 @@ class DeviceGraph:
         if not last.level:
             return
         graph, shape = self.present, (self.outlook.pairs,)
-        source, column = dev.transfers.download((graph.source, np.int32, shape), (graph.column, np.int32, shape))
-        dev.wait()
+        source, column = dev.fetch((graph.source, np.int32, shape), (graph.column, np.int32, shape))
         here, there = (a.astype(np.int64) * p + b for a, b in ((x, y), (y, x)))
         at = np.searchsorted(source.astype(np.int64) * p + column, np.concatenate([here, there]))
         evidence, state = np.zeros(shape), np.where(source < column, GONE_B, GONE_A)  # removed, without a record
@@ -317,8 +316,7 @@ class DeviceGraph:
             weakest, shape = dev.scratch.take(8 * pairs), (pairs,)
             dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (graph, ptr(weakest), i64(pairs)))
             ends = (graph.source, np.int32, shape), (graph.column, np.int32, shape)
-            x, y, z = dev.transfers.download(*ends, (weakest, np.float64, shape))
-            dev.wait()
+            x, y, z = dev.fetch(*ends, (weakest, np.float64, shape))
             side_a = np.flatnonzero(x < y)  # by positions: twice as fast as by True and False
             self._edges = x[side_a], y[side_a], z[side_a]
         return self._edges

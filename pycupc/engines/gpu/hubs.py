@@ -66,8 +66,7 @@ class HubTests:
         self._tests.launch(dev, graph, level, outlook, rows)
         hubs = self._rows
         if rows is not None:
-            (mine,) = dev.transfers.download((rows, np.int32, (graph.p,)))
-            dev.wait()
+            (mine,) = dev.fetch((rows, np.int32, (graph.p,)))
             hubs = hubs[mine[hubs] > 0]
         for begin, last in zip(self._start[hubs].tolist(), self._start[hubs + 1].tolist(), strict=True):
             width = last - begin + 1

@@ -72,8 +72,7 @@ def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> L
 
 def degrees_of(dev: Device, graph: Graph) -> NDArray[np.int64]:
     """Neighbours of each variable, after a wait."""
-    (start,) = dev.transfers.download((graph.start, np.int64, (graph.p + 1,)))
-    dev.wait()
+    (start,) = dev.fetch((graph.start, np.int64, (graph.p + 1,)))
     return np.diff(start)
 
 

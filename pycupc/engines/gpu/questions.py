@@ -128,16 +128,14 @@ class _Batch:
         self._ask(asked)
         found = search.launch(dev, graph, level, outlook, int(self._open.data.ptr), ends_early=False)
         shape = (outlook.pairs,)
-        decided, rank = dev.transfers.download((found.decided, np.uint8, shape), (found.rank, np.uint64, shape))
-        dev.wait()
+        decided, rank = dev.fetch((found.decided, np.uint8, shape), (found.rank, np.uint64, shape))
         decided, rank = decided[at] == 1, rank[at].copy()
         sets = np.array([about(d, size) for d in self._degrees[1:].tolist()])
         walked = asked & ~decided & (sets <= tuning.WALKED_SETS)
         if walked.any():
             dev.transfers.upload(np.append(0, walked).astype(np.int32), self._open)
             self._tests.launch_walk(dev, graph, level, outlook, int(self._open.data.ptr))
-            (best,) = dev.transfers.download((graph.best, np.uint64, shape))
-            dev.wait()
+            (best,) = dev.fetch((graph.best, np.uint64, shape))
             rank[walked] = best[at[walked]]
         return decided | walked, rank
 

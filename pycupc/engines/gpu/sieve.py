@@ -80,8 +80,7 @@ class _Sieve:
             args: tuple[Any, ...] = (ptr(self._halves), i32(self._words), i32(self._p), f32(float(threshold)))
             args += (i64(first), i32(group), u64(room - before), ptr(self._count), ptr(there), ptr(self._stop))
             dev.launch(*PICK[n > STRETCH], grid, (256,), args)
-        (found,) = dev.transfers.download((self._count.data.ptr, np.uint64, (1,)))
-        dev.wait()
+        (found,) = dev.fetch((self._count.data.ptr, np.uint64, (1,)))
         return before + int(found[0])
 
 
@@ -174,8 +173,7 @@ class RowGraph(DeviceGraph):
                 pairs = self._room_for(room, left)
                 dev.transfers.duplicate(before.data.ptr, pairs[:picked])  # then the same part once more
             if kept is not None:
-                (keys,) = dev.transfers.download((pairs.data.ptr + 8 * picked, np.int64, (found - picked,)))
-                dev.wait()
+                (keys,) = dev.fetch((pairs.data.ptr + 8 * picked, np.int64, (found - picked,)))
                 kept.add(cut, part, (*np.divmod(keys, p), NOTHING))
             picked = found
         if n_devices > 1:
@@ -215,8 +213,7 @@ class RowGraph(DeviceGraph):
             return super()._remedy()
         if left is None:
             _, of_device, picked = self._picked
-            (r,) = dev.transfers.download((of_device.data.ptr, np.float64, (picked,)))
-            dev.wait()
+            (r,) = dev.fetch((of_device.data.ptr, np.float64, (picked,)))
 
             def left(cutoff: float) -> int:
                 return int((np.abs(r) > cutoff).sum())
@@ -232,8 +229,7 @@ class RowGraph(DeviceGraph):
     def pairs_left(self) -> NDArray[np.uint64]:
         """Keys of the pairs that `launch_level0` has left."""
         pairs, _, picked = self._picked
-        (keys,) = self._dev.transfers.download((pairs.data.ptr, np.uint64, (picked,)))
-        self._dev.wait()
+        (keys,) = self._dev.fetch((pairs.data.ptr, np.uint64, (picked,)))
         left: NDArray[np.uint64] = keys[keys != NO_PAIR]
         return left
 

@@ -148,8 +148,7 @@ class Search:
         dev.scratch.reset()
         graph = self._graph(degrees, entries, start=at.offsets, column=at.neighbours, source=source, least=least)
         unknown = self._launch(graph, at, Outlook.of(at.level, degrees, targets), degrees)
-        (lowest,) = dev.transfers.download((graph.on_device.least, np.float64, (len(keys),)))
-        dev.wait()
+        (lowest,) = dev.fetch((graph.on_device.least, np.float64, (len(keys),)))
 
         lower = lowest[entries] < least[entries]
         new = np.where(lower, z_score(np.sqrt(lowest[entries]), self._n, at.level), np.inf).reshape(2, -1).min(axis=0)
@@ -179,10 +178,7 @@ class Search:
         found, decided = None, np.ones(pairs, dtype=np.uint8)
         if outlook.tests_at_most > FEW_TESTS:
             found = search.launch(dev, graph.on_device, level, outlook, minimum=True)
-            opened, decided = dev.transfers.download(
-                (found.left, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,))
-            )
-            dev.wait()
+            opened, decided = dev.fetch((found.left, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,)))
             if float((opened * comb(degrees - 1, at.level)).sum()) > MANY_TESTS:
                 return np.not_equal(decided, 1)
         self._tests.launch_walk(dev, graph.on_device, level, outlook, found.left if found else None)

@@ -77,8 +77,7 @@ def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Prun
     graph, level, pairs = at
     pieces = ((graph.start, np.int64, graph.p + 1), (graph.column, np.int32, pairs), (found.decided, np.uint8, pairs))
     more = ((found.rank, np.uint64, pairs), (found.spares, np.int64, pairs))
-    arrays = dev.transfers.download(*((address, dtype, (size,)) for address, dtype, size in (*pieces, *more)))
-    dev.wait()
+    arrays = dev.fetch(*((address, dtype, (size,)) for address, dtype, size in (*pieces, *more)))
     offsets, neighbours, decided, rank, tests_up_to_it = arrays
     of_level = GraphOnCpu.of_lists(offsets, neighbours)
     findings, separated = of_level.no_findings(), (decided == 1) & (rank != NOT_SEPARATED)

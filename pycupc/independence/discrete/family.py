@@ -39,6 +39,7 @@ class DiscreteTest(EnumeratedTest):
         self.data, self.alpha, self.binary, self.quirks = data, float(alpha), binary, quirks
         self.p, self.n, self.labels = data.p, data.n, data.labels
         self.nbytes = data.codes.nbytes + 8 * (data.n + 1)  # and the table of m ln m
+        self.cost = max(data.n / 20, 1.0)
 
     @cached_property
     def prepared(self) -> Data:

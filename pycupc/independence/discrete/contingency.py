@@ -243,7 +243,7 @@ def run_test(data, x, y, size, q, counting):
 
 @compiled
 def run_tests(data, x, y, sets, order, counting, independent, p):
-    """Write whether x[i] and y[i] are independent given sets[i], and p, of all i in `order`: equal x and sets together."""
+    """Write whether x[i] and y[i] are independent given sets[i], and p, for i in `order`: equal sets together."""
     size, n = sets.shape[1], data.codes.shape[1]
     before = -1  # the test whose configurations are there
     for i in order:

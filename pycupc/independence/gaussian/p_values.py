@@ -99,7 +99,7 @@ class GaussianPValues(ComputedPValues):
         return math.nan if r is None else float(fisher_z.p_value(r, self.n, int(self.removals.level[k])))
 
     def of_level0(self, x: int, y: int) -> float:
-        return math.nan if self.known is None else float(fisher_z.p_value(self.known.block([x], [y])[0, 0], self.n, 0))
+        return math.nan if self.known is None else float(fisher_z.p_value(self.known.pairs([x], [y])[0], self.n, 0))
 
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
-        return None if self.known is None else self.known.pairs(np.asarray(x), np.asarray(y))
+        return None if self.known is None else self.known.pairs(x, y)

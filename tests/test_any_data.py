@@ -17,7 +17,7 @@ import pytest
 import scipy.stats
 
 import pycupc
-from pycupc import MixedTable, SuffStat, cli, mixCItest, pc
+from pycupc import MixedTable, RCoT, SuffStat, cli, mixCItest, pc
 from pycupc.engines.gpu.correlation import concordances as on_device
 from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.latent import Levels, latent_correlation
@@ -114,6 +114,7 @@ def test_an_indefinite_matrix_is_said_and_may_be_replaced():
 
 
 RESAMPLED = {
+    "RCoT": (lambda: pd.DataFrame(chain(n=100)), lambda D: D),
     "ranks": (lambda: pd.DataFrame(chain(n=100)), lambda D: SuffStat.from_data(D, correlation="kendall")),
     "mixed": (lambda: mixed_frame(100), MixedTable.of),
     "pairwise": (lambda: gaps(pd.DataFrame(chain(n=100))), lambda D: SuffStat.from_data(D, missing="pairwise")),
@@ -133,7 +134,9 @@ RESAMPLED = {
 @pytest.mark.parametrize("method", ["pc", "rfci"])
 def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
     D, of = RESAMPLED[kind][0](), RESAMPLED[kind][1]
-    how = {"alpha": 0.1, "quirks": kind == "mixed"}
+    how = {"alpha": 0.1, "quirks": kind == "mixed"} | (
+        {"indepTest": RCoT(seed=3, features=25)} if kind == "RCoT" else {}
+    )
     result = pycupc.stability(of(D), n_resamples=4, random_state=1, method=method, **how)
     fits = [getattr(pycupc, method)(of(D.iloc[result.indices(i)]), **how) for i in range(4)]
     if method == "pc":

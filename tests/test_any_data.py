@@ -20,7 +20,7 @@ import pycupc
 from pycupc import MixedTable, RCoT, SuffStat, cli, mixCItest, pc
 from pycupc.engines.gpu.correlation import concordances as on_device
 from pycupc.independence.gaussian import ranks
-from pycupc.independence.gaussian.latent import Levels, latent_correlation
+from pycupc.independence.gaussian.latent import kinds_of, latent_correlation, levels_of
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.mixed.family import MixedTest
 
@@ -194,7 +194,7 @@ def log_likelihood(table, r):
 @pytest.mark.parametrize("k", range(5))
 def test_latent_correlations_are_those_of_polycor(k):
     X, expected = RECORDED[f"latent_X{k}"], RECORDED[f"latent_C{k}"]
-    C = latent_correlation(X, Levels.found(X))
+    C = latent_correlation(X, levels_of(X))
     np.testing.assert_array_equal(C, C.T)
     for i, j in combinations(range(X.shape[1]), 2):
         if abs(C[i, j]) < 0.95:
@@ -207,7 +207,7 @@ def test_latent_correlations_are_those_of_polycor(k):
 
 def test_kinds_of_columns_are_found():
     X = np.column_stack([np.arange(40) % 2, np.arange(40) % 7, np.arange(40) / 7, np.arange(40) % 3 / 2, np.ones(40)])
-    assert Levels.found(X).words(5) == "1 binary, 1 ordinal, 3 continuous"
+    assert kinds_of(levels_of(X), 5) == "1 binary, 1 ordinal, 3 continuous"
 
 
 def test_latent_correlations_of_classes_estimate_those_before():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,11 @@ class EnumeratedTest(IndependenceTest):
     symmetric: bool = True  # whether the tests of (x, y) and (y, x) have the same p-value
     # The most tests that `single_tests` is given at a time; 0: the engine chooses, and threads may call it together.
     at_once: int = 0
+
+    def __init__(self, data: Any, alpha: float, *, NAdelete: bool = True) -> None:
+        """`data`: with `p`, `n` and `labels`. `NAdelete`: a NaN p-value counts as 1 if True, else as 0."""
+        self.data, self.alpha, self.na_p = data, float(alpha), float(NAdelete)
+        self.p, self.n, self.labels = data.p, data.n, data.labels
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         """The p-values of x[i] and y[i] given S[i], NaN where undefined; S int64 (m, l). For `single_tests` only."""

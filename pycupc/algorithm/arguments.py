@@ -33,8 +33,9 @@ from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.independence.enumerated import EnumeratedTest
-from pycupc.independence.gaussian.family import GaussianTest, LocalGaussianTest
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.local import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.missing.data import IncompleteTable
 from pycupc.independence.missing.family import missing_test

@@ -6,7 +6,7 @@ import numpy as np
 from discrete_runs import Problem
 
 from pycupc.data.pairs import Pairs
-from pycupc.independence.gaussian.family import LocalGaussianTest
+from pycupc.independence.gaussian.local import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.family import ImputedTest, TestwiseTest

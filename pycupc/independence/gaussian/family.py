@@ -1,18 +1,15 @@
-"""The Gaussian test with its data: partial correlations, of one number of observations or of a number for each pair."""
+"""The Gaussian test with its data: partial correlations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pycupc.data.names import names_for
-from pycupc.independence.base import Floats, IndependenceTest, Indices, State
-from pycupc.independence.enumerated import EnumeratedTest
-from pycupc.independence.gaussian.fisher_z import cutoff, p_value_of
-from pycupc.independence.gaussian.gauss_ci_test import gaussCItest, partial_correlation
-from pycupc.independence.gaussian.measures import RULES
+from pycupc.independence.base import IndependenceTest, State
+from pycupc.independence.gaussian.fisher_z import cutoff
+from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.p_values import GaussianPValues, LargestP
-from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import PValues
 
 if TYPE_CHECKING:
@@ -40,25 +37,3 @@ class GaussianTest(IndependenceTest):
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
         largest = LargestP(state.z, state.unfinished) if state.largest_p is None else state.largest_p
         return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, self.data.correlations)
-
-
-class LocalGaussianTest(EnumeratedTest):
-    """Tests of partial correlations whose n - l - 3 has the n of the pairs among x, y and S: `SuffStat.pair_n`."""
-
-    name = "pairwise"
-
-    def __init__(self, data: SuffStat, alpha: float) -> None:
-        super().__init__(data, alpha)
-        data.check(MatrixFacts.of(data.C), names_for(data.labels, data.p))
-
-    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
-
-        assert self.data.pair_n is not None
-        matrix, rule = self.data.pair_n
-        return p_values_of_tests(self.data.C, matrix, RULES.index(rule), x, y, S)
-
-    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        assert self.data.pair_n is not None
-        n = self.data.pair_n.of_test(x, y, S)
-        return p_value_of(partial_correlation(self.data.C, x, y, sorted(S)), n - len(S) - 3)

@@ -197,7 +197,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
         raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     general = checked_study(data, plan, alpha, arguments, name="cstar")
-    if not isinstance(general.rows.data, Table) or general.rows.measure.n_rule is not None:
+    if general.rows.raw or not isinstance(general.rows.data, Table) or general.rows.measure.n_rule is not None:
         raise ValueError(
             "data must be a table of numbers, for gaussCItest: effects are those of a linear model, of whole rows"
         )

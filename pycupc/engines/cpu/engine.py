@@ -1,4 +1,4 @@
-"""The CPU engine: the levels of PC-stable, by either family of tests over the graph between levels."""
+"""The CPU engine: the levels of PC-stable, by either kind of tests over the graph between levels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from pycupc.engines.base import (
 )
 from pycupc.engines.cpu import local_questions, matrix, threads
 from pycupc.engines.cpu import questions as answers
-from pycupc.engines.cpu.discrete import DiscreteTests
 from pycupc.engines.cpu.enumerated import EnumeratedTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.graph import FINISHED, OPEN, Findings, Graph
@@ -38,7 +37,6 @@ from pycupc.engines.cpu.tuning import COLUMN_BYTES, HUB, SAMPLED_FROM, SIEVE_FRO
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
@@ -49,12 +47,12 @@ from pycupc.system.message import Argument, Message, Variable
 #: The option `correlations` of `CpuEngine`.
 ReadingOption = Literal["dense", "rows"]
 
-#: The families of tests and their levels whose code is loaded.
-_loaded: set[tuple[type, int]] = set()
+#: The levels of Gaussian tests whose code is loaded.
+_loaded: set[int] = set()
 
 
 class CpuEngine(Engine):
-    """Gaussian tests, by Schur complements, G^2 tests, and tests that are made set by set, on the CPU.
+    """Gaussian tests, by Schur complements, and tests that are made set by set, on the CPU.
 
     Parameters
     ----------
@@ -122,7 +120,7 @@ class CpuEngine(Engine):
                 data.correlations, data.n, self._pruning, self.threads, reading
             )
         elif isinstance(test, EnumeratedTest):
-            self._tests = DiscreteTests(test) if isinstance(test, DiscreteTest) else EnumeratedTests(test)
+            self._tests = EnumeratedTests(test)
         self._first = FirstGraph(test.p, self._gaps, self._fixed)
         self._graph: Graph | None = None  # exists from level 0 on
 
@@ -130,15 +128,15 @@ class CpuEngine(Engine):
         """Load the compiled code of a level, or compile it, by a run on four variables."""
         if self._graph is not None:
             self._tests.load(self._graph, level)
-        distinct = min(level, self._tests.LEVELS_COMPILED)
-        if (type(self._tests), distinct) in _loaded or (practice := self._tests.rehearsal()) is None:
+        distinct = min(level, GaussianTests.LEVELS_COMPILED)
+        if distinct in _loaded or not isinstance(self._tests, GaussianTests):
             return
         rehearsal = CpuEngine(threads=1, pruning=False)
         with announced(f"compiling for level {level}, once per machine"):
-            rehearsal.take(practice, "abcd")
+            rehearsal.take(self._tests.rehearsal(), "abcd")
             for earlier in range(distinct + 1):
                 rehearsal._run(earlier)
-                _loaded.add((type(self._tests), earlier))
+                _loaded.add(earlier)
 
     def state(self) -> State:
         if self._graph is None:

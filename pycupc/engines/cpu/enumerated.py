@@ -30,17 +30,10 @@ class EnumeratedTests:
     B, because the test is not symmetric, and their p-values.
     """
 
-    #: Levels from here on share their compiled code.
-    LEVELS_COMPILED = 1
-
     def __init__(self, test: EnumeratedTest) -> None:
         self._test = test
         none = np.zeros(0, dtype=np.int32)
         self.side_b_of_level0 = none, none, np.zeros(0)
-
-    def rehearsal(self) -> EnumeratedTest | None:
-        """A test of four variables, for compiling; None if the code is compiled where it is called."""
-        return None
 
     def level0(
         self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int, division: Division

@@ -22,7 +22,16 @@ from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, Reached, first_searched, load
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import say_unsure
-from pycupc.engines.cpu.tuning import FIRST_ROUND, INLINE_TESTS, PART_SETS, ROUND_SETS, WORTH_A_WARNING
+from pycupc.engines.cpu.tuning import (
+    CAUTIOUS,
+    COSTLY,
+    FIRST_ROUND,
+    GROWTH,
+    INLINE_TESTS,
+    PART_SETS,
+    ROUND_SETS,
+    WORTH_A_WARNING,
+)
 from pycupc.engines.subsets import about
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest, no_p_value
@@ -275,8 +284,9 @@ def _rounds(
     degree = np.diff(offsets)
     chosen = np.tile(np.arange(size), (len(degree), 1))
     left = asked & ~over & (degree >= size)
-    at_once, x, y = FIRST_ROUND, questions.x.astype(np.int64), questions.y.astype(np.int64)
+    x, y = questions.x.astype(np.int64), questions.y.astype(np.int64)
     assert isinstance(test, EnumeratedTest)
+    at_once, growth = (FIRST_ROUND, GROWTH) if test.cost < COSTLY else CAUTIOUS
     tests, limit = test.single_tests, test.at_once
     step = limit or PART_SETS
     with announced("compiling for tests of single pairs, once per machine"):
@@ -295,7 +305,7 @@ def _rounds(
             else:  # most rounds are small, and so is their time
                 yield owner, positions, members, *tests(*asking)
             left &= asked
-            at_once *= 4
+            at_once *= growth
 
 
 class _Found(NamedTuple):

@@ -26,10 +26,6 @@ MOST_TASKS = 256
 TESTS_PER_SECOND = 2.5e8
 #: A task has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20
-#: Observations that the G^2 tests of a task count: about a millisecond.
-TASK_OBSERVATIONS = 1_000_000
-#: Observations counted in the time of a Gaussian test, by which work is weighed. Measured.
-OBSERVATIONS_PER_GAUSSIAN_TEST = 20
 #: Entries of the neighbour lists that a task goes through where a level is set up or settled: about a millisecond.
 PART_ENTRIES = 1 << 17
 
@@ -85,9 +81,10 @@ BLOCK, SPACE = 8, 16
 
 # -- questions --------------------------------------------------------------------------------------------------------
 
-#: Sets of a pair in its first round, about the number of tests that most separated pairs need; in each later round four
-#: times as many.
-FIRST_ROUND = 8
+#: Sets of a pair in its first round, about the number of tests that most separated pairs need, and how many times as
+#: many are in each later round; where a test takes as long as `COSTLY` Gaussian ones, `CAUTIOUS` is both.
+FIRST_ROUND, GROWTH = 8, 4
+COSTLY, CAUTIOUS = 20.0, (1, 2)
 #: Sets of all pairs in a round, about; more would not leave the cache sooner. A part for a thread.
 ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
 #: Sets of one size of a pair that are tested rather than searched. Measured.

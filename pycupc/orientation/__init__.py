@@ -73,10 +73,7 @@ def orient(
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph  # loads Numba
 
     status, n_tries = "relaxed", 0
-    sizes = [(block.members.shape[1], len(block.x)) for block in sepset.blocks]
-    # At most: rows of sets with one member, most of whose cells are not looked at; sets with several, 5 per step.
-    rows = sum(min(n_sets, skeleton.p) if size == 1 else n_sets // 5 for size, n_sets in sizes)
-    with mixed_graph.compiling(mixed_graph.steps_of(skeleton) + rows):
+    with mixed_graph.compiling(mixed_graph.steps_of(skeleton) + sepset.n_stored // 5):
         graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, ambiguous)
         if u2pd == "relaxed":

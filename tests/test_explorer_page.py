@@ -269,20 +269,6 @@ def test_an_empty_neighbourhood_says_which_filters_hide_it(page, fit):
     assert "whole graph" in page.text("#mode")
 
 
-def test_the_slider_follows_a_typed_p_value(page):
-    slider = "return Number(byId('slider').value)"
-    assert page.script(slider) == 100
-    page.click("#most-p")
-    page.keys("1e-9")
-    assert page.script(slider) == pytest.approx(100 * (1 - 7 / 15), abs=1)  # alpha is 0.01, the slider has 15 decades
-    for value, expected in (("0", 0), ("5", 100), ("", 100)):
-        use_filter(page, "most-p", value)
-        assert page.script(slider) == expected
-    page.script("byId('slider').value = 40; byId('slider').oninput()")
-    assert page.script(slider) == 40
-    assert page.script("return state.filter.p") == pytest.approx(1e-11)
-
-
 def test_the_table_folds_away(page):
     height = page.script("return view.canvas.getBoundingClientRect().height")
     page.click("#fold")
@@ -439,7 +425,7 @@ def test_the_page_of_a_consensus_has_shares_in_place_of_tests(chromium, tmp_path
     assert "Adjacent in too few of the resamples" in chromium.script("return why(...arguments).text", *missing)
     chromium.script("startAt(graph.tail[0]); update({ fit: true })")
     assert "in " in chromium.text(".neighbours small")
-    for hidden in ("#p-row", "#slider", "#negative", "#removed-row"):
+    for hidden in ("#p-row", "#negative", "#removed-row"):
         assert not chromium.script("return document.querySelector(arguments[0]).offsetParent", hidden)
     assert "stability below 0.7, up to 0.9, above" in chromium.text("#legend")
     assert chromium.complaints() == []

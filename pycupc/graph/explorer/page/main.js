@@ -122,15 +122,10 @@ function walk(step) {
 
 function setUpFilters() {
   byId("filters").onsubmit = (event) => event.preventDefault();
-  for (const field of byId("filters").querySelectorAll("input:not(#slider), select")) field.onchange = filtersChanged;
+  for (const field of byId("filters").querySelectorAll("input, select")) field.onchange = filtersChanged;
   byId("low").oninput = byId("high").oninput = byId("most-p").oninput = filtersChanged;
-  byId("slider").oninput = () => {
-    const slider = byId("slider"), end = Number(slider.max);
-    byId("most-p").value = Number(slider.value) >= end ? "" : (10 ** (-DECADES * (1 - slider.value / end)) * (data.alpha || 1)).toPrecision(2);
-    filtersChanged();
-  };
   byId("reset").onclick = () => { resetFilters(); filtersChanged(); };
-  byId("p-row").hidden = byId("slider").hidden = !graph.p;
+  byId("p-row").hidden = !graph.p;
   byId("list-removed").parentElement.hidden = !graph.p;
   byId("stability-row").hidden = !graph.stability;
   byId("removed-row").hidden = !graph.removed.x.length;

@@ -97,7 +97,6 @@ function nodeDetails(v) {
   const actions = el("p", { className: "buttons" });
   if (!state.near || !state.grown.has(v) || state.grown.size > 1) actions.append(button("Only its neighbourhood", () => { startAt(v); update({ fit: true }); }));
   if (hidden) actions.append(button(`Add ${Math.min(hidden, STEP)} neighbours`, () => { grow(v); update({ fit: true }); }));
-  if (state.near && state.grown.has(v) && state.grown.size > 1) actions.append(button("Hide its neighbours", () => { shrink(v); update({ fit: true }); }));
   const neighbours = el("ul", { className: "neighbours" });
   for (const k of edges.slice(0, 200)) {
     const u = other(k, v);
@@ -146,8 +145,6 @@ function effectPicture(value, low, high, most, sure) {
 /** The identity of the filter of a kind of edge, and the class of its line in the legend. */
 function kindId(kind) { return kind.replace(" ", "-"); }
 
-const DECADES = 15; // of the slider of p-values
-
 /** Read the filters from their fields. */
 function readFilters() {
   const value = (id, otherwise) => (byId(id).value.trim() === "" || Number.isNaN(Number(byId(id).value)) ? otherwise : Number(byId(id).value));
@@ -161,10 +158,6 @@ function readFilters() {
   };
   state.filters = filtersInUse(state.filter);
   state.removedShown = byId("removed-shown").checked;
-  // the slider runs over the logarithm of p, from the smallest p-value to alpha, and follows what is typed
-  const end = Number(byId("slider").max);
-  const at = end * (1 + Math.log10(Math.max(state.filter.p, Number.MIN_VALUE) / (data.alpha || 1)) / DECADES);
-  byId("slider").value = Math.max(0, Math.min(end, at));
 }
 
 function resetFilters() {

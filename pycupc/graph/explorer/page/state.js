@@ -108,18 +108,6 @@ function grow(v) {
   recompute();
 }
 
-/** Take the neighbours that were reached through v out again, and what was reached through them. */
-function shrink(v) {
-  if (state.grown.size > 1) state.grown.delete(v);
-  let linked = new Set([state.grown.keys().next().value]); // keep what hangs together with the first variable
-  for (let size = 0; size !== linked.size; ) {
-    size = linked.size;
-    for (const u of Array.from(linked)) if (state.grown.has(u)) for (const k of edgesOf(u)) linked.add(other(k, u));
-  }
-  for (const u of Array.from(state.grown.keys())) if (!linked.has(u)) state.grown.delete(u);
-  recompute();
-}
-
 function showAll() { state.near = false; recompute(); }
 
 function select(v) { state.node = v; state.pair = null; }

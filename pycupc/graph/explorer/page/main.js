@@ -4,9 +4,8 @@
 /** Show the state. `fit` shows everything again; `table: false` leaves the table as it is. */
 function update({ fit: fitted = false, table: tabled = true } = {}) {
   byId("whole").disabled = !state.near;
-  const hidden = state.edges.length ? "" : hiding(state.near ? Array.from(state.grown.keys()).flatMap((v) => Array.from(edgesOf(v))) : Array.from(graph.tail, (_, k) => k));
-  byId("mode").textContent = hidden
-    ? `no edge passes the filters: ${hidden}`
+  byId("mode").textContent = graph.m && !state.edges.length
+    ? "no edge passes the filters"
     : state.near
     ? `${state.nodes.length} variables around ${Array.from(state.grown.keys(), (v) => shortLabel(name(v))).slice(0, 3).join(", ")}${state.grown.size > 3 ? " and others" : ""}; +n: click to add n neighbours`
     : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges${state.edges.length > MANY ? " (undirected ones dashed when you come closer)" : ""}; neighbours lie near each other, the axes have no unit`;

@@ -105,7 +105,7 @@ function nodeDetails(v) {
     neighbours.append(el("li", {}, button(text, () => { selectPair(v, u); update(); }, `why ${name(u)}?`), el("small", {}, known)));
   }
   const total = graph.degree[v] > edges.length ? `${graph.degree[v]} edges, of which this page holds ${edges.length}` : edgesText(edges.length);
-  return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), ...(hiding(edges) ? [el("p", { id: "hiding" }, `Filters: ${hiding(edges)}`)] : []), actions, ...effectLists(v), ...(graph.effects.value ? [el("h3", {}, "Its edges")] : []), neighbours];
+  return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), actions, ...effectLists(v), ...(graph.effects.value ? [el("h3", {}, "Its edges")] : []), neighbours];
 }
 
 const MOST_EFFECTS = 12; // that a list of effects shows

@@ -177,16 +177,6 @@ function whyRemoved(k) {
     text: few ? `Removed ${when} without a test given ${setText(members)}: ${few}.` : `Removed ${when}: independent given ${setText(members)}.` };
 }
 
-/** The set of the weakest test of edge k, as numbers and, for variables that the page lacks, names. */
-function weakestSet(k) { return (data.weakest[k] || [[]])[0]; }
-
-function weakestText(k) {
-  const found = data.weakest[k], [a, b] = [graph.tail[k], graph.head[k]].map((v) => JSON.stringify(name(v)));
-  if (!found) return `not computed for this page; in Python, fit.why(${a}, ${b}) computes it if it can`;
-  const members = weakestSet(k).map((v) => (typeof v === "number" ? name(v) : v));
-  return `${members.length ? `given {${members.join(", ")}}` : "without conditioning"}, r = ${number(found[1], 4)}`;
-}
-
 function whyKept(k) {
   const a = graph.tail[k], b = graph.head[k];
   const facts = [["type", KINDS[graph.kind[k]]]];
@@ -197,13 +187,11 @@ function whyKept(k) {
     return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text: "The two variables are adjacent in enough of the resamples.", facts, nodes: [] };
   }
   const p = graph.p[k];
-  let nodes = [], text = "The edge was kept: no tested set makes the two variables independent.";
+  let text = "The edge was kept: no tested set makes the two variables independent.";
   if (p < 0) text = "fixedEdges requires this edge; it was never tested.";
   else {
     const levels = graph.level[k] ? `at levels 0 to ${graph.level[k]}` : "at level 0";
     facts.push(["tests survived", `${graph.tests[k].toLocaleString("en")}, ${levels}`], ["largest p-value of its tests", pText(p)]);
-    facts.push(["of the test", weakestText(k)]);
-    nodes = weakestSet(k).filter((v) => typeof v === "number" && v < graph.nodes);
     if (data.alpha) facts.push(["margin (alpha − p)", `${number(data.alpha - p)} (alpha = ${data.alpha})`]);
   }
   if (graph.r && !Number.isNaN(graph.r[k])) facts.push(["correlation r (no conditioning)", number(graph.r[k], 4)]);
@@ -212,5 +200,5 @@ function whyKept(k) {
   for (const reason of reasons) facts.push([data.pag ? `${markAt(k, reason[0]) ? "arrowhead" : "tail"} at ${name(reason[0])}` : "arrow", reasonText(reason)]);
   if (!data.pag && !reasons.length && graph.kind[k] === 1) facts.push(["arrow", "none: the data do not determine the direction"]);
   for (const v of [a, b]) if (markAt(k, v) === "circle") facts.push([`circle at ${name(v)}`, "arrowhead or tail: the data do not determine which"]);
-  return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text, facts, nodes };
+  return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text, facts, nodes: [] };
 }

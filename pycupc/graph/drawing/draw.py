@@ -222,4 +222,6 @@ def matrix_image(graph: SparseGraph, place: NDArray[np.int64]) -> NDArray[np.flo
     np.add.at(counts, (kind, row, column), 1)
     np.add.at(counts, (kind[both], column[both], row[both]), 1)
     colours = np.array([to_rgb(style.color) for style in EDGE_STYLES.values()])
-    return np.where(counts.any(axis=0)[:, :, None], colours[counts.argmax(axis=0)], 1.0)
+    image = colours[counts.argmax(axis=0)]
+    image[counts.sum(axis=0) == 0] = 1.0
+    return image

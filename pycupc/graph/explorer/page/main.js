@@ -15,6 +15,9 @@ function update({ fit: fitted = false, table: tabled = true } = {}) {
   if (tabled) fillTable();
 }
 
+/** Show the neighbourhood of v. */
+function goTo(v) { startAt(v); update({ fit: true }); }
+
 function filtersChanged() { readFilters(); recompute(); update({ fit: true }); }
 
 /** What a click on the picture, or Enter, does with what it meets. */
@@ -72,7 +75,7 @@ function setUpPointer() {
     if (!pointers.size) from = null;
   };
   view.canvas.onpointerleave = () => { tip.hidden = true; };
-  view.canvas.ondblclick = (event) => { const found = under(...point(event)); if (found && found.node !== undefined) { startAt(found.node); update({ fit: true }); } };
+  view.canvas.ondblclick = (event) => { const found = under(...point(event)); if (found && found.node !== undefined) goTo(found.node); };
   view.canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(Math.exp(-event.deltaY / 400), ...point(event)); drawSoon(); }, { passive: false });
 }
 
@@ -82,7 +85,7 @@ function setUpKeys() {
   const steps = {
     "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit,
     n: () => walk(1), p: () => walk(-1),
-    Enter: () => { if (state.node !== null) { if (state.near) open({ node: state.node }); else { startAt(state.node); update({ fit: true }); } } },
+    Enter: () => { if (state.node !== null) { if (state.near) open({ node: state.node }); else goTo(state.node); } },
     w: () => { showAll(); update({ fit: true }); },
     Escape: () => { state.node = state.pair = null; recompute(); update(); },
   };
@@ -131,7 +134,7 @@ function setUpFilters() {
 }
 
 function setUpSearch() {
-  searchField(byId("search"), byId("found"), (v) => { startAt(v); update({ fit: true }); });
+  searchField(byId("search"), byId("found"), goTo);
   const pair = [null, null];
   ["one", "two"].forEach((id, i) => searchField(byId(id), byId(`${id}-found`), (v) => {
     pair[i] = v;

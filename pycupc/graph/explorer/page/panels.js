@@ -84,18 +84,18 @@ function pairDetails(a, b) {
     el("p", { className: "hint" }, "Show the neighbourhood of:"), around];
 }
 
-function nodeButton(v) { return button(shortLabel(name(v)), () => { startAt(v); update({ fit: true }); }, name(v)); }
+function nodeButton(v) { return button(shortLabel(name(v)), () => goTo(v), name(v)); }
 
 function button(text, onclick, title = "") { return el("button", { type: "button", title, onclick }, text); }
 
 function nodeDetails(v) {
-  const edges = Array.from(edgesOf(v));
+  const edges = edgesOf(v);
   const count = (sign) => edges.filter((k) => signFrom(k, v) === sign).length;
   const names = { "→": "out of it", "←": "into it", "—": "undirected", "↔": "bidirected" }; // edges with circles: their signs
   const parts = [...new Set(["→", "←", ...SIGNS, ...TURNED])].filter(count).map((sign) => `${count(sign)} ${names[sign] || sign}`);
   const shown = new Set(state.nodes), hidden = state.near ? hiddenNeighbours(v, shown) : 0;
   const actions = el("p", { className: "buttons" });
-  if (!state.near || !state.grown.has(v) || state.grown.size > 1) actions.append(button("Only its neighbourhood", () => { startAt(v); update({ fit: true }); }));
+  if (!state.near || !state.grown.has(v) || state.grown.size > 1) actions.append(button("Only its neighbourhood", () => goTo(v)));
   if (hidden) actions.append(button(`Add ${Math.min(hidden, STEP)} neighbours`, () => { grow(v); update({ fit: true }); }));
   const neighbours = el("ul", { className: "neighbours" });
   for (const k of edges.slice(0, 200)) {
@@ -124,7 +124,7 @@ function effectLists(v) {
       const k = at(u), sure = agreement[k] === 1 && low[k] * high[k] > 0;
       const interval = Number.isNaN(low[k]) ? "" : ` [${number(low[k])}, ${number(high[k])}]`;
       const text = `${number(value[k])}${interval}${agreement[k] === 1 ? "" : ", signs differ"}`;
-      return el("li", { className: "effect" }, button(shortLabel(name(u)), () => { startAt(u); update({ fit: true }); }, name(u)), effectPicture(value[k], low[k], high[k], most, sure), el("small", {}, text));
+      return el("li", { className: "effect" }, button(shortLabel(name(u)), () => goTo(u), name(u)), effectPicture(value[k], low[k], high[k], most, sure), el("small", {}, text));
     });
     const rest = there.length - shown.length;
     return [el("h3", {}, title), el("ul", { className: "effects" }, ...(rows.length ? rows : [el("li", {}, "nothing for sure")])), ...(rest ? [el("p", { className: "hint" }, `and ${rest} with smaller effects`)] : [])];

@@ -43,7 +43,7 @@ function goesTheWay(k, v) {
 
 /** Edges of v that the filters let through. */
 function filteredEdges(v) {
-  return Array.from(edgesOf(v)).filter((k) => passes(k) && (v !== state.node || goesTheWay(k, v)));
+  return edgesOf(v).filter((k) => passes(k) && (v !== state.node || goesTheWay(k, v)));
 }
 
 /** Number of neighbours of v that are not drawn. */
@@ -107,14 +107,14 @@ function selectPair(a, b) { state.pair = [a, b]; }
 
 /** Removed pairs that the table lists: positions in graph.removed. */
 function removedInScope() {
-  if (state.node !== null) return removals.at(state.node);
+  if (state.node !== null) return graph.removed.of[state.node];
   return state.near ? removedAmong() : Array.from(graph.removed.x, (_, k) => k);
 }
 
 /** Removed pairs among the variables that are drawn. */
 function removedAmong() {
   const shown = new Set(state.nodes), { x, y } = graph.removed;
-  return state.nodes.flatMap((v) => removals.at(v).filter((k) => x[k] === v && shown.has(y[k])));
+  return state.nodes.flatMap((v) => graph.removed.of[v].filter((k) => x[k] === v && shown.has(y[k])));
 }
 
 /** Removed pairs that are drawn as dotted lines: those among the variables of a neighbourhood. */

@@ -86,12 +86,12 @@ def main(args: argparse.Namespace) -> int:
     shown = output.progress_wanted(args)
     with (
         only_once(answer) if args.keep_partial else nullcontext(lambda: None) as no_more_interrupts,
-        writing.begun(args, "pycupc", FILES) as (folder, record),
+        writing.begun(args, "pycupc", FILES) as record,
     ):
         inputs.begin_gpu(args)
         with record.timed("read"), level_bar(wanted=shown) as bar:
             suff_stat, record.source = inputs.read(args, bar)
-        _check_space(folder, suff_stat.p, request)
+        _check_space(record.folder, suff_stat.p, request)
         inputs.check_around(args, suff_stat)
         with record.timed(args.method):
             fit, interruption = _fit(args, suff_stat)
@@ -103,18 +103,18 @@ def main(args: argparse.Namespace) -> int:
         no_more_interrupts()
         with level_bar(wanted=shown) as bar:
             progress = None if bar is None else bar.writing
-            kept = writing.keep(FILES, fit, request, writing.facts_of(fit), folder, record, progress)
-    code = writing.report(kept, None if args.quiet or interruption is not None else fit.summary())
+            writing.keep(FILES, fit, request, writing.facts_of(fit), record, progress)
+    code = writing.report(record, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code
-    print(f"pycupc: {interruption} is in {kept.place}{os.sep}", file=sys.stderr)
+    print(f"pycupc: {interruption} is in {record.place}{os.sep}", file=sys.stderr)
     return INTERRUPTED
 
 
 def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
     """Raise before the tests begin if the results surely do not fit onto the disk; warn if they may not."""
     least, most = sizes(p, request)
-    free = shutil.disk_usage(folder.new).free
+    free = shutil.disk_usage(folder.parent).free
     if free < least:
         raise FolderError(f"{free / 1e6:.1f} MB are free in {folder.target.parent}, the results need {least / 1e6:.1f}")
     if free < most:

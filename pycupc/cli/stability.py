@@ -87,8 +87,9 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
     if isinstance(args.correlation, int):
         args.parser.error(f"--correlation gives no rows to draw; {args.command} needs observations")
     request = Request(output.picture_formats(args.plot), getattr(args, "amat", False))
-    with writing.begun(args, args.command, files) as (folder, record):
-        checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
+    with writing.begun(args, args.command, files) as record:
+        target = record.folder.target
+        checkpoint = args.checkpoint or target.with_name(f"{target.name}-resamples")
         with record.timed("read"):
             suff_stat, record.source = inputs.read(args)
         with record.timed(args.command), _executor(args.scheduler) as executor:
@@ -97,12 +98,12 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
             options |= {"scheme": args.scheme, "fraction": args.fraction}
             options["progress"] = output.progress_wanted(args) and sys.stderr.isatty()
             found, facts, summary = study(args, suff_stat, record.source, options)
-        kept = writing.keep(files, found, request, facts, folder, record)
-    if args.checkpoint is None and kept.failure is None:
+        writing.keep(files, found, request, facts, record)
+    if args.checkpoint is None and record.failure is None:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-    return writing.report(kept, None if args.quiet else summary)
+    return writing.report(record, None if args.quiet else summary)
 
 
 @contextmanager

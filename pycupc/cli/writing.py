@@ -9,13 +9,12 @@ import json
 import math
 import os
 import platform
-import shutil
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pycupc.cli import output
 from pycupc.cli.folder import MANIFEST, OutputFolder, elsewhere
 from pycupc.cli.interrupts import shown_warnings
-from pycupc.cli.output import DEVICE, OK, FolderError, discard_output
+from pycupc.cli.output import DEVICE, OK, discard_output
 from pycupc.data.text_layout import is_formula
 from pycupc.graph import exports
 from pycupc.graph.drawing import positions
@@ -61,13 +60,23 @@ class Request:
 
 @dataclass
 class Run:
-    """How a result was obtained: arguments of the command, warnings, facts of the input, seconds, start."""
+    """One run of a command: how its result is obtained, and what is written.
 
+    `folder` is that of the results. The manifest has the `arguments` of the command, the warnings (`messages`), facts
+    about the input (`source`), `seconds` and start; the descriptions of the `files`, and the reasons for those that are
+    `left_out`. In the end the results are in `place`; `failure` says why, unless that is the folder.
+    """
+
+    folder: OutputFolder
     arguments: dict[str, object]
     messages: Sequence[str]
     source: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     began: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+    files: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    place: Path = field(default_factory=Path)
+    failure: str | None = None
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -78,22 +87,15 @@ class Run:
 
 
 @contextmanager
-def begun(args: argparse.Namespace, command: str, kinds: Sequence[FileKind]) -> Iterator[tuple[OutputFolder, Run]]:
-    """The folder of results for these files, and how its result is obtained; warnings are printed and recorded."""
+def begun(args: argparse.Namespace, command: str, kinds: Sequence[FileKind]) -> Iterator[Run]:
+    """A run that will write these files, into a folder that is checked now; warnings are printed and recorded."""
     target, force = output.target(args, command)
     values = {name: value for name, value in vars(args).items() if name not in ("main", "parser")}
     values = {name: "inf" if value == math.inf else value for name, value in values.items()}  # which JSON lacks
-    names = (*(kind.name for kind in kinds), MANIFEST)
-    with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
-        yield folder, Run(values, messages)
-
-
-@dataclass
-class Written:
-    """The contents of a folder: a description of each file, and the reason for each file that is missing."""
-
-    files: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
+    folder = OutputFolder(target, frozenset((*(kind.name for kind in kinds), MANIFEST)), force)
+    folder.check()
+    with shown_warnings() as messages:
+        yield Run(folder, values, messages)
 
 
 @dataclass(frozen=True)
@@ -183,15 +185,16 @@ def write_files(
     result: Any,
     request: Request,
     folder: Path,
+    run: Run,
     progress: Callable[[int, int, str], object] | None = None,
-) -> Written:
+) -> None:
     """Write the files, which are all but the manifest, and call ``progress(files begun, files, name)`` before each."""
-    written = Written()
+    run.files, run.left_out = {}, {}
     kinds = [kind for kind in kinds if not kind.form or kind.form in request.forms]
     for begun, kind in enumerate(kinds):
         shown = kind.part(result)
         if (reason := kind.left_out(shown, request)) is not None:
-            written.left_out[kind.name] = reason
+            run.left_out[kind.name] = reason
             continue
         if progress is not None:
             progress(begun, len(kinds), kind.name)
@@ -201,12 +204,11 @@ def write_files(
             if isinstance(error, OSError) or not kind.drawn:
                 raise
             (folder / kind.name).unlink(missing_ok=True)
-            written.left_out[kind.name] = f"{type(error).__name__}: {error}"
-            warnings.warn(f"{kind.name} could not be made ({written.left_out[kind.name]})", stacklevel=2)
+            run.left_out[kind.name] = f"{type(error).__name__}: {error}"
+            warnings.warn(f"{kind.name} could not be made ({run.left_out[kind.name]})", stacklevel=2)
         else:
             about = kind.description
-            written.files[kind.name] = about if isinstance(about, str) else about(shown)
-    return written
+            run.files[kind.name] = about if isinstance(about, str) else about(shown)
 
 
 def facts_of(fit: PcAlgo | PagAlgo) -> dict[str, Any]:
@@ -224,7 +226,7 @@ def facts_of(fit: PcAlgo | PagAlgo) -> dict[str, Any]:
     return {**facts, "levels": [asdict(level) for level in fit.levels], "notes": notes}
 
 
-def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run, written: Written) -> None:
+def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run) -> None:
     """Write manifest.json, the last file of a folder: what is needed to reproduce it, and which files are in it."""
     from pycupc.cli.doctor import PACKAGES
 
@@ -243,20 +245,11 @@ def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run, written: Wr
         "seconds": {name: round(seconds, 3) for name, seconds in run.seconds.items()},
         **facts,
         "warnings": list(run.messages),
-        "files": written.files,
-        "left_out": written.left_out,
+        "files": run.files,
+        "left_out": run.left_out,
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False, default=str) + "\n"
     write_text(text, folder / MANIFEST)
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Where the results are, what was written, and, if they are not in the requested folder, why not."""
-
-    place: Path
-    written: Written
-    failure: str | None = None
 
 
 def keep(
@@ -264,35 +257,34 @@ def keep(
     result: Any,
     request: Request,
     facts: Mapping[str, Any],
-    folder: OutputFolder,
     run: Run,
     progress: Callable[[int, int, str], object] | None = None,
-) -> Kept:
-    """Write all files and put the folder into place; if that fails, into another folder.
+) -> None:
+    """Write all files into the folder of the run or, if that fails, into another folder.
 
     `kinds` are the files but the manifest, which holds the `facts` about the result. OSError if the results cannot be
     kept anywhere.
     """
 
-    def write(target: OutputFolder) -> Kept:
+    def fill(folder: Path) -> None:
         with run.timed("write"):
-            written = write_files(kinds, result, request, target.new, progress)
+            write_files(kinds, result, request, folder, run, progress)
             if run.arguments.get("spreadsheet"):
-                for path in target.new.glob("*.csv"):
+                for path in folder.glob("*.csv"):
                     _escape_formulas(path)
-        write_manifest(target.new, facts, run, written)
-        place = target.finish()
-        failure = None if place == target.shown else f"{target.shown} has been taken by another run meanwhile"
-        return Kept(place, written, failure)
+        write_manifest(folder, facts, run)
 
+    shown = run.folder.shown
     try:
-        return write(folder)
+        run.place = run.folder.write(fill)
+        if run.place != shown:
+            run.failure = f"{shown} has been taken by another run meanwhile"
     except OSError as error:
-        shutil.rmtree(folder.new, ignore_errors=True)  # makes room, where the other folders are on the same disk
-        for place in elsewhere(folder.target):
-            with contextlib.suppress(OSError, FolderError), OutputFolder(place) as other:
-                kept = write(other)
-                return replace(kept, failure=f"writing {folder.shown} failed ({error.strerror or error})")
+        run.failure = f"writing {shown} failed ({error.strerror or error})"
+        for other in elsewhere(run.folder):
+            with contextlib.suppress(OSError):
+                run.place = other.write(fill)
+                return
         raise
 
 
@@ -304,13 +296,13 @@ def _escape_formulas(path: Path) -> None:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-def report(kept: Kept, summary: str | None) -> int:
+def report(run: Run, summary: str | None) -> int:
     """Print the summary (unless None) and where the results are; returns the exit code."""
-    place = f"{kept.place}{os.sep}"
-    if kept.failure is not None:
-        print(f"pycupc: {kept.failure}; the results are in {place} instead", file=sys.stderr)
+    place = f"{run.place}{os.sep}"
+    if run.failure is not None:
+        print(f"pycupc: {run.failure}; the results are in {place} instead", file=sys.stderr)
     if summary is not None:
-        left_out = [f"without {name} ({reason})" for name, reason in kept.written.left_out.items()]
+        left_out = [f"without {name} ({reason})" for name, reason in run.left_out.items()]
         try:
             print(summary, f"\nResults are in {place}", *left_out, sep="\n", flush=True)
         except BrokenPipeError:
@@ -320,4 +312,4 @@ def report(kept: Kept, summary: str | None) -> int:
             reason = error.strerror or error
             print(f"pycupc: the results are in {place}; their summary cannot be printed ({reason})", file=sys.stderr)
             return DEVICE
-    return OK if kept.failure is None else DEVICE
+    return OK if run.failure is None else DEVICE

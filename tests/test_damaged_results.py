@@ -186,10 +186,10 @@ def test_content_that_cannot_be_is_refused(saved, tmp_path, kind):
 
 #: The cells of the graph, in older files.
 WRONG_CELLS = {
-    "a loop": ({"graph_from": first(0), "graph_to": first(0)}, "edge_p cannot be"),
-    "a mark": ({"graph_mark": first(3)}, "graph_mark cannot be"),
+    "a loop": ({"graph_from": first(0), "graph_to": first(0)}, "empty diagonal"),
+    "a mark": ({"graph_mark": first(3)}, "is no edge"),
     "marks that are no edge": ({"graph_mark": first(2)}, "is no edge"),
-    "a cell too few": ({"graph_to": lambda a: a[1:]}, "graph cannot be"),
+    "a cell too few": ({"graph_to": lambda a: a[1:]}, "shapes"),
 }
 
 

@@ -177,7 +177,7 @@ def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
     ValueError if the result of a Gaussian test was loaded without its partial correlations.
     """
     names = np.array(fit.labels, dtype=object)
-    of_levels, later = fit.tests_of_levels(), fit.tests_after_levels()
+    of_levels, later = fit.skeleton_fit, fit.later
     cells = FlatCells(*map(np.concatenate, zip(of_levels.found_sepset.flat(by_row=False), later.cells(), strict=True)))
     by_row = np.lexsort((cells.y, cells.x))
     x, y, length, members = cells.take(by_row)
@@ -197,12 +197,9 @@ def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
         raise ValueError("the table of separating sets needs n and alpha")
     r = np.append(of_levels.removals.r, later.value)[by_row]
     kept_r = np.clip(np.nan_to_num(r), -limits.R_MAX, limits.R_MAX)
-    z, cutoff = np.zeros(len(x)), np.zeros(len(x))
-    for level in np.unique(length).tolist():
-        at = length == level
-        z[at] = np.copysign(fisher_z.z_score(kept_r[at], fit.n, level), kept_r[at])
-        cutoff[at] = fisher_z.cutoff(fit.alpha, fit.n, level)
-    return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoff - np.abs(kept_r)}
+    z = np.copysign(fisher_z.z_score(kept_r, fit.n, length), kept_r)
+    cutoffs = np.array([fisher_z.cutoff(fit.alpha, fit.n, level) for level in range(int(length.max(initial=0)) + 1)])
+    return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoffs[length] - np.abs(kept_r)}
 
 
 def _no_sepsets(fit: PcAlgo | PagAlgo, request: Request) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,22 +37,13 @@ MAX_CORRELATIONS = 800
 Names = Sequence[int | str]
 
 
-class ExploredEffects(Protocol):
-    """The attributes of `pycupc.Effects` that this module reads."""
-
-    labels: tuple[str, ...]
-
-    def on_page(self, nodes: Integers) -> dict[str, NDArray[np.float64]]:
-        """Arrays of `Content.effects` for the variables at these positions."""
-
-
 def content(
     fit: TestedGraph,
     *,
     around: Variables | None = None,
     radius: int = 2,
     stability: ArrayLike | None = None,
-    effects: ExploredEffects | None = None,
+    effects: Any = None,
 ) -> Content:
     """Gather the content of the page of a result; the arguments and errors are those of `PcAlgo.explore`."""
     graph, p = fit.sparse_graph, len(fit.labels)
@@ -60,7 +51,7 @@ def content(
     nodes, at, part = part_of(graph, fit.labels, edge_p, around, radius)
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
-    levels = fit.tests_of_levels()
+    levels = fit.skeleton_fit
     names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
     low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
@@ -102,9 +93,7 @@ def content(
     )
 
 
-def _effects(
-    effects: ExploredEffects | None, labels: tuple[str, ...], nodes: Integers
-) -> tuple[dict[str, NDArray[np.float64]], str]:
+def _effects(effects: Any, labels: tuple[str, ...], nodes: Integers) -> tuple[dict[str, NDArray[np.float64]], str]:
     """The effects among the variables of the page, and a sentence if there are too many for them."""
     if effects is None:
         return {}, ""
@@ -142,7 +131,7 @@ def _removed(fit: TestedGraph, place: Integers) -> tuple[RemovedPairs, Integers]
     If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
     the largest |r|, that is the smallest p. Pairs that were removed after the levels come last.
     """
-    found, later, shown = fit.tests_of_levels(), fit.tests_after_levels(), place >= 0
+    found, later, shown = fit.skeleton_fit, fit.later, place >= 0
     of_levels, gone = found.found_sepset.flat(by_row=False), found.removals
     known = len(gone) > 0  # else a result of R: the sets are there, the tests are not
     r = gone.r if known and gone.r_recorded else np.full(len(of_levels.x), math.nan)
@@ -219,19 +208,13 @@ class TestedGraph(NamedGraph):
     is_pag: ClassVar[bool] = False
     p_values: PValues
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
+    title: str  # headline of the page of `explore`
+    later: LaterTests  # the tests made after the levels
 
     @property
-    def title(self) -> str:
-        """Headline of the page of `explore`."""
-        raise NotImplementedError
-
-    def tests_of_levels(self) -> TestedResult:
+    def skeleton_fit(self) -> TestedResult:
         """The result of the levels of the skeleton."""
         raise NotImplementedError
-
-    def tests_after_levels(self) -> LaterTests:
-        """The tests made after the levels; here none."""
-        return LaterTests()
 
     def page_note(self) -> str:
         """A sentence about the graph for its page, or ""."""
@@ -275,7 +258,7 @@ class TestedGraph(NamedGraph):
 
     def _head_lines(self, name: str) -> list[str]:
         """The first lines of a summary, which begins with the `name` of the algorithm."""
-        degrees, found = self.sparse_graph.degrees(), self.tests_of_levels()
+        degrees, found = self.sparse_graph.degrees(), self.skeleton_fit
         top = int(degrees.argmax())
         observations = "" if found.n is None else f", {counted(found.n, 'observation')}"
         alpha = "" if found.alpha is None else f", alpha {found.alpha:g}"
@@ -293,7 +276,7 @@ class TestedGraph(NamedGraph):
         around: Variables | None = None,
         radius: int = 2,
         stability: ArrayLike | None = None,
-        effects: ExploredEffects | None = None,
+        effects: Any = None,
     ) -> Path | InlinePage:
         """Write the explorer of the graph and its evidence, one HTML file.
 

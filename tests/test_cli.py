@@ -404,9 +404,6 @@ def test_doctor_finds_which_engines_work(capsys):
     assert found["engines"]["cpu"]["works"]
     assert found["engines"]["gpu"]["works"] or len(found["engines"]["gpu"]["detail"]) > 20
     assert found["packages"]["always"]["numpy"] == np.__version__
-    kernels = Path(found["kernels"]["folder"])
-    assert found["kernels"]["files"] == sorted(f.relative_to(kernels).as_posix() for f in kernels.rglob("*.cu*"))
-    assert len(found["kernels"]["files"]) > 5
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
@@ -421,7 +418,7 @@ def test_doctor_lists_the_packages_of_r(capsys):
 def test_doctor_prints_a_report(capsys):
     assert run("doctor", "--no-engines") == cli.OK
     out, _ = printed(capsys)
-    for heading in ("System", "Packages", "GPU"):
+    for heading in ("system", "packages", "gpu"):
         assert heading in out.splitlines()
 
 

@@ -21,7 +21,7 @@ from pycupc.cli.choice import Data
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import only_once
 from pycupc.cli.output import INTERRUPTED, FolderError, add_command
-from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text, too_large
+from pycupc.cli.writing import FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
 from pycupc.graph.sepset import FlatCells
 from pycupc.independence.gaussian import fisher_z, limits
@@ -80,8 +80,7 @@ def main(args: argparse.Namespace) -> int:
         args.parser.error("--seed goes with --method pc only")
     if args.parquet and find_spec("pyarrow") is None:
         args.parser.error("--parquet needs pyarrow: pip install 'pycupc[parquet]'")
-    forms = (*output.picture_formats(args.plot), *(["parquet"] * args.parquet))
-    request = Request(forms, args.amat, args.all_sepsets, args.evidence, args.around, int(min(args.distance, 1e9)))
+    args.distance = int(min(args.distance, 1e9))
     answer = "the results are being written; please wait"
     shown = output.progress_wanted(args)
     with (
@@ -91,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
         inputs.begin_gpu(args)
         with record.timed("read"), level_bar(wanted=shown) as bar:
             suff_stat, record.source = inputs.read(args, bar)
-        _check_space(record.folder, suff_stat.p, request)
+        _check_space(record.folder, suff_stat.p, args)
         inputs.check_around(args, suff_stat)
         with record.timed(args.method):
             fit, interruption = _fit(args, suff_stat)
@@ -103,7 +102,7 @@ def main(args: argparse.Namespace) -> int:
         no_more_interrupts()
         with level_bar(wanted=shown) as bar:
             progress = None if bar is None else bar.writing
-            writing.keep(FILES, fit, request, writing.facts_of(fit), record, progress)
+            writing.keep(record, fit, writing.facts_of(fit), progress)
     code = writing.report(record, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code
@@ -111,9 +110,9 @@ def main(args: argparse.Namespace) -> int:
     return INTERRUPTED
 
 
-def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
+def _check_space(folder: OutputFolder, p: int, args: argparse.Namespace) -> None:
     """Raise before the tests begin if the results surely do not fit onto the disk; warn if they may not."""
-    least, most = sizes(p, request)
+    least, most = sizes(p, args)
     free = shutil.disk_usage(folder.parent).free
     if free < least:
         raise FolderError(f"{free / 1e6:.1f} MB are free in {folder.target.parent}, the results need {least / 1e6:.1f}")
@@ -164,11 +163,11 @@ _SEPSETS = (
 )
 
 
-def sizes(p: int, request: Request) -> tuple[float, float]:
+def sizes(p: int, args: argparse.Namespace) -> tuple[float, float]:
     """Lower and upper estimates in bytes of the results for p variables; very dense graphs may need more."""
     least = 1e6 + 300.0 * p
-    dense = p * min(p, MAX_DEGREE) * (2.0 + 50.0 * request.all_sepsets)
-    return least, 2 * least + dense + p * p * (8.0 * request.evidence + 2.0 * request.amat)
+    dense = p * min(p, MAX_DEGREE) * (2.0 + 50.0 * args.all_sepsets)
+    return least, 2 * least + dense + p * p * (8.0 * args.evidence + 2.0 * args.amat)
 
 
 def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
@@ -202,18 +201,18 @@ def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
     return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoffs[length] - np.abs(kept_r)}
 
 
-def _no_sepsets(fit: PcAlgo | PagAlgo, request: Request) -> str | None:
+def _no_sepsets(fit: PcAlgo | PagAlgo, args: argparse.Namespace) -> str | None:
     n = fit.found_sepset.n_stored
-    return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
+    return None if args.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
 
 
-def _draw(fit: PcAlgo | PagAlgo, path: Path, request: Request) -> None:
+def _draw(fit: PcAlgo | PagAlgo, path: Path, args: argparse.Namespace) -> None:
     from pycupc.graph import drawing
 
-    drawing.save(fit.sparse_graph, fit.labels, path, around=request.around or None, radius=request.distance)
+    drawing.save(fit.sparse_graph, fit.labels, path, around=args.around or None, radius=args.distance)
 
 
-def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: Request) -> None:
+def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: argparse.Namespace) -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -227,14 +226,14 @@ FILES = (
     FileKind(
         "graph.html",
         "the graph and its evidence, to explore in a browser",
-        lambda fit, path, r: fit.explore(path, show=False, around=r.around or None, radius=r.distance),
+        lambda fit, path, args: fit.explore(path, show=False, around=args.around or None, radius=args.distance),
         left_out=too_large,
         drawn=True,
     ),
     FileKind(
         "result.npz",
         lambda fit: f"the complete result; pycupc.{type(fit).__name__}.load reads it",
-        lambda fit, path, request: fit.save(path, evidence=request.evidence or None),
+        lambda fit, path, args: fit.save(path, evidence=args.evidence or None),
     ),
     text("sepsets.csv", _SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), left_out=_no_sepsets),
     *graph_files("edges.csv"),

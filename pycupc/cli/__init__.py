@@ -92,20 +92,16 @@ def _run_command(args: argparse.Namespace) -> int:
     except MemoryError as error:
         detail = f": {error}" if str(error) else ""
         return _fail(DEVICE, f"out of memory{detail}. 'pycupc estimate' shows how much these data need")
-    except (pycupc.EngineError, ImportError) as error:  # ImportError: an optional package that an argument needs
-        return _fail(DEVICE, str(error))
-    except FolderError as error:
-        return _fail(USAGE, str(error))
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            return _fail(DATA, str(error))
-        try:
-            sys.stdout.flush()
-        except OSError:  # it is the output that found no room, and would not when Python ends either
-            discard_output()
-        return _fail(DEVICE, str(error))
-    except ValueError as error:
-        return _fail(DATA, str(error))
+        if no_room := error.errno in (errno.ENOSPC, errno.EDQUOT):
+            try:
+                sys.stdout.flush()
+            except OSError:  # it is the output that found no room, and would not when Python ends either
+                discard_output()
+        return _fail(DEVICE if no_room else DATA, str(error))
+    except (pycupc.EngineError, ImportError, ValueError) as error:  # ImportError: an argument needs an optional package
+        code = USAGE if isinstance(error, FolderError) else DATA if isinstance(error, ValueError) else DEVICE
+        return _fail(code, str(error))
 
 
 def _fail(code: int, text: str) -> int:

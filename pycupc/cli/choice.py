@@ -88,11 +88,21 @@ def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) ->
         data = SuffStat.from_data(table, missing="pairwise", nearest=args.nearest, n_rule=rule)
         why = f"{where}correlations and n are those of the rows complete in each pair (--missing {args.missing})"
         return Chosen("data with gaps", data, table, why)
+    return _with_gaps(args, IncompleteTable(table), table, where, "pairwise, drop-rows")
+
+
+def _with_gaps(
+    args: argparse.Namespace, data: IncompleteTable, table: Table | MixedTable, where: str, others: str
+) -> Chosen:
+    """Tests of incomplete data; `where` begins the explanation, and `others` are ways to treat gaps, too."""
+    kind = "categories with gaps" if data.categories else "data with gaps"
     if args.missing.startswith("impute="):
-        return _imputed(args, table, table, where)
-    why = f"{where}each test takes the rows that are complete in its variables (--missing testwise); "
-    why += "others: --missing impute=20, pairwise, drop-rows"
-    return Chosen("data with gaps", IncompleteTable(table), table, why)
+        M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
+        why = f"{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
+        source = table if isinstance(table, Table) else data
+        return Chosen(kind, imputed(source, M, seed, categories=data.categories), table, where + why)
+    why = "each test takes the rows that are complete in its variables (--missing testwise); others: --missing "
+    return Chosen(kind, data, table, f"{where}{why}impute=20, {others}")
 
 
 def _with_correlations(args: argparse.Namespace, table: Table, bar: LevelBar | None) -> SuffStat:
@@ -124,18 +134,7 @@ def _of_categories_with_gaps(args: argparse.Namespace, mixed: MixedTable, why: s
     if args.missing.startswith("pairwise"):
         raise ValueError("--missing pairwise takes numbers, and the table has categories: --missing testwise")
     data = IncompleteTable(mixed.values, mixed.names, categories=True, adaptDF=args.adapt_df)
-    if args.missing.startswith("impute="):
-        return _imputed(args, data, mixed, f"{why}; values are missing, so that ")
-    why += "; values are missing, so that each test takes the rows that are complete in its variables (--missing "
-    why += "testwise); others: --missing impute=20, drop-rows"
-    return Chosen("categories with gaps", data, mixed, why)
-
-
-def _imputed(args: argparse.Namespace, data: Table | IncompleteTable, table: Table | MixedTable, why: str) -> Chosen:
-    M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
-    why += f"{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
-    kind = "categories with gaps" if isinstance(data, IncompleteTable) else "data with gaps"
-    return Chosen(kind, imputed(data, M, seed, categories=isinstance(data, IncompleteTable)), table, why)
+    return _with_gaps(args, data, mixed, f"{why}; values are missing, so that ", "drop-rows")
 
 
 def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Chosen | None:

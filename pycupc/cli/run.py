@@ -6,7 +6,6 @@ import argparse
 import os
 import shutil
 import sys
-import warnings
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
@@ -111,14 +110,13 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _check_space(folder: OutputFolder, p: int, args: argparse.Namespace) -> None:
-    """Raise before the tests begin if the results surely do not fit onto the disk; warn if they may not."""
-    least, most = sizes(p, args)
+    """Raise before the tests begin if the results surely do not fit onto the disk."""
+    needed = 1e6 + 300.0 * p + p * p * (4.0 * args.evidence + 2.0 * args.amat)
     free = shutil.disk_usage(folder.parent).free
-    if free < least:
-        raise FolderError(f"{free / 1e6:.1f} MB are free in {folder.target.parent}, the results need {least / 1e6:.1f}")
-    if free < most:
-        text = f"{free / 1e6:,.0f} MB are free in {folder.target.parent}, the results may need up to {most / 1e6:,.0f}"
-        warnings.warn(text, stacklevel=2)
+    if free < needed:
+        raise FolderError(
+            f"{free / 1e6:.1f} MB are free in {folder.target.parent}, the results need {needed / 1e6:.1f}"
+        )
 
 
 def _fit(args: argparse.Namespace, suff_stat: Data) -> tuple[PcAlgo | PagAlgo, str | None]:
@@ -151,8 +149,6 @@ def _find_p_values(fit: PcAlgo | PagAlgo) -> str | None:
 
 #: Largest number of separating sets written as text without --all-sepsets.
 MAX_SEPSETS = 20_000
-#: Neighbours of a variable before the tests given other variables: an estimate of the most, where there are many.
-MAX_DEGREE = 10_000
 
 _SEPSETS = (
     "pairs separated by a non-empty set: x, y in pcalg's order, level, set (names delimited by ' | '), r (partial "
@@ -161,13 +157,6 @@ _SEPSETS = (
     "--maj-rule changed any. A pair that is neither here nor in edges.csv was separated by the empty set, or is a "
     "fixed gap"
 )
-
-
-def sizes(p: int, args: argparse.Namespace) -> tuple[float, float]:
-    """Lower and upper estimates in bytes of the results for p variables; very dense graphs may need more."""
-    least = 1e6 + 300.0 * p
-    dense = p * min(p, MAX_DEGREE) * (2.0 + 50.0 * args.all_sepsets)
-    return least, 2 * least + dense + p * p * (8.0 * args.evidence + 2.0 * args.amat)
 
 
 def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:

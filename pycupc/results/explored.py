@@ -51,7 +51,7 @@ def content(
     nodes, at, part = part_of(graph, fit.labels, edge_p, around, radius)
     place = np.full(p, -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
-    levels = fit.skeleton_fit
+    levels = fit.tests_of_levels()
     names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
     low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
@@ -131,7 +131,7 @@ def _removed(fit: TestedGraph, place: Integers) -> tuple[RemovedPairs, Integers]
     If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
     the largest |r|, that is the smallest p. Pairs that were removed after the levels come last.
     """
-    found, later, shown = fit.skeleton_fit, fit.later, place >= 0
+    found, later, shown = fit.tests_of_levels(), fit.later, place >= 0
     of_levels, gone = found.found_sepset.flat(by_row=False), found.removals
     known = len(gone) > 0  # else a result of R: the sets are there, the tests are not
     r = gone.r if known and gone.r_recorded else np.full(len(of_levels.x), math.nan)
@@ -208,11 +208,14 @@ class TestedGraph(NamedGraph):
     is_pag: ClassVar[bool] = False
     p_values: PValues
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
-    title: str  # headline of the page of `explore`
     later: LaterTests  # the tests made after the levels
 
     @property
-    def skeleton_fit(self) -> TestedResult:
+    def title(self) -> str:
+        """Headline of the page of `explore`."""
+        raise NotImplementedError
+
+    def tests_of_levels(self) -> TestedResult:
         """The result of the levels of the skeleton."""
         raise NotImplementedError
 
@@ -258,7 +261,7 @@ class TestedGraph(NamedGraph):
 
     def _head_lines(self, name: str) -> list[str]:
         """The first lines of a summary, which begins with the `name` of the algorithm."""
-        degrees, found = self.sparse_graph.degrees(), self.skeleton_fit
+        degrees, found = self.sparse_graph.degrees(), self.tests_of_levels()
         top = int(degrees.argmax())
         observations = "" if found.n is None else f", {counted(found.n, 'observation')}"
         alpha = "" if found.alpha is None else f", alpha {found.alpha:g}"

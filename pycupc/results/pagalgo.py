@@ -123,6 +123,9 @@ class PagAlgo(TestedGraph):
         notes = {**self.skeleton_fit.notes, **self.notes}
         return "\n".join([*lines, *closing_lines(notes, self.engine)])
 
+    def tests_of_levels(self) -> PcAlgo:
+        return self.skeleton_fit
+
     def _why(self, i: int, j: int) -> Why:
         if (k := self.later.find(i, j)) is not None:
             return why_removed_later(self.skeleton_fit, self.later, k)

@@ -135,8 +135,7 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
     title = "PC-stable graph"
     later = LaterTests()
 
-    @property
-    def skeleton_fit(self) -> PcAlgo:
+    def tests_of_levels(self) -> PcAlgo:
         """The result itself: all its tests are of the levels."""
         return self
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pycupc.cli.folder import FolderError, FolderExists, OutputFolder
+from pycupc.cli.folder import FolderError, OutputFolder
 from pycupc.results.npz import whole_file
 
 NAMES = frozenset({"manifest.json", "edges.csv", "result.npz"})
@@ -61,7 +61,7 @@ def test_failure_leaves_nothing_behind(tmp_path, error):
 def test_results_are_replaced_only_when_forced(tmp_path):
     target = tmp_path / "out"
     write(target)
-    with pytest.raises(FolderExists, match="out exists; choose another --out, or --force"):
+    with pytest.raises(FolderError, match="out exists; choose another --out, or --force"):
         OutputFolder(target).check()
     write(target, "2", force=True)
     assert (target / "edges.csv").read_text() == "2"
@@ -99,7 +99,7 @@ def test_force_refuses_what_is_not_ours(tmp_path, manifest, words):
         (target / "manifest.json").write_text(manifest)
     (tmp_path / "victim").write_text("safe")
     before = contents(tmp_path)
-    with pytest.raises(FolderExists, match=words):
+    with pytest.raises(FolderError, match=words):
         OutputFolder(target, NAMES, force=True).check()
     assert contents(tmp_path) == before
 

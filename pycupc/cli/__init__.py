@@ -30,12 +30,6 @@ pcalg::pc(skel.method = "stable"), on a CPU or a GPU.
 
     pycupc run --example                    analyse the example data that come with pycupc
     pycupc run data.csv --alpha 0.01        analyse your data; results in the folder data-pycupc
-    pycupc plot data-pycupc --around NAME   a picture of the neighbourhood of a variable
-    pycupc stability data.csv               how often each edge is found on resamples of the rows
-    pycupc cstar data.csv --effect NAME     causes of NAME, ranked by how stable a large effect is
-    pycupc estimate data.csv                tests, memory and time of a run, before it
-    pycupc compare A B                      how two results differ, and at which test they first differ
-    pycupc doctor                           which engines work on this machine, and why the others do not
 """
 
 _EPILOG = """\

@@ -27,10 +27,6 @@ MANIFEST = "manifest.json"
 _ABANDONED = 3600
 
 
-class FolderExists(FolderError):
-    """The output folder is already there and may not be replaced."""
-
-
 @dataclass(frozen=True)
 class OutputFolder:
     """The folder `shown`, as the user names it, in which a run may write files of these `names`.
@@ -53,7 +49,7 @@ class OutputFolder:
         return next(parent for parent in self.target.parents if parent.exists())
 
     def check(self) -> None:
-        """Raise FolderExists if the folder must not be replaced, FolderError if nothing can be written there."""
+        """Raise FolderError if nothing can be written there, or what is there must not be replaced."""
         try:
             present = set(os.listdir(self.target))
         except FileNotFoundError:
@@ -66,15 +62,15 @@ class OutputFolder:
         if not present:
             return
         if not self.force:
-            raise FolderExists(f"{self.shown} exists; choose another --out, or --force to replace it")
+            raise FolderError(f"{self.shown} exists; choose another --out, or --force to replace it")
         ours = _ours(self.target)
         if not ours:
-            raise FolderExists(
+            raise FolderError(
                 f"{self.shown} was not written by pycupc (no manifest.json of a run in it), so --force does not "
                 "replace it"
             )
         if foreign := sorted((present - ours) & self.names):
-            raise FolderExists(
+            raise FolderError(
                 f"{self.shown} holds {', '.join(foreign)}, which its manifest does not list and --force does not "
                 "replace; choose another --out"
             )
@@ -91,7 +87,7 @@ class OutputFolder:
         work.mkdir()
         try:
             fill(work)
-            with contextlib.suppress(FolderExists):
+            with contextlib.suppress(FolderError):
                 self.check()
                 if target.exists():
                     _replace(target, work)

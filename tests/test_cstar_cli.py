@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from stability_data import discrete, gaussian
+from stability_data import gaussian
 
 import pycupc
 from pycupc import cli
@@ -50,25 +50,6 @@ def test_picture_and_checkpoint(here):
     assert run("data.csv", "--resamples", 3, "--q", 2, *options) == cli.OK
     assert len(before) == 2
     assert before.items() < {path: path.stat().st_mtime_ns for path in Path("kept").glob("*.npz")}.items()
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "words"),
-    [
-        (("data.csv", "--effect", "v9"), cli.DATA, "v9"),
-        (("data.csv", "--q", 0), cli.USAGE, "expected a whole number from 1, got '0'"),
-        (("data.csv", "--q", 31), cli.DATA, "q must be different numbers from 1 to 30"),
-        (("data.csv", "--alpha", 0.1, 0.2), cli.USAGE, "unrecognized arguments: 0.2"),
-        (("data.csv", "--correlation", 50), cli.USAGE, "--correlation gives no rows to draw; cstar needs observations"),
-        (("codes.csv", "--test", "discrete"), cli.DATA, "data must be a table of numbers, for gaussCItest"),
-    ],
-)
-def test_wrong_usage(here, capsys, options, code, words):
-    data = discrete(n=30, p=3)
-    pd.DataFrame(data.codes.T, columns=data.labels).to_csv("codes.csv", index=False)
-    assert run(*options) == code
-    assert words in capsys.readouterr().err
-    assert {path.name for path in here.iterdir()} == {"data.csv", "codes.csv"}
 
 
 def test_tiers(here):

@@ -93,15 +93,10 @@ cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, 
 #' The optimal set is the valid set with the smallest asymptotic variance in linear models (Henckel, Perkovic and
 #' Maathuis 2022); the canonical set has all possible ancestors of x and y that are allowed, and is valid if any set is.
 #'
-#' @param graphEst A DAG or CPDAG, also with background knowledge, as for [cu_ida()]; if `z` is given also a PAG, a
-#'   result of [cu_fci()] or [pcalg::fci()], or the matrix of a MAG or PAG, amat.pag.
+#' @param graphEst A DAG or CPDAG, also with background knowledge, as for [cu_ida()].
 #' @param x.pos,y.pos Positions of the causes and of the effects, or their names.
 #' @param z Instead of a set that is to be found, the set that is to be judged: positions or names, perhaps none.
 #' @param kind `"optimal"`, `"canonical"` or `"parents"`, those of x.
-#' @param type The kind of the graph; in `"mag"` and `"pag"` variables may be hidden. By default `"pag"` for a result of
-#'   `fci`, else `"pdag"`, which includes `"dag"` and `"cpdag"`.
-#' @param quirks In a PAG, take an edge x o-> y on a possibly causal path for an effect of x, as pcalg does, although a
-#'   hidden variable may be all that is behind it?
 #' @return The positions of a set, ascending; an error if no set of this kind is valid. With `z`, `TRUE` or `FALSE`.
 #' @references Perkovic, E., Textor, J., Kalisch, M. and Maathuis, M. H. (2018). Complete graphical characterization and
 #'   construction of adjustment sets in Markov equivalence classes of ancestral graphs. Journal of Machine Learning
@@ -115,24 +110,13 @@ cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, 
 #' }
 #' @seealso [cu_ida()]
 #' @export
-cu_adjustment <- function(graphEst, x.pos, y.pos, z = NULL, kind = c("optimal", "canonical", "parents"), type = NULL,
-                          quirks = FALSE) {
-  pag <- methods::is(graphEst, "fciAlgo")
-  types <- c("dag", "cpdag", "pdag", "mag", "pag")
-  type <- if (is.null(type)) if (pag) "pag" else "pdag" else match.arg(type, types)
-  hidden <- type %in% c("mag", "pag")
-  if (hidden && is.null(z)) error("`z` must be given for a MAG or PAG, of which no set is found")
-  m <- if (pag) graphEst@amat else graph_matrix(graphEst)
-  labels <- if (is.null(colnames(m))) as.character(seq_len(ncol(m))) else colnames(m)
-  at <- function(v, name) as.list(context_positions(v, name, labels) - 1L)
-  options <- list(
-    `function` = "adjustment", labels = as.list(labels), x = at(x.pos, "x.pos"), y = at(y.pos, "y.pos"),
-    kind = match.arg(kind), type = type, quirks = check_flag(quirks, "quirks")
-  )
-  if (!is.null(z)) options$z <- at(z, "z")
-  graph <- as.integer(if (hidden) m else m != 0)
-  found <- compute("effects", options, list(graph = graph))$arrays$values
-  if (is.null(z)) as.integer(found) + 1L else found == 1
+cu_adjustment <- function(graphEst, x.pos, y.pos, z = NULL, kind = c("optimal", "canonical", "parents")) {
+  kind <- match.arg(kind)
+  if (is.null(z)) {
+    return(as.integer(possible_effects("adjustment", x.pos, y.pos, NULL, graphEst, list(kind = kind))[[1L]]) + 1L)
+  }
+  given <- list(given = as.list(context_positions(z, "z", effect_labels(NULL, graphEst)) - 1L))
+  possible_effects("is_adjustment", x.pos, y.pos, NULL, graphEst, given)[[1L]] == 1
 }
 
 # A list with the values of each y: vectors, or matrices with this number of rows. `more`: further arrays.
@@ -143,23 +127,24 @@ possible_effects <- function(what, x, y, mcov, graph, arguments, rows = NULL, mo
     `function` = what, labels = as.list(labels), arguments = arguments,
     x = as.list(effect_positions(x, "x.pos", labels) - 1L), y = as.list(effect_positions(y, "y.pos", labels) - 1L)
   )
-  answer <- compute("effects", options, c(list(C = as.double(mcov)), more))$arrays
+  if (!is.null(mcov)) more$C <- as.double(mcov)
+  answer <- compute("effects", options, more)$arrays
   found <- unname(split(answer$values, rep(seq_along(answer$sizes), answer$sizes)))
   found <- lapply(found, function(values) replace(values, is.nan(values), NA))
   if (is.null(rows)) found else lapply(found, matrix, nrow = rows)
 }
 
-# The names of the variables, after checking that the matrices have the same size.
+# The names of the variables, after checking that the matrices, of which one may be NULL, have the same size.
 effect_labels <- function(mcov, graph) {
-  if (!is.numeric(mcov) || length(dim(mcov)) != 2L || nrow(mcov) != ncol(mcov)) {
+  if (!is.null(mcov) && (!is.numeric(mcov) || length(dim(mcov)) != 2L || nrow(mcov) != ncol(mcov))) {
     refuse("mcov", "a square covariance matrix", mcov)
   }
   m <- if (is.null(graph)) mcov else graph_matrix(graph)
-  if (ncol(m) != ncol(mcov)) {
+  if (!is.null(mcov) && ncol(m) != ncol(mcov)) {
     error("`mcov` and `graphEst` must have the same variables; got ", ncol(mcov), " and ", ncol(m))
   }
   labels <- if (is.null(colnames(m))) colnames(mcov) else colnames(m)
-  if (is.null(labels)) labels <- as.character(seq_len(ncol(mcov)))
+  if (is.null(labels)) labels <- as.character(seq_len(ncol(m)))
   labels
 }
 

@@ -1,8 +1,9 @@
 # cu_ida(), cu_idaFast(), cu_jointIda(), cu_adjustment(): pcalg's functions for causal effects, computed by pycupc.
 
-#' Possible total causal effects
+#' Possible total and joint causal effects
 #'
-#' Takes the arguments of [pcalg::ida()], in its order and with its defaults, and returns its values in its order.
+#' Take the arguments of [pcalg::ida()], [pcalg::idaFast()] and [pcalg::jointIda()], in their order and with their
+#' defaults, and return their values in their order.
 #'
 #' The values are those of pcalg; what differs: parent sets are found as cliques rather than among all subsets, so that
 #' a variable may have 60 undirected edges; types and methods that need a maximally oriented graph (`type = "pdag"`,
@@ -10,7 +11,7 @@
 #' which stops pcalg in R 4.2 and later.
 #'
 #' @param x.pos,y.pos Positions of the cause and of the effect in `mcov`, or their names in the graph; several effects
-#'   give a list. With `method = "optimal"` several causes are allowed.
+#'   give a list. With `method = "optimal"`, and in `cu_jointIda()`, several causes are allowed.
 #' @param mcov Covariance matrix.
 #' @param graphEst A CPDAG or PDAG: a result of [cu_pc()] or [pcalg::pc()], a graphNEL, or a matrix with an edge from
 #'   row to column where it is not 0.
@@ -19,9 +20,11 @@
 #' @param y.notparent Take an edge between x and y for an arrow to y?
 #' @param verbose Not used.
 #' @param all.dags For `"global"`: `pcalg::pdag2allDags(...)$dags`.
-#' @param type `"cpdag"` or `"pdag"`, a CPDAG with background knowledge.
-#' @return A vector of values, or with `"optimal"` a matrix; a list of them for several `y.pos`. NA where an effect is
-#'   not defined.
+#' @param type `"cpdag"` or `"pdag"`, a CPDAG with background knowledge. In `cu_jointIda()`, `"cpdag"` and `"dag"` give
+#'   each value as often as DAGs have it, up to a factor; `"pdag"` once for each way to direct the edges at the causes.
+#' @return A vector of values, or with `"optimal"` and of `cu_jointIda()` a matrix with a row for each cause; a list of
+#'   them for several `y.pos`. NA where an effect is not defined. `cu_idaFast()`: a matrix with a row for each effect and a
+#'   column for each valid set of parents of x.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -30,7 +33,7 @@
 #'   cu_ida(1, 8, cov(X), fit)
 #'   cu_idaFast(1, 2:8, cov(X), fit)
 #' }
-#' @seealso [cu_idaFast()], [cu_jointIda()]
+#' @seealso [cu_adjustment()]
 #' @export
 cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", "global"), y.notparent = FALSE,
                    verbose = FALSE, all.dags = NA, type = c("cpdag", "pdag")) {
@@ -42,15 +45,8 @@ cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", 
   if (length(y.pos) > 1L) found else found[[1L]]
 }
 
-#' Possible total causal effects on several variables
-#'
-#' Takes the arguments of [pcalg::idaFast()] and returns its matrix.
-#'
-#' @inheritParams cu_ida
-#' @param x.pos Position of the cause in `mcov`, or its name in the graph.
+#' @rdname cu_ida
 #' @param y.pos.set Positions of the effects in `mcov`, or their names in the graph.
-#' @return A matrix with a row for each effect and a column for each valid set of parents of x.
-#' @seealso [cu_ida()]
 #' @export
 cu_idaFast <- function(x.pos, y.pos.set, mcov, graphEst) {
   found <- possible_effects("idaFast", x.pos, y.pos.set, mcov, graphEst, list(), length(y.pos.set))[[1L]]
@@ -58,20 +54,10 @@ cu_idaFast <- function(x.pos, y.pos.set, mcov, graphEst) {
   found
 }
 
-#' Possible joint effects of several causes
-#'
-#' Takes the arguments of [pcalg::jointIda()], in its order and with its defaults, and returns its values in its order.
-#'
-#' @inheritParams cu_ida
-#' @param x.pos Positions of the causes in `mcov`, or their names in the graph.
-#' @param y.pos Position of the effect, or its name; several effects give a list.
+#' @rdname cu_ida
 #' @param all.pasets Instead of a graph: a list with an element for each column of the answer, which is a list with the
 #'   positions of the parents of each cause.
 #' @param technique `"RRC"`, recursive regressions, or `"MCD"`, modified Cholesky decompositions.
-#' @param type `"cpdag"` and `"dag"` give each value as often as DAGs have it, up to a factor; `"pdag"` once for each
-#'   way to direct the edges at the causes.
-#' @return A matrix with a row for each cause; a list of them for several `y.pos`.
-#' @seealso [cu_ida()]
 #' @export
 cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, technique = c("RRC", "MCD"),
                         type = c("pdag", "cpdag", "dag")) {

@@ -264,18 +264,11 @@ test_that("a checkpoint is gone on from, with its seed, and refused for other da
   expect_error(run(m.max = 1), 'm.max was "inf", now 1;')
 })
 
-test_that("a bar shows the resamples and the time left, and a short run without one is silent", {
+test_that("a bar shows the resamples, and a run without one is silent", {
   skip_if_no_python()
   run <- function(progress) cu_stability(observations(), n_resamples = 4, seed = 2, progress = progress)
-  expect_output(run(TRUE), "\\[#{24}\\] 100 %  4 of 4")
-  reporter <- make_reporter(FALSE, TRUE)
-  count <- function(done) reporter$on_event(list(kind = "count", done = done, total = 400))
-  expect_output(count(100), "\\[#{6} {18}\\]  25 %  100 of 400 +$") # from a checkpoint: of these the time is not known
-  expect_output(count(101), " 25 %  101 of 400  [0-9]+(:[0-9]{2}){2} left")
-  expect_identical(utils::capture.output(reporter$close()), "") # ends the line
+  expect_output(run(TRUE), "\\|=+\\| 100%")
   expect_silent(run(FALSE))
-  expect_identical(clock(7.4), "0:00:07")
-  expect_identical(clock(3 * 3600 + 61), "3:01:01")
 })
 
 test_that("bad arguments are refused in R's terms", {

@@ -6,8 +6,8 @@
 #' `pcalg::fci(skel.method = "stable")` returns: the PAG, the separating sets, the sets of Possible-D-SEP, numbers of
 #' tests and p-values. FCI allows for variables that nobody has measured, and for selection.
 #'
-#' `cu_rfci()` does the same for [pcalg::rfci()]. RFCI is FCI without Possible-D-SEP: a few tests of triples take its place,
-#' so that it is feasible for thousands of variables; an edge may stay that FCI would remove.
+#' `cu_rfci()` does the same for [pcalg::rfci()]. RFCI is FCI without Possible-D-SEP: a few tests of triples take its
+#' place, so that it is feasible for thousands of variables; an edge may stay that FCI would remove.
 #'
 #' `"stable.fast"` and `"original"`, constant columns, Ctrl-C, parallel use and memory: as for [cu_pc()].
 #'

@@ -8,8 +8,8 @@
 #' pcalg's for about half of all graphs, because a fault of pcalg's test is not reproduced.
 #'
 #' `cu_skeleton()` takes the arguments of [pcalg::skeleton()] and returns its object. With `tiers`, `context.all`,
-#' `context.tier` or `forbEdges` the skeleton is that of `tpc()` of package tpc 1.0: two variables are never tested given
-#' one that is in a later tier than both.
+#' `context.tier` or `forbEdges` the skeleton is that of `tpc()` of package tpc 1.0: two variables are never tested
+#' given one that is in a later tier than both.
 #'
 #' `skel.method = "stable.fast"` is accepted and gives the answer of `"stable"`. pcalg's C++ code for it finds the same
 #' graph on well-conditioned data but stores different separating sets and counts different tests. `"original"` is

@@ -23,8 +23,8 @@
 #' @param type `"cpdag"` or `"pdag"`, a CPDAG with background knowledge. In `cu_jointIda()`, `"cpdag"` and `"dag"` give
 #'   each value as often as DAGs have it, up to a factor; `"pdag"` once for each way to direct the edges at the causes.
 #' @return A vector of values, or with `"optimal"` and of `cu_jointIda()` a matrix with a row for each cause; a list of
-#'   them for several `y.pos`. NA where an effect is not defined. `cu_idaFast()`: a matrix with a row for each effect and a
-#'   column for each valid set of parents of x.
+#'   them for several `y.pos`. NA where an effect is not defined. `cu_idaFast()`: a matrix with a row for each effect
+#'   and a column for each valid set of parents of x.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)

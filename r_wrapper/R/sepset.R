@@ -1,16 +1,16 @@
 #' The separating set of two variables, and all of a sparse result
 #'
-#' `cu_sepset()` looks a set up in the slot `sepset`, or in the sparse form that `cu_pc(sepset = "sparse")` and [cu_plain()]
-#' return. `cu_expand()` fills the slot of a sparse result with pcalg's list of lists, of p^2 cells of 8 bytes, which
-#' functions such as [pcalg::udag2pdagRelaxed()] and [pcalg::pc.cons.intern()] need; without it they stop with "subscript
-#' out of bounds".
+#' `cu_sepset()` looks a set up in the slot `sepset`, or in the sparse form that `cu_pc(sepset = "sparse")` and
+#' [cu_plain()] return. `cu_expand()` fills the slot of a sparse result with pcalg's list of lists, of p^2 cells of 8
+#' bytes, which functions such as [pcalg::udag2pdagRelaxed()] and [pcalg::pc.cons.intern()] need; without it they stop
+#' with "subscript out of bounds".
 #'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_plain()], [pcalg::pc()] or [pcalg::skeleton()].
 #' @param x,y Two variables, by position or by name.
-#' @return `cu_sepset()`: the content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair that is
-#'   independent without conditioning, or NULL. The test that separated a pair decides whether pcalg keeps its set in
-#'   the cell `[[x]][[y]]` or in `[[y]][[x]]`. `cu_expand()`: the object that
-#'   `sepset = "list"` gives; `fit` itself, if its slot is filled.
+#' @return `cu_sepset()`: the content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair
+#'   that is independent without conditioning, or NULL. The test that separated a pair decides whether pcalg keeps its
+#'   set in the cell `[[x]][[y]]` or in `[[y]][[x]]`. `cu_expand()`: the object that `sepset = "list"` gives; `fit`
+#'   itself, if its slot is filled.
 #' @examples
 #' if (cu_available()) {
 #'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)

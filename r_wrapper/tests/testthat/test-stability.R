@@ -214,7 +214,7 @@ test_that("the consensus is a pcAlgo, by the rule of the majority", {
     expected[row$from, row$to] <- ends[1]
     expected[row$to, row$from] <- ends[2]
   }
-  cells <- consensus_part(found, 0.4, 0.1, "graph")
+  cells <- part(ask(found, "consensus", threshold = 0.4, alpha = 0.1)$arrays, "graph")
   expect_equal(graph_cells(list(labels = found$labels, graph = cells)), unname(expected))
   expect_gt(sum(expected != t(expected)), 0)
   skip_if_no_pcalg()
@@ -235,17 +235,6 @@ test_that("without pcalg the consensus is an error that says what to do", {
   if (requireNamespace("pcalg", quietly = TRUE)) skip("pcalg is there")
   found <- cu_stability(observations(), n_resamples = 2, seed = 2)
   expect_error(cu_consensus(found), "pcalg, which is not installed.*as.data.frame\\(\\) lists the stable edges")
-})
-
-test_that("plot() draws with igraph", {
-  skip_if_no_python()
-  skip_if_not_installed("igraph")
-  found <- cu_stability(observations(), n_resamples = 4, seed = 2)
-  grDevices::pdf(NULL)
-  on.exit(grDevices::dev.off())
-  expect_identical(plot(found, threshold = 0.2, vertex.size = 20, edge.width = 1), found)
-  none <- cu_stability(matrix(stats::rnorm(300), 100), alpha = 0, n_resamples = 1, seed = 1)
-  expect_identical(plot(none), none)
 })
 
 test_that("a checkpoint is gone on from, with its seed, and refused for other data", {
@@ -341,11 +330,6 @@ test_that("for fci and rfci the marks at each end are counted as in a loop", {
     k <- which(table$adjacent >= 0.5 & table$to_arrow > table$adjacent / 2)[1]
     expect_identical(fit@amat[table$from[k], table$to[k]], 2)
     expect_output(print(found), toupper(method))
-    if (requireNamespace("igraph", quietly = TRUE)) {
-      grDevices::pdf(NULL)
-      expect_identical(plot(found), found)
-      grDevices::dev.off()
-    }
   }
   tiers <- cu_stability(X, alpha = 0.1, n_resamples = 2, seed = 4, method = "fci", tiers = c(1, 1, 1, 2, 2, 2))
   back <- tiers$pairs[tiers$pairs$from > 3 & tiers$pairs$to <= 3, ]

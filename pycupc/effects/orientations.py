@@ -141,13 +141,6 @@ def parents_of(x: int, graph: SparseGraph) -> Nodes:
     return frozenset(graph.low[low].tolist() + graph.high[high].tolist())
 
 
-def with_equal_marks_as_tails(graph: SparseGraph) -> SparseGraph:
-    """The graph with undirected edges in the place of bidirected ones."""
-    both = graph.low_mark == graph.high_mark
-    low, high = np.where(both, TAIL, (graph.low_mark, graph.high_mark)).astype(np.int8)
-    return replace(graph, low_mark=low, high_mark=high)
-
-
 def with_edge_from(x: int, y: int, graph: SparseGraph, *, turn: bool) -> SparseGraph:
     """The graph with an undirected edge between x and y as an arrow to y.
 

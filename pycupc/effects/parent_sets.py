@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.effects.dags import all_dags
-from pycupc.effects.orientations import Ints, Nodes, Orientations, with_equal_marks_as_tails
+from pycupc.effects.orientations import Ints, Nodes, Orientations
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.meek import with_arrow
-from pycupc.orientation.mixed_graph import IN, KIND, MIRROR, NEIGHBOUR, OUT, UNDIRECTED, directed_as, owners
+from pycupc.orientation.mixed_graph import BOTH, IN, KIND, MIRROR, NEIGHBOUR, OUT, UNDIRECTED, directed_as, owners
 from pycupc.system.message import Message, Variables
 
 #: The most parent sets of one cause, or of several together, that are enumerated.
@@ -155,7 +155,8 @@ def joint_parent_sets(xs: Sequence[int], graph: SparseGraph, known: Orientations
     if not any(known.siblings[x] for x in xs):
         return [Choice(tuple(known.parents[x] for x in xs), [])]
     nodes = np.array(sorted({v for x in xs for v in known.component(x)}))
-    start = directed_as(with_equal_marks_as_tails(graph.subgraph(nodes)))
+    start = directed_as(graph.subgraph(nodes))
+    start.entry[KIND, start.entry[KIND] == BOTH] = UNDIRECTED
     open_ends, owner = np.flatnonzero(start.entry[KIND] == UNDIRECTED), nodes[owners(start.entry)]
     neighbour, own = nodes[start.entry[NEIGHBOUR]], owner[open_ends]
     ends: list[int] = np.concatenate([open_ends[own == x] for x in xs]).tolist()

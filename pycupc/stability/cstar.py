@@ -19,7 +19,6 @@ from pycupc.data.table import Table
 from pycupc.effects.local import LocalEffects, largest
 from pycupc.effects.parent_sets import parent_sets
 from pycupc.effects.regression import weights_of
-from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import KNOWLEDGE, Plan, checked_study
 from pycupc.stability.ranking import CStaR, Floats
@@ -48,14 +47,13 @@ class CausalStudy(Resampled[CStaR]):
     q: Ints
     standardize: bool
 
-    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
+    def outcome(self, i: int) -> Outcome:
         """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
         rows = self.resampling.indices(i)
         stat, *_ = self.rows.take(rows)
         assert isinstance(stat, SuffStat)
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
-        random_state = self.resampling.random_state(i)
-        fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
+        fit = pc(stat, alpha=self.alphas[0], random_state=self.resampling.random_state(i), **self.arguments)
         known = any(self.arguments.get(name) is not None for name in KNOWLEDGE)
         sets = parent_sets(fit.sparse_graph, self.causes.tolist(), with_knowledge=known)
         k, deviations = int(self.q[-1]), None

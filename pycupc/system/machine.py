@@ -263,25 +263,6 @@ def gpu_works(device: int = 0) -> tuple[bool, str]:
     return True, _usable[device]
 
 
-def begin_context() -> None:
-    """Create the CUDA context of device 0 in a thread, while Python reads files and imports packages.
-
-    This takes a few tenths of a second. CuPy uses the context if there is one, and otherwise reports what is wrong.
-    """
-
-    def begin() -> None:
-        number, context = ctypes.c_int(), ctypes.c_void_p()
-        try:
-            driver = ctypes.CDLL(_DRIVER)  # its functions run without Python's lock
-            if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(number), 0) == 0:
-                driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), number)
-        except (OSError, AttributeError):
-            return
-
-    if sys.platform.startswith("linux"):
-        threading.Thread(target=begin).start()  # no daemon: the process must not end while the driver starts
-
-
 class _Unusable(Exception):
     """The GPU engines cannot run; the message, a template and its facts, names the reason and the remedy."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import logging
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -105,3 +106,10 @@ def unprinted() -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
+
+
+def level_log(verbose: bool) -> AbstractContextManager[None]:
+    """With `verbose`, show the package's log lines, even if logging is not configured."""
+    if not verbose or sys.stderr is None:
+        return nullcontext()
+    return lines_to(None if logger.hasHandlers() else lambda line: sys.stderr.write(f"pycupc: {line}\n"))

@@ -16,7 +16,7 @@ import pytest
 from conftest import assert_same
 
 from pycupc import SuffStat, pc
-from pycupc.data import DataError, binary, readers
+from pycupc.data import DataError, binary
 from pycupc.data.readers import ReadOptions, read_table
 
 NAMES = ["a", "b", "c", "d"]
@@ -474,16 +474,6 @@ def test_float32_files_are_mapped_and_stay_float32(tmp_path):
     mapped = np.load(tmp_path / "d.npy", mmap_mode="r")
     assert np.shares_memory(SuffStat.from_data(mapped).rows, mapped)
     assert not np.shares_memory(SuffStat.from_data(own := np.array(mapped)).rows, own)
-
-
-def test_reading_a_large_array_shows_progress(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(readers, "_HASHED", 10)
-    np.save(tmp_path / "d.npy", X)
-    with caplog.at_level("INFO", "pycupc"):
-        read_table(tmp_path / "d.npy")
-    shown = [record.getMessage() for record in caplog.records if record.getMessage().startswith("reading ")]
-    assert len(shown) == 20
-    assert shown[-1] == f"reading {tmp_path / 'd.npy'}: 100 % of 0.0 GB"
 
 
 def test_parquet_is_read_in_groups_of_columns(tmp_path, monkeypatch):

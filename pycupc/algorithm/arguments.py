@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
@@ -22,7 +22,6 @@ from pycupc.data.mixed import MixedTable
 from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole
 from pycupc.data.observations import column_names
 from pycupc.data.pairs import Pairs, pairs_of
-from pycupc.data.text_layout import ReadOptions
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
 from pycupc.graph.sepset import SepSets
@@ -50,8 +49,6 @@ from pycupc.system.message import Argument, Message, Setting, Value
 from pycupc.system.progress import LevelBar, progress_hook
 
 Method = Literal["stable", "stable.fast"]
-#: The options of reading.
-READING = [*(field.name for field in fields(ReadOptions)), "correlation", "nearest", "n_rule"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -201,9 +198,6 @@ def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         unknown = kwargs.keys() - known.keys()
-        if reading := [option for option in READING if option in unknown]:
-            data = f"SuffStat.from_data(data, {reading[0]}={kwargs[reading[0]]!r})"
-            raise TypeError(f"{name} has no argument {reading[0]}, which is an option of reading: {name}({data})")
         if unknown & {"data", "df", "X"}:
             raise TypeError(f"the data are the first argument of {name}, suffStat: {name}(data, alpha=0.01)")
         return function(*args, **kwargs)

@@ -19,7 +19,6 @@ from pycupc.data.observations import RawTable, converted
 from pycupc.data.source import Source, read_source
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.extras import data_frame, needed
-from pycupc.system.log import READING, logger
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,10 +176,6 @@ def complete_rows(name: str, table: RawTable, holes: NDArray[np.bool_], missing:
     )
 
 
-#: Bytes that are hashed at a time.
-_HASHED = 1 << 24
-
-
 def read_array(path: str | PurePath, options: ReadOptions) -> RawTable:
     """The array in a file, of which an array of float32 or float64 in a .npy file stays there, as a memory map.
 
@@ -204,14 +199,11 @@ def read_array(path: str | PurePath, options: ReadOptions) -> RawTable:
 
 
 def _digest(path: str | PurePath) -> str:
-    """The file's sha256; of a large file, lines of the log show the progress."""
-    found, size, done = hashlib.sha256(), Path(path).stat().st_size, 0
+    """The file's sha256."""
+    found = hashlib.sha256()
     with open(path, "rb") as file:
-        while part := file.read(_HASHED):
+        while part := file.read(1 << 24):
             found.update(part)
-            if size > 16 * _HASHED and done * 20 // size < (done + len(part)) * 20 // size:
-                logger.info(READING, path, 100 * (done + len(part)) // size, size / 1e9)
-            done += len(part)
     return found.hexdigest()
 
 

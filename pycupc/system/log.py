@@ -66,12 +66,10 @@ logger = logging.getLogger("pycupc")
 
 #: Progress of the search for the largest p-values: its level, the levels before it, and all levels.
 LARGEST_P = "largest p-values: level %d, after %d of %d levels"
-#: Progress of reading a large file: its name, percent done, and its size in GB.
-READING = "reading %s: %d %% of %.1f GB"
 #: Said once to those who see no lines at INFO level.
 FIRST_USE = "compiling pycupc, once per machine; this can take half a minute"
 #: Lines that a progress bar shows begin so.
-SHOWN = ("compiling for", "largest p-values: ", "reading ")
+SHOWN = ("compiling for", "largest p-values: ")
 
 
 class _Lines(logging.Handler):

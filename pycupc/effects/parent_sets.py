@@ -18,7 +18,7 @@ from pycupc.effects.orientations import Ints, Nodes, Orientations, with_equal_ma
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.meek import with_arrow
 from pycupc.orientation.mixed_graph import IN, KIND, MIRROR, NEIGHBOUR, OUT, UNDIRECTED, directed_as, find, owners
-from pycupc.system.compiled import announced, compiled, part
+from pycupc.system.compiled import compiled, part
 from pycupc.system.message import Message, Variables
 
 #: The most parent sets of one cause, or of several together, that are enumerated.
@@ -64,12 +64,11 @@ def parent_sets(graph: SparseGraph, causes: Sequence[int], *, with_knowledge: bo
     of, first, none = directed_as(graph), np.zeros(len(causes) + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     work = np.empty((3, int(np.diff(of.start).max(initial=0))), dtype=np.int64)
     given = of.start, of.entry, np.asarray(causes, dtype=np.int64), MOST_PARENT_SETS, first
-    with announced("compiling for effects, once per machine"):
-        n_members = _enumerate(*given, none, none, work)
-        for k in np.flatnonzero(np.diff(first) > MOST_PARENT_SETS).tolist():
-            _check_number(MOST_PARENT_SETS + 1, [int(causes[k])])
-        start, members = np.zeros(int(first[-1]) + 1, dtype=np.int64), np.empty(n_members, dtype=np.int64)
-        _enumerate(*given, start, members, work)
+    n_members = _enumerate(*given, none, none, work)
+    for k in np.flatnonzero(np.diff(first) > MOST_PARENT_SETS).tolist():
+        _check_number(MOST_PARENT_SETS + 1, [int(causes[k])])
+    start, members = np.zeros(int(first[-1]) + 1, dtype=np.int64), np.empty(n_members, dtype=np.int64)
+    _enumerate(*given, start, members, work)
     return ParentSets(first, start, members)
 
 

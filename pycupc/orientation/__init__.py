@@ -71,12 +71,13 @@ def orient(
     algorithm to construct a consistent extension of a partially oriented graph, UCLA R-185.
     """
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph  # loads Numba
+    from pycupc.system.compiled import plain_if_small
 
     status, n_tries = "relaxed", 0
     sizes = [(block.members.shape[1], len(block.x)) for block in sepset.blocks]
     # At most: rows of sets with one member, most of whose cells are not looked at; sets with several, 5 per step.
     rows = sum(min(n_sets, skeleton.p) if size == 1 else n_sets // 5 for size, n_sets in sizes)
-    with mixed_graph.compiling(mixed_graph.steps_of(skeleton) + rows):
+    with plain_if_small(mixed_graph.steps_of(skeleton) + rows):
         graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, ambiguous)
         if u2pd == "relaxed":

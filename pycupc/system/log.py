@@ -66,10 +66,10 @@ logger = logging.getLogger("pycupc")
 
 #: Progress of the search for the largest p-values: its level, the levels before it, and all levels.
 LARGEST_P = "largest p-values: level %d, after %d of %d levels"
-#: Said once to those who see no lines at INFO level.
+#: Said once.
 FIRST_USE = "compiling pycupc, once per machine; this can take half a minute"
 #: Lines that a progress bar shows begin so.
-SHOWN = ("compiling for", "largest p-values: ")
+SHOWN = ("compiling ", "largest p-values: ")
 
 
 class _Lines(logging.Handler):

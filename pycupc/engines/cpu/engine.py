@@ -42,7 +42,6 @@ from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.system.compiled import announced
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable
 
@@ -134,11 +133,10 @@ class CpuEngine(Engine):
         if (type(self._tests), distinct) in _loaded or (practice := self._tests.rehearsal()) is None:
             return
         rehearsal = CpuEngine(threads=1, pruning=False)
-        with announced(f"compiling for level {level}, once per machine"):
-            rehearsal.take(practice, "abcd")
-            for earlier in range(distinct + 1):
-                rehearsal._run(earlier)
-                _loaded.add((type(self._tests), earlier))
+        rehearsal.take(practice, "abcd")
+        for earlier in range(distinct + 1):
+            rehearsal._run(earlier)
+            _loaded.add((type(self._tests), earlier))
 
     def state(self) -> State:
         if self._graph is None:

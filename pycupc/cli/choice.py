@@ -13,7 +13,8 @@ from pycupc.data import DataError
 from pycupc.data.categories import look_categorical
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed
-from pycupc.data.readers import FileTable, ReadOptions, read_correlation
+from pycupc.data.observations import RawTable
+from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_layout import like_a_number
@@ -39,7 +40,7 @@ class Chosen(NamedTuple):
 
     kind: str
     data: Data
-    table: FileTable | Table | MixedTable
+    table: RawTable | Table | MixedTable
     why: str
 
 

@@ -290,7 +290,7 @@ def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tup
     elif function == "is_adjustment":
         found = [[is_adjustment_set(graph, x, y, **arguments)]]  # type: ignore[arg-type]
     elif function == "idaFast":
-        found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type]
+        found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type, list-item]
     else:
         of: Callable[..., Any] = ida if function == "ida" else joint_ida
         found = of(x, y, C, graph, **arguments)

@@ -40,7 +40,6 @@ from pycupc.independence.base import IndependenceTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.system.compiled import announced
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable
 
@@ -132,11 +131,10 @@ class CpuEngine(Engine):
         if distinct in _loaded or not isinstance(self._tests, GaussianTests):
             return
         rehearsal = CpuEngine(threads=1, pruning=False)
-        with announced(f"compiling for level {level}, once per machine"):
-            rehearsal.take(self._tests.rehearsal(), "abcd")
-            for earlier in range(distinct + 1):
-                rehearsal._run(earlier)
-                _loaded.add(earlier)
+        rehearsal.take(self._tests.rehearsal(), "abcd")
+        for earlier in range(distinct + 1):
+            rehearsal._run(earlier)
+            _loaded.add(earlier)
 
     def state(self) -> State:
         if self._graph is None:

@@ -39,7 +39,7 @@ from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.system.compiled import announced, compiled
+from pycupc.system.compiled import compiled
 from pycupc.system.log import logger
 from pycupc.system.machine import in_threads
 
@@ -289,23 +289,22 @@ def _rounds(
     at_once, growth = (FIRST_ROUND, GROWTH) if test.cost < COSTLY else CAUTIOUS
     tests, limit = test.single_tests, test.at_once
     step = limit or PART_SETS
-    with announced("compiling for tests of single pairs, once per machine"):
-        while (pairs := np.flatnonzero(left)).size:
-            at_once = min(at_once, max(1, ROUND_SETS // len(pairs)))
-            owner = np.empty(at_once * len(pairs), dtype=np.int64)
-            positions = np.empty((len(owner), size), dtype=np.int64)
-            n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
-            owner, positions = owner[:n], positions[:n]
-            members = candidates[offsets[owner, None] + positions].astype(np.int64)
-            asking, cuts = (x[owner], y[owner], members), range(step, n, step)
-            if cuts:
-                parts = zip(*(np.split(values, cuts) for values in asking), strict=True)
-                made = in_threads(lambda part: tests(*part), parts, 1 if limit else n_threads)
-                yield owner, positions, members, *map(np.concatenate, zip(*made, strict=True))
-            else:  # most rounds are small, and so is their time
-                yield owner, positions, members, *tests(*asking)
-            left &= asked
-            at_once *= growth
+    while (pairs := np.flatnonzero(left)).size:
+        at_once = min(at_once, max(1, ROUND_SETS // len(pairs)))
+        owner = np.empty(at_once * len(pairs), dtype=np.int64)
+        positions = np.empty((len(owner), size), dtype=np.int64)
+        n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
+        owner, positions = owner[:n], positions[:n]
+        members = candidates[offsets[owner, None] + positions].astype(np.int64)
+        asking, cuts = (x[owner], y[owner], members), range(step, n, step)
+        if cuts:
+            parts = zip(*(np.split(values, cuts) for values in asking), strict=True)
+            made = in_threads(lambda part: tests(*part), parts, 1 if limit else n_threads)
+            yield owner, positions, members, *map(np.concatenate, zip(*made, strict=True))
+        else:  # most rounds are small, and so is their time
+            yield owner, positions, members, *tests(*asking)
+        left &= asked
+        at_once *= growth
 
 
 class _Found(NamedTuple):

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 
 import pycupc
-from pycupc.algorithm.arguments import Options, Variables, check_arguments
+from pycupc.algorithm.arguments import check_arguments
 from pycupc.algorithm.estimate import run_stages
 
 from .. import generators, paired, runs, workloads
@@ -66,7 +66,7 @@ def _estimated(X, alpha, engine):
     """Seconds of the levels and bytes as `pycupc estimate` gives them, from a sample of the variables."""
     if X.shape[1] < SAMPLED:
         return {}
-    problem = check_arguments("pc", Variables(X), Options(alpha, np.inf, "stable", True, None), engine)
+    problem = check_arguments("pc", {"suffStat": X, "alpha": alpha, "engine": engine})
     found = run_stages(problem, trial=5)
     return {"estimated_seconds": found.trial.seconds, "estimated_bytes": found.stages[-1].memory}
 

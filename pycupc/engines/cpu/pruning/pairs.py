@@ -28,7 +28,7 @@ from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.system.compiled import announced, frozen
+from pycupc.system.compiled import frozen
 
 #: A search is about sets of at least two members: smaller ones have formulas of their own.
 SMALLEST = 2
@@ -82,10 +82,9 @@ def load() -> None:
     """Load the code of a search, or compile it, by a question about six variables."""
     C = np.where(np.eye(6), 1.0, 0.5)
     question = Questions(np.array([0]), np.array([1]), Lists.of([[2, 3, 4, 5]]), SMALLEST, 4)
-    with announced("compiling for searches about single pairs, once per machine"):
-        search = PairSearch(GaussianTest(SuffStat(C, 100), 0.01), question, np.ones(4, dtype=np.bool_))
-        search(0, SMALLEST, math.inf, 0.0, np.zeros(4, dtype=np.int64))
-        search.smallest(0, SMALLEST, 0, math.inf, 0.0, np.zeros(4, dtype=np.int64))
+    search = PairSearch(GaussianTest(SuffStat(C, 100), 0.01), question, np.ones(4, dtype=np.bool_))
+    search(0, SMALLEST, math.inf, 0.0, np.zeros(4, dtype=np.int64))
+    search.smallest(0, SMALLEST, 0, math.inf, 0.0, np.zeros(4, dtype=np.int64))
 
 
 class PairSearch:

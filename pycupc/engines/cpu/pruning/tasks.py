@@ -33,7 +33,6 @@ from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
 from pycupc.independence.gaussian.partial_correlation import canonical_among
-from pycupc.system.compiled import announced
 from pycupc.system.message import Message, Variable
 
 
@@ -82,9 +81,8 @@ def load(way: Way) -> None:
     findings = graph.no_findings()
     targets = graph.targets(2, False, findings)
     side = Side.of(graph, targets, 2, Cutoff.around(0.1))
-    with announced("compiling for pruning, once per machine"):
-        for task in PrunedSide(MatrixSource(C), graph, targets, way, side, findings).tasks():
-            task(np.zeros(2, dtype=np.int64))
+    for task in PrunedSide(MatrixSource(C), graph, targets, way, side, findings).tasks():
+        task(np.zeros(2, dtype=np.int64))
 
 
 class PrunedSide(Queue):

@@ -1,4 +1,4 @@
-"""Data from known graphs: random graphs by two generators, and data with hubs, modules, or few large degrees.
+"""Data from known graphs: random graphs by two generators, and data with hubs or modules.
 
 All are functions of their arguments alone; the order of the random draws is fixed, so a seed names a data set.
 """

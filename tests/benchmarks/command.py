@@ -15,7 +15,6 @@ FUNCTIONS += (many.many, discrete.discrete, discrete.discrete_gpu, paired.paired
 FUNCTIONS += (latent.latent, stability.stability_times, stability.stability_gpu)
 EXPERIMENTS = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}
 OTHERS = {
-    "merge": "add the results in the folder CHECKOUT, from a part run elsewhere, to those in --out",
     "prepare": "put files that another machine cannot make into --data: exact correlations, discrete tables",
     "report": "the tables of BENCHMARKS.md and README.md, and their pictures, from the results in results/",
 }
@@ -27,8 +26,6 @@ def main(argv=None):
     if args.experiment == "prepare":
         workloads.prepare(args.data)
         networks.prepare(args.data, args.peer_python)
-    elif args.experiment == "merge":
-        record.merge(args.out, args.checkout)
     elif args.experiment == "report":
         report.write_all(args.out)
     else:
@@ -73,7 +70,7 @@ def parse(argv):
     )
     add = parser.add_argument
     add("experiment", choices=about, metavar="EXPERIMENT", help="one of the list below")
-    add("checkout", nargs="?", type=Path, metavar="CHECKOUT", help="the other one, for paired; a folder, for merge")
+    add("checkout", nargs="?", type=Path, metavar="CHECKOUT", help="paired: the other checkout")
     add("--data", type=Path, default=Path("../shared/data"), help="folder of the data (%(default)s)")
     add("--out", type=Path, help="folder of the results (results/ here; paired: none)")
     add("--resume", action="store_true", help="keep the results in --out; the runs that they hold are not repeated")
@@ -88,7 +85,7 @@ def parse(argv):
     add("--openmp-pcalg", type=Path, help="R library that holds a pcalg built with -fopenmp")
     add("--cupc-library", type=Path, help="shared library with cuPC's C entry point")
     args = parser.parse_args(argv)
-    needed = {"merge": "checkout", "paired": "checkout", "gpu-peers": "cupc_library"}.get(args.experiment)
+    needed = {"paired": "checkout", "gpu-peers": "cupc_library"}.get(args.experiment)
     if needed and getattr(args, needed) is None:
         parser.error(f"{args.experiment} needs {needed.upper()}")
     args.out = args.out or (None if args.experiment == "paired" else record.RESULTS)

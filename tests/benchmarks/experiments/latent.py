@@ -1,7 +1,5 @@
 """Hidden variables and tiers: fci(), rfci() and pc() with tiers beside pcalg and tpc, whole calls, answers compared."""
 
-import time
-
 import numpy as np
 
 import pycupc
@@ -52,10 +50,7 @@ def _ours(function, C, n, m_max, threads):
         run, how = getattr(pycupc, function), how | {"quirks": True}
     fit, first = runs.timed(run, data, **how)
     graph = fit.sparse_graph.dense() if function == "tpc" else fit.sparse_graph.amat_pag()
-    times, ends = [], time.perf_counter() + BUDGET
-    with runs.quick_collection():
-        while len(times) < RUNS and (not times or time.perf_counter() < ends):
-            times.append(runs.timed(run, data, **how)[1])
+    times = [seconds for _, seconds in runs.warm(lambda: run(data, **how), RUNS, BUDGET)]
     return {"first": first, "edges": len(fit.sparse_graph), **record.statistics(times)}, graph
 
 

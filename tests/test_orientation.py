@@ -48,7 +48,7 @@ def check_against_contract(skeleton, cells, err_msg, **options):
     return {got.status, *(why[0] for why in reasons.values())}
 
 
-@pytest.mark.parametrize("first", [0, 500, 1000, 1500])
+@pytest.mark.parametrize("first", [0, 500])
 def test_compiled_orientation_equals_the_contract_written_out(first):
     """Every variant, with and without ambiguous triples."""
     seen = set()

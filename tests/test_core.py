@@ -245,8 +245,8 @@ def test_ctrl_c_stops_in_the_middle_of_a_level():
     code = """
 import numpy as np, pycupc
 complete = lambda p: {"C": np.full((p, p), 0.9) + 0.1 * np.eye(p), "n": 10**7}  # no edge ever goes
-s = complete(400)  # level 2 takes minutes, and no more than levels 0 and 1 are finished in seconds
-options = {"engine": "cpu", "engine_options": {"pruning": False}}
+s = complete(250)  # level 2 takes half a minute, levels 0 and 1 less than a second
+options = {"engine": "cpu", "numCores": 1, "engine_options": {"pruning": False}}
 pycupc.skeleton(complete(20), m_max=2, **options)  # compiled
 print("ready", flush=True)
 try:
@@ -259,7 +259,7 @@ print("works", pycupc.skeleton(s, m_max=1, engine="cpu").max_ord, flush=True)
         watchdog = threading.Timer(600, process.kill)
         watchdog.start()
         assert process.stdout.readline() == "ready\n"
-        time.sleep(2)
+        time.sleep(1)
         process.send_signal(signal.SIGINT)
         line = process.stdout.readline()
         rest = process.stdout.read()

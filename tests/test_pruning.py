@@ -98,7 +98,7 @@ def test_random_problems(part, missing, everywhere):
         C, n = random_correlations(rng)
         C, masks = spoilt(rng, C) if missing else (C, {})
         alpha = float(rng.choice([0.001, 0.01, 0.05, 0.2, 0.5]))
-        m_max = (4 if missing else 5) if len(C) > 30 else (7 if missing else 9)
+        m_max = (5 if len(C) > 30 else 6 if len(C) > 26 else 9) - missing
         pruned, plain = (run(C, n, alpha, pruning, m_max=m_max, **masks) for pruning in ("always", False))
         assert_same(pruned, plain)
         assert pruned.n_edgetests == plain.n_edgetests

@@ -181,12 +181,10 @@ def test_checked_bounds_of_such_levels_hold_and_a_wrong_one_is_reported(monkeypa
     def next_set(self):
         decided(self)
         for entry, (rank, positions) in self._findings.far.items():
-            self._findings.far[entry] = FarSet(rank + 1, positions)
+            self._findings.far[entry] = FarSet(rank + 1, (*positions[:-1], positions[-1] + 1))
 
     monkeypatch.setattr(tasks.PrunedSide, "forget_left", next_set)
-    with pytest.raises(
-        EngineError, match=r"wrong at level 24: it says rank \d{17,} for the first .* variables 3 and 8 "
-    ):
+    with pytest.raises(EngineError, match=r"wrong: it says .* for the first set that separates variables 3 and 8 "):
         started(C, "checked", tested=slice(0, 10)).run_level(24)
 
 

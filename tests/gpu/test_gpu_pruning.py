@@ -266,7 +266,7 @@ def test_checked_pruning_holds_and_a_wrong_one_is_reported(forced, monkeypatch):
 
     engine._gaussian._check = misled
     C, n, alpha = problem(0)
-    with pytest.raises(EngineError, match="a bound is wrong at level"):
+    with pytest.raises(EngineError, match="a bound is wrong: it says"):
         levels(engine, C, n, lambda level: cutoff(alpha, n, level))
 
 

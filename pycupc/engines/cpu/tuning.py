@@ -149,6 +149,6 @@ ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
 #: Tests that a task of the walk with bounds answers; pairs of a row that a task of searches decides, fewer if they take
 #: more than `SEARCH_SECONDS`.
 WALKED_TESTS, TASK_PAIRS, SEARCH_SECONDS = 1_000_000, 64, 2e-3
-#: Mode "checked": pairs checked per level, at most, of either kind (few or many conditioning sets); the number of
-#: conditioning sets up to which all tests of a pair are made; the number drawn at random for other pairs.
-CHECKED_PAIRS, ALL_SETS, CHECKED_SETS = 500, 1_000_000, 20
+#: Mode "checked": pairs checked at a time, about; sets of each that are tested, about; and seconds of these, at most,
+#: on the clock of a budget, as a set with many members has many subsets.
+CHECKED_PAIRS, CHECKED_SETS, CHECKED_SECONDS = 500, 10_000, 0.1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import random
 from collections.abc import Sequence
 from math import comb
 from typing import NamedTuple
@@ -26,7 +25,6 @@ from pycupc.engines.cpu.walk_state import Cutoff, Side
 from pycupc.engines.subsets import about, exact_rank
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.compiled import announced, frozen
 
@@ -164,21 +162,6 @@ class PairSearch:
         last = min(self._questions.largest, int(offsets[i + 1] - offsets[i]))
         part = slice(first - SMALLEST, last + 1 - SMALLEST)
         return Sizes(*(values[part] for values in self._sizes))  # type: ignore[arg-type]
-
-    def contradicted(self, i: int, first: int, outcome: Outcome) -> bool:
-        """Whether a test of a random sample contradicts the outcome of the search about pair i."""
-        draw, asked, found = random.Random(i), self._asked_of(i), outcome.positions
-        sizes, candidates = range(first, first + len(outcome.n_tests)), self._questions.candidates.of_question(i)
-
-        def separates(positions: list[int]) -> bool:
-            S = sorted(candidates[k] for k in positions)
-            r = canonical_r(self._C, int(self._questions.x[i]), int(self._questions.y[i]), S)
-            return abs(r) <= float(self._sizes.value[len(S) - SMALLEST])
-
-        drawn = draw.choices(sizes, outcome.n_tests, k=tuning.CHECKED_SETS) if sum(outcome.n_tests) else []
-        sets = (sorted(draw.sample(range(len(candidates)), size)) for size in drawn)
-        before = (S for S in sets if asked[S].any() and (found is None or (len(S), S) < (len(found), found)))
-        return any(map(separates, before)) or (found is not None and not separates(found))
 
     def _asked_of(self, i: int) -> Mask:
         offsets = self._questions.candidates.offsets

@@ -118,10 +118,6 @@ PREFIX_SECONDS, TEST_SECONDS = 1.3e-7, 6e-10
 WALK_SHARE = 0.4
 #: Seconds of the searches of a row, of each of its pairs, and for each pair and squared number of neighbours. Measured.
 ROW_SECONDS, PAIR_SECONDS, PAIR_SECONDS_PER_SQUARE = 50e-6, 15e-6, 0.03e-6
-#: Rows whose matrices are inspected in the calling thread.
-FEW_ROWS = 16
-#: A row is pruned if that saves this share of the walk.
-LEAST_SAVED = 0.2
 #: The ordered pairs of a level are divided into groups of `TRIAL_PAIRS`. The searches are first made for one group in
 #: `TRIAL`, and for the others only if they took less than `WORTHWHILE` of the time of the tests that they replaced.
 TRIAL, TRIAL_PAIRS, WORTHWHILE = 24, 4, 0.5

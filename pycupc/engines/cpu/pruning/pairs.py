@@ -22,7 +22,7 @@ from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import State
 from pycupc.engines.cpu.walk_state import Cutoff, Side
-from pycupc.engines.subsets import about, exact_rank
+from pycupc.engines.subsets import about, by_degree, exact_rank
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -39,25 +39,21 @@ def first_searched(questions: Questions, pruning: PruningMode) -> Indices:
     global _loaded
     sizes, degree = questions.sizes(), np.diff(questions.candidates.offsets)
     few = 0 if pruning == "always" else tuning.FEW_SETS
-    if _first_of(int(degree.max(initial=0)), sizes, few)[0] == sizes.stop:  # the quick way of small questions
-        return np.full(len(degree), sizes.stop)
-    plans = np.full((int(degree.max(initial=0)) + 1, 2), (sizes.stop, 0.0))
-    for d in np.flatnonzero(np.bincount(degree)[: tuning.MOST_SEARCHED + 1]).tolist():
-        plans[d] = _first_of(d, sizes, few)
-    first, tests = plans[degree].T
+
+    def first_of(d: int) -> int:
+        large = (size for size in sizes if size >= SMALLEST and about(d, size) > few)
+        return next(large, sizes.stop) if d <= tuning.MOST_SEARCHED else sizes.stop
+
+    def tests(d: int) -> float:
+        return sum(about(d, size) for size in range(first_of(d), sizes.stop))
+
+    first = by_degree(first_of, degree).astype(np.int64)
     # what is loaded must not matter to a budget, which leaves the same pairs in every process
     least = tuning.WORTH_LOADING if questions.budget is None and not _loaded else tuning.WORTH
-    if few and TEST_SECONDS * tests.sum() < least:
+    if few and TEST_SECONDS * by_degree(tests, degree).sum() < least:
         first[:] = sizes.stop
     _loaded = _loaded or bool((first < sizes.stop).any())
-    searched: Indices = first.astype(np.int64)
-    return searched
-
-
-def _first_of(d: int, sizes: range, few: int) -> tuple[int, float]:
-    """The size of the first sets of d candidates that are more than `few`, and the number of sets from there on."""
-    many = [size for size in sizes if size >= SMALLEST and about(d, size) > few]
-    return (many[0], sum(about(d, size) for size in range(many[0], sizes.stop))) if many else (sizes.stop, 0.0)
+    return first
 
 
 #: A size of sets that a pair has got to, which no smaller set separates, and the positions among the candidates of the

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Answers, CountHook, Counts, EngineError, Floats, Lists, Mask, Questions
+from pycupc.engines.base import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import Asked, walk_sets
 from pycupc.engines.cpu.combinations import next_subset
@@ -64,7 +64,7 @@ def first_separating(
     run.enumerate(np.full(m, sizes.start), first)
     if (first == sizes.stop).all():
         return run.answers()
-    unsound = run.search(test, first, checked=pruning == "checked", device=device)
+    unsound = run.search(test, first, device)
     if unsound.any():
         run.enumerate(first, np.where(unsound, sizes.stop, 0))
     return run.answers()
@@ -124,7 +124,7 @@ class _Run:
         self._inside |= made.containing > 0
         self._left &= ~self._over & ~self._separated
 
-    def search(self, test: GaussianTest, first: Indices, *, checked: bool, device: OnDevice | None = None) -> Mask:
+    def search(self, test: GaussianTest, first: Indices, device: OnDevice | None) -> Mask:
         """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
         degree = np.diff(self._questions.candidates.offsets)
         pairs = np.flatnonzero(self._left & (first <= np.minimum(degree, self._questions.largest)))
@@ -146,12 +146,6 @@ class _Run:
         self._of_each(pairs, decide, progress)
         unsound[[i for i, outcome in outcomes.items() if not outcome.sound]] = True
         outcomes = {i: outcome for i, outcome in outcomes.items() if outcome.sound}
-        for i in outcomes if checked else ():
-            if search.contradicted(i, int(first[i]), outcomes[i]):
-                raise EngineError(
-                    "a bound is wrong about the sets that separate variables {} and {}: the tests say something else. "
-                    "Please report this with your data".format(*self._ends(i))
-                )
         self._take(test, first, outcomes)
         if self._questions.largest_p:
             kept = {i: v for i, v in outcomes.items() if v.positions is None and not v.open}

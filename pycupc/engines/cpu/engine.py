@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Literal, cast
 
 import numpy as np
@@ -41,14 +41,15 @@ from pycupc.independence.base import IndependenceTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable
 
 #: The option `correlations` of `CpuEngine`.
 ReadingOption = Literal["dense", "rows"]
 
-#: The levels of Gaussian tests whose code is loaded.
-_loaded: set[int] = set()
+#: Levels of Gaussian tests from here on share their compiled code.
+LEVELS_COMPILED = 2
 
 
 class CpuEngine(Engine):
@@ -125,17 +126,10 @@ class CpuEngine(Engine):
         self._graph: Graph | None = None  # exists from level 0 on
 
     def _compile(self, level: int) -> None:
-        """Load the compiled code of a level, or compile it, by a run on four variables."""
-        if self._graph is not None:
-            self._tests.load(self._graph, level)
-        distinct = min(level, GaussianTests.LEVELS_COMPILED)
-        if distinct in _loaded or not isinstance(self._tests, GaussianTests):
-            return
-        rehearsal = CpuEngine(threads=1, pruning=False)
-        rehearsal.take(self._tests.rehearsal(), "abcd")
-        for earlier in range(distinct + 1):
-            rehearsal._run(earlier)
-            _loaded.add(earlier)
+        if isinstance(self._tests, GaussianTests):
+            _load(min(level, LEVELS_COMPILED))
+            if self._graph is not None:
+                self._tests.load_pruning(self._graph, level)
 
     def state(self) -> State:
         if self._graph is None:
@@ -273,3 +267,12 @@ class CpuEngine(Engine):
                 m_max=Argument("m_max"),
             )
         )
+
+
+@cache
+def _load(level: int) -> None:
+    """Load the compiled code of Gaussian tests up to this level, or compile it, by a run on four variables."""
+    engine = CpuEngine(threads=1, pruning=False)
+    engine.take(GaussianTest(SuffStat(np.where(np.eye(4), 1.0, 0.5), 100), 0.9), "abcd")
+    for earlier in range(level + 1):
+        engine._run(earlier)

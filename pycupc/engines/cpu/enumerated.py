@@ -82,9 +82,6 @@ class EnumeratedTests:
     def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
         """All tests were made."""
 
-    def load(self, graph: Graph, level: int) -> None:
-        """Nothing to load beside the code of the tests themselves."""
-
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:

@@ -39,9 +39,7 @@ from pycupc.engines.cpu.walk_state import Cutoff, Items, Matrices, Outcomes, Sid
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.correlations import Correlations
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address
-from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.machine import free_memory
 
 #: See `GaussianTests`.
@@ -56,8 +54,6 @@ class GaussianTests:
     after level 0.
     """
 
-    #: Levels from here on share their compiled code.
-    LEVELS_COMPILED = 2
     #: The tests are symmetric, see `enumerated.EnumeratedTests`.
     side_b_of_level0 = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 
@@ -75,11 +71,6 @@ class GaussianTests:
     def columns(self) -> Columns | None:
         """The data, if the tests read matrices of rows."""
         return self._source.columns if isinstance(self._source, ColumnSource) else None
-
-    @staticmethod
-    def rehearsal() -> GaussianTest:
-        """A test of four variables, for compiling."""
-        return GaussianTest(SuffStat(np.where(np.eye(4), 1.0, 0.5), 100), 0.9)
 
     def level0(
         self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int, division: Division
@@ -111,7 +102,7 @@ class GaussianTests:
         last = self._pruned_levels[-1] if self._pruned_levels else None
         return last.pruned if last is not None and last.level == level else None
 
-    def load(self, graph: Graph, level: int) -> None:
+    def load_pruning(self, graph: Graph, level: int) -> None:
         """Load the code that will prune a level, or compile it."""
         for way in self._pruning.ways(graph, level):
             targets = graph.targets(level, False, graph.no_findings())

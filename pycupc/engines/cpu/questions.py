@@ -19,7 +19,7 @@ from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import Asked, walk_sets
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, Reached, first_searched, load
+from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, Reached, first_searched
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import say_unsure
 from pycupc.engines.cpu.tuning import (
@@ -135,7 +135,6 @@ class _Run:
         skip = _skipped(self._questions)
         asked = ~skip if len(skip) else np.ones(degree.sum(), dtype=np.bool_)
         search = PairSearch(test, self._questions, asked, reached)
-        load()
         outcomes: dict[int, Outcome] = {}
 
         def decide(i: int, state: threads.State) -> None:

@@ -1,7 +1,7 @@
 """The queue of a level: rows cut into work items, those with most tests first, small ones gathered into a task.
 
-The kind of tests determines the content of an item, consecutive parts of a row: conditioning sets, prefixes of them,
-or the sets that have the same first member.
+The kind of walk determines the content of an item, consecutive parts of a row: prefixes of conditioning sets, or the
+sets that have the same first member.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy as np
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.tuning import MOST_TASKS, SPACE
-from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes
+from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side
 
 
 class Queue(ABC):
     """Tasks for the tests of one side of a level; each merges its findings into the findings of the level.
 
-    `side`: `walk_state.Side`, or another with its `hint`, `binomials` and `level`. `parts`, (p,): how many a row has.
+    `parts`, (p,): how many a row has.
     """
 
-    def __init__(self, graph: Graph, targets: Targets, side: Any, findings: Findings, parts: Indices) -> None:
+    def __init__(self, graph: Graph, targets: Targets, side: Side, findings: Findings, parts: Indices) -> None:
         self._graph, self._targets, self._side, self._findings = graph, targets, side, findings
         self._degree, self._parts, self._lock = graph.degrees, parts, threading.Lock()
         self._tests = targets.per_row * side.binomials[self._degree - 1, side.level].astype(np.float64)

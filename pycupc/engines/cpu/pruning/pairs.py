@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from math import comb
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Floats, Lists, Mask, Questions
+from pycupc.engines.base import Floats, Mask, Questions
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.all_sizes import Descent, search_smallest
@@ -25,7 +24,6 @@ from pycupc.engines.cpu.walk_state import Cutoff, Side
 from pycupc.engines.subsets import about, by_degree, exact_rank
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.compiled import frozen
 
 #: A search is about sets of at least two members: smaller ones have formulas of their own.
@@ -41,16 +39,17 @@ def first_searched(questions: Questions, pruning: PruningMode) -> Indices:
     few = 0 if pruning == "always" else tuning.FEW_SETS
 
     def first_of(d: int) -> int:
-        large = (size for size in sizes if size >= SMALLEST and about(d, size) > few)
-        return next(large, sizes.stop) if d <= tuning.MOST_SEARCHED else sizes.stop
+        return next((size for size in sizes if size >= SMALLEST and about(d, size) > few), sizes.stop)
 
     def tests(d: int) -> float:
         return sum(about(d, size) for size in range(first_of(d), sizes.stop))
 
-    first = by_degree(first_of, degree).astype(np.int64)
+    if first_of(int(degree.max(initial=0))) == sizes.stop:  # the quick way of small questions
+        return np.full(len(degree), sizes.stop)
+    first = np.where(degree <= tuning.MOST_SEARCHED, by_degree(first_of, degree), sizes.stop).astype(np.int64)
     # what is loaded must not matter to a budget, which leaves the same pairs in every process
     least = tuning.WORTH_LOADING if questions.budget is None and not _loaded else tuning.WORTH
-    if few and TEST_SECONDS * by_degree(tests, degree).sum() < least:
+    if few and TEST_SECONDS * by_degree(tests, degree[first < sizes.stop]).sum() < least:
         first[:] = sizes.stop
     _loaded = _loaded or bool((first < sizes.stop).any())
     return first
@@ -69,16 +68,6 @@ class Outcome(NamedTuple):
     positions: list[int] | None = None  # of the first separating set among the candidates, ascending
     open: bool = False  # the sizes after those counted are not decided
     z: float = math.inf  # smallest |z| of the tests made, if no set separates the pair
-
-
-@functools.cache
-def load() -> None:
-    """Load the code of a search, or compile it, by a question about six variables."""
-    C = np.where(np.eye(6), 1.0, 0.5)
-    question = Questions(np.array([0]), np.array([1]), Lists.of([[2, 3, 4, 5]]), SMALLEST, 4)
-    search = PairSearch(GaussianTest(SuffStat(C, 100), 0.01), question, np.ones(4, dtype=np.bool_))
-    search(0, SMALLEST, math.inf, 0.0, np.zeros(4, dtype=np.int64))
-    search.smallest(0, SMALLEST, 0, math.inf, 0.0, np.zeros(4, dtype=np.int64))
 
 
 class PairSearch:

@@ -142,9 +142,7 @@ def test_parts_of_level_0_are_not_computed_again(tmp_path, monkeypatch):
     cut_off(monkeypatch, "add", 11, tmp_path, **ROWS)
     assert len(list(tmp_path.glob("level-0-parts-*"))) == 11
     looked, look = [], sieve.Search.look
-    monkeypatch.setattr(
-        sieve.Search, "look", lambda self, a, b, at, spaces: looked.append(at) or look(self, a, b, at, spaces)
-    )
+    monkeypatch.setattr(sieve.Search, "look", lambda self, a, b, at: looked.append(at) or look(self, a, b, at))
     fit = run(tmp_path, **ROWS)
     assert len(looked) == 28 - 11
     assert not list(tmp_path.glob("level-0-parts-*"))

@@ -29,7 +29,6 @@ import platform
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -44,8 +43,6 @@ from pycupc.system.machine import available_cores, free_memory, in_threads, sing
 from pycupc.system.progress import CountHook
 
 Singles = NDArray[np.float32]
-#: Space for the products of a tile, and for those of further observations.
-Space = tuple[Singles, Singles]
 
 
 def margin(n: int) -> float:
@@ -103,19 +100,11 @@ class Search(NamedTuple):
     least: np.float32
     cutoffs: Floats
 
-    def look(self, a: Singles, b: Singles, at: tuple[int, int], spaces: list[Space]) -> Found:
+    def look(self, a: Singles, b: Singles, at: tuple[int, int]) -> Found:
         """Find the pairs of a tile: of columns a, float32 (w, n), from number at[0] on, and b from at[1] on."""
-        try:
-            space, more = spaces.pop()
-        except IndexError:
-            shape, several = (SIEVE_TILE, SIEVE_TILE), a.shape[1] > SIEVE_DEPTH
-            space, more = (np.empty(size, dtype=np.float32) for size in (shape, shape if several else (0, 0)))
-        c = space[: len(a), : len(b)]
-        np.matmul(a[:, :SIEVE_DEPTH], b[:, :SIEVE_DEPTH].T, out=c)
+        c = a[:, :SIEVE_DEPTH] @ b[:, :SIEVE_DEPTH].T
         for k in range(SIEVE_DEPTH, a.shape[1], SIEVE_DEPTH):
-            part = more[: len(a), : len(b)]
-            np.matmul(a[:, k : k + SIEVE_DEPTH], b[:, k : k + SIEVE_DEPTH].T, out=part)
-            c += part
+            c += a[:, k : k + SIEVE_DEPTH] @ b[:, k : k + SIEVE_DEPTH].T
         np.abs(c, out=c)
         x, y = np.divmod(np.flatnonzero(c > self.least), len(b))
         values = c[x, y]
@@ -123,7 +112,6 @@ class Search(NamedTuple):
             upper = x < y
             x, y, values = x[upper], y[upper], values[upper]
         number = np.searchsorted(self.cutoffs, values.astype(np.float64))  # of cutoffs below each
-        spaces.append((space, more))
         counts = np.bincount(number, minlength=len(self.cutoffs) + 1)
         return Found((x + at[0]).astype(np.int32), (y + at[1]).astype(np.int32), counts)
 
@@ -140,11 +128,10 @@ def find_in_part(
 
     `count` is called with the number of tiles done.
     """
-    spaces: list[Space] = []
 
     def look(tile: tuple[int, int]) -> Found:
         own, other = (columns[v : v + SIEVE_TILE] for columns, v in zip((a, b), tile, strict=True))
-        return search.look(own, other, (at[0] + tile[0], at[1] + tile[1]), spaces)
+        return search.look(own, other, (at[0] + tile[0], at[1] + tile[1]))
 
     tiles = ((i, j) for i in _starts(len(a)) for j in _starts(len(b)) if at[0] + i <= at[1] + j)
     gathered = _Gathered(room, len(search.cutoffs))
@@ -191,7 +178,7 @@ class Sieve:
         gathered, kept = _Gathered(self._room, SMALLER_ALPHAS), self._division.kept
         if math.isinf(self._cutoff):
             return gathered.found()[:2]
-        unit = self._unit_columns(n_threads)
+        unit = self._unit_columns()
         p, n = unit.shape
         search = self._search(n)
         side = max(1, PART_NUMBERS // n // SIEVE_TILE) * SIEVE_TILE
@@ -230,27 +217,22 @@ class Sieve:
 
     def beside(self, chosen: Indices, n_threads: int) -> tuple[Indices, Ints]:
         """The ordered pairs (x, y), x among at most a tile of variables; none if the cutoff is infinite."""
-        unit, before = self._unit_columns(n_threads), (-SIEVE_TILE, 0)  # these variables are numbered before all
+        unit, before = self._unit_columns(), (-SIEVE_TILE, 0)  # these variables are numbered before all
         search = self._search(unit.shape[1])
         _, (at, y, _) = find_in_part(search, unit[chosen], unit, before, self._room, n_threads)
         x = chosen[at + SIEVE_TILE]
         others = x != y
         return x[others], y[others]
 
-    def _unit_columns(self, n_threads: int) -> Singles:
+    def _unit_columns(self) -> Singles:
         """The columns, scaled to unit length, float32 (p, n); 0 for constant ones."""
         centred, squares = self._columns.centred, self._columns.squares
         unit = np.empty(centred.shape, dtype=np.float32)
-
-        def scale(part: tuple[int, int]) -> None:
-            block = slice(*part)
-            with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):
+            for low in _starts(len(unit)):
+                block = slice(low, low + SIEVE_TILE)
                 unit[block] = centred[block] / np.sqrt(squares[block])[:, None]
-            unit[block][np.isnan(squares[block])] = 0.0
-
-        parts = pairwise([*range(0, len(unit), SIEVE_TILE), len(unit)])
-        for _ in in_threads(scale, parts, n_threads):
-            pass
+        unit[np.isnan(squares)] = 0.0
         return unit
 
     def _refusal(self, counts: Indices) -> EngineError:

@@ -126,16 +126,16 @@ class CpuEngine(Engine):
         self._graph: Graph | None = None  # exists from level 0 on
 
     def _compile(self, level: int) -> None:
-        if isinstance(self._tests, GaussianTests):
+        if self._gaussian:
             _load(min(level, LEVELS_COMPILED))
             if self._graph is not None:
-                self._tests.load_pruning(self._graph, level)
+                self._gaussian.load_pruning(self._graph, level)
 
     def state(self) -> State:
         if self._graph is None:
             return State(*self._first.edges())
         edges = self._graph.edges()
-        return State(*edges, self._tests.unfinished_z(self.threads, *edges))
+        return State(*edges, self._gaussian.unfinished_z(self.threads, *edges) if self._gaussian else None)
 
     def sample(self) -> Sampled | None:
         test = self._test
@@ -145,7 +145,7 @@ class CpuEngine(Engine):
         return sample(columns, cast("GaussianTest", test), make, self.threads)
 
     def answered(self, level: int) -> NDArray[np.bool_] | None:
-        return self._tests.answered(level) if isinstance(self._tests, GaussianTests) else None
+        return self._gaussian.answered(level) if self._gaussian else None
 
     def resume(self, levels: Sequence[Finished]) -> None:
         fixed, p = self._fixed, self._test.p
@@ -160,7 +160,8 @@ class CpuEngine(Engine):
             graph = Graph.of_edges(p, x, y, never, level.z)
         if graph is not None:
             self._graph = graph
-            self._tests.resume(pruned, graph)
+            if self._gaussian:
+                self._gaussian.resume(pruned, graph)
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
         found = self._first_separating(questions, self._pruning, progress)
@@ -188,7 +189,11 @@ class CpuEngine(Engine):
     @property
     def _columns(self) -> Columns | None:
         """The data, if the tests read matrices of rows."""
-        return self._tests.columns if isinstance(self._tests, GaussianTests) else None
+        return self._gaussian.columns if self._gaussian else None
+
+    @property
+    def _gaussian(self) -> GaussianTests | None:
+        return self._tests if isinstance(self._tests, GaussianTests) else None
 
     def _run(self, level: int) -> LevelResult:
         cutoff = self._test.cutoff(level)
@@ -224,7 +229,9 @@ class CpuEngine(Engine):
             for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
         separated, stays = graph.settle(level, findings, self.threads)
-        made = self._tests.complete(graph, level, cutoff, findings, separated)
+        made = separated.n_tests, 0
+        if self._gaussian:
+            made = self._gaussian.complete(graph, level, cutoff, findings, separated)
         if self._pruning == "checked":
             decided = np.flatnonzero(findings.done == ANSWERED)
             check_level(graph, decided, findings, level, partial(self._first_separating, pruning=False))

@@ -14,8 +14,7 @@ import numpy as np
 
 from pycupc.engines import subsets
 from pycupc.engines.base import CountHook, Division, Floats, Ints, Mask, Pairs, Questions
-from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Separated, Targets
-from pycupc.engines.cpu.pruning.smallest import PrunedTests
+from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.questions import first_separating
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.tuning import CANDIDATES_AT_ONCE, INLINE_TESTS, PAIRS_AT_ONCE, TASK_TESTS, WORK_AT_ONCE
@@ -79,9 +78,6 @@ class EnumeratedTests:
         self.side_b_of_level0 = y[gone][order], x[gone][order], p[independent][order]
         return x[stays], y[stays], z[stays], fixed[stays]
 
-    def resume(self, levels: list[PrunedTests], graph: Graph) -> None:
-        """All tests were made."""
-
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
     ) -> Iterator[tuple[Iterator[Task], int]]:
@@ -119,16 +115,6 @@ class EnumeratedTests:
         """Rank, p and minus the largest p of these pairs, as `Findings`."""
         answers = first_separating(self._test, questions, 1, progress)
         return np.where(answers.found, answers.n_tests.sum(axis=1) - 1, -1), np.nan_to_num(answers.value), -answers.p
-
-    def complete(
-        self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated
-    ) -> tuple[int, int]:
-        """All tests were made."""
-        return separated.n_tests, 0
-
-    def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> None:
-        """All tests were made."""
-        return
 
     def z(self, smallest: Floats, level: int) -> Floats:
         """Minus the largest p-value of the tests of a level; inf stays inf."""

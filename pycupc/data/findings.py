@@ -28,8 +28,8 @@ FEW = 8
 #: Difference of mirrored entries, relative to the largest, up to which a matrix counts as symmetric: numbers in files
 #: are rounded.
 SYMMETRIC = 1e-6
-#: Rows from which a column that counts them is taken for their number: more than in a file (data/readers.py), where the
-#: column has no name, because small arrays made by hand often begin with 1, 2, 3.
+#: Rows from which a column that counts them is taken for their number: small arrays made by hand often begin with 1, 2,
+#: 3.
 COUNTING_ROWS = 5
 #: Least size of a number that may stand for a missing value, as -9, 99 and -999 do, but 0 and 1 do not.
 SENTINEL = 9
@@ -84,13 +84,9 @@ def has_infinite(X: Floats, ends: Ends) -> bool:
     return bool(np.isinf(X[:, ends.incomplete()]).any())
 
 
-def rounded(X: Floats, ends: Ends) -> Ints:
+def rounded(X: Floats) -> Ints:
     """The columns with numbers beyond 2^53, of which float64 does not hold every whole one; NaN are ignored."""
-    low, high = ends
-    if gaps := np.flatnonzero(np.isnan(low)).tolist():
-        low, high = low.copy(), high.copy()
-        low[gaps], high[gaps] = np.fmin.reduce(X[:, gaps]), np.fmax.reduce(X[:, gaps])
-    return np.flatnonzero(np.maximum(-low, high) >= EXACT)
+    return np.flatnonzero(np.fmax.reduce(np.abs(X), axis=0, initial=0.0) >= EXACT)
 
 
 def kind_of_matrix(X: Floats) -> Literal["correlation", "covariance"] | None:

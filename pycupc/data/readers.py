@@ -115,12 +115,11 @@ def _source(path: str | PurePath, options: ReadOptions) -> Source:
 
 def _from_cells(source: Source, cells: Cells) -> RawTable:
     X = cells.numbers()
-    columns, ends = cells.layout.columns, ends_of(X)
-    types: list[str] = []
-    if len(X) and len(rounded(X, ends)):
+    columns, types = cells.layout.columns, list[str]()
+    if len(rounded(X)):
         texts = [row for _, row in cells.body()]
         types = ["int64" if all(row[k].strip().isdecimal() for row in texts) else "float64" for k in columns]
-    return RawTable(X, [cells.layout.names[k] for k in columns], types, cells.layout.words, source.facts, ends)
+    return RawTable(X, [cells.layout.names[k] for k in columns], types, cells.layout.words, source.facts)
 
 
 def _from_arrow(source: Source, options: ReadOptions) -> RawTable:

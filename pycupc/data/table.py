@@ -78,7 +78,7 @@ class Table:
             return cls(codes, checked, Ends(np.zeros(len(high)), high), of_columns, raw.layout, raw.facts)
         own = values if in_file or is_mapped(values) else np.empty_like(values)  # the caller may change it later
         ends = raw.ends or ends_of(values, None if own is values else own)
-        replace(raw, values=own, ends=ends).warn_of_rounding()
+        replace(raw, values=own).warn_of_rounding()
         return cls(own, checked, ends, layout=raw.layout, facts=raw.facts)
 
     @classmethod

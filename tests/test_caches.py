@@ -63,12 +63,10 @@ def test_read_only_package_and_no_home(read_only):
         command = [*such_a_user(), sys.executable, *arguments]
         return subprocess.run(command, capture_output=True, text=True, env=read_only, cwd=read_only["TMPDIR"])
 
-    first, second = run("-c", PROGRAM), run("-c", PROGRAM)
-    for done in (first, second):
-        assert done.returncode == 0, done.stderr
-        assert read_only["PYTHONPATH"] in done.stdout
-    assert "neither the package nor the home directory can be written: compiled code is kept in" in first.stderr
-    assert "can be written" not in second.stderr
+    done = run("-c", PROGRAM)
+    assert done.returncode == 0, done.stderr
+    assert read_only["PYTHONPATH"] in done.stdout
+    assert "neither the package nor the home directory can be written: compiled code is kept in" in done.stderr
     (folder,) = Path(read_only["TMPDIR"]).glob("pycupc-cache-*")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert list(folder.rglob("*.nbi"))

@@ -296,6 +296,3 @@ def test_command_line_with_method(tmp_path, capsys):
     )
     assert cli.main(["estimate", str(tmp_path / "d.csv"), "--method", "fci", "--tiers", str(file)]) == cli.OK
     assert "Possible-D-SEP" in capsys.readouterr().out
-    wrong = ["estimate", str(tmp_path / "d.csv"), "--method", "rfci", "--pdsep-max", "3"]
-    assert cli.main(wrong) == 2
-    assert "--pdsep-max goes with --method fci only" in capsys.readouterr().err

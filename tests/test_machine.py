@@ -149,7 +149,7 @@ def test_doctor_describes_the_gpu_in_the_same_words(fake_cupy, monkeypatch):
         "runtime": 12080,
         "problem": None,
     }
-    assert "  Test GPU, 4.0 GiB (1.0 free)" in doctor.report(doctor.examine(engines=False, r=False))
+    assert "name Test GPU, compute_capability" in doctor.report(doctor.examine(engines=False, r=False))
     fake_cupy(["memory"])
     assert doctor.examine(engines=False, r=False)["gpu"]["problem"] == "a CUDA device does not respond: memory failed"
     machine._usable.clear()

@@ -7,7 +7,7 @@ from itertools import chain, combinations
 import networkx as nx
 import numpy as np
 import pytest
-from test_orientation import d_separated
+from markov_classes import d_separated
 from tiers_cases import noise, random_problem
 from tiers_oracle import skeleton
 

@@ -22,7 +22,8 @@ from pycupc.engines.base import Answers, Engine, ProgressHook, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag, without_selection
+from pycupc.orientation import Orientation
+from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
@@ -174,7 +175,7 @@ class Found:
         notes = {**self.notes, "ambiguous_triples": len(ambiguous)}
         return replace(self, sepset=self.sepset.changed(check.cells), ambiguous=ambiguous, notes=notes)
 
-    def with_faults(self, pag: PagOrientation, right: PagOrientation) -> Found:
+    def with_faults(self, pag: Orientation, right: Orientation) -> Found:
         """With notes on what the faults of pcalg that were reproduced have changed."""
         ends = ((getattr(one.graph, end) for end in ("low_mark", "high_mark")) for one in (pag, right))
         marks = sum(int(np.count_nonzero(a != b)) for a, b in zip(*ends, strict=True))
@@ -212,7 +213,7 @@ def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
     return replace(given, sparse_graph=undirected, trace={}, sepset=given.found_sepset)
 
 
-def oriented(fit: PcAlgo, found: Found, problem: Problem, pag: PagOrientation) -> PagAlgo:
+def oriented(fit: PcAlgo, found: Found, problem: Problem, pag: Orientation) -> PagAlgo:
     """The result."""
     return PagAlgo(
         labels=problem.labels,

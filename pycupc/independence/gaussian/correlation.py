@@ -16,7 +16,7 @@ matrix product of a BLAS library, which ``numpy.corrcoef`` uses, rounds copies d
 stand.
 
 `correlation` computes all of this on the CPU, `pycupc.engines.gpu.correlation` on a GPU, to the same bits. So it does
-not matter where a matrix is computed, or whether it is computed twice, as a whole or in parts (`cross_correlation`).
+not matter where a matrix is computed, or whether it is computed twice, as a whole or in parts (`columns`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.data.findings import Ends, ends_of
 from pycupc.independence.base import Floats
@@ -64,28 +63,6 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     tiles = [(i, j) for i in range(len(table)) for j in range(i + 1, len(table))]
     _in_parts(centre, [(b,) for b in range(len(table))], threads)
     _in_parts(correlate, tiles, threads, progress, len(table))
-    return C
-
-
-def cross_correlation(X: Floats, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
-    """Correlations of the columns `i` of a table with its columns `j`, float64 (len(i), len(j)).
-
-    They are the same bits as in its matrix. Of X, only these columns are read, and two copies of them are held.
-    """
-    from pycupc.independence.gaussian.pairwise import Blocks
-
-    n, C = len(X), np.empty((len(i), len(j)))
-    width = Blocks.width_for(min(len(i), len(j)))
-    rows, columns = (Blocks(n, len(k), width) for k in (i, j))
-    threads = _threads(C.size * n)
-
-    def correlate(a: int, b: int) -> None:
-        C[rows.place(a), columns.place(b)] = rows.correlate(a, columns, b)
-
-    for table, chosen in ((rows, i), (columns, j)):
-        of_side = X[:, chosen]
-        _in_parts(table.centre, [(b, of_side) for b in range(len(table))], threads)
-    _in_parts(correlate, [(a, b) for a in range(len(rows)) for b in range(len(columns))], threads)
     return C
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
+from pycupc.orientation import Orientation
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
@@ -25,7 +26,7 @@ from pycupc.orientation.mixed_graph import (
     triple_number,
     undirected,
 )
-from pycupc.orientation.pag import Decide, JointCausalInference, PagOrientation, lists, local_rules, paths
+from pycupc.orientation.pag import Decide, JointCausalInference, lists, local_rules, paths
 from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN, KNOWN, Reason
 from pycupc.system.compiled import plain_if_small
 
@@ -70,9 +71,9 @@ class Orienting:
         """The edges left, with their marks."""
         return lists.to_sparse(self.graph, self.p)
 
-    def oriented(self) -> PagOrientation:
+    def oriented(self) -> Orientation:
         """The result."""
-        return PagOrientation(self.left(), trace(self.graph, (ARROW, TAIL), lists.FORMS, self._paths))
+        return Orientation(self.left(), trace(self.graph, (ARROW, TAIL), lists.FORMS, self._paths))
 
     # -- before the rules ---------------------------------------------------------------------------------------------
 

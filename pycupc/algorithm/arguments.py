@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import os
 import warnings
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, ParamSpec, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -49,8 +48,7 @@ from pycupc.system.message import Argument, Message, Setting, Value
 from pycupc.system.progress import LevelBar, progress_hook
 
 Method = Literal["stable", "stable.fast"]
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: The arguments that say what is known of directions.
 KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
@@ -191,18 +189,17 @@ class Problem:
         return f"{self.function}(alpha={float(self.alpha):g}, m_max={self.m_max}, engine={self.engine_name!r})"
 
 
-def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """`pc` or `skeleton`, with a remedy for keywords that it does not have but users may expect."""
-    name, known = function.__name__, inspect.signature(function).parameters
+def hinted(function: Function) -> Function:
+    """`pc` or another function, with a remedy for keywords that it does not have but users may expect."""
+    name = function.__name__
 
     @functools.wraps(function)
-    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        unknown = kwargs.keys() - known.keys()
-        if unknown & {"data", "df", "X"}:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.keys() & {"data", "df", "X"}:
             raise TypeError(f"the data are the first argument of {name}, suffStat: {name}(data, alpha=0.01)")
         return function(*args, **kwargs)
 
-    return call
+    return cast("Function", call)
 
 
 @contextmanager

@@ -62,17 +62,6 @@ def ends_of(X: Floats) -> Ends:
     return Ends(low, high)
 
 
-def missing_in(X: Floats, ends: Ends) -> NDArray[np.bool_]:
-    """Where values are missing, bool (n, p); only incomplete columns are read."""
-    out, columns = np.zeros(X.shape, dtype=np.bool_), ends.incomplete()
-    out[:, columns] = np.isnan(X[:, columns])
-    return out
-
-
-def has_infinite(X: Floats, ends: Ends) -> bool:
-    return bool(np.isinf(X[:, ends.incomplete()]).any())
-
-
 def rounded(X: Floats) -> Ints:
     """The columns with numbers beyond 2^53, of which float64 does not hold every whole one; NaN are ignored."""
     return np.flatnonzero(np.fmax.reduce(np.abs(X), axis=0, initial=0.0) >= EXACT)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary
 from pycupc.data.cells import Cells, TextColumn, mixed, warn_left_out
-from pycupc.data.findings import ends_of, has_infinite, missing_in, rounded
+from pycupc.data.findings import ends_of, rounded
 from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.observations import RawTable, converted
 from pycupc.data.source import Source, read_source
@@ -49,10 +49,10 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> RawT
     ends = table.ends or ends_of(table.values)
     if not len(ends.incomplete()):
         return replace(table, ends=ends)
-    if has_infinite(table.values, ends):
-        row, k = np.argwhere(np.isinf(table.values))[0].tolist()
+    if len(infinite := np.argwhere(np.isinf(table.values))):
+        row, k = infinite[0].tolist()
         raise DataError(f"{name}: row {row + 1}, column {table.names[k]!r}: infinite value")
-    return complete_rows(name, replace(table, ends=ends), missing_in(table.values, ends), options.missing)
+    return complete_rows(name, replace(table, ends=ends), np.isnan(table.values), options.missing)
 
 
 def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:

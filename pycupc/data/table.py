@@ -91,11 +91,6 @@ class Table:
         """The labels, or names for messages."""
         return names_for(self.labels, self.values.shape[1])
 
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Where values are missing, bool (n, p)."""
-        return findings.missing_in(self.values, self.ends)
-
     @cached_property
     def constant(self) -> Ints:
         """The columns with one value in all rows, ascending."""

@@ -95,6 +95,13 @@ def test_bounds_follow_from_the_graph_of_each_stage(kind, engine, gaps, fixed):
             assert made <= bound
 
 
+def test_other_kinds_of_data_are_estimated():
+    x = np.random.default_rng(7).standard_normal((60, 3))
+    found = run(pycupc.MixedTable.of(np.column_stack([x.astype(object), list("ab") * 30])), 0.05, "cpu")
+    assert found.test == "mixed"
+    assert "level 1" in str(found)
+
+
 class Recorder(ReferenceEngine):
     def __init__(self):
         self.calls = []

@@ -4,7 +4,7 @@ For the oldest architecture and for 9.0: both sides of each condition on __CUDA_
 """
 
 import pytest
-from kernel_sources import ASKED_FOR, FILES, compile_nvrtc, find_nvrtc, reported, resources_in, source
+from kernel_sources import FILES, TEMPLATES, compile_nvrtc, find_nvrtc, reported, resources_in, source
 
 MANY_NEIGHBOURS = ("search_pairs<3>", "search_pairs<5>", "search_pairs<7>", "search_pairs<8>", "search_pairs<12>")
 #: Blocks of 256 threads, each with two sets of sums in registers.
@@ -71,9 +71,9 @@ def test_hot_loops_do_not_spill(nvrtc, file, wanted):
 
 
 def test_resource_report_covers_all_files():
-    """Every file and every kernel that an engine asks for, with numbers within the limits."""
+    """Every file and every template that an engine asks for, with numbers within the limits."""
     report = reported()
     assert {file for file, _ in report} == set(FILES)
-    assert set(ASKED_FOR) <= set(report)
+    assert set(TEMPLATES) <= set(report)
     for (file, name), (*numbers, _) in report.items():
         check_spills(file, name, *numbers)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import command, generators, networks, paired, peers, record, runs, workloads
-from benchmarks.experiments import discrete, latent, many, stability
+from benchmarks.experiments import discrete, latent, many, pruning, stability
 
 import pycupc
 from pycupc.discrete import disCItest
@@ -107,6 +107,8 @@ def chain(p=6, n=600):
     [
         ("cpu", ["--sets", TINY, "--engines", "reference"], "answer edges start_up memory_allowed_bytes peak_bytes"),
         ("python-peers", ["--sets", TINY], "answer outcome"),
+        ("pruning", ["--sets", TINY], "pruned plain made bounds p_values spot_checks level"),
+        ("pruning-gpu", ["--sets", TINY], "pruned plain made bounds p_values spot_checks level"),
         ("gpu", ["--sets", TINY], "first seconds seconds_min levels_seconds orientation level tests answer"),
         ("many", ["--variables", "100"], "memory_bytes peak_bytes seconds levels_seconds edges"),
         ("discrete", ["--sets", "tiny", "--engines", "pgmpy"], "answer first seconds outcome"),
@@ -131,6 +133,17 @@ def test_every_experiment_yields_its_columns(tiny, monkeypatch, experiment, word
         assert sum(line["tests"] for line in lines if "level" in line) == sum(line["tests"] for line in whole)
         again = tiny(experiment, *words, "--resume")
         assert again == lines  # not measured again
+
+
+def test_the_checks_of_pruning_see_another_answer(tmp_path):
+    w = workloads.load(TINY, tmp_path)
+    fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu")
+    assert pruning.spot_checks(fit, w, 50) == 100
+    with pytest.raises(AssertionError):
+        pruning.check(fit, pycupc.skeleton({"C": w.C, "n": w.n}, alpha=0.2, engine="cpu"))
+    w.C = np.where(np.eye(w.p, dtype=bool), 1, 0.5 * w.C)
+    with pytest.raises(AssertionError):
+        pruning.spot_checks(fit, w, 50)
 
 
 @pytest.mark.r

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from . import networks, paired, record, report, workloads
-from .experiments import cpu, discrete, gpu, latent, many, stability
+from .experiments import cpu, discrete, gpu, latent, many, pruning, stability
 
 #: Each writes the CSV file of its name; the first line of its docstring is its text in the help.
-FUNCTIONS = (cpu.cpu, cpu.python_peers, gpu.gpu, gpu.gpu_peers)
+FUNCTIONS = (cpu.cpu, cpu.python_peers, gpu.gpu, gpu.gpu_peers, pruning.pruning, pruning.pruning_gpu)
 FUNCTIONS += (many.many, discrete.discrete, discrete.discrete_gpu, paired.paired)
 FUNCTIONS += (latent.latent, stability.stability_times, stability.stability_gpu)
 EXPERIMENTS = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}

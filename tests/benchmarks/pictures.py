@@ -1,4 +1,4 @@
-"""The pictures of README.md and BENCHMARKS.md. They are readable in black and white: no colours."""
+"""The pictures of README.md and PRUNING.md. They are readable in black and white: no colours."""
 
 import numpy as np
 
@@ -60,6 +60,19 @@ def glance(plt, *frames):
     return fig
 
 
+def pruning(plt, frame):
+    """Tests answered and tests made by level, a panel per data set."""
+    groups = frame[frame.level.notna()].groupby("set", sort=False)
+    fig, axes = plt.subplots(1, len(groups), figsize=(4.2 * len(groups), 3.4), squeeze=False, sharey=True)
+    for ax, (name, own) in zip(axes[0], groups, strict=True):
+        ax.plot(own.level, own.tests, "o-", color="0", markersize=4, label="tests answered")
+        ax.plot(own.level, own.made, "s--", color="0.5", markersize=4, label="tests made")
+        ax.set(yscale="log", xlabel="level", title=name, xticks=range(0, int(own.level.max()) + 1, 5))
+    axes[0, 0].set_ylabel("tests")
+    axes[0, -1].legend(frameon=False)
+    return fig
+
+
 def many(plt, frame):
     """Seconds and memory by the number of variables, with the growth between the smallest and the largest one."""
     fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
@@ -78,4 +91,4 @@ def many(plt, frame):
 
 
 #: The function, the name of the file, and the experiments whose results it needs.
-DRAWN = ((glance, "glance", "cpu gpu gpu-peers"), (many, "many", "many"))
+DRAWN = ((glance, "glance", "cpu gpu gpu-peers"), (pruning, "pruning", "pruning"), (many, "many", "many"))

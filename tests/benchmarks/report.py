@@ -205,6 +205,8 @@ MANY = {"variables p": "p", "n": "n", "alpha": "alpha", "engine": "engine", **TE
 MANY |= {"whole call (s)": "seconds : .3g", "levels (s)": "levels_seconds : .3g"}
 MANY |= {"estimated (s)": "estimated_seconds : .3g", "device memory (GB)": "memory_bytes / 1e9 : .2f"}
 MANY |= {"memory of the process (GB)": "peak_bytes / 1e9 : .2f", "estimated memory (GB)": "estimated_bytes / 1e9 : .2f"}
+PRUNED = {"data set": "set", **TESTS, "tests made": "made : .3g", "bounds": "bounds : .3g", "plain (s)": "plain : .2f"}
+PRUNED |= {"pruned (s)": "pruned : .2f", "ratio": "plain / pruned : .1f", "finding pMax (s)": "p_values : .2f"}
 STUDY = {"data set": "set", "engine": "engine", "alpha": "alpha", **SIZE}
 LOOPS = {**STUDY, "resamples": "n_resamples", **TESTS, "stability (s)": "cell", "loop of pc() (s)": "loop"}
 LOOPS |= {"stability / loop": "seconds / loop : .2f", "answers": "answers"}
@@ -221,6 +223,8 @@ TABLES = {
     "parts": ("gpu", plain(PARTS, has="levels_seconds")),
     "levels": ("gpu", levels),
     "many": ("many", plain(MANY)),
+    "pruning": ("pruning", plain(PRUNED, has="pruned")),
+    "pruning-gpu": ("pruning-gpu", plain(PRUNED, has="pruned")),
     "calls": ("paired", calls),
     "discrete": ("discrete discrete-gpu", discrete),
     "discrete-ratios": ("discrete", discrete_ratios),

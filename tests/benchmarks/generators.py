@@ -6,38 +6,44 @@ All are functions of their arguments alone; the order of the random draws is fix
 import numpy as np
 
 
-def paper(p, density, n, seed):
+def paper(p, density, n, seed, xp=np):
     """Data as in the evaluation of the cuPC paper: weights uniform on [0.1, 1], noise of variance 1.
 
     Variances grow along the order of the variables, so that late ones correlate to within rounding of 1. `density` is
-    the probability of each edge. Returns float64 (n, p) and the DAG, bool (p, p), [i, j] is i --> j.
+    the probability of each edge. Returns float64 (n, p) and the DAG, bool (p, p), [i, j] is i --> j. With CuPy as `xp`:
+    equal up to rounding.
     """
     rng = np.random.default_rng(seed)
     present = rng.random((p, p)) < density
     A = np.tril(present * rng.uniform(0.1, 1, (p, p)), -1)
     X = rng.standard_normal((n, p))
-    for i in range(p):
-        X[:, i] += X[:, :i] @ A[i, :i]
+    if xp is not np:
+        from cupyx.scipy.linalg import solve_triangular
+
+        X = solve_triangular(xp.asarray(np.eye(p) - A), xp.asarray(X).T, lower=True, unit_diagonal=True).T
+    else:
+        for i in range(p):
+            X[:, i] += X[:, :i] @ A[i, :i]
     return X, (A != 0).T
 
 
-def standardised(p, degree, n, seed):
+def standardised(p, degree, n, seed, xp=np):
     """Data in which parents explain 40 to 80 % of the variance of each variable, which is 1; half the weights negative.
 
     `degree` is the expected number of neighbours. Returns float64 (n, p) and the DAG, as `paper` does.
     """
     rng = np.random.default_rng(seed)
-    X, dag = np.empty((n, p)), np.zeros((p, p), dtype=bool)
+    X, dag = xp.empty((n, p)), np.zeros((p, p), dtype=bool)
     density = min(1, degree / (p - 1))
     for i in range(p):
         k = rng.binomial(i, density) if i else 0
         parents = rng.choice(i, k, replace=False) if k else np.empty(0, int)
         weights = rng.uniform(0.1, 1.0, k) * rng.choice([-1, 1], k)
-        signal = X[:, parents] @ weights if k else 0
-        noise = rng.standard_normal(n)
+        signal = X[:, xp.asarray(parents)] @ xp.asarray(weights) if k else 0
+        noise = xp.asarray(rng.standard_normal(n))
         if k:
-            variance, share = np.var(signal), rng.uniform(0.2, 0.6)
-            signal = signal / np.sqrt(variance) * np.sqrt(1 - share) if variance > 0 else 0
+            variance, share = xp.var(signal), rng.uniform(0.2, 0.6)
+            signal = signal / xp.sqrt(variance) * np.sqrt(1 - share) if xp is not np or variance > 0 else 0
             noise = noise * np.sqrt(share)
         X[:, i] = signal + noise
         dag[parents, i] = True

@@ -149,6 +149,38 @@ def levels(gpu):
     return pivot(rows, {"data set": "set", "engine": "engine"}, how=lambda ms: digits(ms.sum()))
 
 
+def sweep(frame):
+    """A line per point of the sweeps; the median over the graphs that an engine finished, with their number."""
+    index = {"generator": "generator", "variables p": "p", "density": "density", "samples n": "n"}
+    body = []
+    for _, rows in frame.groupby([*index.values()]):
+        graphs, last = rows.seed.nunique(), rows.last_level.dropna()
+        careful = rows[rows.engine == "gpu"].careful.dropna()
+        line = table_of(rows[:1], index).iloc[0].to_dict()
+        line |= {"graphs": str(graphs), "1 - largest abs(r)": f"{rows.below_one.min():.1g}"}
+        near = rows.drop_duplicates("seed").near_one.mean()
+        line["pairs with abs(r) within 1e-12 of 1 (%)"] = f"{100 * near:.1f}"
+        line["last level"] = " to ".join(map(str, dict.fromkeys((last.min(), last.max())))) if len(last) else ""
+        mean_careful = f"{careful.mean():.3g}" if len(careful) else ""
+        line["tests of gpu decided by the canonical formula, mean per graph"] = mean_careful
+        for engine in [name for name in LABELS if name in set(frame.engine)]:
+            line["{} ({})".format(*LABELS[engine])] = _finished(rows[rows.engine == engine], graphs)
+        body.append(line)
+    return pd.DataFrame(body)
+
+
+def _finished(own, graphs):
+    """The median of an engine at one point in ms, or where it was stopped; nothing if it was not tried."""
+    if own.empty:
+        return ""
+    done, of = own.seconds.dropna(), f"of {len(own)}"
+    if len(done):
+        return digits(1e3 * done.median()) + f" ({len(done)} {of})" * (len(done) < graphs)
+    first = own.iloc[0]
+    where = f"stopped at level {first.stopped_at_level}, which may need {first.tests_at_most:.0e} tests"
+    return f"> {digits(1e3 * first.limit)} (0 {of}; {where})"
+
+
 def calls(frame):
     """Whole calls of two checkouts, and the share of the orientation."""
     at = ["set", "engine"]
@@ -201,6 +233,8 @@ PARTS["share of the peak (%)"] = "1e3 * tests / levels_seconds / (132 * 1.98e9 *
 CPU_ENGINE = {"data set": "set", "first run (s)": "first", "later runs (s)": "cell", "start-up (s)": "start_up"}
 CPU_ENGINE |= {"orientation (ms)": "1e3 * orientation", "peak memory (MB)": "peak_bytes / 1e6 : .0f"}
 CPU_ENGINE["allowed memory (MB)"] = "memory_allowed_bytes / 1e6 : .0f"
+LARGE = {"variables p": "p", "engine": "engine", **TESTS, "edges": "edges", "skeleton (ms)": "1e3 * seconds"}
+LARGE |= {"orientation (ms)": "1e3 * orientation", "device memory (MiB)": "memory_bytes / 2**20 : ,.0f"}
 MANY = {"variables p": "p", "n": "n", "alpha": "alpha", "engine": "engine", **TESTS, "edges": "edges"}
 MANY |= {"whole call (s)": "seconds : .3g", "levels (s)": "levels_seconds : .3g"}
 MANY |= {"estimated (s)": "estimated_seconds : .3g", "device memory (GB)": "memory_bytes / 1e9 : .2f"}
@@ -222,6 +256,8 @@ TABLES = {
     "python-peers": ("python-peers", lambda frame: times(frame, {"data set": "set", "tests": "tests"})),
     "parts": ("gpu", plain(PARTS, has="levels_seconds")),
     "levels": ("gpu", levels),
+    "sweep": ("scaling", sweep),
+    "large": ("scaling-large", plain(LARGE)),
     "many": ("many", plain(MANY)),
     "pruning": ("pruning", plain(PRUNED, has="pruned")),
     "pruning-gpu": ("pruning-gpu", plain(PRUNED, has="pruned")),

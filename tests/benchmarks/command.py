@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from . import networks, paired, record, report, workloads
-from .experiments import cpu, discrete, gpu, latent, pruning, scaling, stability
+from .experiments import cpu, discrete, gpu, latent, pruning, ranking, scaling, stability
 
 #: Each writes the CSV file of its name; the first line of its docstring is its text in the help.
 FUNCTIONS = (cpu.cpu, cpu.python_peers, gpu.gpu, gpu.gpu_peers, pruning.pruning, pruning.pruning_gpu)
@@ -20,6 +20,7 @@ FUNCTIONS += (
     paired.paired,
 )
 FUNCTIONS += (latent.latent, stability.stability_times, stability.stability_gpu)
+FUNCTIONS += (ranking.cstar_ranking,)
 EXPERIMENTS = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}
 OTHERS = {
     "prepare": "put files that another machine cannot make into --data: exact correlations, discrete tables",

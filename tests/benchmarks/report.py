@@ -213,6 +213,15 @@ def discrete_ratios(frame):
     return ratios(frame, {"network": "set", "alpha": "alpha"}, names, pair.get)
 
 
+def ranked(frame):
+    """Means over the data sets for each way of ranking."""
+    means = frame.groupby(["set", "engine"], sort=False).mean(numeric_only=True).reset_index()
+    for at in (60, 75):
+        counts = means[[f"{name}_{at}" for name in ("selected", "false", "bound")]].to_numpy()
+        means[f"text_{at}"] = ["" if pd.isna(row).any() else " / ".join(f"{x:.1f}" for x in row) for row in counts]
+    return table_of(means, RANKED)
+
+
 def plain(columns, has="seconds"):
     """A table with a line per whole run that has a value in column `has`: {head: expression}."""
 
@@ -244,6 +253,9 @@ PRUNED |= {"pruned (s)": "pruned : .2f", "ratio": "plain / pruned : .1f", "findi
 STUDY = {"data set": "set", "engine": "engine", "alpha": "alpha", **SIZE}
 LOOPS = {**STUDY, "resamples": "n_resamples", **TESTS, "stability (s)": "cell", "loop of pc() (s)": "loop"}
 LOOPS |= {"stability / loop": "seconds / loop : .2f", "answers": "answers"}
+RANKED = {"candidates": "set", "ranking by": "engine", "found among the first": "found_first : .2f"}
+RANKED |= {"found among ten times (five times) as many": "found_more : .2f", "time (s)": "seconds : .1f"}
+RANKED |= {f"pi >= 0.{at}: selected / false / bound": f"text_{at}" for at in (60, 75)}
 OF_GPU = ("gpucsl", "cuPC-library", "cupc-e", "cupc-s", "gpu")
 ALL = {**FACTS, **TESTS, "last level": "last_level"}
 IN_README = ("stable.fast", "cuPC-library", "cpu", "gpu")
@@ -265,6 +277,7 @@ TABLES = {
     "discrete": ("discrete discrete-gpu", discrete),
     "discrete-ratios": ("discrete", discrete_ratios),
     "loops": ("stability-times stability-gpu", plain(LOOPS)),
+    "rankings": ("cstar-ranking", ranked),
     "readme": ("cpu gpu gpu-peers", lambda *frames: times(whole_runs(*frames).query("engine in @IN_README"), FACTS)),
 }
 

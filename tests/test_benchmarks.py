@@ -80,7 +80,9 @@ def tiny(monkeypatch, tmp_path):
     pool = type("Pool", (), {"free_all_blocks": lambda self: None, "total_bytes": lambda self: 10**6})
     monkeypatch.setattr(scaling, "_pool", pool)
     monkeypatch.setattr(scaling, "MANY", [(100, 50, 1e-3)])
-    monkeypatch.setattr(stability, "LOOP_RESAMPLES", 4)
+    sizes = {"P": (8,), "SAMPLES": (40,), "REPETITIONS": 2, "RESAMPLES": 4, "LOOP_RESAMPLES": 4}
+    for name, value in sizes.items():
+        monkeypatch.setattr(stability, name, value)
     monkeypatch.setattr(discrete, "BUDGET", 0)
     (tmp_path / "discrete").mkdir()
     arrays = {"codes": chain().codes, "nlev": chain().nlev, "labels": np.array(chain().labels)}
@@ -119,11 +121,15 @@ def chain(p=6, n=600):
         ("discrete", ["--sets", "tiny", "--engines", "pgmpy"], "answer first seconds outcome"),
         ("discrete-gpu", ["--sets", "tiny"], "answer first seconds checked_by"),
         ("latent", [], "first seconds edges"),
+        ("stability-bounds", ["--sets", "star"], "false false_error recall"),
         ("stability-times", ["--sets", "std_10_3_60"], "loop seconds tests checked_by"),
         ("stability-gpu", ["--sets", "std_10_3_60", "--engines", "cpu"], "loop seconds tests checked_by"),
     ],
 )
 def test_every_experiment_yields_its_columns(tiny, monkeypatch, experiment, words, columns):
+    pool = type("Here", (), {"__init__": lambda self, n: None, "map": staticmethod(map)})
+    pool.__enter__, pool.__exit__ = lambda self: self, lambda self, *error: None
+    monkeypatch.setattr(stability, "pool", pool)
     points = [(name, TINY, name != "tpc", name, 2) for name in ("fci", "rfci", "tpc")]
     monkeypatch.setattr(latent, "POINTS", points)
     lines = tiny(experiment, *words)

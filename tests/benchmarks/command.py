@@ -19,7 +19,7 @@ FUNCTIONS += (
     discrete.discrete_gpu,
     paired.paired,
 )
-FUNCTIONS += (latent.latent, stability.stability_times, stability.stability_gpu)
+FUNCTIONS += (latent.latent, stability.stability_bounds, stability.stability_times, stability.stability_gpu)
 FUNCTIONS += (ranking.cstar_ranking,)
 EXPERIMENTS = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}
 OTHERS = {

@@ -1,12 +1,14 @@
 """The tables of BENCHMARKS.md and README.md: made from the CSV files, between markers; the rest is written by hand."""
 
+import math
 import re
 
 import numpy as np
 import pandas as pd
 
-from . import record, workloads
+from . import generators, record, workloads
 
+METHODS = {"meinshausen-buehlmann": "Meinshausen and Buehlmann", "worst-case": "worst case", "unimodal": "unimodal"}
 #: Names of implementations in tables, and the unit of their times, in the order of the columns.
 LABELS = {
     "stable": ("pcalg stable", "s"),
@@ -213,6 +215,38 @@ def discrete_ratios(frame):
     return ratios(frame, {"network": "set", "alpha": "alpha"}, names, pair.get)
 
 
+def bounds(frame):
+    """How often each bound held, by structure."""
+    words, body = {**generators.EQUAL, **generators.UNEQUAL}, []
+    for name in ("**all whose assumptions hold**", *words):
+        own = frame[frame.set == name if name in words else frame.set.isin([*generators.EQUAL])]
+        if own.empty:
+            continue
+        line = {"structure": name, "in words": words[name][1] if name in words else ""}
+        line["assumptions"] = "hold" if own.set.iloc[0] in generators.EQUAL else "do not hold"
+        for method, label in METHODS.items():
+            known = own[own[f"bound {method}"].notna()]
+            held = (known["false"] <= known[f"bound {method}"]).sum()
+            line[f"{label}: held in"] = f"{held} of {len(known)} ({100 * held / len(known):.1f} %)"
+        recall = own[own.threshold == 0.6].recall.dropna()
+        line["recall at threshold 0.6 (%)"] = f"{100 * recall.mean():.0f}" if len(recall) and name in words else ""
+        body.append({**line, "least favourable setting": _worst(own)})
+    return pd.DataFrame(body)
+
+
+def _worst(rows):
+    """The setting in which false edges exceed the bound most, or come nearest to it."""
+    long = rows.melt([*SETTING, "false"], [f"bound {m}" for m in METHODS], "method", "bound").dropna(subset="bound")
+    excess, share = long["false"] - long.bound, (long["false"] / long.bound.replace(0, math.nan)).fillna(0)
+    r = long.assign(excess=excess.where(excess > 0, -1), share=share).nlargest(1, ["excess", "share"]).iloc[0]
+    at = ", ".join(f"{name} = {r[name]}" if name in ("p", "n") else f"{name} {r[name]:g}" for name in SETTING)
+    method = METHODS[r.method.removeprefix("bound ")]
+    return f"{digits(r['false'])} false edges, bound {digits(r.bound)} ({method}; {at})"
+
+
+SETTING = ("p", "n", "alpha", "threshold")
+
+
 def ranked(frame):
     """Means over the data sets for each way of ranking."""
     means = frame.groupby(["set", "engine"], sort=False).mean(numeric_only=True).reset_index()
@@ -276,6 +310,7 @@ TABLES = {
     "calls": ("paired", calls),
     "discrete": ("discrete discrete-gpu", discrete),
     "discrete-ratios": ("discrete", discrete_ratios),
+    "bounds": ("stability-bounds", bounds),
     "loops": ("stability-times stability-gpu", plain(LOOPS)),
     "rankings": ("cstar-ranking", ranked),
     "readme": ("cpu gpu gpu-peers", lambda *frames: times(whole_runs(*frames).query("engine in @IN_README"), FACTS)),

@@ -71,12 +71,10 @@ def test_results_are_read_as_they_were_written(tmp_path, monkeypatch):
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
     """Runs an experiment on tiny problems; every engine of a GPU is the cpu engine in disguise."""
-    random = scaling._random
     for name in ("skeleton", "pc"):
         call = getattr(pycupc, name)
         monkeypatch.setattr(pycupc, name, lambda *problem, call=call, **how: call(*problem, **{**how, "engine": "cpu"}))
     monkeypatch.setattr(scaling, "POINTS", [(20, 0.1, 100), (20, 0.1, 200)])
-    monkeypatch.setattr(scaling, "_random", lambda *args, device, **how: random(*args, device=False, **how))
     pool = type("Pool", (), {"free_all_blocks": lambda self: None, "total_bytes": lambda self: 10**6})
     monkeypatch.setattr(scaling, "_pool", pool)
     monkeypatch.setattr(scaling, "MANY", [(100, 50, 1e-3)])
@@ -157,26 +155,16 @@ def test_the_checks_of_pruning_see_another_answer(tmp_path):
         pruning.spot_checks(fit, w, 50)
 
 
-def test_a_sweep_gives_up_and_sees_disagreement(tiny, monkeypatch):
-    words, real, stops = ["--generators", "paper", "--engines", "gpu", "cupc-e"], runs.once, [True]
-
-    def slow(w, engine, limit=None):
-        if stops[0] and limit:
-            raise runs.TooSlow(limit, {"stopped_at_level": 4, "tests_at_most": 3 * 10**12})
-        return real(w, engine)
-
-    monkeypatch.setattr(runs, "once", slow)
-    lines = tiny("scaling", *words, "--limit", "7", "--seeds", *"012345")
-    assert {line["engine"] for line in lines} == {"gpu"}  # the other is not tried then
-    assert [line["seed"] for line in lines] == [0, 0, 1, 1, 2, 2, 3, 3]  # after four graphs a point is given up
-    stops[0] = False
-    assert tiny("scaling", *words, "--limit", "7", "--seeds", "0", "--resume") == lines
-    again = tiny("scaling", *words, "--limit", "8", "--seeds", "0", "--resume")
-    assert all("seconds" in line and "outcome" not in line for line in again if line["seed"] == 0)
-    digests = iter(range(100))
-    monkeypatch.setattr(workloads.Answer, "digest", property(lambda self: str(next(digests))))
-    with pytest.raises(SystemExit, match="the engines disagree"):
-        tiny("scaling", *words)
+def test_an_engine_is_given_up_at_a_point_after_four_graphs():
+    lines = [{"engine": "gpu", "seed": seed, "limit": 7} for seed in range(4)]
+    both = ["gpu", "cupc-e"]
+    assert scaling.engines_left(lines[:3], 3, both, 7) == both
+    assert scaling.engines_left(lines, 3, both, 7) == []  # stopped on this graph
+    assert scaling.engines_left(lines, 3, both, 8) == both
+    assert scaling.engines_left(lines, 4, both, 7) == ["cupc-e"]
+    lines.append({"engine": "gpu", "seed": 9, "seconds": 1.0})
+    assert scaling.engines_left(lines, 4, both, 7) == both
+    assert scaling.engines_left(lines, 9, both, 7) == ["cupc-e"]
 
 
 @pytest.mark.r

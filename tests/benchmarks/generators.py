@@ -14,44 +14,38 @@ import numpy as np
 LOADING = 0.6
 
 
-def paper(p, density, n, seed, xp=np):
+def paper(p, density, n, seed):
     """Data as in the evaluation of the cuPC paper: weights uniform on [0.1, 1], noise of variance 1.
 
     Variances grow along the order of the variables, so that late ones correlate to within rounding of 1. `density` is
-    the probability of each edge. Returns float64 (n, p) and the DAG, bool (p, p), [i, j] is i --> j. With CuPy as `xp`:
-    equal up to rounding.
+    the probability of each edge. Returns float64 (n, p) and the DAG, bool (p, p), [i, j] is i --> j.
     """
     rng = np.random.default_rng(seed)
     present = rng.random((p, p)) < density
     A = np.tril(present * rng.uniform(0.1, 1, (p, p)), -1)
     X = rng.standard_normal((n, p))
-    if xp is not np:
-        from cupyx.scipy.linalg import solve_triangular
-
-        X = solve_triangular(xp.asarray(np.eye(p) - A), xp.asarray(X).T, lower=True, unit_diagonal=True).T
-    else:
-        for i in range(p):
-            X[:, i] += X[:, :i] @ A[i, :i]
+    for i in range(p):
+        X[:, i] += X[:, :i] @ A[i, :i]
     return X, (A != 0).T
 
 
-def standardised(p, degree, n, seed, xp=np):
+def standardised(p, degree, n, seed):
     """Data in which parents explain 40 to 80 % of the variance of each variable, which is 1; half the weights negative.
 
     `degree` is the expected number of neighbours. Returns float64 (n, p) and the DAG, as `paper` does.
     """
     rng = np.random.default_rng(seed)
-    X, dag = xp.empty((n, p)), np.zeros((p, p), dtype=bool)
+    X, dag = np.empty((n, p)), np.zeros((p, p), dtype=bool)
     density = min(1, degree / (p - 1))
     for i in range(p):
         k = rng.binomial(i, density) if i else 0
         parents = rng.choice(i, k, replace=False) if k else np.empty(0, int)
         weights = rng.uniform(0.1, 1.0, k) * rng.choice([-1, 1], k)
-        signal = X[:, xp.asarray(parents)] @ xp.asarray(weights) if k else 0
-        noise = xp.asarray(rng.standard_normal(n))
+        signal = X[:, parents] @ weights if k else 0
+        noise = rng.standard_normal(n)
         if k:
-            variance, share = xp.var(signal), rng.uniform(0.2, 0.6)
-            signal = signal / xp.sqrt(variance) * np.sqrt(1 - share) if xp is not np or variance > 0 else 0
+            variance, share = np.var(signal), rng.uniform(0.2, 0.6)
+            signal = signal / np.sqrt(variance) * np.sqrt(1 - share) if variance > 0 else 0
             noise = noise * np.sqrt(share)
         X[:, i] = signal + noise
         dag[parents, i] = True
@@ -132,29 +126,27 @@ def blocks(p, n, seed, size):
     return np.sqrt(0.5) * (shared + rng.standard_normal((n, p))), group[:, None] == group
 
 
-def star(p, n, seed):
-    X, adjacent = independent(p, n, seed)
-    X[:, 1:] = LOADING * X[:, :1] + np.sqrt(1 - LOADING**2) * X[:, 1:]
-    adjacent[0, 1:] = True
-    return X, adjacent
-
-
-def chain(p, n, seed, loading=0.8):
+def tree(p, n, seed, of):
+    """Each variable but the first has one cause at most: `of` gives it, and the correlation with it, or 0."""
     X, adjacent = independent(p, n, seed)
     for j in range(1, p):
-        X[:, j] = loading * X[:, j - 1] + np.sqrt(1 - loading**2) * X[:, j]
-        adjacent[j - 1, j] = True
+        cause, loading = of(j)
+        X[:, j] = loading * X[:, cause] + np.sqrt(1 - loading**2) * X[:, j]
+        adjacent[cause, j] = loading != 0
     return X, adjacent
 
 
-def near_copies(p, n, seed):
+def star(*how):
+    return tree(*how, lambda j: (0, LOADING))
+
+
+def chain(*how):
+    return tree(*how, lambda j: (j - 1, 0.8))
+
+
+def near_copies(*how):
     """Groups of four: a cause, its two effects, and a copy of the cause with a correlation of 0.995."""
-    X, adjacent = independent(p, n, seed)
-    for j in range(0, p, 4):
-        X[:, j + 1 : j + 3] = LOADING * X[:, [j]] + np.sqrt(1 - LOADING**2) * X[:, j + 1 : j + 3]
-        X[:, j + 3] = 0.995 * X[:, j] + np.sqrt(1 - 0.995**2) * X[:, j + 3]
-        adjacent[j, j + 1 : j + 4] = True
-    return X, adjacent
+    return tree(*how, lambda j: (j - j % 4, (0, LOADING, LOADING, 0.995)[j % 4]))
 
 
 def latent(p, n, seed):

@@ -54,14 +54,14 @@ def main() -> int:
         of_system.result()
         if code:
             return code
-        # the other core compiles the tests and the modules that they import, once for all processes
-        collected = beside.submit(check, "collecting", [python, "-m", "pytest", "--collect-only", "-q"])
+        if with_r:  # the other core compiles the tests and the modules that they import, once for all processes
+            collected = beside.submit(check, "collecting", [python, "-m", "pytest", "--collect-only", "-q"])
         jobs = [beside.submit(check, *job) for job in checks(python.parent)]
         if with_r:
             install_rpy2(python)
             if shutil.which("bash"):
                 jobs.append(beside.submit(check, "the R package", ["bash", "tests/check_r.sh"], python))
-        collected.result()
+            collected.result()
         if run_pytest(python, args):
             failed.append("pytest")
         for job in jobs:

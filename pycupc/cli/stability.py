@@ -52,7 +52,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_resampling_arguments(parser, "bootstrap")
     inputs.add_test_arguments(parser, several=True, limited=True)
     inputs.add_method_arguments(parser)
-    inputs.add_tiers_argument(inputs.add_orientation_arguments(parser))
+    inputs.add_orientation_arguments(parser)
     parser.set_defaults(around=())
     add = output.add_folder_arguments(parser).add_argument
     least = "least share of the resamples that have an edge of the consensus graph (default: 0.5)"

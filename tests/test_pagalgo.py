@@ -82,7 +82,7 @@ def test_a_raised_edge_has_the_raised_p_value(fit):
     assert (why.p, why.S, why.n_tests) == (0.009, None, None)
     assert "the largest p-value of all its tests is 0.009" in str(why)
     by_column = np.zeros((30, 30), order="F")
-    raised.p_values.fill(by_column).finish()
+    raised.p_values.dense(by_column)
     np.testing.assert_array_equal(by_column, raised.pMax)
 
 

@@ -13,13 +13,14 @@ from pycupc.data import DataError
 from pycupc.data.categories import look_categorical
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed
-from pycupc.data.readers import FileTable, ReadOptions, read_correlation
+from pycupc.data.observations import RawTable
+from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_layout import like_a_number
 from pycupc.engines.select import make_engine
 from pycupc.independence.discrete import DiscreteSuffStat
-from pycupc.independence.gaussian.latent import Levels
+from pycupc.independence.gaussian.latent import levels_of
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.impute import imputed
@@ -39,7 +40,7 @@ class Chosen(NamedTuple):
 
     kind: str
     data: Data
-    table: FileTable | Table | MixedTable
+    table: RawTable | Table | MixedTable
     why: str
 
 
@@ -71,7 +72,7 @@ def choose(args: argparse.Namespace, path: Path, options: dict[str, Any], bar: L
 def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) -> Chosen:
     measure, gaps = args.correlation or "pearson", table.ends.incomplete()
     if not len(gaps):
-        few = Levels.found(table.values).of if measure == "pearson" else {}
+        few = levels_of(table.values) if measure == "pearson" else {}
         why = f"numbers in all columns: the Gaussian test, {measure} correlations"
         if few:
             why += f"; {len(few)} of {len(table.names)} columns have up to 10 values: --correlation latent for classes"

@@ -85,7 +85,6 @@ def main(args: argparse.Namespace) -> int:
         only_once(answer) if args.keep_partial else nullcontext(lambda: None) as no_more_interrupts,
         writing.begun(args, "pycupc", FILES) as record,
     ):
-        inputs.begin_gpu(args)
         with record.timed("read"), level_bar(wanted=shown) as bar:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(record.folder, suff_stat.p, args)

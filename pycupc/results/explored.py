@@ -27,8 +27,6 @@ from pycupc.system.log import counted
 Integers = NDArray[np.int64]
 #: Most removed pairs of level 1 and above that a page lists.
 MAX_REMOVED = 100_000
-#: Most tests that are repeated for a page, to find the weakest test of each edge; they take a few tenths of a second.
-MAX_TESTS = 40_000
 #: Most variables for which a page holds the effects of all pairs.
 MAX_EFFECTS = 200
 #: Most variables for which a page holds the correlations of all pairs.
@@ -55,8 +53,7 @@ def content(
     names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
     low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
-    kept = KeptEdges(levels)
-    numbers, highest = kept.n_tests(low, high)
+    numbers, highest = KeptEdges(levels).n_tests(low, high)
     tests = numbers.astype(np.float64)
     tests[np.isneginf(edge_p)] = 0  # fixedEdges
     correlations = None
@@ -79,7 +76,6 @@ def content(
         edge_r=fit.p_values.correlations(low, high),
         edge_tests=tests,
         edge_level=highest,
-        weakest=_weakest(kept, low, high, tests, names),
         reasons=_reasons(fit, low, high, names),
         stability=_frequencies(stability, len(graph), at),
         removed=removed,
@@ -155,21 +151,6 @@ def _removed(fit: TestedGraph, place: Integers) -> tuple[RemovedPairs, Integers]
     r_known = None if p is not None else np.clip(np.nan_to_num(r), -1.0, 1.0)
     late = int((~early).sum())
     return RemovedPairs(number[x], number[y], levels, number[members], r_known, p, complete_from, late), named
-
-
-def _weakest(
-    kept: KeptEdges, low: NDArray[Any], high: NDArray[Any], tests: NDArray[np.float64], names: Names
-) -> list[tuple[list[int | str], float] | None]:
-    """The set and r of the weakest test of each edge with few tests, else None; empty if few edges have few tests."""
-    cheapest = np.argsort(tests, kind="stable")
-    cheapest = cheapest[np.cumsum(tests[cheapest]) <= MAX_TESTS]
-    if 2 * len(cheapest) < len(low):  # a few would not be worth the time
-        return []
-    out: list[tuple[list[int | str], float] | None] = [None] * len(low)
-    tested = cheapest[tests[cheapest] > 0]
-    for k, (S, r) in zip(tested.tolist(), kept.weakest_tests(low[tested], high[tested]), strict=False):
-        out[k] = [names[v] for v in S], r
-    return out
 
 
 def _reasons(fit: TestedGraph, low: NDArray[Any], high: NDArray[Any], names: Names) -> list[list[Sequence[str | int]]]:

@@ -6,7 +6,6 @@ import argparse
 import os
 import shutil
 import sys
-from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import pycupc
 from pycupc.cli import inputs, output, writing
 from pycupc.cli.choice import Data
 from pycupc.cli.folder import OutputFolder
-from pycupc.cli.interrupts import only_once
+from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, FolderError, add_command
 from pycupc.cli.writing import FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
@@ -82,7 +81,7 @@ def main(args: argparse.Namespace) -> int:
     answer = "the results are being written; please wait"
     shown = output.progress_wanted(args)
     with (
-        only_once(answer) if args.keep_partial else nullcontext(lambda: None) as no_more_interrupts,
+        interrupting(answer if args.keep_partial else None) as no_more_interrupts,
         writing.begun(args, "pycupc", FILES) as record,
     ):
         with record.timed("read"), level_bar(wanted=shown) as bar:

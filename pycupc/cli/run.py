@@ -34,15 +34,11 @@ a PAG (--method fci or rfci); and write into a folder:
 
     edges.csv        one line per edge: from, to, type (directed, undirected, ...), evidence
     graph.graphml, graph.dot, graph.json       the graph for other programs
-    graph.html       the graph and its evidence, to explore in a browser
-    graph.png        a picture (see --plot); this and the four files above only for up to 300,000 variables and edges
+    graph.html, graph.png                      the explorer of the graph and its evidence, and a picture (see --plot)
+    sepsets.csv, amat.csv                      separating sets with their tests; adjacency matrix in pcalg's coding
     result.npz       the complete result, for pycupc.PcAlgo.load
     summary.txt      numbers of edges and tests, level by level
-    manifest.json    versions, arguments, hash of the input, tests and edges level by level, timings
-    sepsets.csv      one line per pair separated by a non-empty set: set, partial correlation, p-value, margin;
-                     if there are more than 20,000, only with --all-sepsets
-    amat.csv         adjacency matrix in pcalg's coding: [i, j] = 1 and [j, i] = 0 means j --> i; of a PAG [i, j] is
-                     the mark at j: 1 circle, 2 arrowhead, 3 tail; for more than 1,000 variables only with --amat
+    manifest.json    versions, arguments, hash of the input, timings; how to read each file, and why some are left out
 
 The folder appears only when it is complete. If it cannot be written, the results are kept in another folder,
 which a message names.

@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -402,12 +403,21 @@ def test_estimate_prints_a_table(here, capsys):
 
 
 def test_doctor_finds_which_engines_work(capsys):
-    assert run("doctor", "--json") == cli.OK
+    assert run("doctor", "--json", "--no-r") == cli.OK
     found = json.loads(printed(capsys)[0])
     assert found["engines"]["reference"]["works"]
     assert found["engines"]["cpu"]["works"]
     assert found["engines"]["gpu"]["works"] or len(found["engines"]["gpu"]["detail"]) > 20
     assert found["packages"]["always"]["numpy"] == np.__version__
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_doctor_lists_the_packages_of_r(capsys):
+    assert run("doctor", "--json", "--no-engines") == cli.OK
+    r = json.loads(printed(capsys)[0])["r"]
+    assert set(r["packages"]) == {"pcalg", "graph", "Rgraphviz", "reticulate", "testthat", "pycupc"}
+    assert int(r["version"].split(".")[0]) >= 4
+    assert Path(r["home"]).is_dir()
 
 
 def test_doctor_prints_a_report(capsys):

@@ -31,7 +31,7 @@ def test_every_command_works_without_pandas(without_pandas):
         "estimate --example",
         ["stability", "--example", *few],
         ["cstar", "--example", "--effect", "area_worst", "--cause", "area_mean", "radius_mean", *few],
-        "doctor --no-engines",
+        "doctor --no-engines --no-r",
     ]
     for command in commands:
         words = command.split() if isinstance(command, str) else command

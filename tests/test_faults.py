@@ -231,7 +231,7 @@ run = cli._run_command
 cli._run_command = lambda args: [run(args), os.kill(os.getpid(), {int(number)})][0]
 sys.exit(__main__.main())
 """
-    command = [sys.executable, "-c", program, "doctor", "--no-engines"]
+    command = [sys.executable, "-c", program, "doctor", "--no-r", "--no-engines"]
     assert subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL).returncode == cli.OK
 
 
@@ -259,7 +259,7 @@ def test_closed_streams_do_not_matter(here, closed):
     ("command", "words"),
     [
         ("run --example --m-max 0 --plot none --out out", "the results are in out/; their summary cannot be printed"),
-        ("doctor --json", "No space left on device"),
+        ("doctor --json --no-r", "No space left on device"),
     ],
 )
 def test_output_that_cannot_be_written(here, command, words):

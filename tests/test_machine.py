@@ -142,19 +142,19 @@ def test_without_a_driver_cupy_is_not_imported(monkeypatch):
 def test_doctor_describes_the_gpu_in_the_same_words(fake_cupy, monkeypatch):
     monkeypatch.setattr(machine, "several_cupys", lambda: None)
     fake_cupy()
-    found = doctor.examine(engines=False)["gpu"]
+    found = doctor.examine(engines=False, r=False)["gpu"]
     assert found == {
         "devices": [{"name": "Test GPU", "compute_capability": "9.0", "memory_gib": 4.0, "free_gib": 1.0}],
         "driver": 12080,
         "runtime": 12080,
         "problem": None,
     }
-    assert "name Test GPU, compute_capability" in doctor.report(doctor.examine(engines=False))
+    assert "name Test GPU, compute_capability" in doctor.report(doctor.examine(engines=False, r=False))
     fake_cupy(["memory"])
-    assert doctor.examine(engines=False)["gpu"]["problem"] == "a CUDA device does not respond: memory failed"
+    assert doctor.examine(engines=False, r=False)["gpu"]["problem"] == "a CUDA device does not respond: memory failed"
     machine._usable.clear()
     fake_cupy(["count"])
-    assert doctor.examine(engines=False)["gpu"]["problem"] == machine.gpu_works()[1]
+    assert doctor.examine(engines=False, r=False)["gpu"]["problem"] == machine.gpu_works()[1]
 
 
 def test_cores_and_memory_are_those_of_the_system(monkeypatch):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -29,24 +31,25 @@ ENGINES = ("reference", "cpu", "gpu")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    description = "Examine this machine: system, packages and GPU; and run a tiny problem on each engine."
+    description = "Examine this machine: system, packages, GPU and R; and run a tiny problem on each engine."
     parser = add_command(commands, "doctor", main, description=description)
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--no-engines", action="store_true", help="do not run the engines (the first run compiles)")
+    parser.add_argument("--no-r", action="store_true", help="do not start R")
 
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code, which is DEVICE if an engine that needs no GPU fails."""
-    found = examine(engines=not args.no_engines)
+    found = examine(engines=not args.no_engines, r=not args.no_r)
     print(json.dumps(found, indent=1) if args.json else report(found))
     needed = [engine["works"] for name, engine in found["engines"].items() if name != "gpu"]
     return OK if all(needed) else DEVICE
 
 
-def examine(*, engines: bool = True) -> dict[str, Any]:
-    """Examine this machine; with `engines`, run a small problem on each.
+def examine(*, engines: bool = True, r: bool = True) -> dict[str, Any]:
+    """Examine this machine; with `engines`, run a small problem on each, and with `r`, start R to list its packages.
 
-    Returns a dict ready for JSON: system, packages, gpu, engines (each with "works" and "detail").
+    Returns a dict ready for JSON: system, packages, gpu, engines (each with "works" and "detail"), r.
     """
     system = {
         "pycupc": __version__,
@@ -64,6 +67,7 @@ def examine(*, engines: bool = True) -> dict[str, Any]:
         "packages": packages,
         "gpu": _gpu(),
         "engines": {name: _try_engine(name) for name in ENGINES} if engines else {},
+        "r": _r() if r else {},
     }
 
 
@@ -116,6 +120,40 @@ def _try_engine(name: str) -> dict[str, Any]:
     if not np.array_equal(skeleton, [[False, True, False], [True, False, True], [False, True, False]]):
         return {"works": False, "detail": "gives a wrong answer on three variables; please report this"}
     return {"works": True, "detail": f"checked on three variables in {seconds:.1f} s (the first run compiles)"}
+
+
+def _run(*command: str, timeout: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+
+
+def _r() -> dict[str, Any]:
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        return {"rscript": None, "problem": "Rscript is not on the PATH"}
+    try:
+        done = _run(rscript, "--vanilla", str(Path(__file__).with_suffix(".R")), timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return {"rscript": rscript, "problem": f"Rscript does not run: {error}"}
+    if done.returncode:
+        return {"rscript": rscript, "problem": done.stderr.strip()[-500:]}
+    values = {name: value.strip() for name, _, value in (line.partition(" ") for line in done.stdout.splitlines())}
+    facts = {name: values.pop(name, "?") for name in ("version", "home", "libraries")}
+    packages = {name: None if version == "no" else version for name, version in values.items()}
+    return {"rscript": rscript, **facts, "packages": packages, "rpy2": _rpy2()}
+
+
+def _rpy2() -> str:
+    """Whether rpy2 starts R; tried in a process of its own, since versions that do not match may crash it."""
+    if version_of("rpy2") is None:
+        return 'not installed: pip install ".[r]" in a checkout (only needed for R objects in Python)'
+    try:
+        done = _run(sys.executable, "-c", "import rpy2.robjects", timeout=120)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"does not start: {error}"
+    if done.returncode == 0:
+        return "works"
+    last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    return f'does not start R ({last}); with R before 4.5: pip install ".[r]", which takes a version that does'
 
 
 def report(found: dict[str, Any]) -> str:

@@ -236,7 +236,7 @@ def test_plot(expected):
         ({"q": 2.5}, TypeError, "q must be a whole number or a sequence of them, got 2.5"),
         ({"q": []}, TypeError, "q must be a whole number or a sequence"),
         ({"alpha": [0.1, 0.2]}, TypeError, r"alpha must be a number in \[0, 1\], got \[0.1, 0.2\]"),
-        ({"alpha": 2}, ValueError, r"alpha must be in \[0, 1\], got 2"),
+        ({"alpha": 2}, ValueError, r"alpha must be a number in \[0, 1\], got 2"),
         ({"standardize": "no"}, TypeError, "standardize must be True or False, got 'no'"),
         (
             {"standardize": False, "correlation": "kendall"},

@@ -410,16 +410,6 @@ def test_exchanged_resamples_are_refused(data, kept):
         pycupc.stability(data, checkpoint=kept, **CALL)
 
 
-def test_parts_of_killed_runs_are_removed(data, kept):
-    old, new = kept / ".resample-000009.npz-abc.part", kept / ".resample-000010.npz-abc.part"
-    old.write_bytes(b"")
-    new.write_bytes(b"")
-    os.utime(old, (0, 0))
-    pycupc.stability(data, checkpoint=kept, **CALL)
-    assert not old.exists()
-    assert new.exists()
-
-
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_nothing_is_left_of_a_checkpoint_that_could_not_be_begun(data, expected, tmp_path, monkeypatch, error):
     def fails(*_):

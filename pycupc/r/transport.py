@@ -42,7 +42,7 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.literal import TESTS
 from pycupc.independence.mixed.mix_ci_test import mixCItest
-from pycupc.independence.p_values import Filling, PValues
+from pycupc.independence.p_values import PValues
 from pycupc.r.background import Background, UsersBatch, UsersTest
 from pycupc.r.conversions import to_plain
 from pycupc.r.explained import compared, explain
@@ -61,7 +61,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 15
+PROTOCOL = 16
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 #: The options of R that a function does not have.
 _NOT_ARGUMENTS = {
@@ -72,7 +72,7 @@ _NOT_ARGUMENTS = {
 
 
 class Job(Background):
-    """One computation, driven by R: `start`, `step` until the reply, `fill`, `finish`, `close`.
+    """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
     (the edges of a result, or `why`) or "ask" (a question about a result of "stability"); `address` is that of the R
@@ -85,7 +85,6 @@ class Job(Background):
         self._in: dict[str, NDArray[Any]] = {}
         self._out: dict[str, NDArray[Any]] = {}
         self._p_values: PValues | None = None
-        self._filling: Filling | None = None
 
     def start(self, options: dict[str, Any], names: Sequence[str]) -> None:
         """Start the computation in its own thread, with the arrays of these names in R's environment.
@@ -101,33 +100,21 @@ class Job(Background):
         self.begin(lambda: self._reply(options))
 
     def fill(self) -> None:
-        """Copy the arrays of the answer into the vectors of their names and sizes in R's environment.
-
-        "pMax" is only begun: threads go on while R does something else, and the vector must stay where it is until
-        `finish` or `close`.
-        """
+        """Copy the arrays of the answer into the vectors of their names and sizes in R's environment."""
         for name, values in self._out.items():
             self._vectors[name][:] = values.reshape(-1)
         if self._p_values is not None:
             vector = self._vectors["pMax"]
             p = math.isqrt(len(vector))
             by_column = isinstance(self._p_values, LaterPValues)  # which are not symmetric
-            self._filling = self._p_values.fill(vector.reshape(p, p, order="F" if by_column else "C"))
-
-    def finish(self) -> None:
-        """Wait until all arrays are filled."""
-        if self._filling is not None:
-            self._filling.finish()
+            self._p_values.dense(vector.reshape(p, p, order="F" if by_column else "C"))
 
     def close(self) -> bool:
-        """Stop the computation if it runs, and the work that `fill` has begun, and release all arrays.
+        """Stop the computation if it runs, and release all arrays.
 
         False if the computation could not be stopped: it may go on, and R must leave the vectors to it.
         """
         stopped = super().close()
-        if self._filling is not None:
-            self._filling.stop()
-            self._filling = None  # it refers to the result
         self._in, self._out, self._p_values = {}, {}, None
         return stopped
 

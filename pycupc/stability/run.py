@@ -65,7 +65,8 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
         Observations, as for `SuffStat.from_data`; with ``indepTest=disCItest`` (or `binCItest`), the data of that test,
         whose numbers of levels every resample keeps, as it keeps the categories of a `MixedTable`. Incomplete data are
         an `IncompleteTable`, a `MultipleImputation`, of which all imputations get the same rows, or a `SuffStat` of
-        ``missing="pairwise"``, with the correlations and n of the resample.
+        ``missing="pairwise"``, with the correlations and n of the resample. ``indepTest=RCoT()`` takes a table; the
+        features have the same seed on each resample.
     method : {"pc", "fci", "rfci"}, default "pc"
         The function that is run. Of the PAGs of `fci` and `rfci` it is counted how often each end has which mark.
     n_resamples : int, default 100

@@ -136,7 +136,7 @@ class Study(Resampled[Stability]):
             graph = fit.sparse_graph
             kind = counting(self.method).numbers(graph)
             arrays |= {f"low_{k}": graph.low, f"high_{k}": graph.high, f"kind_{k}": kind}
-            n_tests.append(sum(fit.n_edgetests) + sum(fit.tests_after_levels().n_tests))
+            n_tests.append(sum(fit.n_edgetests) + sum(fit.later.n_tests))
             note = max(note, fit.notes.get("quirks", ""), key=len)
         return Outcome(i, arrays | {"n_tests": np.array(n_tests, dtype=np.float64)}, note)
 

@@ -4,7 +4,7 @@
 #' Methods for the result of `cu_stability()`
 #'
 #' `print()` shows what was run, and `summary()` how many edges are stable and, if a bound is known, how many of these
-#' are expected to be false. `as.data.frame()` lists the edges.
+#' are expected to be false. `as.data.frame()` lists the edges. `cu_rows()` gives the rows of a resample.
 #'
 #' @param object,x A result of [cu_stability()].
 #' @param threshold Least share of the resamples in which the two variables are adjacent.
@@ -21,6 +21,9 @@
 #'   for each level: `alpha`, `edges_per_graph` (mean), `ever_adjacent`, `stable` (pairs that are adjacent in at least a
 #'   share `threshold`), `tests_per_graph` (mean), and `bound`, [cu_bound()] or NA; and `note`, why there is no bound,
 #'   or NULL.
+#'
+#'   `cu_rows()`: positions of rows, ascending; with the bootstrap a row may occur several times. The graph of the
+#'   resample is that of [cu_pc()] on these rows.
 #' @seealso [cu_stability()]
 #' @name cu_stability-methods
 #' @examples
@@ -28,6 +31,7 @@
 #'   found <- cu_stability(as.matrix(iris[, 1:4]), n_resamples = 20, scheme = "subsample", seed = 1)
 #'   summary(found, threshold = 0.8)
 #'   as.data.frame(found, threshold = 0.5)
+#'   cu_rows(found, 1)
 #' }
 NULL
 
@@ -176,17 +180,8 @@ cu_threshold <- function(object, n_false, alpha = object$alpha[1], method = NULL
   ask(object, "threshold_for", n_false = n_false, alpha = alpha, method = method)$value
 }
 
-#' The rows of a resample
-#'
-#' @param object A result of [cu_stability()].
+#' @rdname cu_stability-methods
 #' @param i Number of a resample, from 1 on.
-#' @return Positions of rows, ascending; with the bootstrap a row may occur several times. The graph of the resample is
-#'   that of [cu_pc()] on these rows.
-#' @examples
-#' if (cu_available()) {
-#'   found <- cu_stability(as.matrix(iris[, 1:4]), n_resamples = 20, seed = 1)
-#'   cu_rows(found, 1)
-#' }
 #' @export
 cu_rows <- function(object, i) {
   i <- check_number(i, "i", "the number of a resample, from 1 on", function(x) x >= 1 && x == round(x))

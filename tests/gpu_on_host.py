@@ -244,10 +244,6 @@ class HostDevice(Device):
         self.lock, self.tick = threading.RLock(), None
         self._binom, self._tables = None, {}
 
-    def subsets(self, size: int, n: int) -> np.ndarray:
-        """Of 50 columns at most: no row has more neighbours here at a level that reads them; they take two seconds."""
-        return super().subsets(size, min(n, 50))
-
     def free_memory(self, enough: int = 0) -> int:
         return 8 << 30
 

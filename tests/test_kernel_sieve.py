@@ -50,7 +50,7 @@ FILES = GRAPH_FILES | {
     "schur/level1_rows": ("level1_rows",),
     "rows/schur/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
     "rows/schur/tiles": (schur.TILES[False][1],),
-    "schur/plan": ("plan_phases", "subset_table"),
+    "schur/plan": ("plan_phases",),
     "rows/graph/share": ("choose_rows", "join_findings", "join_states"),
     "graph/share": ("choose_rows", "join_findings", "join_states"),
     "cupc/cupc_e": ("cupc_e<1>", "cupc_e<2>"),
@@ -213,7 +213,6 @@ def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change, capl
     monkeypatch.setattr(tuning, "QUESTION_SETS", 0)
     monkeypatch.setattr(tuning, "WALKED_SETS", 0 if "nodes" in change else 1e9)
     monkeypatch.setattr(cpu_tuning, "FEW_SETS", 0)
-    monkeypatch.setattr(schur, "TABLE_COLUMNS", dict.fromkeys((2, 3, 4), 16))
     reached, device = {}, HostDevice(library)
 
     def counted(*args):

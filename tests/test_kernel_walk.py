@@ -29,7 +29,7 @@ VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh
 
 FILES = GRAPH_FILES | {
     "schur/level1": ("level1",),
-    "schur/plan": ("plan_phases", "subset_table"),
+    "schur/plan": ("plan_phases",),
     "schur/sets": tuple(name for _, name in schur.SETS.values()),
     "schur/tiles": tuple(name for _, name in schur.TILES.values()),
 }

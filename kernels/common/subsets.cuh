@@ -37,15 +37,6 @@ HD u64 binomial_next(u64 below, int n, int k) {
     return r < BINOM_MAX ? r : BINOM_MAX;
 }
 
-// C(n, k) without a table, saturated.
-HD u64 binomial(int n, int k) {
-    if (k < 0 || k > n) return 0;
-    if (k > n - k) k = n - k;  // so that no intermediate count is larger than the result
-    u64 b = 1;
-    for (int i = 1; i <= k; ++i) b = binomial_next(b, n, i);
-    return b;
-}
-
 // The terms of the first `known` members s[0..known-1] in the rank of a k-subset of {0..n-1}; the caller subtracts
 // the terms of the other members. With known = k this is the rank of s.
 HD u64 rank_from(const Binomials& binom, int n, int k, const int* s, int known) {

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.kernels import Kernels
-from pycupc.engines.gpu.structures import Binomials, Graph, i32, ptr, u32
+from pycupc.engines.gpu.structures import Binomials, Graph, i32, ptr
 from pycupc.engines.gpu.transfers import Piece, Scratch, Transfers
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Message, Setting
@@ -131,12 +131,15 @@ class Device:
         return Binomials(self._binom.data.ptr, stride)
 
     def subsets(self, size: int, n: int) -> Any:
-        """The `size`-subsets of range(n), colexicographic, a byte per member, uint32; one `n` for each `size`."""
+        """The `size`-subsets of range(n), colexicographic, a byte per member, uint32; one `n` for each `size`.
+
+        In this order, the subsets of range(m) are the first ones.
+        """
         if size not in self._tables:
-            entries = comb(n, size)
-            self._tables[size] = self.cp.empty(entries, dtype=np.uint32)
-            args = (ptr(self._tables[size]), i32(size), i32(n), u32(entries))
-            self.launch("schur/plan", "subset_table", (-(-entries // 128),), (128,), args)
+            table = np.arange(n, dtype=np.uint32)
+            for j in range(1, size):
+                table = np.concatenate([table[: comb(top, j)] | np.uint32(top << 8 * j) for top in range(n)])
+            self._tables[size] = self.transfers.copied(table)
         return self._tables[size]
 
 

@@ -162,7 +162,10 @@ class Memory(np.ndarray):
 
 
 def _new(shape, dtype=np.float64):
-    return np.full(shape, 0xAB, dtype=np.uint8 if np.dtype(dtype).itemsize == 1 else dtype).astype(dtype).view(Memory)
+    """Memory that holds no zeros, but for the end of what is reserved by the gigabyte."""
+    out = np.empty(shape, dtype)
+    out.reshape(-1)[: 1 << 22] = 0xAB if out.itemsize > 1 else np.uint8(0xAB).astype(out.dtype)
+    return out.view(Memory)
 
 
 class _Pinned(bytearray):

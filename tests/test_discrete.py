@@ -10,9 +10,9 @@ import pytest
 from conftest import GOLDEN_FOLDER, Case, assert_same
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from markov_classes import d_separated, true_cpdag
 from scipy.stats import chi2
 from test_golden import VARIANTS
-from test_orientation import d_separated, true_cpdag
 
 import pycupc
 from pycupc.cli.run import sepset_columns
@@ -127,12 +127,11 @@ def test_the_order_of_variables_and_of_categories_does_not_matter(seed, p, n, al
 
 
 def test_threads_do_not_matter(monkeypatch):
-    from pycupc.engines.cpu import discrete as tests
-    from pycupc.engines.cpu import threads
+    from pycupc.engines.cpu import enumerated, threads
 
     suff = DiscreteSuffStat(*draw(3, 25, 400), adaptDF=False)
     whole = pycupc.skeleton(suff, disCItest, 0.3, engine="cpu", numCores=1)
-    monkeypatch.setattr(tests, "TASK_OBSERVATIONS", 2000)
+    monkeypatch.setattr(enumerated, "PAIRS_AT_ONCE", 20)
     monkeypatch.setattr(threads, "INLINE_TESTS", 0)
     divided = pycupc.skeleton(suff, disCItest, 0.3, engine="cpu", numCores=4)
     assert whole.max_ord >= 3

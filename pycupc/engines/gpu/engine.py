@@ -239,7 +239,7 @@ class GpuEngine(AnsweringOnCpu):
 
     def _check(self, graph: Graph, level: Level, pairs: int, found: Pruning) -> None:
         assert isinstance(self._test, GaussianTest)
-        outcome.check(self.device, self._test.data, (graph, level, pairs), found)
+        outcome.check(self.device, self._test, (graph, level, pairs), found)
 
     def _run(self, level: int) -> LevelResult:
         graph, progress = self._started(), self._progress

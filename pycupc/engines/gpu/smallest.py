@@ -27,6 +27,7 @@ from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.log import LARGEST_P, logger
+from pycupc.system.machine import available_cores
 from pycupc.system.message import Message
 
 #: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
@@ -96,7 +97,7 @@ class SmallestZ:
 
         source = ColumnSource(self.data.correlations.columns()) if self._has_rows else MatrixSource(self.data.C)
         levels = [smallest.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in left]
-        return smallest.SmallestZ.on_all_cores(source, self.data.n, levels, self.x, self.y, z)()
+        return smallest.SmallestZ(source, self.data.n, available_cores(), levels, self.x, self.y, z)()
 
 
 class Search:

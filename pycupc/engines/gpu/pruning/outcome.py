@@ -7,8 +7,7 @@ import numpy as np
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, i32, i64
-from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.system.machine import available_cores
+from pycupc.independence.gaussian.family import GaussianTest
 
 COUNT: KernelName = ("pruning/decided", "count_left")
 ENTER: KernelName = ("pruning/decided", "enter_ranks")
@@ -67,12 +66,11 @@ def enter_ranks(dev: Device, graph: Graph, level: Level, found: Pruning, pairs: 
     launch_on_pairs(dev, ENTER, graph, level, found, pairs)
 
 
-def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Pruning) -> None:
+def check(dev: Device, test: GaussianTest, at: tuple[Graph, Level, int], found: Pruning) -> None:
     """Mode "checked": make tests of some decided pairs on the CPU; EngineError if one contradicts."""
-    from pycupc.engines.cpu import threads  # here: it loads Numba, which most runs on the GPU do without
-    from pycupc.engines.cpu.gaussian import GaussianTests
+    from pycupc.engines.cpu.check import check_level  # here: it loads Numba, which most runs on the GPU do without
+    from pycupc.engines.cpu.engine import CpuEngine
     from pycupc.engines.cpu.graph import Graph as GraphOnCpu
-    from pycupc.engines.cpu.walk_state import Cutoff
 
     graph, level, pairs = at
     pieces = ((graph.start, np.int64, graph.p + 1), (graph.column, np.int32, pairs), (found.decided, np.uint8, pairs))
@@ -82,7 +80,6 @@ def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Prun
     of_level = GraphOnCpu.of_lists(offsets, neighbours)
     findings, separated = of_level.no_findings(), (decided == 1) & (rank != NOT_SEPARATED)
     findings.rank[separated] = tests_up_to_it[separated] - 1  # the CPU engine numbers the subsets without y
-    tests = GaussianTests(data.correlations, data.n, pruning=False, n_threads=available_cores())
-    cutoff = Cutoff.around(level.cutoff)
-    for tasks, size in tests.check(of_level, decided == 1, level.level, cutoff, findings):
-        threads.run(tasks, available_cores(), size)
+    engine = CpuEngine(pruning=False)
+    engine.take(test, [""] * test.p)
+    check_level(of_level, np.flatnonzero(decided == 1), findings, level.level, engine.first_separating)

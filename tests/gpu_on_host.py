@@ -38,7 +38,6 @@ Files = dict[str, tuple[str, ...]]
 ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
 #: Kernel files of a whole run on correlations, and their kernels, without those of the tests of levels >= 1.
 GRAPH_FILES: Files = {
-    "common/binomials": ("binomial_table",),
     "correlation/correlation": ("centre<double>", "centre<float>", "correlate"),
     "graph/inspect": ("inspect",),
     "graph/neighbours": ("level0", "count_neighbours", "list_neighbours", "weakest_evidence"),
@@ -46,7 +45,6 @@ GRAPH_FILES: Files = {
 }
 #: Those of a whole run on discrete data, with the tests.
 FILES: Files = {
-    "common/binomials": ("binomial_table",),
     "graph/neighbours": ("count_neighbours", "list_neighbours", "weakest_evidence"),
     "graph/removals": ("settle",),
     "discrete/data": ("pack_codes", "enter_results"),

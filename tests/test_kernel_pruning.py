@@ -23,7 +23,6 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 
 NEVER = 1 << 30
 FILES = {
-    "common/binomials": ("binomial_table",),
     "schur/plan": ("plan_phases",),
     "pruning/walk": (
         *("sound_rows", "settle_walked"),

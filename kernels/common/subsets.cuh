@@ -20,22 +20,11 @@ constexpr u64 BINOM_MAX = 1ULL << 62;  // larger counts are stored as this one a
 
 // Table of C(n, k), saturated at BINOM_MAX.
 struct Binomials {
-    const u64* table;  // [columns, stride] C(n, k) at k * stride + n; written by binomial_table (common/binomials.cu)
+    const u64* table;  // [columns, stride] C(n, k) at k * stride + n; Device.binomials of pycupc/engines/gpu
     int stride;
     HD const u64* column(int k) const { return table + (i64)k * stride; }
     HD u64 operator()(int n, int k) const { return table[(i64)k * stride + n]; }
 };
-
-// C(n, k) from below = C(n, k - 1), exactly and saturated: below * (n - k + 1) / k without a 128-bit product.
-HD u64 binomial_next(u64 below, int n, int k) {
-    if (n < k) return 0;
-    if (below >= BINOM_MAX) return BINOM_MAX;
-    const u64 m = (u64)(n - k + 1), d = (u64)k;
-    const u64 whole = below / d, rest = below % d;  // rest * m < k * n does not overflow for n < 2^31
-    if (whole > BINOM_MAX / m) return BINOM_MAX;
-    const u64 r = whole * m + rest * m / d;
-    return r < BINOM_MAX ? r : BINOM_MAX;
-}
 
 // The terms of the first `known` members s[0..known-1] in the rank of a k-subset of {0..n-1}; the caller subtracts
 // the terms of the other members. With known = k this is the rank of s.

@@ -26,7 +26,7 @@ DEVICE void add_row(Outlook& o, const int x, const int degree, const int level, 
     int group = 0;
     for (int c = 0; c < 5; ++c) group += degree > classes.bound[c];
     for (int c = 0; c < 6; ++c) o.rows[c] += group == c;
-    const double sets = (double)binom(degree, level);
+    const double sets = level == 1 ? degree : (double)binom(degree, level);  // after level 0 there is no table yet
     o.sets += sets;
     o.tests += sets * (degree - level);  // = degree * C(degree - 1, level): each set serves the neighbours outside it
 }

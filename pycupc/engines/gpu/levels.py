@@ -63,11 +63,14 @@ class Outlook(NamedTuple):
         return cls(int(degrees.sum()), widest, 0, tuple(classes.tolist()), float(sets), float(tests), False)
 
 
-def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> Level:
-    """The parameters of a level for the kernels; `counters`: a device array of the size of `Counters`."""
+def level_of(dev: Device, widest: int, counters: Any, level: int, cutoff: float) -> Level:
+    """The parameters of a level for the kernels; `counters`: a device array of the size of `Counters`.
+
+    `widest`: the largest degree, if level >= 1.
+    """
     square = cutoff * cutoff
     thresholds = (cutoff, square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND))
-    return Level(dev.binomials(p, level + 3), counters.data.ptr, None, dev.stop.data.ptr, *thresholds, level, 0)
+    return Level(dev.binomials(widest, level + 3), counters.data.ptr, None, dev.stop.data.ptr, *thresholds, level, 0)
 
 
 def degrees_of(dev: Device, graph: Graph) -> NDArray[np.int64]:

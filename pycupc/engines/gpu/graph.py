@@ -188,7 +188,7 @@ class DeviceGraph:
     # ---------------------------------------------------------------- levels from 1 on
 
     def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
-        """Prepare a level, whose structures it returns; EngineError from `levels.MOST_TESTS` tests on."""
+        """Prepare a level, whose structures it returns; EngineError from `subsets.TOO_MANY` tests on."""
         if not self.outlook.countable:
             raise EngineError(
                 Message(

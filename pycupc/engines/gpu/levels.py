@@ -13,11 +13,8 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Counters, Graph, Level
+from pycupc.engines.subsets import TOO_MANY
 from pycupc.independence.gaussian.limits import CUTOFF_BAND
-
-#: Tests of a level that cannot be counted: binomial coefficients saturate here (BINOM_MAX of
-#: kernels/common/subsets.cuh).
-MOST_TESTS = 2.0**62
 
 
 def canonical_doubles(level: int) -> int:
@@ -44,7 +41,7 @@ class Outlook(NamedTuple):
     @property
     def countable(self) -> bool:
         """Whether the device's 64-bit numbers can count the level's conditioning sets and tests."""
-        return max(self.sets, self.tests_at_most) < MOST_TESTS
+        return max(self.sets, self.tests_at_most) < TOO_MANY
 
     @classmethod
     def after(cls, c: Counters) -> Outlook:

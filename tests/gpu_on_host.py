@@ -278,8 +278,13 @@ def observations(seed: int, p: int, n: int, strength: float) -> np.ndarray:
 
 
 def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int = 1, **options) -> pycupc.PcAlgo:
+    """As `compare_data`, of correlations."""
+    return compare_data(engine, {"C": C, "n": n}, alpha, levels, **options)
+
+
+def compare_data(engine, data, alpha: float, levels: int = 1, **options) -> pycupc.PcAlgo:
     """The answer, which is that of the CPU engine, with at least so many levels."""
-    fit, expected = (pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
+    fit, expected = (pycupc.skeleton(data, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
     assert_same(fit, expected)
     assert len(fit.n_edgetests) >= levels
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)

@@ -15,6 +15,7 @@ from gpu_on_host import (
     HostEngine,
     build,
     compare,
+    compare_data,
     compare_states,
     library_of,
     loaded,
@@ -87,15 +88,6 @@ def two(libraries):
 @pytest.fixture(scope="module")
 def engine(library):  # one for all tests: its tables of subsets take two seconds
     return HostEngine(library, correlations="rows")
-
-
-def compare_data(engine, X, alpha, levels=1, **options):
-    """The answer on data, which is that of the CPU engine, with at least so many levels."""
-    fit, expected = (pycupc.skeleton(X, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
-    assert_same(fit, expected)
-    assert len(fit.n_edgetests) >= levels
-    np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
-    return fit
 
 
 @pytest.mark.parametrize("large", [False, True])

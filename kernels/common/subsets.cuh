@@ -71,6 +71,19 @@ HD void subset_unrank(const Binomials& binom, int n, int k, u64 rank, int* s) {
     }
 }
 
+// pcalg's number of tests of the target at position y up to the set of this rank.
+HD u64 tests_up_to(const Binomials& binom, const int d, const int l, const int y, const u64 rank) {
+    u64 left = binom(d, l) - 1 - rank, tests = binom(d - 1, l);
+    for (int i = 0, top = d - 1; i < l; ++i) {
+        const u64* column = binom.column(l - i);
+        const int c = binomial_floor(column, top, left), k = d - 1 - c;
+        tests -= binom(d - 2 - (k - (k > y)), l - i);
+        left -= column[c];
+        top = c - 1;
+    }
+    return tests;
+}
+
 // Makes s the next k-subset in lexicographic order. Returns the first position that changed, -1 after the last subset.
 HD int subset_next(int n, int k, int* s) {
     int i = k - 1;

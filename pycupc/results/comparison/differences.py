@@ -113,7 +113,7 @@ class Compared:
 
     def explains(self, x: int, y: int, z: int) -> bool:
         """Is y in the set stored for x and z, so that x - y - z is no collider?"""
-        return self.fit.sepset.contains(x, z, y) or self.fit.sepset.contains(z, x, y)
+        return any(y in (self.fit.sepset.get(*ends) or ()) for ends in ((x, z), (z, x)))
 
 
 #: The two ends of an edge, and its marks between them in the first graph and in the second, such as ``o->``.

@@ -17,10 +17,10 @@ import pytest
 import scipy.stats
 
 import pycupc
-from pycupc import MixedTable, SuffStat, cli, mixCItest, pc
+from pycupc import MixedTable, RCoT, SuffStat, cli, mixCItest, pc
 from pycupc.engines.gpu.correlation import concordances as on_device
 from pycupc.independence.gaussian import ranks
-from pycupc.independence.gaussian.latent import Levels, latent_correlation
+from pycupc.independence.gaussian.latent import kinds_of, latent_correlation, levels_of
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.mixed.family import MixedTest
 
@@ -114,6 +114,7 @@ def test_an_indefinite_matrix_is_said_and_may_be_replaced():
 
 
 RESAMPLED = {
+    "RCoT": (lambda: pd.DataFrame(chain(n=100)), lambda D: D),
     "ranks": (lambda: pd.DataFrame(chain(n=100)), lambda D: SuffStat.from_data(D, correlation="kendall")),
     "mixed": (lambda: mixed_frame(100), MixedTable.of),
     "pairwise": (lambda: gaps(pd.DataFrame(chain(n=100))), lambda D: SuffStat.from_data(D, missing="pairwise")),
@@ -133,7 +134,9 @@ RESAMPLED = {
 @pytest.mark.parametrize("method", ["pc", "rfci"])
 def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
     D, of = RESAMPLED[kind][0](), RESAMPLED[kind][1]
-    how = {"alpha": 0.1, "quirks": kind == "mixed"}
+    how = {"alpha": 0.1, "quirks": kind == "mixed"} | (
+        {"indepTest": RCoT(seed=3, features=25)} if kind == "RCoT" else {}
+    )
     result = pycupc.stability(of(D), n_resamples=4, random_state=1, method=method, **how)
     fits = [getattr(pycupc, method)(of(D.iloc[result.indices(i)]), **how) for i in range(4)]
     if method == "pc":
@@ -191,7 +194,7 @@ def log_likelihood(table, r):
 @pytest.mark.parametrize("k", range(5))
 def test_latent_correlations_are_those_of_polycor(k):
     X, expected = RECORDED[f"latent_X{k}"], RECORDED[f"latent_C{k}"]
-    C = latent_correlation(X, Levels.found(X))
+    C = latent_correlation(X, levels_of(X))
     np.testing.assert_array_equal(C, C.T)
     for i, j in combinations(range(X.shape[1]), 2):
         if abs(C[i, j]) < 0.95:
@@ -204,7 +207,7 @@ def test_latent_correlations_are_those_of_polycor(k):
 
 def test_kinds_of_columns_are_found():
     X = np.column_stack([np.arange(40) % 2, np.arange(40) % 7, np.arange(40) / 7, np.arange(40) % 3 / 2, np.ones(40)])
-    assert Levels.found(X).words(5) == "1 binary, 1 ordinal, 3 continuous"
+    assert kinds_of(levels_of(X), 5) == "1 binary, 1 ordinal, 3 continuous"
 
 
 def test_latent_correlations_of_classes_estimate_those_before():

@@ -19,8 +19,7 @@ from pycupc.algorithm import checkpoint as kept
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
-from pycupc.engines.cpu import discrete as discrete_tests
-from pycupc.engines.cpu import gaussian, sieve, threads, tuning
+from pycupc.engines.cpu import enumerated, gaussian, sieve, threads, tuning
 from pycupc.independence.gaussian.correlation import correlation
 
 HERE = Path(__file__).resolve().parent
@@ -93,8 +92,12 @@ def one_task_after_the_other(tasks, n_threads, tests, progress):
 def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
     """Rows are cut into many pieces. One after the other, all parts of a run are kept; then it resumes after some."""
     options, want = CASES[case], run(**CASES[case])
-    for module, name in ((gaussian, "TASK_TESTS"), (discrete_tests, "TASK_OBSERVATIONS"), (tuning, "WALKED_TESTS")):
-        monkeypatch.setattr(module, name, 20)
+    for module, name, few in (
+        (gaussian, "TASK_TESTS", 20),
+        (enumerated, "PAIRS_AT_ONCE", 2),
+        (tuning, "WALKED_TESTS", 20),
+    ):
+        monkeypatch.setattr(module, name, few)
     monkeypatch.setattr(kept, "_PATIENCE", 0.0)
     calls, begun = [], []
     begin, keep_some = Checkpoint.begin, Checkpoint.keep_some
@@ -107,7 +110,7 @@ def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
         begin(self, level, lambda found: begun.append(found["entries"]) or take(found), *names)
 
     monkeypatch.setattr(Checkpoint, "begin", begin_and_count)
-    assert len(calls) > 20
+    assert len(calls) > 15
     n_kept = 0
     for after in range(2, len(calls), len(calls) // 6):
         folder = tmp_path / str(after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -69,13 +69,6 @@ class Removals:
         if self._r_of is None:
             raise ValueError(f"this result was saved without the partial correlations of its tests; {WITH_DATA}")
         return np.array([self._r_of(k) for k in range(len(self))])
-
-    def parts(self) -> Iterator[tuple[Ints, Ints, int, Floats]]:
-        """x, y, level and r of all removals, level by level; nothing is copied if `r` is stored."""
-        ends = np.cumsum([len(block.x) for block in self._blocks])
-        by_level = np.split(self.r, ends[:-1]) if self._r is None else self._r
-        for block, r in zip(self._blocks, by_level, strict=True):
-            yield block.x, block.y, block.members.shape[1], r
 
     def r_at(self, k: int) -> float | None:
         """`r` of one removal; None if it is not known."""

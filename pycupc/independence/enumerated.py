@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
-from pycupc.independence.p_values import ComputedPValues, PValues, RecordedPValues, set_both
+from pycupc.independence.p_values import ComputedPValues, PValues, RecordedPValues
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
@@ -24,6 +23,11 @@ class EnumeratedTest(IndependenceTest):
     symmetric: bool = True  # whether the tests of (x, y) and (y, x) have the same p-value
     # The most tests that `single_tests` is given at a time; 0: the engine chooses, and threads may call it together.
     at_once: int = 0
+
+    def __init__(self, data: Any, alpha: float, *, NAdelete: bool = True) -> None:
+        """`data`: with `p`, `n` and `labels`. `NAdelete`: a NaN p-value counts as 1 if True, else as 0."""
+        self.data, self.alpha, self.na_p = data, float(alpha), float(NAdelete)
+        self.p, self.n, self.labels = data.p, data.n, data.labels
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         """The p-values of x[i] and y[i] given S[i], NaN where undefined; S int64 (m, l). For `single_tests` only."""
@@ -64,18 +68,13 @@ class TestedPValues(ComputedPValues):
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self._of(graph, self.edge_p)
 
-    def dense(self, out: Floats | None = None) -> Floats:
-        p = self.graph.p
-        result = np.empty((p, p)) if out is None else out
-        for i in range(p - 1):
-            others = np.arange(i + 1, p, dtype=np.int32)
-            p_values = self.test.unconditional(np.full(len(others), i, dtype=np.int32), others)
-            result[i, i + 1 :] = result[i + 1 :, i] = p_values
-        set_both(result, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
-        set_both(result, self.removals.x, self.removals.y, self.removals.r)
-        set_both(result, self.graph.low, self.graph.high, self.edge_p)
-        np.fill_diagonal(result, 1.0)
-        return result
+    def _put_level0(self, out: Floats) -> None:
+        for i in range(len(out) - 1):
+            others = np.arange(i + 1, len(out), dtype=np.int32)
+            out[i, i + 1 :] = out[i + 1 :, i] = self.test.unconditional(np.full_like(others, i), others)
+
+    def _of_removals(self) -> Floats:
+        return self.removals.r
 
     def of_removal(self, k: int) -> float:
         return float(self.removals.r[k])

@@ -4,61 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.removals import Removals
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+from pycupc.system.machine import check_room
 
 Number = TypeVar("Number", bound=np.number)
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 #: More than any number of variables.
 _MANY = 1 << 31
-
-
-class Filling:
-    """A matrix that is being filled in threads, which need no lock of Python's.
-
-    The threads are at work when this exists. So a caller that holds the lock, as R does, can do something else before
-    `finish`.
-
-    `stop`, int64 (k,): where it is not 0, a thread ends early. `last`: called when the threads have ended. `pool`: the
-    owner of the threads. A thread that still waits for Python's lock must not outlive this: R may fork then.
-    """
-
-    def __init__(
-        self,
-        threads: Sequence[Future[None]] = (),
-        stop: Indices | None = None,
-        last: Callable[[], None] | None = None,
-        pool: Executor | None = None,
-    ) -> None:
-        self._threads, self._stop, self._last, self._pool = threads, stop, last, pool
-
-    def finish(self) -> None:
-        """Wait until the matrix is full; a failure in a thread, or Ctrl-C, is raised after all have ended."""
-        try:
-            for thread in self._threads:
-                thread.result()
-        finally:
-            self.stop()
-        if self._last is not None:
-            self._last()
-
-    def stop(self) -> None:
-        """Let the threads end, whether the matrix is full or not, and wait for that."""
-        if self._stop is not None:
-            self._stop[:] = 1
-        if self._pool is not None:
-            self._pool.shutdown()
 
 
 class PValues(ABC):
@@ -71,11 +31,6 @@ class PValues(ABC):
     @abstractmethod
     def dense(self, out: Floats | None = None) -> Floats:
         """Of all pairs, float64 (p, p), into `out` if given: symmetric, 1 on the diagonal, -inf where never tested."""
-
-    def fill(self, out: Floats) -> Filling:
-        """Begin to write the matrix of `dense` into `out`, float64 (p, p); `finish` of the returned object ends it."""
-        self.dense(out)
-        return Filling()
 
     @abstractmethod
     def at(self, x: int, y: int) -> float:
@@ -131,6 +86,26 @@ class ComputedPValues(PValues):
         if len(graph) == len(self.graph):
             return values
         return values[self.graph.edge_number(graph.low, graph.high)]
+
+    def dense(self, out: Floats | None = None) -> Floats:
+        p = self.graph.p
+        if out is None:
+            check_room(p, 8, "the p-values of all pairs")
+            out = np.empty((p, p))
+        self._put_level0(out)
+        set_both(out, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
+        set_both(out, self.removals.x, self.removals.y, self._of_removals())
+        set_both(out, self.graph.low, self.graph.high, self.of_edges(self.graph))
+        np.fill_diagonal(out, 1.0)
+        return out
+
+    @abstractmethod
+    def _put_level0(self, out: Floats) -> None:
+        """Write the p-values of all pairs given nothing to both halves of `out`, float64 (p, p)."""
+
+    @abstractmethod
+    def _of_removals(self) -> Floats:
+        """The p-values of the pairs of the removals, float64 (m,)."""
 
     @abstractmethod
     def of_removal(self, k: int) -> float:

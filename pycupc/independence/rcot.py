@@ -74,11 +74,12 @@ class RCoT:
             check_real(name, "a whole number", value, lambda v: v == int(v) and v >= 0)
         self.seed, self.features, self.of_ends, self.device = int(seed), int(features), int(of_ends), device
         self.at_once = ON_CPU if device is None else ON_GPU
+        self.__name__ = f"RCoT(seed={seed}, features={features}, of_ends={of_ends})"
         if device is not None and not (found := gpu_works(device))[0]:
             raise ValueError(f"device={device} cannot run: {found[1]}; device=None needs no GPU")
         if data is None:
             return
-        table = Table.of(data)
+        table = data if isinstance(data, Table) else Table.of(data)
         table.check()
         self.labels, self.p = table.labels, table.values.shape[1]
         self._kept: dict[bytes, tuple[Floats, Floats]] = {}

@@ -73,9 +73,10 @@ def orient(
     algorithm to construct a consistent extension of a partially oriented graph, UCLA R-185.
     """
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph  # loads Numba
+    from pycupc.system.compiled import plain_if_small
 
     status, n_tries = "relaxed", 0
-    with mixed_graph.compiling(mixed_graph.steps_of(skeleton) + sepset.n_stored // 5):
+    with plain_if_small(mixed_graph.steps_of(skeleton) + sepset.n_stored // 5):
         graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, ambiguous)
         if u2pd == "relaxed":

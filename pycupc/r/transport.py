@@ -42,7 +42,7 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.literal import TESTS
 from pycupc.independence.mixed.mix_ci_test import mixCItest
-from pycupc.independence.p_values import Filling, PValues
+from pycupc.independence.p_values import PValues
 from pycupc.r.background import Background, UsersBatch, UsersTest
 from pycupc.r.conversions import to_plain
 from pycupc.r.explained import compared, explain
@@ -61,7 +61,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 15
+PROTOCOL = 16
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 #: The options of R that a function does not have.
 _NOT_ARGUMENTS = {
@@ -72,7 +72,7 @@ _NOT_ARGUMENTS = {
 
 
 class Job(Background):
-    """One computation, driven by R: `start`, `step` until the reply, `fill`, `finish`, `close`.
+    """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
     (the edges of a result, or `why`) or "ask" (a question about a result of "stability"); `address` is that of the R
@@ -85,7 +85,6 @@ class Job(Background):
         self._in: dict[str, NDArray[Any]] = {}
         self._out: dict[str, NDArray[Any]] = {}
         self._p_values: PValues | None = None
-        self._filling: Filling | None = None
 
     def start(self, options: dict[str, Any], names: Sequence[str]) -> None:
         """Start the computation in its own thread, with the arrays of these names in R's environment.
@@ -101,33 +100,21 @@ class Job(Background):
         self.begin(lambda: self._reply(options))
 
     def fill(self) -> None:
-        """Copy the arrays of the answer into the vectors of their names and sizes in R's environment.
-
-        "pMax" is only begun: threads go on while R does something else, and the vector must stay where it is until
-        `finish` or `close`.
-        """
+        """Copy the arrays of the answer into the vectors of their names and sizes in R's environment."""
         for name, values in self._out.items():
             self._vectors[name][:] = values.reshape(-1)
         if self._p_values is not None:
             vector = self._vectors["pMax"]
             p = math.isqrt(len(vector))
             by_column = isinstance(self._p_values, LaterPValues)  # which are not symmetric
-            self._filling = self._p_values.fill(vector.reshape(p, p, order="F" if by_column else "C"))
-
-    def finish(self) -> None:
-        """Wait until all arrays are filled."""
-        if self._filling is not None:
-            self._filling.finish()
+            self._p_values.dense(vector.reshape(p, p, order="F" if by_column else "C"))
 
     def close(self) -> bool:
-        """Stop the computation if it runs, and the work that `fill` has begun, and release all arrays.
+        """Stop the computation if it runs, and release all arrays.
 
         False if the computation could not be stopped: it may go on, and R must leave the vectors to it.
         """
         stopped = super().close()
-        if self._filling is not None:
-            self._filling.stop()
-            self._filling = None  # it refers to the result
         self._in, self._out, self._p_values = {}, {}, None
         return stopped
 
@@ -282,42 +269,31 @@ def situation() -> dict[str, str]:
 
 
 def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of `options["function"]`: "ida", "idaFast", "jointIda", or "adjustment", see `_adjustment`.
+    """The values of `options["function"]`: "ida", "idaFast", "jointIda", "adjustment" or "is_adjustment".
 
-    `sent` holds C, float64 (p, p); `graph`, the graph matrix, int32, column by column, unless `all_pasets` are given;
-    and `dags`, int32, row by row. `options` are `x`, `y`, lists of positions from 0; `labels`; and `arguments` of the
-    function by name. Returns no values, and as arrays `values`, float64, the matrices of all y one after the other,
-    each column by column, and `sizes`, the number of values of each y.
+    `sent` holds C, float64 (p, p), but for the last two; `graph`, the graph matrix, int32, column by column, unless
+    `all_pasets` are given; and `dags`, int32, row by row. `options` are `x`, `y`, lists of positions from 0; `labels`;
+    and `arguments` of the function by name. Returns no values, and as arrays `values`, float64, the matrices of all y
+    one after the other, each column by column, and `sizes`, the number of values of each y. A set has its positions
+    from 0 as values, and the verdict on a set is 0 or 1.
     """
-    labels, function = tuple(map(str, options["labels"])), options["function"]
-    if function == "adjustment":
-        return {}, {"values": _adjustment(sent["graph"].reshape(len(labels), -1, order="F"), labels, options)}
-    p, x, y, arguments, graph = len(labels), options["x"], options["y"], dict(options["arguments"]), None
-    C = sent["C"].reshape(p, p, order="F")
+    labels, function, arguments = tuple(map(str, options["labels"])), options["function"], dict(options["arguments"])
+    p, x, y, graph, found = len(labels), options["x"], options["y"], None, []
     if "graph" in sent:
         sparse = SparseGraph.from_dense(sent["graph"].reshape(p, p, order="F").astype(np.int8))
         graph = NamedGraph(labels=labels, sparse_graph=sparse)
+    C = sent["C"].reshape(p, p, order="F") if "C" in sent else None
     if "dags" in sent:
         arguments["all_dags"] = sent["dags"].reshape(-1, p * p)
-    if function == "idaFast":
-        found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type]
+    if function == "adjustment":
+        found = [[labels.index(name) for name in adjustment_set(graph, x, y, **arguments)]]  # type: ignore[arg-type]
+    elif function == "is_adjustment":
+        found = [[is_adjustment_set(graph, x, y, **arguments)]]  # type: ignore[arg-type]
+    elif function == "idaFast":
+        found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type, list-item]
     else:
         of: Callable[..., Any] = ida if function == "ida" else joint_ida
         found = of(x, y, C, graph, **arguments)
-    values = [np.asarray(matrix).ravel(order="F") for matrix in found]
+    values = [np.asarray(matrix, dtype=np.float64).ravel(order="F") for matrix in found]
     sizes = np.array([len(v) for v in values], dtype=np.float64)
     return {}, {"values": np.concatenate(values), "sizes": sizes}
-
-
-def _adjustment(marks: NDArray[np.int32], labels: tuple[str, ...], options: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Positions of an adjustment set of this `kind`, from 0; with `z`, whether it is one: 0 or 1.
-
-    `marks` are a graph matrix, or amat.pag where the `type` is "mag" or "pag".
-    """
-    read = SparseGraph.from_amat_pag if options["type"] in ("mag", "pag") else SparseGraph.from_dense
-    graph = NamedGraph(labels=labels, sparse_graph=read(marks.astype(np.int8)))
-    x, y = options["x"], options["y"]
-    if "z" in options:
-        valid = is_adjustment_set(graph, x, y, options["z"], options["type"], quirks=options["quirks"])
-        return np.array([valid], dtype=np.float64)
-    return np.array([labels.index(name) for name in adjustment_set(graph, x, y, options["kind"])], dtype=np.float64)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,22 +35,13 @@ MAX_CORRELATIONS = 800
 Names = Sequence[int | str]
 
 
-class ExploredEffects(Protocol):
-    """The attributes of `pycupc.Effects` that this module reads."""
-
-    labels: tuple[str, ...]
-
-    def on_page(self, nodes: Integers) -> dict[str, NDArray[np.float64]]:
-        """Arrays of `Content.effects` for the variables at these positions."""
-
-
 def content(
     fit: TestedGraph,
     *,
     around: Variables | None = None,
     radius: int = 2,
     stability: ArrayLike | None = None,
-    effects: ExploredEffects | None = None,
+    effects: Any = None,
 ) -> Content:
     """Gather the content of the page of a result; the arguments and errors are those of `PcAlgo.explore`."""
     graph, p = fit.sparse_graph, len(fit.labels)
@@ -98,9 +89,7 @@ def content(
     )
 
 
-def _effects(
-    effects: ExploredEffects | None, labels: tuple[str, ...], nodes: Integers
-) -> tuple[dict[str, NDArray[np.float64]], str]:
+def _effects(effects: Any, labels: tuple[str, ...], nodes: Integers) -> tuple[dict[str, NDArray[np.float64]], str]:
     """The effects among the variables of the page, and a sentence if there are too many for them."""
     if effects is None:
         return {}, ""
@@ -138,7 +127,7 @@ def _removed(fit: TestedGraph, place: Integers) -> tuple[RemovedPairs, Integers]
     If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
     the largest |r|, that is the smallest p. Pairs that were removed after the levels come last.
     """
-    found, later, shown = fit.tests_of_levels(), fit.tests_after_levels(), place >= 0
+    found, later, shown = fit.tests_of_levels(), fit.later, place >= 0
     of_levels, gone = found.found_sepset.flat(by_row=False), found.removals
     known = len(gone) > 0  # else a result of R: the sets are there, the tests are not
     r = gone.r if known and gone.r_recorded else np.full(len(of_levels.x), math.nan)
@@ -200,6 +189,7 @@ class TestedGraph(NamedGraph):
     is_pag: ClassVar[bool] = False
     p_values: PValues
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
+    later: LaterTests  # the tests made after the levels
 
     @property
     def title(self) -> str:
@@ -209,10 +199,6 @@ class TestedGraph(NamedGraph):
     def tests_of_levels(self) -> TestedResult:
         """The result of the levels of the skeleton."""
         raise NotImplementedError
-
-    def tests_after_levels(self) -> LaterTests:
-        """The tests made after the levels; here none."""
-        return LaterTests()
 
     def page_note(self) -> str:
         """A sentence about the graph for its page, or ""."""
@@ -274,7 +260,7 @@ class TestedGraph(NamedGraph):
         around: Variables | None = None,
         radius: int = 2,
         stability: ArrayLike | None = None,
-        effects: ExploredEffects | None = None,
+        effects: Any = None,
     ) -> Path | InlinePage:
         """Write the explorer of the graph and its evidence, one HTML file.
 

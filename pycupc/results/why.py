@@ -320,7 +320,7 @@ def _separating_r(fit: TestedResult, i: int, j: int, level: int) -> float | None
             found = fit.removals.find(i, j)
             return None if found is None else fit.removals.r_at(found)
         case GaussianPValues(known=known):
-            return None if known is None else float(known.block([i], [j])[0, 0])
+            return None if known is None else float(known.pairs([i], [j])[0])
         case _:
             return None
 

@@ -115,16 +115,20 @@ class Rows:
 
     data: Table | OwnRows
     measure: Measure = field(default_factory=Measure)
+    raw: bool = False  # whether the test takes the table itself
 
     @property
     def n(self) -> int:
         return len(self.data.values) if isinstance(self.data, Table) else int(self.data.n)
 
-    def whole(self) -> SuffStat | OwnRows:
+    def whole(self) -> SuffStat | Table | OwnRows:
         """All rows, as `pycupc.pc` takes them."""
-        return SuffStat.from_table(self.data, self.measure) if isinstance(self.data, Table) else self.data
+        return self._for_test(self.data) if isinstance(self.data, Table) else self.data
 
-    def take(self, rows: Ints) -> tuple[SuffStat | OwnRows, Ints, int]:
+    def _for_test(self, table: Table) -> SuffStat | Table:
+        return table if self.raw else SuffStat.from_table(table, self.measure)
+
+    def take(self, rows: Ints) -> tuple[SuffStat | Table | OwnRows, Ints, int]:
         """Some of the rows, as `pycupc.pc` takes them, without the warnings of `SuffStat.from_data`.
 
         Then the variables that have one value in all of them, and therefore no edges except those of fixedEdges (none
@@ -138,7 +142,7 @@ class Rows:
                 constant = np.flatnonzero((values == values[:, :1]).all(axis=1))
             return taken, constant, 0
         table = Table.of_values(self.data.values[rows], self.data.labels)
-        return SuffStat.from_table(table, self.measure), table.constant, sum(map(len, table.copies))
+        return self._for_test(table), table.constant, sum(map(len, table.copies))
 
     def digest(self) -> str:
         """Hash of the values that determine the answer, without the labels."""
@@ -164,9 +168,14 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
         return Rows(test.data)
     if indepTest is mixCItest or (indepTest is None and isinstance(data, MixedTable)):
         return Rows(as_mixed(data))
+    raw = False
     if indepTest is not None and indepTest is not gaussCItest:
+        from pycupc.independence.rcot import RCoT  # loads Numba
+
+        raw = isinstance(indepTest, RCoT)
+    if not (raw or indepTest in (None, gaussCItest)):
         raise ValueError(
-            "indepTest must be gaussCItest (or None), disCItest, binCItest, mixCItest or a test of missing data, "
+            "indepTest must be gaussCItest (or None), disCItest, binCItest, mixCItest, RCoT or a test of missing data, "
             f"since rows cannot be drawn from the data of any other test, got {indepTest!r}"
         )
     if isinstance(data, DiscreteSuffStat):
@@ -181,4 +190,4 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
     table = Table.of(data, labels)
     table.check()
     measure = Measure(correlation or "pearson").of_data(table)  # type: ignore[arg-type]  # checked
-    return Rows(replace(table, values=np.ascontiguousarray(table.values, dtype=np.float64)), measure)
+    return Rows(replace(table, values=np.ascontiguousarray(table.values, dtype=np.float64)), measure, raw)

@@ -65,7 +65,8 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
         Observations, as for `SuffStat.from_data`; with ``indepTest=disCItest`` (or `binCItest`), the data of that test,
         whose numbers of levels every resample keeps, as it keeps the categories of a `MixedTable`. Incomplete data are
         an `IncompleteTable`, a `MultipleImputation`, of which all imputations get the same rows, or a `SuffStat` of
-        ``missing="pairwise"``, with the correlations and n of the resample.
+        ``missing="pairwise"``, with the correlations and n of the resample. ``indepTest=RCoT()`` takes a table; the
+        features have the same seed on each resample.
     method : {"pc", "fci", "rfci"}, default "pc"
         The function that is run. Of the PAGs of `fci` and `rfci` it is counted how often each end has which mark.
     n_resamples : int, default 100
@@ -154,17 +155,10 @@ def collected(study: Resampled[R], plan: Plan, progress: Callable[[int, int], ob
         text = f"interrupted after {len(found):,} of {n_resamples:,} resamples{_where(checkpoint)}"
         raise StabilityInterrupted(text, result() if found else None) from None
     except ResampleFailed as failed:
-        cause = failed.__cause__
+        cause, i = failed.__cause__, Words(str(failed.index), str(failed.index + 1))
         text = "resample {i} failed ({kind}: {cause}) after {done:,} of {n:,} had finished{where}"
-        message = Message(
-            text,
-            i=Words(str(failed.index), str(failed.index + 1)),
-            kind=type(cause).__name__,
-            cause=cause,
-            done=len(found),
-            n=n_resamples,
-            where=_where(checkpoint),
-        )
+        done = {"done": len(found), "n": n_resamples, "where": _where(checkpoint)}
+        message = Message(text, i=i, kind=type(cause).__name__, cause=cause, **done)
         raise StabilityError(message, result() if found else None) from cause
     return result()
 

@@ -4,9 +4,8 @@
 # in an environment whose memory Python sees. Counts are doubles, and everything else single numbers and strings. The
 # other half, with a table of the arrays, is pycupc/r/transport.py.
 
-# Computes `what` in Python from options and arrays (vectors by name), and returns the value of `receive` for the reply.
-# In the reply, `arrays` are the vectors of the answer; Python may still fill `pMax` until `receive` has returned.
-# `test`: a user's own.
+# Computes `what` in Python from options and arrays (vectors by name), and returns the value of `receive` for the reply,
+# in which `arrays` are the vectors of the answer. `test`: a user's own.
 compute <- function(what, options, arrays = list(), reporter = make_reporter(FALSE, FALSE), test = NULL,
                     receive = identity) {
   job <- open_job(what, arrays)
@@ -17,9 +16,7 @@ compute <- function(what, options, arrays = list(), reporter = make_reporter(FAL
   if (isTRUE(options$pMax)) reply$arrays$pMax <- matrix(0, length(options$labels), length(options$labels))
   list2env(reply$arrays, job$vectors)
   suspendInterrupts(job$python$fill())
-  answer <- receive(reply)
-  suspendInterrupts(job$python$finish())
-  answer
+  receive(reply)
 }
 
 # `python`, a Job, and `vectors`, the environment of its arrays. The caller must close it with close_job().

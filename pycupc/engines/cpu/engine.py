@@ -1,4 +1,4 @@
-"""The CPU engine: the levels of PC-stable, by either family of tests over the graph between levels."""
+"""The CPU engine: the levels of PC-stable, by either kind of tests over the graph between levels."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from pycupc.engines.base import (
 )
 from pycupc.engines.cpu import local_questions, matrix, threads
 from pycupc.engines.cpu import questions as answers
-from pycupc.engines.cpu.discrete import DiscreteTests
+from pycupc.engines.cpu.check import check_answers, check_level
 from pycupc.engines.cpu.enumerated import EnumeratedTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
-from pycupc.engines.cpu.graph import FINISHED, OPEN, Findings, Graph
+from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.sample import sample
@@ -38,23 +38,21 @@ from pycupc.engines.cpu.tuning import COLUMN_BYTES, HUB, SAMPLED_FROM, SIEVE_FRO
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.system.compiled import announced
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable
 
 #: The option `correlations` of `CpuEngine`.
 ReadingOption = Literal["dense", "rows"]
 
-#: The families of tests and their levels whose code is loaded.
-_loaded: set[tuple[type, int]] = set()
+#: The levels of Gaussian tests whose code is loaded.
+_loaded: set[int] = set()
 
 
 class CpuEngine(Engine):
-    """Gaussian tests, by Schur complements, G^2 tests, and tests that are made set by set, on the CPU.
+    """Gaussian tests, by Schur complements, and tests that are made set by set, on the CPU.
 
     Parameters
     ----------
@@ -122,7 +120,7 @@ class CpuEngine(Engine):
                 data.correlations, data.n, self._pruning, self.threads, reading
             )
         elif isinstance(test, EnumeratedTest):
-            self._tests = DiscreteTests(test) if isinstance(test, DiscreteTest) else EnumeratedTests(test)
+            self._tests = EnumeratedTests(test)
         self._first = FirstGraph(test.p, self._gaps, self._fixed)
         self._graph: Graph | None = None  # exists from level 0 on
 
@@ -130,15 +128,14 @@ class CpuEngine(Engine):
         """Load the compiled code of a level, or compile it, by a run on four variables."""
         if self._graph is not None:
             self._tests.load(self._graph, level)
-        distinct = min(level, self._tests.LEVELS_COMPILED)
-        if (type(self._tests), distinct) in _loaded or (practice := self._tests.rehearsal()) is None:
+        distinct = min(level, GaussianTests.LEVELS_COMPILED)
+        if distinct in _loaded or not isinstance(self._tests, GaussianTests):
             return
         rehearsal = CpuEngine(threads=1, pruning=False)
-        with announced(f"compiling for level {level}, once per machine"):
-            rehearsal.take(practice, "abcd")
-            for earlier in range(distinct + 1):
-                rehearsal._run(earlier)
-                _loaded.add((type(self._tests), earlier))
+        rehearsal.take(self._tests.rehearsal(), "abcd")
+        for earlier in range(distinct + 1):
+            rehearsal._run(earlier)
+            _loaded.add(earlier)
 
     def state(self) -> State:
         if self._graph is None:
@@ -172,11 +169,19 @@ class CpuEngine(Engine):
             self._tests.resume(pruned, graph)
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
+        found = self._first_separating(questions, self._pruning, progress)
+        if self._pruning == "checked":
+            check_answers(questions, found, partial(self._first_separating, pruning=False))
+        return found
+
+    def _first_separating(
+        self, questions: Questions, pruning: PruningMode, progress: CountHook | None = None
+    ) -> Answers:
         if (columns := self._columns) is not None:
-            ask = partial(answers.first_separating, n_threads=1, pruning=self._pruning)
+            ask = partial(answers.first_separating, n_threads=1, pruning=pruning)
             test = cast("GaussianTest", self._test)
             return local_questions.first_separating(columns, test, questions, ask, self.threads, progress)
-        return answers.first_separating(self._test, questions, self.threads, progress, self._pruning)
+        return answers.first_separating(self._test, questions, self.threads, progress, pruning)
 
     def count_separating(self, questions: Questions) -> Counts:
         if (columns := self._columns) is not None:
@@ -226,6 +231,9 @@ class CpuEngine(Engine):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
         separated, stays = graph.settle(level, findings, self.threads)
         made = self._tests.complete(graph, level, cutoff, findings, separated)
+        if self._pruning == "checked":
+            decided = np.flatnonzero(findings.done == ANSWERED)
+            check_level(graph, decided, findings, level, partial(self._first_separating, pruning=False))
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
         return LevelResult(level, *separated, len(separated.x), n_careful, more, *made)

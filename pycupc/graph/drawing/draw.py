@@ -222,6 +222,6 @@ def matrix_image(graph: SparseGraph, place: NDArray[np.int64]) -> NDArray[np.flo
     np.add.at(counts, (kind, row, column), 1)
     np.add.at(counts, (kind[both], column[both], row[both]), 1)
     colours = np.array([to_rgb(style.color) for style in EDGE_STYLES.values()])
-    image = colours[counts.argmax(axis=0)]
+    image: NDArray[np.float64] = colours[counts.argmax(axis=0)]
     image[counts.sum(axis=0) == 0] = 1.0
     return image

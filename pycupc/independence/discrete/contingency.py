@@ -216,14 +216,14 @@ def degrees_of_freedom(data, x, y, size, q, empty):
 
 @part
 def run_test(data, x, y, size, q, counting):
-    """Test x and y given the set whose configurations are there: (independent, doubtful, G^2, degrees of freedom).
+    """Test x and y given the set whose configurations are there: (independent, G^2, degrees of freedom).
 
     A test without enough observations has G^2 = 0, of which the p-value is 1.
     """
     if data.observed:
         total, df, _ = statistic_of_strata(data, x, y, size, False, counting)
         if df == 0 or data.codes.shape[1] < OBSERVATIONS_PER_OBSERVED_DF * df:
-            return True, False, 0.0, 1
+            return True, 0.0, 1
     else:
         count_table(data, y, size, data.levels[x] * q * data.levels[y], counting)
         total, empty = statistic(data, x, y, q, counting)
@@ -231,43 +231,42 @@ def run_test(data, x, y, size, q, counting):
     g2 = 2.0 * data.unit * total
     sure = df < len(data.cutoff) and abs(g2 - data.cutoff[df]) > data.band
     if sure and g2 >= SMALL:
-        return g2 < data.cutoff[df], False, g2, df
+        return g2 < data.cutoff[df], g2, df
     if data.observed:
         in_floats = statistic_of_strata(data, x, y, size, True, counting)[2]
     else:
         in_floats = statistic_in_floats(data, x, y, q, counting)
     if sure:
-        return g2 < data.cutoff[df], False, in_floats, df
-    return upper_tail(in_floats, df) >= data.alpha, True, in_floats, df
+        return g2 < data.cutoff[df], in_floats, df
+    return upper_tail(in_floats, df) >= data.alpha, in_floats, df
 
 
 @compiled
-def run_tests(data, x, y, sets, counting, independent, p):
-    """Write whether x[i] and y[i] are independent given sets[i], and p; fastest where x and set are as before."""
+def run_tests(data, x, y, sets, order, counting, independent, p):
+    """Write whether x[i] and y[i] are independent given sets[i], and p, for i in `order`: equal sets together."""
     size, n = sets.shape[1], data.codes.shape[1]
-    ready, q = -1, 1
-    for i in range(len(x)):
-        same = ready >= 0 and x[i] == x[ready]
-        for t in range(size):
-            same = same and sets[i, t] == sets[ready, t]
-        if not same:
-            q = configurations(data.levels, sets[i], size, n)
+    before = -1  # the test whose configurations are there
+    for i in order:
+        ready = 0  # members whose configurations are there
+        while before >= 0 and x[i] == x[before] and ready < size and sets[i, ready] == sets[before, ready]:
+            ready += 1
+        q = configurations(data.levels, sets[i], size, n)
         if not is_tested(data, x[i], y[i], size, q):
             independent[i], p[i] = True, 1.0  # too few observations count as independence
-            ready = ready if same else -1
             continue
-        if not same:
+        if before < 0 or x[i] != x[before]:
             start_configuration(data, x[i], counting)
-            for t in range(size):
-                extend_configuration(data, sets[i, t], t, counting)
-            ready = i
-        independent[i], _, g2, df = run_test(data, x[i], y[i], size, q, counting)
+        for t in range(ready, size):
+            extend_configuration(data, sets[i, t], t, counting)
+        before = i
+        independent[i], g2, df = run_test(data, x[i], y[i], size, q, counting)
         p[i] = upper_tail(g2, df)
 
 
 def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
     """Whether x[i] and y[i] are independent given sets[i], and the p-values; the sets are of one size, (k, size)."""
-    independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
+    order = np.lexsort((y, *sets.T[::-1], x)) if sets.shape[1] else np.arange(len(x))
     x, y, sets = (values.astype(np.int64, copy=False) for values in (x, y, sets))
-    run_tests(data, x, y, sets, work_space(data, sets.shape[1]), independent, p)
+    independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
+    run_tests(data, x, y, sets, order, work_space(data, sets.shape[1]), independent, p)
     return independent, p

@@ -36,9 +36,10 @@ class DiscreteTest(EnumeratedTest):
     name = "discrete"
 
     def __init__(self, data: DiscreteSuffStat, alpha: float, *, binary: bool = False, quirks: bool = False) -> None:
-        self.data, self.alpha, self.binary, self.quirks = data, float(alpha), binary, quirks
-        self.p, self.n, self.labels = data.p, data.n, data.labels
+        super().__init__(data, alpha)
+        self.binary, self.quirks = binary, quirks
         self.nbytes = data.codes.nbytes + 8 * (data.n + 1)  # and the table of m ln m
+        self.cost = max(data.n / 20, 1.0)
 
     @cached_property
     def prepared(self) -> Data:

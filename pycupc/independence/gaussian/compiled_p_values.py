@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pycupc.independence.base import Floats, Indices
+from pycupc.independence.base import Floats
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.system.compiled import compiled, part
 
-#: Rows that `fill_rows` fills between two looks at its flags.
+#: Rows that `fill_rows` fills: columns of the other half are written in whole lines of the cache.
 BAND = 16
-#: The flags of `fill_rows`: set by it, it has begun; set by others, it shall end.
-BEGUN, STOP = 0, 1
 
 
 @compiled
@@ -25,34 +20,16 @@ def erfc(values: Floats, out: Floats) -> None:
 
 
 @compiled
-def put_removals(x: NDArray[np.int32], y: NDArray[np.int32], r: Floats, root: Floats, out: Floats) -> None:
-    """Set ``out``, float64 (p, p), to minus the p-value in the cells above the diagonal of the pairs (x, y).
+def fill_rows(C: Floats, root: float, low: int, out: Floats) -> None:
+    """Write the p-values of the correlations above the diagonal in `BAND` rows of C, from `low` on, to both halves.
 
-    `r` has their partial correlations, `root` the square roots of n - level - 3, not below 0: float64 (k,).
+    `C`, `out`, float64 (p, p). `root`: the square root of n - 3.
     """
-    for k in range(len(x)):
-        low = x[k] if x[k] < y[k] else y[k]
-        out[low, x[k] + y[k] - low] = -p_value(abs(r[k]), root[k])
-
-
-@compiled
-def fill_rows(first: int, step: int, root: float, out: Floats, flags: Indices) -> None:
-    """Turn every `step`-th band of rows of ``out``, float64 (p, p), and the same columns into p-values.
-
-    The bands have `BAND` rows; the first one is number `first`. Above the diagonal these rows hold the absolute
-    correlations of pairs that level 0 removed, with the square root `root` of n - 3, and what `put_removals` has put
-    there, in which the sign bit is set. `flags`, int64 (2,): see `BEGUN`.
-    """
-    flags[BEGUN] = 1
-    for low in range(first * BAND, len(out), step * BAND):
-        if flags[STOP] != 0:
-            return
-        for x in range(low, low + BAND if low + BAND < len(out) else len(out)):
-            for y in range(x + 1, len(out)):
-                value = out[x, y]
-                p = -value if math.copysign(1.0, value) < 0 else p_value(value, root)
-                out[x, y] = p
-                out[y, x] = p
+    for x in range(low, low + BAND if low + BAND < len(C) else len(C)):
+        for y in range(x + 1, len(C)):
+            p = p_value(abs(C[x, y]), root)
+            out[x, y] = p
+            out[y, x] = p
 
 
 @part

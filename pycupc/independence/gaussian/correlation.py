@@ -16,7 +16,7 @@ matrix product of a BLAS library, which ``numpy.corrcoef`` uses, rounds copies d
 stand.
 
 `correlation` computes all of this on the CPU, `pycupc.engines.gpu.correlation` on a GPU, to the same bits. So it does
-not matter where a matrix is computed, or whether it is computed twice, as a whole or in parts (`cross_correlation`).
+not matter where a matrix is computed, or whether it is computed twice, as a whole or in parts (`columns`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.data.findings import Ends, ends_of
 from pycupc.independence.base import Floats
@@ -67,28 +66,6 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     return C
 
 
-def cross_correlation(X: Floats, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
-    """Correlations of the columns `i` of a table with its columns `j`, float64 (len(i), len(j)).
-
-    They are the same bits as in its matrix. Of X, only these columns are read, and two copies of them are held.
-    """
-    from pycupc.independence.gaussian.pairwise import Blocks
-
-    n, C = len(X), np.empty((len(i), len(j)))
-    width = Blocks.width_for(min(len(i), len(j)))
-    rows, columns = (Blocks(n, len(k), width) for k in (i, j))
-    threads = _threads(C.size * n)
-
-    def correlate(a: int, b: int) -> None:
-        C[rows.place(a), columns.place(b)] = rows.correlate(a, columns, b)
-
-    for table, chosen in ((rows, i), (columns, j)):
-        of_side = X[:, chosen]
-        _in_parts(table.centre, [(b, of_side) for b in range(len(table))], threads)
-    _in_parts(correlate, [(a, b) for a in range(len(rows)) for b in range(len(columns))], threads)
-    return C
-
-
 def _threads(multiplications: int) -> int:
     return 1 if multiplications < INLINE_WORK else available_cores()
 
@@ -97,7 +74,6 @@ def _in_parts(
     function: Callable[..., Any], calls: list[Any], threads: int, progress: CountHook | None = None, before: int = 0
 ) -> None:
     """Call the function with each of the tuples, in threads; progress begins with the number of calls `before`."""
-    from pycupc.system.compiled import announced
 
     step = max(1, len(calls) // (threads * CALLS_PER_THREAD))
     parts = [calls[k : k + step] for k in range(0, len(calls), step)]
@@ -107,11 +83,10 @@ def _in_parts(
         for arguments in part:
             function(*arguments)
 
-    with announced("compiling for correlations, once per machine"):
-        for part, _ in zip(parts, in_threads(run, parts, threads), strict=True):
-            done += len(part)
-            if progress is not None:
-                progress(done, total)
+    for part, _ in zip(parts, in_threads(run, parts, threads), strict=True):
+        done += len(part)
+        if progress is not None:
+            progress(done, total)
 
 
 def scaled(X: Floats, ends: Ends | None = None) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.independence.base import Floats
-from pycupc.independence.gaussian.correlation import correlation, cross_correlation
+from pycupc.independence.gaussian.correlation import correlation
 from pycupc.system.machine import available_cores, check_room
 from pycupc.system.progress import CountHook
 
@@ -29,7 +29,7 @@ class CorrelationEngine(Protocol):
 class Correlations:
     """Correlations of p variables: a matrix, or observations from which they are computed when somebody asks.
 
-    `dense` defines the numbers; `block` returns the same bits, without the matrix.
+    `dense` defines the numbers; `pairs` and `among` return the same bits, without the matrix.
 
     `matrix`, float64 (p, p). `data`, float64 or float32 (n, p): finite observations, scaled (`correlation.scaled`),
     instead of the matrix. They must not be changed. `engine`: computes the matrix on its device; by default the CPU
@@ -69,19 +69,10 @@ class Correlations:
             self.data = self.data if self._keep else None
         return self._matrix
 
-    def block(self, i: ArrayLike, j: ArrayLike) -> Floats:
-        """The correlations of the variables `i` with the variables `j`, float64 (len(i), len(j))."""
-        i, j = np.asarray(i, dtype=np.int64), np.asarray(j, dtype=np.int64)
-        if self._matrix is not None:
-            tile: Floats = self._matrix[i[:, None], j]
-            return tile
-        assert self.data is not None
-        return cross_correlation(self.data, i, j)
-
-    def pairs(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> Floats:
+    def pairs(self, x: ArrayLike, y: ArrayLike) -> Floats:
         """The correlations of k pairs, float64 (k,). For few pairs of data, the matrix is not computed."""
-        data = self.data
-        if self._matrix is not None or data is None or len(x) > PAIRS_PER_CELL * self.p**2:
+        x, y = np.asarray(x, dtype=np.int64), np.asarray(y, dtype=np.int64)
+        if self._matrix is not None or len(x) > max(PAIRS_PER_CELL * self.p**2, 1):
             some: Floats = self.dense()[x, y]
             return some
         variables, at = np.unique(np.concatenate([x, y]), return_inverse=True)
@@ -90,7 +81,11 @@ class Correlations:
 
     def among(self, members: ArrayLike) -> Floats:
         """The correlations of k variables with each other, float64 (k, k)."""
-        return self.block(members, members)
+        members = np.asarray(members, dtype=np.int64)
+        if self._matrix is None:
+            return self.columns(members).among(np.arange(len(members)))
+        some: Floats = self._matrix[np.ix_(members, members)]
+        return some
 
     def columns(self, variables: NDArray[np.int64] | None = None) -> Columns:
         """The columns of all variables, or of some, from which their correlations are computed."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,39 +23,38 @@ from pycupc.system.progress import CountHook
 MOST_LEVELS = 10
 
 
-class Levels(NamedTuple):
-    """The different values of each column that is binary or ordinal, ascending, by the number of the column."""
+#: The different values of each column that is binary or ordinal, ascending, by the number of the column.
+Levels = dict[int, Floats]
 
-    of: dict[int, Floats]
 
-    @classmethod
-    def found(cls, X: Floats) -> Levels:
-        """The columns of (n, p) with two values, or up to `MOST_LEVELS` whole ones."""
-        found: dict[int, Floats] = {}
-        for j in range(X.shape[1]):
-            head = np.unique(X[: 4 * MOST_LEVELS, j])
-            if len(head) <= MOST_LEVELS:
-                values = np.unique(X[:, j])
-                whole = bool((values == np.floor(values)).all())
-                if len(values) == 2 or (2 < len(values) <= MOST_LEVELS and whole):
-                    found[j] = values
-        return cls(found)
+def levels_of(X: Floats) -> Levels:
+    """Those of the columns of (n, p) with two values, or up to `MOST_LEVELS` whole ones."""
+    found: Levels = {}
+    for j in range(X.shape[1]):
+        head = np.unique(X[: 4 * MOST_LEVELS, j])
+        if len(head) <= MOST_LEVELS:
+            values = np.unique(X[:, j])
+            whole = bool((values == np.floor(values)).all())
+            if len(values) == 2 or (2 < len(values) <= MOST_LEVELS and whole):
+                found[j] = values
+    return found
 
-    def words(self, p: int) -> str:
-        """How many columns are of each kind."""
-        binary = sum(len(values) == 2 for values in self.of.values())
-        counts = {"binary": binary, "ordinal": len(self.of) - binary, "continuous": p - len(self.of)}
-        return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+
+def kinds_of(levels: Levels, p: int) -> str:
+    """How many of p columns are of each kind."""
+    binary = sum(len(values) == 2 for values in levels.values())
+    counts = {"binary": binary, "ordinal": len(levels) - binary, "continuous": p - len(levels)}
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 
 
 def latent_correlation(X: Floats, levels: Levels, progress: CountHook | None = None) -> Floats:
     """Correlations of the latent variables of a table (n, p), float64 (p, p); NaN where a column is constant."""
-    values, columns = X.copy(), np.array(sorted(levels.of), dtype=np.int64)
+    values, columns = X.copy(), np.array(sorted(levels), dtype=np.int64)
     scale, thresholds = np.ones(X.shape[1]), {}
     for j in columns.tolist():
-        codes = np.searchsorted(levels.of[j], X[:, j])
+        codes = np.searchsorted(levels[j], X[:, j])
         values[:, j] = codes
-        counts = np.bincount(codes, minlength=len(levels.of[j]))
+        counts = np.bincount(codes, minlength=len(levels[j]))
         values[:, j] = (np.cumsum(counts > 0) - 1)[codes]  # without the levels that do not occur in these rows
         thresholds[j] = _thresholds(counts[counts > 0])
         density = sum(NormalDist().pdf(cut) for cut in thresholds[j][0])

@@ -19,8 +19,7 @@ class LocalGaussianTest(EnumeratedTest):
     name = "pairwise"
 
     def __init__(self, data: SuffStat, alpha: float) -> None:
-        self.data, self.alpha = data, float(alpha)
-        self.p, self.n, self.labels = data.p, data.n, data.labels
+        super().__init__(data, alpha)
         data.check(MatrixFacts.of(data.C), names_for(data.labels, data.p))
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:

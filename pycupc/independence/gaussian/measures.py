@@ -17,7 +17,7 @@ from pycupc.independence.base import Floats
 from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
-from pycupc.independence.gaussian.latent import Levels, latent_correlation
+from pycupc.independence.gaussian.latent import Levels, kinds_of, latent_correlation, levels_of
 from pycupc.system.log import logger
 from pycupc.system.message import Argument, Message, Value, Words
 
@@ -51,9 +51,9 @@ class Measure:
         """The measure with the kinds of the columns of a table, which a line of the log says."""
         if self.name != "latent":
             return self
-        levels = Levels.found(table.values)
-        logger.info("latent correlations of %s columns", levels.words(table.values.shape[1]))
-        if not levels.of:
+        levels = levels_of(table.values)
+        logger.info("latent correlations of %s columns", kinds_of(levels, table.values.shape[1]))
+        if not levels:
             text = "no column has two values or few whole ones, so that the correlations are Pearson's"
             warnings.warn(f'correlation="latent": {text}', stacklevel=4)
         return replace(self, levels=levels)
@@ -74,7 +74,7 @@ class Measure:
         elif self.name == "spearman":
             C = 2.0 * np.sin(compute(ranks.ranks(X)) * (math.pi / 6))
         elif self.name == "latent":
-            C = latent_correlation(X, self.levels or Levels.found(X), progress)
+            C = latent_correlation(X, levels_of(X) if self.levels is None else self.levels, progress)
         else:
             C = compute(ranks.normal_scores(X) if self.name == "normal-scores" else X)
         np.fill_diagonal(C, np.where(np.isnan(C.diagonal()), math.nan, 1.0))

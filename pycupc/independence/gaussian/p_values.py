@@ -12,10 +12,13 @@ from numpy.typing import ArrayLike
 from pycupc.graph.removals import WITH_DATA
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.base import UnfinishedZ
-from pycupc.independence.gaussian import fisher_z, p_matrix
+from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlations import Correlations
-from pycupc.independence.p_values import ComputedPValues, Filling, Floats, set_both
-from pycupc.system.machine import check_room
+from pycupc.independence.p_values import ComputedPValues, Floats
+from pycupc.system.machine import available_cores, in_threads
+
+#: Up to this many variables, computing p-values one by one is faster than loading compiled code.
+FEW = 400
 
 
 @dataclass(frozen=True)
@@ -75,30 +78,28 @@ class GaussianPValues(ComputedPValues):
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self._of(graph, self.edges)
 
-    def dense(self, out: Floats | None = None) -> Floats:
-        if out is None:
-            check_room(self.graph.p, 8, "the p-values of all pairs")
-        result = np.empty((self.graph.p, self.graph.p)) if out is None else out
-        self.fill(result).finish()
-        return result
-
-    def fill(self, out: Floats) -> Filling:
-        if self.C is None:
+    def _put_level0(self, out: Floats) -> None:
+        if (C := self.C) is None:
             raise ValueError(f"this result was made without its correlations; {WITH_DATA}")
+        if len(C) <= FEW:
+            x, y = np.triu_indices(len(C), 1)
+            out[x, y] = out[y, x] = fisher_z.p_value(C[x, y], self.n, 0)
+            return
+        from pycupc.independence.gaussian.compiled_p_values import BAND, fill_rows  # loads Numba
 
-        def put_others() -> None:
-            set_both(out, self.gaps[:, 0], self.gaps[:, 1], -math.inf)
-            set_both(out, self.graph.low, self.graph.high, self.edges)
-            np.fill_diagonal(out, 1.0)
+        root = math.sqrt(max(self.n - 3.0, 0.0))
+        for _ in in_threads(lambda low: fill_rows(C, root, low, out), range(0, len(C), BAND), available_cores()):
+            pass
 
-        return p_matrix.begin(out, self.C, self.n, self.removals.parts(), put_others)
+    def _of_removals(self) -> Floats:
+        return fisher_z.p_value(self.removals.r, self.n, self.removals.level)
 
     def of_removal(self, k: int) -> float:
         r = self.removals.r_at(k)
         return math.nan if r is None else float(fisher_z.p_value(r, self.n, int(self.removals.level[k])))
 
     def of_level0(self, x: int, y: int) -> float:
-        return math.nan if self.known is None else float(fisher_z.p_value(self.known.block([x], [y])[0, 0], self.n, 0))
+        return math.nan if self.known is None else float(fisher_z.p_value(self.known.pairs([x], [y])[0], self.n, 0))
 
     def correlations(self, x: ArrayLike, y: ArrayLike) -> Floats | None:
-        return None if self.known is None else self.known.pairs(np.asarray(x), np.asarray(y))
+        return None if self.known is None else self.known.pairs(x, y)

@@ -16,24 +16,17 @@ from pycupc.system.message import Message, Setting
 
 
 class ImputedTest(EnumeratedTest):
-    """`gaussMItest`, or `disMItest` of categories.
-
-    `NAdelete`: a NaN p-value counts as 1 if True, else as 0.
-    """
+    """`gaussMItest`, or `disMItest` of categories."""
 
     name = "imputed"
 
     def __init__(self, data: MultipleImputation, alpha: float, *, NAdelete: bool = True) -> None:
-        self.data, self.alpha, self.na_p = data, float(alpha), float(NAdelete)
-        self.p, self.n, self.labels = data.p, data.n, data.labels
+        super().__init__(data, alpha, NAdelete=NAdelete)
         self.nbytes = data.codes.nbytes if data.categories else 2 * data.matrices.nbytes
         self.cost = data.M * float(data.n if data.categories else 1)
 
-    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        return self._tests(x, y, S)
-
     @cached_property
-    def _tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
+    def p_of_tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
         from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
 
         data = self.data
@@ -50,24 +43,20 @@ class ImputedTest(EnumeratedTest):
 class TestwiseTest(EnumeratedTest):
     """`gaussCItwd`, or `disCItwd` of categories.
 
-    `NAdelete`: a NaN p-value counts as 1 if True, else as 0. `quirks`: whether `disCItwd` answers as micd, with its
-    faults.
+    `quirks`: whether `disCItwd` answers as micd, with its faults.
     """
 
     __test__ = False  # not a test of pytest
     name = "incomplete"
 
     def __init__(self, data: IncompleteTable, alpha: float, *, NAdelete: bool = True, quirks: bool = False) -> None:
-        self.data, self.alpha, self.na_p, self.quirks = data, float(alpha), float(NAdelete), quirks
-        self.p, self.n, self.labels = data.p, data.n, data.labels
+        super().__init__(data, alpha, NAdelete=NAdelete)
+        self.quirks = quirks
         self.nbytes = data.values.nbytes * (1 if data.categories else 2)
         self.cost = max(data.n / 20.0, 1.0)
 
-    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        return self._tests(x, y, S)
-
     @cached_property
-    def _tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
+    def p_of_tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
         from pycupc.independence.missing import testwise_tests as compiled  # loads Numba
 
         values = np.ascontiguousarray(self.data.values.T)

@@ -28,8 +28,8 @@ class MixedTest(EnumeratedTest):
     name = "mixed"
 
     def __init__(self, data: MixedTable, alpha: float, *, quirks: bool = False) -> None:
-        self.data, self.alpha, self.quirks = data, float(alpha), quirks
-        self.n, self.p, self.labels = data.n, data.p, data.labels
+        super().__init__(data, alpha)
+        self.quirks = quirks
         self.nbytes = 2 * data.values.nbytes
         self.cost = max(data.n / 2, 1.0)
 

@@ -48,8 +48,8 @@ def draw_network(
         if len(some := np.flatnonzero(kind == name)):
             of_some = None if strength is None else strength[some]
             heads.append(canvas.edges(name, lines[some], of_some, thin=0.45, opacity=0.55))
-    size, look = (144 * radius * canvas.scale) ** 2, {"edgecolors": GREY, "linewidths": 0.5 * canvas.scale}
-    canvas.ax.scatter(*xy.T, size, "#e3ebf2", zorder=3, **look)
+    size, outline = (144 * radius * canvas.scale) ** 2, 0.5 * canvas.scale
+    canvas.ax.scatter(xy[:, 0], xy[:, 1], size, "#e3ebf2", edgecolors=GREY, linewidths=outline, zorder=3)
     obstacles = np.zeros((2, 0, 2))  # in an overview, hubs are named over the small dots and arrowheads of others
     if named == graph.p:
         dots = np.stack([xy - radius[:, None], xy + radius[:, None]])

@@ -1,7 +1,7 @@
 "use strict";
 // The picture: draws what state.js says is shown, and finds what lies under the pointer.
 
-const COLOURS = { ink: "#10202e", grey: "#5b6b7a", pale: "#b8c2cb", dot: "#dce6ee", chosen: "#f2c14e", mark: "#e39b00", grown: "#9db8cc" };
+const COLOURS = { ink: "#10202e", grey: "#5b6b7a", dot: "#dce6ee", chosen: "#f2c14e", mark: "#e39b00", grown: "#9db8cc" };
 // the kinds differ in form as well as in colour, so that they remain distinct without colours
 const STYLES = [
   { colour: "#1d3d5c", width: 1.3, dash: [] },

@@ -25,12 +25,14 @@ from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.gpu import missing
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.engine import GpuEngine
+from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
 from pycupc.engines.gpu.transfers import Scratch, Transfers
 from pycupc.independence.gaussian.family import GaussianTest
 
 TESTS = Path(__file__).resolve().parent
 KERNELS = TESTS.parent / "kernels"
 HEADER = TESTS / "cuda_on_host.h"
+#: The kernels of each file; a file in rows/ is another one, compiled for a graph with a matrix for each row.
 Files = dict[str, tuple[str, ...]]
 #: Numbers that a compiled kernel takes after the addresses of its arguments: grid, block, seed of the threads' order.
 ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
@@ -104,6 +106,7 @@ def build(folder: Path, threads: int, files: Files = FILES) -> dict[str, ctypes.
     running = []
     for file, names in files.items():
         source, library = folder / f"{file}.cpp", folder / f"{file}.so"
+        source.parent.mkdir(exist_ok=True, parents=True)
         source.write_text("\n".join([*_exports(file, names), ""]))
         of_file = texts.copy()
         of_file.update(source.read_bytes())
@@ -135,7 +138,8 @@ def loaded(folder: Path, files: Files) -> dict[str, ctypes.CDLL]:
 
 def _exports(file: str, names: tuple[str, ...]) -> list[str]:
     """The source of a library that runs these kernels of a file."""
-    lines = ['#include "cuda_on_host.h"', f'#include "{file}.cu"', 'extern "C" {']
+    with_rows = ["#define ROW_MATRICES"] if file.startswith("rows/") else []
+    lines = [*with_rows, '#include "cuda_on_host.h"', f'#include "{file.removeprefix("rows/")}.cu"', 'extern "C" {']
     for name in names:
         launch = f"host::launch({name}, a, {{gx, gy, 1}}, {{bx, by, 1}}, seed)"
         lines.append(
@@ -158,7 +162,10 @@ class Memory(np.ndarray):
 
 
 def _new(shape, dtype=np.float64):
-    return np.full(shape, 0xAB, dtype=np.uint8 if np.dtype(dtype).itemsize == 1 else dtype).astype(dtype).view(Memory)
+    """Memory that holds no zeros, but for the end of what is reserved by the gigabyte."""
+    out = np.empty(shape, dtype)
+    out.reshape(-1)[: 1 << 22] = 0xAB if out.itemsize > 1 else np.uint8(0xAB).astype(out.dtype)
+    return out.view(Memory)
 
 
 class _Pinned(bytearray):
@@ -188,13 +195,14 @@ class _Kernels:
         self._libraries = libraries
         self._launches = itertools.count(1)  # the seeds
 
-    def get(self, file: str, name: str) -> _Kernel:
+    def get(self, file: str, name: str, rows: bool = False) -> _Kernel:
+        file = f"rows/{file}" if rows and file in WITH_ROW_MATRICES else file
         return _Kernel(getattr(self._libraries[file], _exported(name)), self._launches)
 
-    def missing(self, wanted) -> list:
+    def missing(self, wanted, rows) -> list:
         return []
 
-    def load(self, wanted, notice) -> None:
+    def load(self, wanted, rows, notice) -> None:
         """All are there."""
 
 
@@ -236,7 +244,7 @@ class HostDevice(Device):
         self.transfers = Transfers(self.cp, self.stream)
         self._answer = self.cp.cuda.alloc_pinned_memory(4096)
         self.scratch = Scratch(self.cp)
-        self.lock = threading.RLock()
+        self.lock, self.tick = threading.RLock(), None
         self._binom, self._tables = None, {}
 
     def subsets(self, size: int, n: int) -> np.ndarray:
@@ -246,9 +254,9 @@ class HostDevice(Device):
     def free_memory(self, enough: int = 0) -> int:
         return 8 << 30
 
-    def wait(self, tick=None) -> None:
-        if tick is not None:
-            tick()
+    def wait(self) -> None:
+        if self.tick is not None:
+            self.tick()
 
     def stop_kernels(self) -> None:
         """None runs."""

@@ -14,19 +14,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pycupc.engines.gpu import discrete, missing, sieve
-from pycupc.engines.gpu.cupc import CupcTests, Geometry
-from pycupc.engines.gpu.schur import SchurTests
+from pycupc.engines.gpu import correlation, cupc, missing, schur, sieve
+from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
+from pycupc.engines.gpu.pruning import search, walk
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 REPORT = KERNELS / "resources_sm_90.txt"
-#: All kernels of the level tests that the engine asks for: (file, name).
-ASKED_FOR = [
-    *SchurTests(processors=1, shared_block=1 << 18).all_kernels(),
-    *sieve.all_kernels(),
-    *discrete.KERNELS,
-    *missing.KERNELS,
-    *(k for algorithm in ("cupc-e", "cupc-s") for k in CupcTests(algorithm, Geometry()).all_kernels()),
+#: The templates that the engine asks for: (file, name).
+TEMPLATES = [
+    *(*schur.SETS.values(), *schur.TILES.values(), *walk.TRY.values(), *walk.ROWS.values(), *search.PAIRS),
+    *(*sieve.PICK.values(), *correlation.KERNELS[:2], *(k for family in range(5) for k in missing.kernels_of(family))),
+    *((f"cupc/cupc_{algorithm}", f"cupc_{algorithm}<{t}>") for algorithm in "es" for t in cupc.TEMPLATES),
 ]
 ARGUMENTS = {
     "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",
@@ -48,14 +46,17 @@ ARGUMENTS = {
     "cupc_e": "const Graph, const Level, const Shape",
     "cupc_s": "const Graph, const Level, const Shape",
 }
-#: Kernel files, as the engine names them: below `KERNELS`, without ".cu".
+#: Kernel files, as the engine names them: below `KERNELS`, without ".cu"; below "rows/" once more, with ROW_MATRICES.
 FILES = sorted(f.relative_to(KERNELS).with_suffix("").as_posix() for f in KERNELS.rglob("*.cu"))
+FILES += sorted(f"rows/{file}" for file in WITH_ROW_MATRICES)
 
 
 def source(file: str, wanted: Callable[[str, str], bool] = lambda file, name: True) -> str:
     """The file with its templates instantiated, those with a wanted (file, name)."""
-    lines = [f'#include "{file}.cu"']
-    for name in (name for asked, name in ASKED_FOR if asked == file and "<" in name and wanted(file, name)):
+    of = file.removeprefix("rows/")
+    lines = ["#define ROW_MATRICES"] if of != file else []
+    lines.append(f'#include "{of}.cu"')
+    for name in (name for asked, name in TEMPLATES if asked == of and wanted(file, name)):
         lines.append(f"template __global__ void {name}({ARGUMENTS.get(name) or ARGUMENTS[name.split('<')[0]]});")
     return "\n".join(lines) + "\n"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +39,17 @@ def cpdag_of(dags: Dags) -> NDArray[np.int8]:
     """The graph matrix of the class: an edge is undirected where the DAGs differ."""
     union: NDArray[np.int8] = np.bitwise_or.reduce(dags)
     return union
+
+
+def true_cpdag(dag: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """The graph matrix of the class of a DAG."""
+    skeleton = (dag | dag.T).astype(np.int8)
+    return next(cpdag_of(dags) for dags in classes_on(skeleton) if (dags == dag).all(axis=(1, 2)).any())
+
+
+def d_separated(dag: NDArray[np.bool_], x: int, y: int, S: Iterable[int]) -> bool:
+    """Whether S d-separates x and y."""
+    return bool(nx.is_d_separator(nx.from_numpy_array(dag, create_using=nx.DiGraph), {x}, {y}, {*S}))
 
 
 def labelled(p: int) -> Iterator[Dags]:

@@ -24,11 +24,12 @@ EDGE = "selectPair(graph.labels.indexOf('smoothness_mean'), graph.labels.indexOf
 GROW = """
 const hub = state.nodes.reduce((best, v) => (graph.degree[v] > graph.degree[best] ? v : best), 0);
 startAt(hub);
-const next = Array.from(edgesOf(hub), (k) => other(k, hub)).sort((a, b) => graph.degree[b] - graph.degree[a]);
+const next = edgesOf(hub).map((k) => other(k, hub)).sort((a, b) => graph.degree[b] - graph.degree[a]);
 for (const v of next.slice(0, 3)) grow(v);
-const gone = removals.at(hub).filter((k) => [graph.removed.x[k], graph.removed.y[k]].every((v) => state.places.has(v)));
-const shown = gone.sort((a, b) => graph.removed.level[b] - graph.removed.level[a] || removedP(a) - removedP(b))[0];
-selectPair(graph.removed.x[shown], graph.removed.y[shown]);
+const { x, y, level, of } = graph.removed;
+const gone = of[hub].filter((k) => state.places.has(x[k]) && state.places.has(y[k]));
+const shown = gone.sort((a, b) => level[b] - level[a] || removedP(a) - removedP(b))[0];
+selectPair(x[shown], y[shown]);
 update({ fit: true });
 """
 

@@ -52,8 +52,8 @@ def test_suff_stat(stat, error, words, engine):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"alpha": 1.5}, ValueError, r"alpha must be in \[0, 1\], got 1.5"),
-        ({"alpha": float("nan")}, ValueError, r"alpha must be in \[0, 1\], got nan"),
+        ({"alpha": 1.5}, ValueError, r"alpha must be a number in \[0, 1\], got 1.5"),
+        ({"alpha": float("nan")}, ValueError, r"alpha must be a number in \[0, 1\], got nan"),
         ({"alpha": "small"}, TypeError, r"alpha must be a number in \[0, 1\], got 'small'"),
         ({"labels": ["a", "b"]}, ValueError, "labels must name all 3 variables, got 2"),
         ({"labels": ["a", "b", "b"]}, ValueError, "labels must be distinct, but these occur more than once: b"),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import command, generators, networks, paired, peers, record, runs, workloads
-from benchmarks.experiments import discrete, latent, pruning, scaling, stability
+from benchmarks.experiments import discrete, latent, many, stability
 
 import pycupc
 from pycupc.discrete import disCItest
@@ -71,18 +71,13 @@ def test_results_are_read_as_they_were_written(tmp_path, monkeypatch):
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
     """Runs an experiment on tiny problems; every engine of a GPU is the cpu engine in disguise."""
-    random = scaling._random
     for name in ("skeleton", "pc"):
         call = getattr(pycupc, name)
         monkeypatch.setattr(pycupc, name, lambda *problem, call=call, **how: call(*problem, **{**how, "engine": "cpu"}))
-    monkeypatch.setattr(scaling, "POINTS", [(20, 0.1, 100), (20, 0.1, 200)])
-    monkeypatch.setattr(scaling, "_random", lambda *args, device, **how: random(*args, device=False, **how))
     pool = type("Pool", (), {"free_all_blocks": lambda self: None, "total_bytes": lambda self: 10**6})
-    monkeypatch.setattr(scaling, "_pool", pool)
-    monkeypatch.setattr(scaling, "MANY", [(100, 50, 1e-3)])
-    sizes = {"P": (8,), "SAMPLES": (40,), "REPETITIONS": 2, "RESAMPLES": 4, "LOOP_RESAMPLES": 4}
-    for name, value in sizes.items():
-        monkeypatch.setattr(stability, name, value)
+    monkeypatch.setattr(many, "_pool", pool)
+    monkeypatch.setattr(many, "SIZES", [(100, 50, 1e-3)])
+    monkeypatch.setattr(stability, "LOOP_RESAMPLES", 4)
     monkeypatch.setattr(discrete, "BUDGET", 0)
     (tmp_path / "discrete").mkdir()
     arrays = {"codes": chain().codes, "nlev": chain().nlev, "labels": np.array(chain().labels)}
@@ -112,24 +107,16 @@ def chain(p=6, n=600):
     [
         ("cpu", ["--sets", TINY, "--engines", "reference"], "answer edges start_up memory_allowed_bytes peak_bytes"),
         ("python-peers", ["--sets", TINY], "answer outcome"),
-        ("pruning", ["--sets", TINY], "pruned plain made bounds p_values spot_checks level"),
-        ("pruning-gpu", ["--sets", TINY], "pruned plain made bounds p_values spot_checks level"),
         ("gpu", ["--sets", TINY], "first seconds seconds_min levels_seconds orientation level tests answer"),
-        ("scaling-large", ["--variables", "100"], "memory_bytes seconds orientation"),
         ("many", ["--variables", "100"], "memory_bytes peak_bytes seconds levels_seconds edges"),
-        ("scaling", ["--seeds", "0", "1"], "generator near_one below_one careful last_level answer"),
         ("discrete", ["--sets", "tiny", "--engines", "pgmpy"], "answer first seconds outcome"),
         ("discrete-gpu", ["--sets", "tiny"], "answer first seconds checked_by"),
         ("latent", [], "first seconds edges"),
-        ("stability-bounds", ["--sets", "star"], "false false_error recall"),
         ("stability-times", ["--sets", "std_10_3_60"], "loop seconds tests checked_by"),
         ("stability-gpu", ["--sets", "std_10_3_60", "--engines", "cpu"], "loop seconds tests checked_by"),
     ],
 )
 def test_every_experiment_yields_its_columns(tiny, monkeypatch, experiment, words, columns):
-    pool = type("Here", (), {"__init__": lambda self, n: None, "map": staticmethod(map)})
-    pool.__enter__, pool.__exit__ = lambda self: self, lambda self, *error: None
-    monkeypatch.setattr(stability, "pool", pool)
     points = [(name, TINY, name != "tpc", name, 2) for name in ("fci", "rfci", "tpc")]
     monkeypatch.setattr(latent, "POINTS", points)
     lines = tiny(experiment, *words)
@@ -144,39 +131,6 @@ def test_every_experiment_yields_its_columns(tiny, monkeypatch, experiment, word
         assert sum(line["tests"] for line in lines if "level" in line) == sum(line["tests"] for line in whole)
         again = tiny(experiment, *words, "--resume")
         assert again == lines  # not measured again
-
-
-def test_the_checks_of_pruning_see_another_answer(tmp_path):
-    w = workloads.load(TINY, tmp_path)
-    fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu")
-    assert pruning.spot_checks(fit, w, 50) == 100
-    with pytest.raises(AssertionError):
-        pruning.check(fit, pycupc.skeleton({"C": w.C, "n": w.n}, alpha=0.2, engine="cpu"))
-    w.C = np.where(np.eye(w.p, dtype=bool), 1, 0.5 * w.C)
-    with pytest.raises(AssertionError):
-        pruning.spot_checks(fit, w, 50)
-
-
-def test_a_sweep_gives_up_and_sees_disagreement(tiny, monkeypatch):
-    words, real, stops = ["--generators", "paper", "--engines", "gpu", "cupc-e"], runs.once, [True]
-
-    def slow(w, engine, limit=None):
-        if stops[0] and limit:
-            raise runs.TooSlow(limit, {"stopped_at_level": 4, "tests_at_most": 3 * 10**12})
-        return real(w, engine)
-
-    monkeypatch.setattr(runs, "once", slow)
-    lines = tiny("scaling", *words, "--limit", "7", "--seeds", *"012345")
-    assert {line["engine"] for line in lines} == {"gpu"}  # the other is not tried then
-    assert [line["seed"] for line in lines] == [0, 0, 1, 1, 2, 2, 3, 3]  # after four graphs a point is given up
-    stops[0] = False
-    assert tiny("scaling", *words, "--limit", "7", "--seeds", "0", "--resume") == lines
-    again = tiny("scaling", *words, "--limit", "8", "--seeds", "0", "--resume")
-    assert all("seconds" in line and "outcome" not in line for line in again if line["seed"] == 0)
-    digests = iter(range(100))
-    monkeypatch.setattr(workloads.Answer, "digest", property(lambda self: str(next(digests))))
-    with pytest.raises(SystemExit, match="the engines disagree"):
-        tiny("scaling", *words)
 
 
 @pytest.mark.r
@@ -263,7 +217,5 @@ def test_a_checkout_with_another_answer_is_not_timed(tmp_path, monkeypatch, caps
     assert f"the answers differ: {listed}" in capsys.readouterr().out
     assert ("seconds" in record.read(tmp_path, "paired")) == (named is None)
     if named is None:
-        with pytest.raises(SystemExit, match="nothing could be run"):
-            command.main(["gpu" if word == "cpu" else word for word in [*words, str(tmp_path)]])
         with pytest.raises(ImportError, match="not from"):
             paired.Worker.start(tmp_path / "elsewhere")

@@ -63,12 +63,10 @@ def test_read_only_package_and_no_home(read_only):
         command = [*such_a_user(), sys.executable, *arguments]
         return subprocess.run(command, capture_output=True, text=True, env=read_only, cwd=read_only["TMPDIR"])
 
-    first, second = run("-c", PROGRAM), run("-c", PROGRAM)
-    for done in (first, second):
-        assert done.returncode == 0, done.stderr
-        assert read_only["PYTHONPATH"] in done.stdout
-    assert "neither the package nor the home directory can be written: compiled code is kept in" in first.stderr
-    assert "can be written" not in second.stderr
+    done = run("-c", PROGRAM)
+    assert done.returncode == 0, done.stderr
+    assert read_only["PYTHONPATH"] in done.stdout
+    assert "neither the package nor the home directory can be written: compiled code is kept in" in done.stderr
     (folder,) = Path(read_only["TMPDIR"]).glob("pycupc-cache-*")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert list(folder.rglob("*.nbi"))
@@ -221,15 +219,14 @@ def test_what_fails_while_compiling_fails_here():
 
 @pytest.mark.parametrize("level", [logging.WARNING, logging.INFO])
 def test_a_line_tells_of_long_compiling_once(monkeypatch, caplog, level):
-    """Those who see the lines at INFO level have seen a more exact one."""
     caplog.set_level(level, "pycupc")
     monkeypatch.setattr(compiled, "_seconds_compiling", 0.0)
     monkeypatch.setattr(compiled, "TICK", 0.01)
     monkeypatch.setattr(compiled, "WORTH_A_LINE", 0.02)
     for _ in range(2):
         compiled._in_a_thread(lambda: time.sleep(0.5))
-    said = [record.getMessage() for record in caplog.records]
-    assert said == (["compiling pycupc, once per machine; this can take half a minute"] if level > logging.INFO else [])
+    said = [(record.levelno, record.getMessage()) for record in caplog.records]
+    assert said == [(level, "compiling pycupc, once per machine; this can take half a minute")]
 
 
 def test_the_line_is_not_printed_where_no_progress_is_wanted():

@@ -1,9 +1,11 @@
 """`pycupc.cstar` against a plain loop of `pc` and `ida`, wherever the resamples run and whenever a run is killed."""
 
+import json
 import multiprocessing
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ from scipy.stats import rankdata
 from stability_data import discrete, gaussian
 
 import pycupc
+from pycupc import cli
 from pycupc.discrete import disCItest
 from pycupc.effects import local
 from pycupc.effects.local import largest
@@ -233,7 +236,7 @@ def test_plot(expected):
         ({"q": 2.5}, TypeError, "q must be a whole number or a sequence of them, got 2.5"),
         ({"q": []}, TypeError, "q must be a whole number or a sequence"),
         ({"alpha": [0.1, 0.2]}, TypeError, r"alpha must be a number in \[0, 1\], got \[0.1, 0.2\]"),
-        ({"alpha": 2}, ValueError, r"alpha must be in \[0, 1\], got 2"),
+        ({"alpha": 2}, ValueError, r"alpha must be a number in \[0, 1\], got 2"),
         ({"standardize": "no"}, TypeError, "standardize must be True or False, got 'no'"),
         (
             {"standardize": False, "correlation": "kendall"},
@@ -268,3 +271,31 @@ def test_too_many_parent_sets_name_the_resample(data, monkeypatch):
     monkeypatch.setattr(parent_sets, "MOST_PARENT_SETS", 0)
     with pytest.raises(EngineError, match="resample 0 failed .ValueError: too many possible parent sets"):
         pycupc.cstar(data, n_resamples=2)
+
+
+def test_command_line(data, tmp_path, monkeypatch, capsys):
+    """What only ``pycupc cstar`` has; tests/test_stability_cli.py tests what it shares with ``pycupc stability``."""
+    monkeypatch.chdir(tmp_path)
+    data.to_csv("data.csv", index=False)
+    Path("known.txt").write_text("addtemporal\n1 v0 v1 v2 v3 v4\n2 v5\n")
+    given = "--effect v4 v5 --cause v0 v1 v4 --q 2 4 --resamples 6 --units --seed 3 --alpha 0.1 --tiers known.txt"
+    assert cli.main(["cstar", "data.csv", *given.split(), "--plot", "svg", "--out", "out"]) == cli.OK
+    call = {"n_resamples": 6, "random_state": 3, "alpha": 0.1, "standardize": False, "tiers": "known.txt"}
+    result = pycupc.cstar("data.csv", ["v0", "v1", "v4"], ["v4", "v5"], (2, 4), **call)
+    assert pycupc.CStaR.load("out/cstar.npz") == result
+    assert result.summary() in capsys.readouterr().out
+    pd.testing.assert_frame_equal(pd.read_csv("out/ranking.csv"), result.to_pandas(), check_dtype=False)
+    assert "v5" in Path("out/ranking.svg").read_text(encoding="utf-8")
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    assert set(manifest["files"]) == {"cstar.npz", "ranking.csv", "ranking.svg", "summary.txt"}
+    assert manifest["study"] == result.arguments
+    assert {path.name for path in tmp_path.iterdir()} == {"data.csv", "known.txt", "out"}
+    wrong = {
+        "--q 0": (cli.USAGE, "expected a whole number from 1, got '0'"),
+        "--q 31": (cli.DATA, "q must be different numbers from 1 to 30"),
+        "--alpha 0.1 0.2": (cli.USAGE, "unrecognized arguments: 0.2"),
+        "--correlation 50": (cli.USAGE, "--correlation gives no rows to draw; cstar needs observations"),
+    }
+    for options, (code, words) in wrong.items():
+        assert cli.main(["cstar", "data.csv", *options.split()]) == code
+        assert words in capsys.readouterr().err

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_input_corruption import damaged
 
 import pycupc
 from pycupc.data import load_example
@@ -40,31 +41,9 @@ def saved(tmp_path_factory):
 
 
 def corrupted(data: bytes, rng: np.random.Generator) -> bytes:
-    """One of the ways in which files come to harm."""
-    out = bytearray(data)
-    at = int(rng.integers(len(out)))
-    match int(rng.integers(8)):
-        case 0:  # bits
-            for k in rng.integers(len(out), size=rng.integers(1, 4)).tolist():
-                out[k] ^= 1 << int(rng.integers(8))
-        case 1:  # bytes
-            size = int(rng.integers(1, 50))
-            out[at : at + size] = rng.bytes(size)
-        case 2:  # the end is missing
-            del out[at:]
-        case 3:  # a part is missing
-            del out[at : at + int(rng.integers(1, 200))]
-        case 4:  # zeros, as after a crash of the system
-            out[at : at + 512] = bytes(len(out[at : at + 512]))
-        case 5:  # a part twice
-            out[at:at] = out[at : at + int(rng.integers(1, 200))]
-        case 6:  # two parts exchanged
-            to, size = int(rng.integers(len(out))), int(rng.integers(1, 100))
-            out[at : at + size], out[to : to + size] = out[to : to + size], out[at : at + size]
-        case 7:  # the list of members at the end, where the sizes stand
-            for k in rng.integers(max(0, len(out) - 1200), len(out), size=3).tolist():
-                out[k] = int(rng.integers(256))
-    return bytes(out)
+    """The file after damage anywhere, or in the list of members at its end, where the sizes stand."""
+    end = len(data) if rng.random() < 0.7 else 1200
+    return data[:-end] + damaged(rng, data[-end:])
 
 
 def check(saved, tmp_path, count, seed):
@@ -186,10 +165,10 @@ def test_content_that_cannot_be_is_refused(saved, tmp_path, kind):
 
 #: The cells of the graph, in older files.
 WRONG_CELLS = {
-    "a loop": ({"graph_from": first(0), "graph_to": first(0)}, "edge_p cannot be"),
-    "a mark": ({"graph_mark": first(3)}, "graph_mark cannot be"),
+    "a loop": ({"graph_from": first(0), "graph_to": first(0)}, "empty diagonal"),
+    "a mark": ({"graph_mark": first(3)}, "is no edge"),
     "marks that are no edge": ({"graph_mark": first(2)}, "is no edge"),
-    "a cell too few": ({"graph_to": lambda a: a[1:]}, "graph cannot be"),
+    "a cell too few": ({"graph_to": lambda a: a[1:]}, "shapes"),
 }
 
 

@@ -10,9 +10,9 @@ import pytest
 from conftest import GOLDEN_FOLDER, Case, assert_same
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from markov_classes import d_separated, true_cpdag
 from scipy.stats import chi2
 from test_golden import VARIANTS
-from test_orientation import d_separated, true_cpdag
 
 import pycupc
 from pycupc.cli.run import sepset_columns

@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from pycupc.graph.drawing import layout, plot, save
+from pycupc.graph.drawing import plot, save
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 
@@ -47,23 +47,6 @@ def test_vector_files_keep_their_lines(tmp_path):
     assert text.count('clip-path="url(') >= len(graph)
 
 
-def test_dots_are_placed_once_for_a_picture_and_a_page(monkeypatch):
-    placed = []
-    monkeypatch.setattr(
-        layout,
-        "stress_layout",
-        lambda *args, _real=layout.stress_layout, **options: placed.append(1) or _real(*args, **options),
-    )
-    layout._dots.cache_clear()
-    graph, skeleton = hairball(700, 1500)
-    xy = place_dots(graph)[0]
-    n = len(placed)
-    assert n
-    assert np.array_equal(place_dots(graph)[0], xy)
-    place_dots(skeleton)
-    assert len(placed) == n  # nothing is left to do but to turn the components
-
-
 def test_components_of_any_size_of_a_large_graph_are_placed_without_overlaps():
     rng = np.random.default_rng(0)
     sizes, start, tail = [2, 3, 5, 20, 90, 200, 400], 0, []
@@ -73,7 +56,7 @@ def test_components_of_any_size_of_a_large_graph_are_placed_without_overlaps():
     head = np.setdiff1d(np.arange(start), np.cumsum([0, *sizes[:-1]]))
     graph = arrows(start, np.array(tail), head)
     xy, radius = place_dots(graph)
-    a, b = layout.close_pairs(*xy.T, 2 * radius.max())
+    a, b = np.triu_indices(start, 1)
     overlapping = np.hypot(*(xy[a] - xy[b]).T) < radius[a] + radius[b]
     assert overlapping.sum() <= 0.01 * start
     length = np.hypot(*(xy[tail] - xy[head]).T)

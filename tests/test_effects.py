@@ -69,19 +69,6 @@ def _fit(rng, p: int = 12, n: int = 300):
 
 
 @pytest.mark.filterwarnings("ignore:effects were computed although the graph is not a CPDAG")
-def test_effects_are_those_of_ida_fast():
-    rng = np.random.default_rng(2)
-    for kind in ("cpdag", "invalid"):
-        for _ in range(20):
-            m = random_graph(rng, kind)
-            C = random_covariance(rng, len(m))
-            E = pycupc.effects(named(m) if kind == "cpdag" else named((m != 0).astype(int)), C)
-            for x in range(len(m)):
-                if len(E.values(x)):
-                    np.testing.assert_allclose(E.values(x).T, pycupc.ida_fast(x, range(len(m)), C, m), atol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore:effects were computed although the graph is not a CPDAG")
 def test_each_pair_has_the_values_of_ida():
     rng, single = np.random.default_rng(12), 0
     for k in range(15):

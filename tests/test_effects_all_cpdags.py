@@ -6,8 +6,6 @@ the paths of a DAG in which arrows were cut: nothing here is computed by pycupc.
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections import Counter
 from itertools import combinations
 
@@ -50,35 +48,6 @@ def test_some_cpdags_of_5_and_6_nodes():
     rng = np.random.default_rng(5)
     for k in range(8):
         _check(_random_class(rng, 5 + k % 2), rng)
-
-
-@pytest.mark.r
-@pytest.mark.slow
-def test_multisets_of_pcalg_and_its_dags(tmp_path, rscript):
-    """`pdag2allDags` has the DAGs of our enumeration, and `ida` the values of "local" and "global" that we have."""
-    rng, cases = np.random.default_rng(1), []
-    lines = ["suppressMessages(library(pcalg)); options(digits = 17)"]
-    for _ in range(int(os.environ.get("PYCUPC_LIVE_CLASSES", "100"))):
-        dags = _random_class(rng, 6)
-        C, (x, y) = random_covariance(rng, 6), rng.permutation(6)[:2].tolist()
-        cases.append((dags, C, x, y))
-        m = cpdag_of(dags)
-        lines.append(
-            f"m <- matrix(c({','.join(map(str, m.ravel()))}), 6, dimnames = list(1:6, 1:6))\n"
-            "g <- as(t(m), 'graphNEL')\n"
-            f"C <- matrix(c({','.join(map(repr, C.ravel().tolist()))}), 6); cat(t(pdag2allDags(m)$dags), '\\n')\n"
-            f"for (way in c('local', 'global')) cat(ida({x + 1}, {y + 1}, C, g, method = way), '\\n')"
-        )
-    (tmp_path / "classes.R").write_text("\n".join(lines))
-    done = subprocess.run([rscript, str(tmp_path / "classes.R")], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    answers = iter(done.stdout.splitlines())
-    for dags, C, x, y in cases:
-        theirs = np.array(next(answers).split(), dtype=np.int8).reshape(-1, 6, 6)
-        assert sorted(m.T.tobytes() for m in theirs) == sorted(m.tobytes() for m in dags)
-        for way in ("local", "global"):
-            want = np.array(next(answers).split(), dtype=float)
-            np.testing.assert_allclose(pycupc.ida(x, y, C, named(cpdag_of(dags)), method=way), want, 1e-8, 1e-12)
 
 
 def _random_class(rng, p: int):

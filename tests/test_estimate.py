@@ -9,7 +9,7 @@ from benchmarks.generators import modules
 
 import pycupc
 from pycupc import cli
-from pycupc.algorithm.arguments import Options, Variables, check_arguments
+from pycupc.algorithm.arguments import check_arguments
 from pycupc.algorithm.estimate import MANY_SETS, SHOWN, run_stages
 from pycupc.data import EXAMPLES, load_example
 from pycupc.discrete import DiscreteSuffStat, disCItest
@@ -32,8 +32,8 @@ def problem():
 
 def run(data, alpha, engine, progress=None, stages=None, **arguments):
     """`run_stages` on the checked arguments of `pc`."""
-    options = Options(alpha, np.inf, "stable", True, 1)
-    problem = check_arguments("pc", Variables(data, **arguments), options, engine, progress=progress)
+    given = {"suffStat": data, "alpha": alpha, "numCores": 1, "engine": engine, **arguments}
+    problem = check_arguments("pc", given, progress)
     return run_stages(problem, **(stages or {}))
 
 
@@ -88,7 +88,6 @@ def test_bounds_follow_from_the_graph_of_each_stage(kind, engine, gaps, fixed):
     for stage, adjacent in zip(estimate.stages, [first, *(fit.skeleton for fit in fits[:2])], strict=True):
         degree = adjacent.sum(axis=1)
         assert (stage.edges, stage.max_degree) == (degree.sum() // 2, degree.max())
-        assert stage.busiest == LABELS[int(np.argmax(degree))]
         assert stage.most_tests == bounds(adjacent, mask(*(fixed or ())), stage.level + 1)
         if stage.level >= 0:
             assert stage.n_tests == fits[-1].n_edgetests[stage.level]
@@ -239,8 +238,8 @@ def latent(p, n=300, seed=2):
 
 
 def for_fci(data, method="fci", alpha=0.05, **arguments):
-    options = Options(alpha, np.inf, "stable", True, 1)
-    problem = check_arguments(method, Variables(data, **arguments), options, "cpu")
+    given = {"suffStat": data, "alpha": alpha, "numCores": 1, "engine": "cpu", **arguments}
+    problem = check_arguments(method, given)
     return run_stages(problem, trial=2.0)
 
 
@@ -282,7 +281,7 @@ def test_tiers_leave_fewer_tests():
     data = latent(18)
     tiers = pycupc.Knowledge(tiers=[0] * 6 + [1] * 6)
     for method, function in (("pc", pycupc.pc), ("fci", pycupc.fci)):
-        found = for_fci(data, method, knowledge=tiers)
+        found = for_fci(data, method, tiers=tiers)
         options = {"selectionBias": False} if method == "fci" else {}
         fit = function(data, alpha=0.05, tiers=tiers, engine="cpu", **options)
         assert [stage.n_tests for stage in found.stages[1:]] == fit.n_edgetests[: len(found.stages) - 1]
@@ -297,6 +296,3 @@ def test_command_line_with_method(tmp_path, capsys):
     )
     assert cli.main(["estimate", str(tmp_path / "d.csv"), "--method", "fci", "--tiers", str(file)]) == cli.OK
     assert "Possible-D-SEP" in capsys.readouterr().out
-    wrong = ["estimate", str(tmp_path / "d.csv"), "--method", "rfci", "--pdsep-max", "3"]
-    assert cli.main(wrong) == 2
-    assert "--pdsep-max goes with --method fci only" in capsys.readouterr().err

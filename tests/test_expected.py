@@ -13,30 +13,31 @@ from conftest import DATA
 import pycupc
 
 SETS = [
-    ("nci60", 0.01),
     ("nci60", 0.05),
     ("mcc", 0.01),
-    ("mcc", 0.05),
-    ("tcga_brca_jive", 0.01),
     ("tcga_brca_jive", 0.05),
-    ("saureus", 0.01),
     ("saureus", 0.05),
-    ("riboflavin", 0.01),
     ("stock_logret", 0.01),
     ("std_1000_20_1000", 0.05),
+]
+#: On the CPU with --slow only: half a minute, or the same code at work as on the sets above.
+MORE = [
+    ("nci60", 0.01),
+    ("mcc", 0.05),
+    ("tcga_brca_jive", 0.01),
+    ("saureus", 0.01),
+    ("riboflavin", 0.01),
     ("std_1000_100_2000", 0.05),
 ]
-#: Half a minute and more on the CPU.
-SLOW_ON_CPU = ("std_1000_100_2000",)
 
 
 def cases() -> list:
     """Engine, data set and alpha of each test, with its marks."""
     out = []
     for engine in ("cpu", "gpu", "cupc-e", "cupc-s"):
-        for name, alpha in SETS:
-            slow = engine == "cpu" and name in SLOW_ON_CPU
-            marks = [pytest.mark.slow] if slow else [] if engine == "cpu" else [pytest.mark.gpu]
+        for name, alpha in SETS + MORE:
+            slow = [pytest.mark.slow] if (name, alpha) in MORE else []
+            marks = slow if engine == "cpu" else [pytest.mark.gpu]
             out.append(pytest.param(engine, name, alpha, marks=marks, id=f"{engine}-{name}_alpha{alpha:g}"))
     return out
 

@@ -34,7 +34,7 @@ def test_all_cases_are_there():
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_answer(golden, engine, monkeypatch):
-    """The skeleton, and every orientation that was recorded, which comes after it."""
+    """The skeleton, and the orientations that were recorded; by the reference those that ask it about triples."""
     fit = pycupc.skeleton(golden.suff_stat, **golden.arguments, engine=engine)
     np.testing.assert_array_equal(fit.skeleton, golden.skeleton)
     assert fit.sepset.cells() == golden.cells()
@@ -48,6 +48,8 @@ def test_answer(golden, engine, monkeypatch):
 
     monkeypatch.setattr(importlib.import_module("pycupc.algorithm.pc"), "find_skeleton", found)
     for variant in golden.variants():
+        if engine == "reference" and not VARIANTS[variant].keys() & {"conservative", "maj_rule"}:
+            continue
         fitted = pycupc.pc(golden.suff_stat, **golden.arguments, **VARIANTS[variant], engine=engine, random_state=1)
         recorded = getattr(golden, f"cpdag_{variant}")
         drawn = fitted.notes.get("orientation") == "retry: random"

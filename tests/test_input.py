@@ -499,7 +499,6 @@ def test_missing_values_and_categories_are_carried():
     [
         ((), {"data": table()}, r"first argument of {0}, suffStat: {0}\(data, alpha=0.01\)"),
         ((table(), 0.05), {}, r"got 0.05; the significance level is alpha: {0}\(data, alpha=0.05\)"),
-        (("d.csv",), {"header": "no"}, r"an option of reading: {0}\(SuffStat.from_data\(data, header='no'\)\)"),
         ((table(),), {"alhpa": 0.05}, "unexpected keyword argument 'alhpa'"),
         ((None,), {}, "data must be a table of observations .*, got None;"),
     ],

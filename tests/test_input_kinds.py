@@ -16,7 +16,7 @@ import pytest
 from conftest import assert_same
 
 from pycupc import SuffStat, pc
-from pycupc.data import DataError, binary, readers
+from pycupc.data import DataError, binary
 from pycupc.data.readers import ReadOptions, read_table
 
 NAMES = ["a", "b", "c", "d"]
@@ -444,12 +444,9 @@ REFUSED_FILES = {
     "damaged NumPy": refused(lambda: b"\x93NUMPY\1\0", "cannot be read as an array", "d.npy"),
     "archive": refused(lambda: b"PK\3\4...", r"is an archive \(zip, npz, ods, ...\); unpack it", "d.npz"),
     "HDF5": refused(lambda: b"\x89HDF\r\n", "an HDF5 file, which is read if it is AnnData", "d.h5"),
-    "pickle": refused(lambda: pickle.dumps(FRAME, protocol=5), "a Python pickle", "d.pkl"),
-    "Stata": refused(lambda: b"<stata_dta><header>", r"data of Stata; read with pandas.read_stata", "d.dta"),
-    "old Stata": refused(lambda: b"\x72\x02\1\0", r"data of Stata; read with pandas.read_stata", "d.dta"),
-    "SPSS": refused(lambda: b"$FL2@(#)", r"data of SPSS; read with pandas.read_spss", "d.sav"),
-    "JSON": refused(lambda: '[ {"a": 1}]', r"JSON; read with pandas.read_json", "d.json"),
-    "JSON, not said by the name": refused(lambda: '{"a": [1, 2]}', r"JSON; read with pandas.read_json", "d.txt"),
+    "pickle": refused(
+        lambda: pickle.dumps(FRAME, protocol=5), "line 1: .*read them in Python, as with pandas", "d.pkl"
+    ),
     "zip": refused(lambda: b"PK\3\4...", r"is an archive \(zip, npz, ods, ...\); unpack it", "d.zip"),
     "data of R": refused(lambda: gzip.compress(b"X\n\0\0\0\2"), "data of R; write them as CSV", "d.rds"),
     "one observation": refused(lambda: "a,b\n1,2\n", r"at least 2 rows \(observations\), got 1"),
@@ -477,16 +474,6 @@ def test_float32_files_are_mapped_and_stay_float32(tmp_path):
     mapped = np.load(tmp_path / "d.npy", mmap_mode="r")
     assert np.shares_memory(SuffStat.from_data(mapped).rows, mapped)
     assert not np.shares_memory(SuffStat.from_data(own := np.array(mapped)).rows, own)
-
-
-def test_reading_a_large_array_shows_progress(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(readers, "_HASHED", 10)
-    np.save(tmp_path / "d.npy", X)
-    with caplog.at_level("INFO", "pycupc"):
-        read_table(tmp_path / "d.npy")
-    shown = [record.getMessage() for record in caplog.records if record.getMessage().startswith("reading ")]
-    assert len(shown) == 20
-    assert shown[-1] == f"reading {tmp_path / 'd.npy'}: 100 % of 0.0 GB"
 
 
 def test_parquet_is_read_in_groups_of_columns(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from gpu_on_host import KERNELS, library_of
 
-from pycupc.engines.gpu import graph, schur
+from pycupc.engines.gpu import schur
 from pycupc.engines.gpu.levels import canonical_doubles
 from pycupc.engines.gpu.structures import STRUCTURES
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
@@ -203,4 +203,3 @@ def test_sizes_of_work_space_are_the_same_on_both_sides(host):
     tiles = (KERNELS / "schur" / "tiles.cu").read_text()
     assert f"TILE = {schur.TILE}, SLICE = {schur.SLICE};" in tiles
     assert f"PADDING = {schur.PADDING};" in (KERNELS / "schur" / "targets.cuh").read_text()
-    assert f"SHORT = {graph.FINISH_SHORT};" in (KERNELS / "graph" / "removals.cu").read_text()

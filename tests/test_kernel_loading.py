@@ -43,12 +43,13 @@ def test_only_what_takes_long_is_announced(monkeypatch, caplog, notice_after, li
     toolkit = Toolkit(0.2)
     loader = kernels.Kernels(toolkit)
     with caplog.at_level(logging.INFO, logger="pycupc"):
-        loader.load(WANTED, "compiling for level 2, once per machine")
-        loader.load(WANTED, "compiling for level 2, once per machine")
+        loader.load(WANTED, False, "compiling for level 2, once per machine")
+        loader.load(WANTED, False, "compiling for level 2, once per machine")
     assert [r.message for r in caplog.records] == ["compiling for level 2, once per machine"] * lines
     assert len(toolkit.modules) == 2
-    assert loader.missing(WANTED) == []
-    assert loader.get(*WANTED[0]) is loader.loaded[WANTED[0]]
+    assert loader.missing(WANTED, False) == []
+    assert loader.missing(WANTED, True) == WANTED[1:]
+    assert loader.get(*WANTED[0]) is loader.loaded[(*WANTED[0], False)]
 
 
 def test_a_file_that_is_missing_or_broken(monkeypatch, tmp_path):

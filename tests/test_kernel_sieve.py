@@ -1,4 +1,4 @@
-"""The sieve of level 0 and the levels on a matrix for each row (kernels/sieve/, kernels/rows/), on the host."""
+"""The sieve of level 0 and the levels on a matrix for each row (kernels/sieve/), on the host."""
 
 import ctypes
 import dataclasses
@@ -42,20 +42,23 @@ from pycupc.independence.gaussian.family import GaussianTest
 
 FILES = GRAPH_FILES | {
     "sieve/pick": ("round_columns", *(name for _, name in sieve.PICK.values())),
-    "sieve/lists": tuple(name for file, name in sieve.all_kernels() if file == "sieve/lists"),
-    "rows/removals": ("settle", "finish"),
-    "rows/level1": ("level1_rows",),
-    "rows/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
-    "rows/tiles": (schur.TILES[False][1],),
+    "sieve/lists": (
+        *("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows"),
+        *("row_matrices", "stripe_of_hub", "correlate_records"),
+    ),
+    "rows/graph/removals": ("settle", "finish"),
+    "schur/level1_rows": ("level1_rows",),
+    "rows/schur/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
+    "rows/schur/tiles": (schur.TILES[False][1],),
     "schur/plan": ("plan_phases", "subset_table"),
-    "rows/share": ("choose_rows", "join_findings", "join_states"),
+    "rows/graph/share": ("choose_rows", "join_findings", "join_states"),
     "graph/share": ("choose_rows", "join_findings", "join_states"),
     "cupc/cupc_e": ("cupc_e<1>", "cupc_e<2>"),
     "schur/level1": ("level1",),
-    "rows/delta": ("find_delta",),
-    "rows/decided": ("settle_shared", "count_left", "enter_ranks"),
-    "rows/walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
-    "rows/search": ("search_pairs<2>",),
+    "rows/pruning/delta": ("find_delta",),
+    "rows/pruning/decided": ("settle_shared", "count_left", "enter_ranks"),
+    "rows/pruning/walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
+    "rows/pruning/search": ("search_pairs<2>",),
 }
 
 
@@ -147,7 +150,7 @@ def test_matrices_of_rows_have_the_bits_of_the_correlations(library, dtype):
     dev, X = HostDevice(library), observations(1, 70, 50, 0.3).astype(dtype)
     graph, C = row_graph(dev, X), correlation(X.astype(np.float64))
     graph.launch_level0(0.2)
-    graph.collect_level0(lambda: None)
+    graph.collect_level0()
     x, y, _ = graph.edges()
     start, width = np.array(graph._matrix), np.array(graph._width)
     assert width.max() > 33  # more than one tile
@@ -183,7 +186,8 @@ def test_the_margin_is_as_stated():
 
 def test_pruning(two, monkeypatch):
     """At every level from 3 on, and for the largest p-values, on two devices."""
-    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, last_level=3, least_tests=0.0, most_left=2.0))
+    monkeypatch.setattr(walk, "LEVELS", (3,))
+    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, least_tests=0.0, most_left=2.0))
     always = {"first_level": 4, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
     monkeypatch.setattr(smallest, "FEW_TESTS", 0)
@@ -334,7 +338,7 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
     monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 12 * tuning.BYTES_PER_PICKED)
     monkeypatch.setattr(sieve, "first_room", lambda p: 3)
     with pytest.raises(EngineError, match=r"GiB are free; alpha = [\d.e-]+ would leave about \d+") as error:
-        graph.launch_level0(0.1) if picks else graph.collect_level0(lambda: None)
+        graph.launch_level0(0.1) if picks else graph.collect_level0()
     assert 0 < int(str(error.value).split()[-1]) <= 12
 
 

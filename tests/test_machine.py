@@ -6,15 +6,12 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from unittest.mock import Mock
 
 import pytest
 
-from pycupc import cli
-from pycupc.cli import doctor, inputs
+from pycupc.cli import doctor
 from pycupc.r.messages import in_r
 from pycupc.system import machine
 
@@ -152,7 +149,7 @@ def test_doctor_describes_the_gpu_in_the_same_words(fake_cupy, monkeypatch):
         "runtime": 12080,
         "problem": None,
     }
-    assert "  Test GPU, 4.0 GiB (1.0 free)" in doctor.report(doctor.examine(engines=False, r=False))
+    assert "name Test GPU, compute_capability" in doctor.report(doctor.examine(engines=False, r=False))
     fake_cupy(["memory"])
     assert doctor.examine(engines=False, r=False)["gpu"]["problem"] == "a CUDA device does not respond: memory failed"
     machine._usable.clear()
@@ -241,51 +238,6 @@ def test_systems_that_do_not_provide_the_numbers(monkeypatch):
     assert machine.physical_memory() is None
     assert machine.free_memory() == 2**62
     assert machine.available_cores() == (os.cpu_count() or 1)
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the name of the library is not known")
-def test_the_context_is_begun_in_a_thread(monkeypatch):
-    """Whatever goes wrong there is silent: CuPy says it when the engine is made."""
-    called = []
-
-    def driver(**codes):
-        names = ("cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain")
-        return SimpleNamespace(**{name: lambda *_, n=name: called.append(n) or codes.get(n, 0) for name in names})
-
-    for driver_or_error, calls in (
-        (OSError("libcuda.so.1: cannot open"), []),
-        (object(), []),
-        (driver(cuInit=100), ["cuInit"]),
-        (driver(), ["cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain"]),
-    ):
-        called.clear()
-        monkeypatch.setattr(machine.ctypes, "CDLL", Mock(side_effect=[driver_or_error]))
-        before = threading.active_count()
-        machine.begin_context()
-        for thread in threading.enumerate()[before:]:
-            thread.join()
-        assert called == calls
-
-
-@pytest.mark.parametrize(
-    ("arguments", "begun"),
-    [
-        (["large.csv"], True),
-        (["small.csv"], False),
-        (["missing.csv"], False),
-        (["small.csv", "--engine", "gpu"], True),
-        (["large.csv", "--engine", "cpu"], False),
-        (["--example"], False),
-    ],
-)
-def test_which_runs_begin_the_context(monkeypatch, tmp_path, arguments, begun):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.csv").write_text("a,b\n")
-    (tmp_path / "large.csv").write_text("0" * inputs.GPU_PAYS_FROM_BYTES)
-    calls = []
-    monkeypatch.setattr(inputs, "begin_context", lambda: calls.append(1))
-    inputs.begin_gpu(cli.build_parser("run").parse_args(["run", *arguments]))
-    assert bool(calls) == begun
 
 
 def test_products_use_one_thread_until_the_last_of_several_users_has_ended():

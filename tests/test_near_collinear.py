@@ -10,7 +10,6 @@ limit, are kept, an error of 1e-32 in the matrix turns r by 1e-32 / (singular va
 
 import math
 from functools import cache
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -19,13 +18,10 @@ from conftest import assert_same
 import pycupc
 from pycupc.independence.gaussian import fisher_z, gauss_ci_test
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
-from pycupc.system.machine import gpu_works
 
 EPS = 2.0**-52
 KINDS = ("pair", "group", "two groups", "sum", "pair and copy", "group and sum", "exact sum")
-N_PROBLEMS, N_RUNS, N_SHORT = 700, 520, 35
-works, why = gpu_works()
-gpu = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
+N_PROBLEMS, N_RUNS, N_SHORT = 420, 520, 21
 
 
 def problem(seed: int) -> tuple[np.ndarray, int, float]:
@@ -142,30 +138,6 @@ def test_single_tests(part):
     assert {size for size, _ in met} == set(range(6))
 
 
-def test_one_conditioning_variable():
-    """Pcalg's float64 operations, which are the contract at level 1, lose next to nothing: 60 digits decide alike."""
-    mpmath = pytest.importorskip("mpmath")
-    n_near = 0
-    for seed in range(0, N_PROBLEMS, 5):
-        C, n, _ = problem(seed)
-        for x, y, k in permutations(range(7), 3):
-            if x < y:
-                continue
-            with mpmath.workdps(60):
-                xy, xk, yk = (mpmath.mpf(float(v)) for v in (C[x, y], C[x, k], C[y, k]))
-                square = (1 - yk * yk) * (1 - xk * xk)
-                if not 0 < square < 1e-8:
-                    continue
-                want = clipped(float((xy - xk * yk) / mpmath.sqrt(square)))
-            n_near += 1
-            got, _ = exact_r(C, x, y, (k,))
-            assert got == pytest.approx(want, rel=1e-4, abs=1e-7), (seed, x, y, k)
-            for alpha in (0.01, 0.05, 0.2):
-                limit = fisher_z.cutoff(alpha, n, 1)
-                assert (abs(got) <= limit) == (abs(want) <= limit), (seed, x, y, k)
-    assert n_near > 500
-
-
 @pytest.fixture(scope="module")
 def exact():
     """What PC-stable gives with the oracle as its test."""
@@ -203,7 +175,7 @@ def test_runs(exact, engine, seeds):
         check(fit(seed, engine), exact(seed))
 
 
-@pytest.mark.parametrize("engine", [pytest.param(name, marks=gpu) for name in ("gpu", "cupc-e", "cupc-s")])
+@pytest.mark.parametrize("engine", [pytest.param(name, marks=pytest.mark.gpu) for name in ("gpu", "cupc-e", "cupc-s")])
 def test_gpu_engines_equal_the_cpu_engine(engine):
     """Decisions, and p-values to the last bits of the logarithm: the canonical formula has the same bits."""
     for seed in range(N_RUNS):

@@ -1,22 +1,22 @@
 """Orientation: the rules written out literally, oracles, and what must be refused; recorded answers: test_golden.py."""
 
-import time
-from itertools import combinations, product
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
 import pytest
+from effects_cases import random_dag
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markov_classes import classes_on, cpdag_of, true_cpdag
 
 from pycupc import pc
 from pycupc.engines.cpu import all_subsets, threads
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.orientation import colliders, orient
+from pycupc.orientation import orient
 from pycupc.orientation.colliders import mark_triples, orient_colliders
-from pycupc.orientation.dag_extension import extension_order
 from pycupc.orientation.lines import lines_of_arrows
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import trace, undirected
@@ -49,7 +49,7 @@ def check_against_contract(skeleton, cells, err_msg, **options):
     return {got.status, *(why[0] for why in reasons.values())}
 
 
-@pytest.mark.parametrize("first", [0, 500, 1000, 1500])
+@pytest.mark.parametrize("first", [0, 500])
 def test_compiled_orientation_equals_the_contract_written_out(first):
     """Every variant, with and without ambiguous triples."""
     seen = set()
@@ -76,27 +76,6 @@ def test_small_graphs_are_oriented_without_compiling(plain, monkeypatch):
                 check_against_contract(skeleton, cells, f"{seed} {name}", **more)
 
 
-@pytest.mark.parametrize("cells_per_search", [0, 25, 10**6])
-@pytest.mark.parametrize("plain", [False, True])
-def test_searching_and_reading_a_row_give_the_same_colliders(cells_per_search, plain, monkeypatch):
-    """Sparse graphs with a set of one member, often a common neighbour, for most pairs: all, some or no rows searched.
-
-    With 0 every row with a cell is searched, with 10^6 only the rows without paths are.
-    """
-    monkeypatch.setattr(compiled, "MOST_PLAIN_STEPS", 1e9 if plain else -1)
-    monkeypatch.setattr(colliders, "CELLS_PER_SEARCH", cells_per_search)
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        p = int(rng.integers(40, 70))
-        upper = np.triu(rng.random((p, p)) < 1 / p, 1)
-        skeleton, cells = upper | upper.T, {}
-        for x, y in np.argwhere(np.triu(~skeleton, 1)).tolist():
-            between = np.flatnonzero(skeleton[x] & skeleton[y])
-            b = int(rng.choice(between if len(between) and rng.random() < 0.5 else np.setdiff1d(np.arange(p), [x, y])))
-            cells[(x, y) if rng.random() < 0.6 else (y, x)] = (b,)
-        check_against_contract(skeleton, cells, str(seed))
-
-
 @pytest.mark.parametrize("seed", [*range(300), *MEMORABLE])
 def test_rules_of_rand_and_retry_equal_the_contract_written_out(seed):
     """On any colliders, not only on the extendable ones they are meant for: the two rules 3 differ more often there."""
@@ -115,17 +94,17 @@ def test_rules_of_rand_and_retry_equal_the_contract_written_out(seed):
 
 @pytest.mark.parametrize("descending", [False, True])
 def test_a_round_costs_no_more_than_its_arrows(descending):
-    """0 -> 2 <- 1 and a path 2 - 3 - 4 - ..., of which rule 1 directs one edge per round, whatever the numbering."""
-    p = 50_000
+    """0 -> 2 <- 1 and a path 2 - 3 - 4 - ..., of which rule 1 directs one edge per round, whatever the numbering.
+
+    If a round looked at all edges, this would not end within minutes.
+    """
+    p = 300_000
     rank = np.arange(p)[::-1] if descending else np.arange(p)
     tail, head = np.r_[0, 1 : p - 1], np.r_[2, 2:p]
     skeleton = SparseGraph.from_cells(p, rank[np.r_[tail, head]], rank[np.r_[head, tail]], np.ones(2 * len(tail)))
     x, middle, z = np.r_[0, 1 : p - 2], np.r_[2, 2 : p - 1], np.r_[3, 3:p]  # no colliders; only 0 -> 2 <- 1 is one
     sepset = SepSets.from_flat(skeleton, FlatCells(rank[x], rank[z], np.ones_like(x), rank[middle]))
-    orient(SparseGraph.undirected(3, [0, 1], [1, 2]), SepSets(SparseGraph.undirected(3, [0, 1], [1, 2])))  # compiles
-    start = time.process_time()
     got = orient(skeleton, sepset)
-    assert time.process_time() - start < 1
     assert got.graph.counts()["directed"] == p - 1
     a, b, c = rank[[p - 3, p - 2, p - 1]].tolist()
     assert got.trace[b, c] == ("R1", a, b, c)
@@ -173,118 +152,46 @@ def test_conflict_solving_reads_rule2_from_the_start_of_its_pass():
     np.testing.assert_array_equal(dense(graph, skeleton), start)
 
 
-@given(seeds)
-@settings(max_examples=100, deadline=None)
-def test_conflict_solving_does_not_depend_on_the_order_of_variables(seed):
-    rng = np.random.default_rng(seed)
-    skeleton, cells, ambiguous = random_case(rng)
-    new = rng.permutation(len(skeleton)).tolist()
-    moved = np.zeros_like(skeleton)
-    moved[np.ix_(new, new)] = skeleton
-    moved_cells = {(new[x], new[y]): tuple(new[s] for s in S) for (x, y), S in cells.items()}
-    moved_ambiguous = {(new[a], new[b], new[c]) for a, b, c in ambiguous}
-    got = orient_dense(moved, Cells(moved_cells), ambiguous=moved_ambiguous, solve_confl=True)
-    want = orient_dense(skeleton, Cells(cells), ambiguous=ambiguous, solve_confl=True)
-    np.testing.assert_array_equal(got.graph[np.ix_(new, new)], want.graph)
-
-
-# Oracles
-
-
-def random_dag(rng, p_max=6):
-    """Upper triangular after a random relabelling: dag[a, b] is a -> b; and a causal order."""
-    p = int(rng.integers(2, p_max))
-    order = rng.permutation(p)
-    dag = np.zeros((p, p), dtype=bool)
-    dag[np.ix_(order, order)] = np.triu(rng.random((p, p)) < rng.uniform(0.2, 0.9), 1)
-    return dag, order.tolist()
-
-
-def d_separated(dag, x, y, S):
-    return nx.is_d_separator(nx.from_numpy_array(dag, create_using=nx.DiGraph), {x}, {y}, {*S})
+# CPDAGs and DAGs of a graph
 
 
 def colliders_of(dag):
-    p = len(dag)
+    """The unshielded colliders a -> b <- c."""
     return {
         (a, b, c)
-        for b in range(p)
+        for b in range(len(dag))
         for a, c in combinations(np.flatnonzero(dag[:, b]).tolist(), 2)
         if not dag[a, c] and not dag[c, a]
     }
-
-
-def is_acyclic(dag):
-    return not np.linalg.matrix_power(dag.astype(int) + np.eye(len(dag), dtype=int), len(dag)).diagonal().max() > 1
-
-
-def dags_on(skeleton):
-    """All DAGs with this skeleton."""
-    edges = np.argwhere(np.triu(skeleton)).tolist()
-    for flips in product((False, True), repeat=len(edges)):
-        dag = np.zeros(skeleton.shape, dtype=bool)
-        for (a, b), flip in zip(edges, flips, strict=True):
-            dag[(b, a) if flip else (a, b)] = True
-        if is_acyclic(dag):
-            yield dag
-
-
-def true_cpdag(dag):
-    """Union of all DAGs with this skeleton and these colliders, one by one."""
-    return (
-        sum(other for other in dags_on(dag | dag.T) if colliders_of(other) == colliders_of(dag))
-        .astype(bool)
-        .astype(int)
-    )
-
-
-@given(seeds)
-@settings(max_examples=60, deadline=None)
-def test_d_separation_gives_the_true_cpdag(seed):
-    dag, order = random_dag(np.random.default_rng(seed))
-    skeleton, cells = dag | dag.T, {}
-    for x, y in combinations(range(len(dag)), 2):
-        if not skeleton[x, y]:  # the parents of the later one separate them
-            later = max(x, y, key=order.index)
-            cells[x, y] = tuple(np.flatnonzero(dag[:, later]).tolist())
-            assert d_separated(dag, x, y, cells[x, y])
-    sepset, want = Cells(cells), true_cpdag(dag)
-    for options in ({}, {"solve_confl": True}, {"u2pd": "rand"}, {"u2pd": "retry"}):
-        got = orient_dense(skeleton, sepset, **options)
-        assert got.status in ("relaxed", "extendable")
-        np.testing.assert_array_equal(got.graph, want, err_msg=str(options))
-    for maj_rule in (False, True):
-        test = {"indep_test": lambda x, y, S, dag: float(d_separated(dag, x, y, S)), "suff_stat": dag}
-        check = check_dense(skeleton, sepset, None, None, 0.5, maj_rule=maj_rule, **test)
-        assert not check.ambiguous
-        np.testing.assert_array_equal(orient_dense(skeleton, sepset.changed(check.sepset_changes)).graph, want)
 
 
 @given(seeds)
 @settings(max_examples=250, deadline=None)
 def test_cpdag_and_dag_of_any_graph_are_those_of_the_dags_that_extend_it(seed):
     rng = np.random.default_rng(seed)
-    dag, _ = random_dag(rng)
-    marks = true_cpdag(dag) if rng.random() < 0.7 else dag.astype(int)
+    dag = random_dag(rng, int(rng.integers(2, 6)), rng.uniform(0.2, 0.9))
+    classes = classes_on(dag | dag.T)
+    marks = (true_cpdag(dag) if rng.random() < 0.7 else dag).astype(int)
     for a, b in np.argwhere(dag).tolist():
         if rng.random() < rng.choice([0.2, 0.7]):
             marks[[a, b], [b, a]] = [(1, 0), (0, 1), (1, 1)][rng.integers(3)]
     arrows = (marks == 1) & (marks.T == 0)
     extensions = [
-        other
-        for other in dags_on(dag | dag.T)
+        (other, dags)
+        for dags in classes
+        for other in dags
         if (other >= arrows).all() and all(arrows[a, b] and arrows[c, b] for a, b, c in colliders_of(other))
     ]
     graph = CausalGraph(labels=tuple("abcdef"[: len(dag)]), sparse_graph=SparseGraph.from_dense(marks))
     cycle = graph.cycle()
-    assert (cycle is None) == is_acyclic(arrows)
+    assert (cycle is None) == nx.is_directed_acyclic_graph(nx.DiGraph(arrows))
     if cycle is not None:
         assert all(arrows[a, b] for a, b in zip(cycle, cycle[1:] + cycle[:1], strict=True))
         assert len(set(cycle)) == len(cycle)
     assert graph.is_cpdag == (graph.not_a_cpdag() == "")
     if extensions:
-        assert any(np.array_equal(graph.to_dag().graph, other) for other in extensions)
-        want = true_cpdag(extensions[0])
+        assert any(np.array_equal(graph.to_dag().graph, other) for other, _ in extensions)
+        want = cpdag_of(extensions[0][1])
         np.testing.assert_array_equal(graph.to_cpdag().graph, want)
         assert graph.is_cpdag == np.array_equal(marks, want)
     else:
@@ -311,25 +218,6 @@ def test_forced_dag_takes_the_lowest_sink_first():
     got = orient_dense((want + want.T) != 0, Cells(cells), u2pd="retry")
     assert (got.status, got.n_tries) == ("forced", 3)
     np.testing.assert_array_equal(got.graph, want)
-
-
-def test_rand_and_retry_are_reproducible_and_extendable():
-    rng = np.random.default_rng(3)
-    statuses = set()
-    for _ in range(200):
-        skeleton, cells, _ = random_case(rng)
-        for u2pd in ("rand", "retry"):
-            first = orient_dense(skeleton, Cells(cells), u2pd=u2pd, random_state=7)
-            again = orient_dense(skeleton, Cells(cells), u2pd=u2pd, random_state=np.random.default_rng(7))
-            np.testing.assert_array_equal(first.graph, again.graph)
-            statuses.add((u2pd, first.status))
-            graph = partly_oriented(skeleton, np.argwhere((first.graph == 1) & (first.graph.T == 0)).tolist())
-            assert extension_order(graph) is not None or first.status in ("extendable", "reoriented")
-            if first.status == "reoriented":
-                assert 1 <= first.n_tries <= 100
-    assert statuses == {("rand", "extendable"), ("rand", "random")} | {
-        ("retry", status) for status in ("extendable", "reoriented", "forced", "random")
-    }
 
 
 # Conservative and majority rule

@@ -3,32 +3,29 @@
 import json
 import os
 import sys
-import time
 
 import pytest
 
-from pycupc.cli.folder import FolderError, FolderExists, OutputFolder
+from pycupc.cli.folder import FolderError, OutputFolder
 from pycupc.results.npz import whole_file
 
-NAMES = ("manifest.json", "edges.csv", "result.npz")
+NAMES = frozenset({"manifest.json", "edges.csv", "result.npz"})
 
 
 def contents(path):
     return sorted(str(f.relative_to(path)) for f in path.rglob("*"))
 
 
-def fill(output, text="1", names=("edges.csv",)):
+def fill(folder, text="1", names=("edges.csv",)):
     """Write files and a manifest that lists them."""
     for name in names:
-        (output.new / name).write_text(text)
+        (folder / name).write_text(text)
     manifest = {"program": "pycupc", "files": dict.fromkeys(names, "")}
-    (output.new / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
-def write(target, text="1", names=("edges.csv",), **options):
-    with OutputFolder(target, names=NAMES, **options) as output:
-        fill(output, text, names)
-        return output.finish()
+def write(target, text="1", names=("edges.csv",), force=False):
+    return OutputFolder(target, NAMES, force).write(lambda folder: fill(folder, text, names))
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -36,32 +33,36 @@ def test_folder_appears_only_when_whole(tmp_path, there):
     target = tmp_path / "deep" / "out"
     if there:  # an empty folder is no loss
         target.mkdir(parents=True)
-    with OutputFolder(target) as output:
-        fill(output)
-        assert contents(target) == []
-        assert output.finish() == target
+
+    def fill_and_look(folder):
+        fill(folder)
+        assert target.exists() == there
+        assert not there or contents(target) == []
+
+    folder = OutputFolder(target)
+    folder.check()
+    assert folder.write(fill_and_look) == target
     assert contents(tmp_path) == ["deep", "deep/out", "deep/out/edges.csv", "deep/out/manifest.json"]
     os.umask(mask := os.umask(0))
-    assert target.stat().st_mode & 0o077 == 0o777 & ~mask & 0o077
+    assert there or target.stat().st_mode & 0o077 == 0o777 & ~mask & 0o077
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError, OSError])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, OSError])
 def test_failure_leaves_nothing_behind(tmp_path, error):
-    with pytest.raises(error), OutputFolder(tmp_path / "deep" / "out") as output:  # noqa: PT012
-        fill(output)
+    def fail(folder):
+        fill(folder)
         raise error
+
+    with pytest.raises(error):
+        OutputFolder(tmp_path / "out").write(fail)
     assert contents(tmp_path) == []
 
 
 def test_results_are_replaced_only_when_forced(tmp_path):
     target = tmp_path / "out"
     write(target)
-    with pytest.raises(FolderExists, match="out exists; choose another --out, or --force"):
-        OutputFolder(target)
-    with pytest.raises(ValueError, match="stop"), OutputFolder(target, force=True) as output:  # noqa: PT012
-        fill(output, "2")
-        raise ValueError("stop")
-    assert (target / "edges.csv").read_text() == "1"  # a failed run keeps the old one
+    with pytest.raises(FolderError, match="out exists; choose another --out, or --force"):
+        OutputFolder(target).check()
     write(target, "2", force=True)
     assert (target / "edges.csv").read_text() == "2"
     assert contents(tmp_path) == ["out", "out/edges.csv", "out/manifest.json"]
@@ -98,8 +99,8 @@ def test_force_refuses_what_is_not_ours(tmp_path, manifest, words):
         (target / "manifest.json").write_text(manifest)
     (tmp_path / "victim").write_text("safe")
     before = contents(tmp_path)
-    with pytest.raises(FolderExists, match=words):
-        OutputFolder(target, force=True, names=NAMES)
+    with pytest.raises(FolderError, match=words):
+        OutputFolder(target, NAMES, force=True).check()
     assert contents(tmp_path) == before
 
 
@@ -114,10 +115,9 @@ def test_a_manifest_cannot_name_files_elsewhere(tmp_path):
 
 def test_a_file_in_the_way_is_refused(tmp_path):
     (tmp_path / "out").write_text("mine")
-    with pytest.raises(FolderExists, match="is not a folder"):
-        OutputFolder(tmp_path / "out", force=True)
-    with pytest.raises(FolderError, match="cannot be written .*choose another --out"):
-        OutputFolder(tmp_path / "out" / "deeper")
+    for target in (tmp_path / "out", tmp_path / "out" / "deeper"):
+        with pytest.raises(FolderError, match=r"cannot be written \(Not a directory\); choose another --out"):
+            OutputFolder(target, force=True).check()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a privilege on Windows")
@@ -132,13 +132,15 @@ def test_a_link_to_a_folder_stays_one(tmp_path):
 @pytest.mark.parametrize("force", [False, True])
 def test_of_two_runs_into_one_folder_none_is_lost(tmp_path, force):
     target = tmp_path / "out"
-    if force:
-        write(target, "0")
-    with OutputFolder(target, force=force, names=NAMES) as one, OutputFolder(target, force=force, names=NAMES) as two:
-        fill(one, "1")
-        fill(two, "2")
-        assert two.finish() == target
-        place = one.finish()
+    one, two = (OutputFolder(target, NAMES, force) for _ in range(2))
+    one.check()
+    two.check()
+
+    def fill_after_the_other(folder):
+        fill(folder, "1")
+        assert two.write(lambda folder: fill(folder, "2")) == target
+
+    place = one.write(fill_after_the_other)
     if force:  # the later one replaces the results of the earlier, as it was told to
         assert place == target
         assert (target / "edges.csv").read_text() == "1"
@@ -148,65 +150,55 @@ def test_of_two_runs_into_one_folder_none_is_lost(tmp_path, force):
     assert [name for name in contents(tmp_path) if name.startswith(".")] == []
 
 
-def killed(tmp_path, state):
-    """What a run into `out` leaves that is killed in one of the states of `OutputFolder.finish`."""
-    output = OutputFolder(tmp_path / "out", force=True, names=NAMES)
-    fill(output, "2")
-    old = output._work / "old"
-    if state in ("moved away", "exchanged", "retiring"):
-        os.rename(tmp_path / "out", old)
-    if state in ("exchanged", "retiring"):
-        os.rename(output.new, tmp_path / "out")
-    if state == "retiring":
-        (old / "edges.csv").unlink()
-    output._lock.close()  # as the system does for a process that ends
-
-
-@pytest.mark.parametrize("state", ["writing", "moved away", "exchanged", "retiring"])
-def test_the_next_run_cleans_up_after_a_killed_one(tmp_path, state):
+@pytest.mark.parametrize("moved", range(3))
+def test_what_a_run_leaves_that_is_killed_while_it_replaces_results(tmp_path, monkeypatch, moved):
+    """The folder calls itself unfinished, holds no file by half, and the next run replaces it."""
     target = tmp_path / "out"
-    write(target)
+    write(target, "1", names=("edges.csv", "summary.txt"))
     (target / "thesis.tex").write_text("mine")
-    killed(tmp_path, state)
-    assert any(name.startswith(".out-") for name in contents(tmp_path))
-    with OutputFolder(target, force=True, names=NAMES):
-        whole = "1" if state in ("writing", "moved away") else "2"
-        assert (target / "edges.csv").read_text() == whole  # the old results, or the new ones: one or the other
-        assert len(list(tmp_path.glob(".out-*"))) == 1  # that of this run
+    calls, replace = [], os.replace
+
+    def killed(source, place):
+        calls.append(place)
+        if len(calls) == 2 + moved:  # the first one puts the manifest there
+            raise SystemExit
+        replace(source, place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed)
+        with pytest.raises(SystemExit):
+            write(target, "2", names=("edges.csv", "result.npz"), force=True)
+    manifest = json.loads((target / "manifest.json").read_text())
+    assert manifest["unfinished"]
+    assert set(manifest["files"]) == {"edges.csv", "result.npz", "summary.txt"}
+    write(target, "3", force=True)
     assert contents(tmp_path) == ["out", "out/edges.csv", "out/manifest.json", "out/thesis.tex"]
-    assert (target / "thesis.tex").read_text() == "mine"
+    assert [(target / name).read_text() for name in ("edges.csv", "thesis.tex")] == ["3", "mine"]
 
 
-def test_a_run_that_still_works_is_left_alone(tmp_path):
-    with OutputFolder(tmp_path / "out") as one:
-        fill(one)
-        with OutputFolder(tmp_path / "out") as two:
-            assert one.new.is_dir()
-            assert two.new != one.new
-        assert one.finish() == tmp_path / "out"
-    assert contents(tmp_path) == ["out", "out/edges.csv", "out/manifest.json"]
-
-
-def test_folders_that_only_look_like_ours_are_left_alone(tmp_path):
-    named, young = tmp_path / ".out-abcdefgh.part", tmp_path / ".out-ijklmnop.part"
-    named.mkdir()
+def test_folders_of_killed_runs_are_deleted_and_no_others(tmp_path):
+    killed, young, named = (tmp_path / f".out-{name}.part" for name in ("abcdefgh", "ijklmnop", "qrstuvwx"))
+    for folder in (killed, young, named):
+        folder.mkdir()
+        (folder / "edges.csv").write_text("1")
     (named / "thesis.tex").write_text("mine")
-    young.mkdir()  # of a run that is about to make its lock
-    for left in ([named.name, f"{named.name}/thesis.tex", young.name], [named.name, f"{named.name}/thesis.tex"]):
-        with OutputFolder(tmp_path / "out"):
-            pass
-        assert contents(tmp_path) == left
-        if young.exists():
-            os.utime(young, (time.time() - 3600,) * 2)
+    for folder in (killed, named):
+        os.utime(folder, (0, 0))
+    write(tmp_path / "out")
+    there = [young.name, f"{young.name}/edges.csv", named.name, f"{named.name}/thesis.tex"]
+    assert contents(tmp_path) == [*there, "out", "out/edges.csv", "out/manifest.json"]
 
 
 @pytest.mark.parametrize("name", ["a" * 250, "é" * 125])
 def test_a_name_of_the_greatest_length(tmp_path, name):
-    with OutputFolder(tmp_path / name) as results:
-        (results.new / "edges.csv").write_text("1")
-        results.finish()
+    write(tmp_path / name)
     assert (tmp_path / name / "edges.csv").read_text() == "1"
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
     with whole_file(tmp_path / name / name) as file:
         file.write(b"2")
     assert (tmp_path / name / name).read_bytes() == b"2"
+
+
+def test_a_longer_name_is_refused(tmp_path):
+    with pytest.raises(FolderError, match="cannot be written .*choose another --out"):
+        OutputFolder(tmp_path / ("a" * 300)).check()

@@ -284,17 +284,3 @@ def test_run_writes_the_files_of_a_pag(here, monkeypatch, capsys, fit, removed, 
     assert run("compare", folder, here / "again") == cli.OK
     assert run("plot", folder, "--around", fit.labels[0], "--out", here / "near.html") == cli.OK
     assert "PAG of" in (here / "near.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (["--method", "fci", "--u2pd", "retry"], "go with --method pc only"),
-        (["--method", "rfci", "--solve-confl"], "go with --method pc only"),
-        (["--method", "rfci", "--pdsep-max", "3"], "--pdsep-max goes with --method fci only"),
-        (["--pdsep-max", "3"], "--pdsep-max goes with --method fci only"),
-    ],
-)
-def test_arguments_of_another_method_are_refused(here, capsys, given, message):
-    assert run("run", "--example", *given) == cli.USAGE
-    assert message in capsys.readouterr().err

@@ -8,9 +8,10 @@ import warnings
 import numpy as np
 import pytest
 from conftest import assert_same
+from effects_cases import random_dag
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_orientation import d_separated, random_dag, true_cpdag
+from markov_classes import d_separated, true_cpdag
 
 import pycupc
 
@@ -106,6 +107,7 @@ def test_relabelling_permutes_the_skeleton(seed, p, n, alpha):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_d_separation_oracle_recovers_the_true_cpdag(seed):
-    dag, _ = random_dag(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    dag = random_dag(rng, int(rng.integers(2, 6)), rng.uniform(0.2, 0.9))
     fit = pycupc.pc(dag, lambda x, y, S, dag: float(d_separated(dag, x, y, S)), alpha=0.5, p=len(dag))
     np.testing.assert_array_equal(fit.graph, true_cpdag(dag))

@@ -167,7 +167,7 @@ def test_checked_answers_are_tested(monkeypatch):
         return outcome if outcome.positions is None else outcome._replace(n_tests=[0, 10**6], positions=None)
 
     monkeypatch.setattr(pairs.PairSearch, "__call__", wrong)
-    with pytest.raises(EngineError, match="a bound is wrong about the sets that separate variables"):
+    with pytest.raises(EngineError, match="a bound is wrong: it says None for the first set"):
         answered(test, questions, pruning="checked")
 
 

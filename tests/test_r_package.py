@@ -236,19 +236,12 @@ def test_no_python_at_all_is_an_error(r_library: Path) -> None:
     assert "alive" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("complaint", "reason"),
-    [
-        ("ModuleNotFoundError: No module named 'imp'", r"Python: reticulate [0-9.]+ does not work with Python 3.12"),
-        ("no such library", r"Python \(no such library\)"),
-    ],
-)
-def test_a_python_that_does_not_start_says_why(r_library: Path, tmp_path: Path, complaint: str, reason: str) -> None:
+def test_a_python_that_does_not_start_says_why(r_library: Path, tmp_path: Path) -> None:
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\necho "{complaint}" >&2\nexit 1\n')
+    python.write_text('#!/bin/sh\necho "no such library" >&2\nexit 1\n')
     python.chmod(0o755)
     done = run_r("-e", f"{SMALL} small(); cat('alive\n')", R_LIBS=libraries(r_library), RETICULATE_PYTHON=str(python))
-    assert re.search(f"R error: reticulate could not start {reason}", done.stdout), done.stdout
+    assert "R error: reticulate could not start Python (no such library)" in done.stdout, done.stdout
     assert "alive" in done.stdout
 
 

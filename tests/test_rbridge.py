@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc.graph.named import NamedGraph
 from pycupc.r import RBridgeError, bridge, from_r, pcalg_pc, pcalg_skeleton, to_r
 from pycupc.results.comparison import compare
 from pycupc.results.pagalgo import PagAlgo
@@ -141,29 +140,6 @@ def test_a_graph_alone_is_converted(r):
 
 
 @pytest.mark.r
-def test_matrices_of_cpdags_and_pags_both_ways(pcalg):
-    pcalg("fci <- pcalg::fci(S, pcalg::gaussCItest, .05, labels = letters[1:10])")
-    pcalg("a <- as(fci, 'amat')")
-    pag = from_r(pcalg["a"])
-    np.testing.assert_array_equal(pag.amat_pag(), np.array(pcalg("fci@amat")))
-    assert pag.labels == tuple("abcdefghij")
-    assert "partially directed" in pag.edges()["type"].tolist()
-    assert from_r(pcalg("as(fci, 'matrix')")).sparse_graph == pag.sparse_graph
-    assert pcalg["identical"](to_r(pag), pcalg["a"])[0]
-    pcalg(f"pc <- {CALLS['labels']}; a <- as(pc, 'amat')")
-    there = pcalg["a"]
-    cpdag = from_r(there)
-    assert cpdag.sparse_graph == from_r(pcalg("pc")).sparse_graph
-    assert pcalg["identical"](to_r(cpdag), there)[0]
-    nine = np.zeros((6, 6), int)
-    nine[np.triu_indices(6, 1)] = [1, 1, 1, 2, 2, 2, 3, 3, 3, 0, 0, 0, 0, 0, 0]
-    nine.T[np.triu_indices(6, 1)] = [1, 2, 3, 1, 2, 3, 1, 2, 3, 0, 0, 0, 0, 0, 0]
-    graph = NamedGraph.from_amat_pag(nine)
-    np.testing.assert_array_equal(np.array(to_r(graph)), nine)
-    assert from_r(to_r(graph)).sparse_graph == graph.sparse_graph
-
-
-@pytest.mark.r
 @pytest.mark.parametrize(
     "call",
     [
@@ -193,14 +169,14 @@ def test_fcialgo_both_ways(pcalg, call):
 @pytest.mark.r
 def test_errors_name_the_wrong_object(r):
     with pytest.raises(
-        TypeError, match="robject must be an R suffStat list, pcAlgo, graphNEL, .*; got an object of class"
+        TypeError, match="robject must be an R suffStat list, pcAlgo, graphNEL or fciAlgo; got an object of class"
     ):
         from_r(r("1:3"))
     with pytest.raises(TypeError, match="n is missing"):
         from_r(r("list(C = diag(3))"))
     with pytest.raises(TypeError, match="must be a numeric matrix, got STRSXP"):
         from_r(r('list(C = matrix("a", 2, 2), n = 3)'))
-    with pytest.raises(TypeError, match="fit must be a PcAlgo, a PagAlgo, a NamedGraph or a SuffStat, got int"):
+    with pytest.raises(TypeError, match="fit must be a PcAlgo, a PagAlgo or a SuffStat, got int"):
         to_r(3)
 
 

@@ -173,7 +173,10 @@ def test_the_fast_parser_accepts_no_more_than_the_careful_one(
     layout = text_layout.Layout(header, 0 in text_columns, names, columns)
     options = text_layout.ReadOptions(decimal=decimal, na=na, comment=comment)
     text = end.join(delimiter.join(row) for row in [["x"] * width] * header + rows) + end
-    all_rows = lambda: text_layout.rows("d", io.StringIO(text, newline=""), delimiter, comment)  # noqa: E731
-    fast = cells.fast(text.encode(), delimiter, layout, options)
+    found = cells.Cells("d", options, layout, io.StringIO(text, newline=""), delimiter)
+    try:
+        fast = found.by_numpy()
+    except DataError:  # of the first row
+        return
     if fast is not None:
-        np.testing.assert_array_equal(fast, cells.careful("d", all_rows, layout, options))
+        np.testing.assert_array_equal(fast, found.one_by_one())

@@ -1,10 +1,7 @@
 """The result itself: one sparse graph, one set of separating sets, one serialisation that round-trips."""
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import explored_graphs
 import numpy as np
@@ -22,7 +19,6 @@ from pycupc.system import machine
 
 from orientation_cases import flat_cells, sets_of  # isort: skip
 
-HERE = Path(__file__).resolve().parent
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -225,15 +221,6 @@ def test_a_result_without_correlations_says_so():
     assert fit.edge_attributes()["pMax"].tolist() == arrays["edge_p"].tolist()
     with pytest.raises(ValueError, match="made without its correlations"):
         _ = fit.pMax
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
-@pytest.mark.parametrize("n_edges", [50_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
-def test_100000_variables_fit_into_less_than_a_matrix_of_bytes(n_edges, tmp_path):
-    command = [sys.executable, str(HERE / "large_result.py"), str(n_edges), str(tmp_path)]
-    environment = dict(os.environ, PYTHONPATH=str(HERE.parent))
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_the_data_of_a_result_are_not_turned_into_a_matrix(tmp_path):

@@ -361,7 +361,7 @@ def test_thresholds_are_exact():
 def test_bounds_by_hand():
     """Meinshausen and Buehlmann: 10^2 / (0.6 * 1000); Shah and Samworth's constants of theorem 2 for B = 50."""
     assert bounds.meinshausen_buehlmann(10, 1000, 0.8) == pytest.approx(1 / 6)
-    assert bounds.worst_case(10, 1000, 0.75) == pytest.approx(0.2)
+    assert bounds.bound("worst-case", 10, 1000, 0.75, 100) == pytest.approx(0.2)
     assert bounds.unimodal(10, 1000, 0.75, 100) == pytest.approx(0.1 / (2 * (0.5 - 0.01)))
     assert bounds.unimodal(10, 1000, 0.9, 100) == pytest.approx(0.1 * 4 * (0.1 + 0.01) / 1.02)
     assert bounds.meinshausen_buehlmann(10, 1000, 0.5) == math.inf

@@ -166,25 +166,3 @@ def test_scheduler_that_is_not_there(here, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert run("data.csv", "--scheduler", "tcp://127.0.0.1:9") == cli.DEVICE
     assert "pip install 'pycupc[cluster]'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "words"),
-    [
-        ((), cli.USAGE, "give either DATA or --example"),
-        (("data.csv", "--correlation", 50), cli.USAGE, "--correlation gives no rows to draw"),
-        (("data.csv", "--resamples", 0), cli.USAGE, "expected a whole number from 1, got '0'"),
-        (("data.csv", "--resamples", 3, "--scheme", "complementary"), cli.DATA, "n_resamples must be even"),
-        (("data.csv", "--alpha", 0.1, 2), cli.USAGE, "expected a number from 0 to 1, got '2'"),
-        (("data.csv", "--alpha", 0.1, 0.1), cli.DATA, "alpha must not name a level twice"),
-        (("data.csv", "--threshold", 7), cli.USAGE, "expected a number from 0 to 1, got '7'"),
-        (("data.csv", "--maj-rule", "--conservative"), cli.USAGE, "choose one of --conservative and --maj-rule"),
-        (("data.csv", "--fraction", 0.2), cli.DATA, "fraction=0.2 needs scheme='subsample'"),
-        (("none.csv",), cli.DATA, "none.csv: no such file"),
-        (("data.csv", "--out", "."), cli.USAGE, "exists; choose another --out"),
-    ],
-)
-def test_wrong_usage(here, capsys, options, code, words):
-    assert run(*options) == code
-    assert words in capsys.readouterr().err
-    assert {path.name for path in here.iterdir()} == {"data.csv"}

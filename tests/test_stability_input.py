@@ -34,7 +34,7 @@ DATA = gaussian(n=20, p=4)
         ({"alpha": None}, TypeError, r"alpha must be a number in \[0, 1\] or a sequence of them, got None"),
         ({"alpha": []}, ValueError, r"alpha must be .*, got \[\]"),
         ({"alpha": [0.1, "b"]}, TypeError, "alpha must be .* sequence of them"),
-        ({"alpha": [0.1, 1.5]}, ValueError, r"alpha must be in \[0, 1\], got 1.5"),
+        ({"alpha": [0.1, 1.5]}, ValueError, r"alpha must be a number in \[0, 1\], got 1.5"),
         ({"alpha": [0.1, 0.1]}, ValueError, "alpha must not name a level twice"),
         ({"random_state": "a"}, TypeError, "random_state must be a whole number, a numpy.random.Generator or None"),
         ({"random_state": -1}, ValueError, "random_state must be 0 or more, got -1"),

@@ -136,9 +136,9 @@ def test_each_core_gets_a_slow_resample(data, monkeypatch):
     """Before the first is done: all six are waiting for each other."""
     plain, together = Study.outcome, threading.Barrier(6, timeout=600)
 
-    def outcome(self, i, progress=None):
+    def outcome(self, i):
         together.wait()
-        return plain(self, i, progress)
+        return plain(self, i)
 
     monkeypatch.setattr(Study, "outcome", outcome)
     monkeypatch.setattr(processes, "available_cores", lambda: 6)
@@ -302,10 +302,10 @@ def test_a_resample_that_fails_elsewhere(data, monkeypatch):
     """All resamples that had finished before are kept."""
     plain = Study.outcome
 
-    def outcome(self, i, progress=None):
+    def outcome(self, i):
         if i == 150:
             raise MemoryError("no room")
-        return plain(self, i, progress)
+        return plain(self, i)
 
     monkeypatch.setattr(Study, "outcome", outcome)
     with ThreadPoolExecutor(1) as executor, pytest.raises(StabilityError, match="resample 150 failed") as caught:
@@ -410,16 +410,6 @@ def test_exchanged_resamples_are_refused(data, kept):
         pycupc.stability(data, checkpoint=kept, **CALL)
 
 
-def test_parts_of_killed_runs_are_removed(data, kept):
-    old, new = kept / ".resample-000009.npz-abc.part", kept / ".resample-000010.npz-abc.part"
-    old.write_bytes(b"")
-    new.write_bytes(b"")
-    os.utime(old, (0, 0))
-    pycupc.stability(data, checkpoint=kept, **CALL)
-    assert not old.exists()
-    assert new.exists()
-
-
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_nothing_is_left_of_a_checkpoint_that_could_not_be_begun(data, expected, tmp_path, monkeypatch, error):
     def fails(*_):
@@ -482,28 +472,3 @@ def test_files_that_lie(expected, tmp_path, name, value):
     npz.write(tmp_path / "s.npz", json.loads(json.dumps(meta)), arrays, pycupc.Stability.KIND)
     with pytest.raises(ValueError, match="is not a result that Stability.save wrote, or is damaged"):
         pycupc.Stability.load(tmp_path / "s.npz")
-
-
-def test_resamples_side_by_side_stop_early(data, monkeypatch):
-    """Ctrl-C in the main thread ends the runs of the others, through their progress hooks."""
-    stopped, begun = [], threading.Event()
-
-    def endless(self, i, progress):
-        if i == 0:
-            begun.wait()
-            return f"outcome {i}"
-        begun.set()
-        try:
-            while True:
-                progress(0, 0, 1, 1)
-                time.sleep(0.001)
-        except KeyboardInterrupt:
-            stopped.append(i)
-            raise
-
-    study = checked_study(data, Plan(8, "bootstrap", 0.5, 1, None), 0.05, {})
-    monkeypatch.setattr(Study, "outcome", endless)
-    outcomes = processes.outcomes_here(study, range(8), at_once=2)
-    assert next(outcomes) == "outcome 0"
-    outcomes.close()
-    assert stopped

@@ -1,6 +1,5 @@
 """Tiers with hidden variables: the levels, the marks before the rules, and that the sets suffice (docs/TIERS.md, 8)."""
 
-import math
 import os
 from functools import partial
 from itertools import chain, combinations
@@ -8,12 +7,12 @@ from itertools import chain, combinations
 import networkx as nx
 import numpy as np
 import pytest
-from test_orientation import d_separated
+from markov_classes import d_separated
 from tiers_cases import noise, random_problem
 from tiers_oracle import skeleton
 
 import pycupc
-from pycupc.algorithm.arguments import Options, Variables, check_arguments
+from pycupc.algorithm.arguments import check_arguments
 from pycupc.algorithm.skeleton import find_skeleton
 from pycupc.data.knowledge import Knowledge
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
@@ -26,13 +25,10 @@ N_CASES = int(os.environ.get("PYCUPC_LIVE_CASES", "40"))
 
 def run(problem, tiers):
     """The skeleton as `fci` finds it."""
-    known = Knowledge(tiers)
-    variables = Variables(problem["seed"], noise, p=problem["p"], knowledge=known)
-    engine = "reference"
+    data = {"suffStat": problem["seed"], "indepTest": noise, "p": problem["p"], "engine": "reference"}
     if "C" in problem:
-        variables, engine = Variables(SuffStat(problem["C"], problem["n"]), knowledge=known), "cpu"
-    options = Options(problem["alpha"], math.inf, "stable", True, None)
-    return find_skeleton(check_arguments("fci", variables, options, engine))
+        data = {"suffStat": SuffStat(problem["C"], problem["n"]), "engine": "cpu"}
+    return find_skeleton(check_arguments("fci", data | {"alpha": problem["alpha"], "tiers": tiers}))
 
 
 def asked(function, stat, x, y, S):

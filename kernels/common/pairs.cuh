@@ -1,6 +1,6 @@
 // pairs.cuh -- where the correlations of a row and the state of a pair lie: in matrices of all variables, or, in the
-//   kernels of rows/, in a matrix for each row and in a list.
-//   With the macro ROW_MATRICES, row x has the correlations among its first neighbours and x, and a kernel names a
+//   kernels compiled with the macro ROW_MATRICES (pycupc/engines/gpu/kernels.py), in a matrix for each row and in a list.
+//   With the macro, row x has the correlations among its first neighbours and x, and a kernel names a
 //   variable of the row by its place in that matrix. Without it, the matrix is C and the place of a variable is its
 //   number, so that the same source costs nothing there.
 #pragma once

@@ -33,7 +33,7 @@ struct Graph {
     double* z;         // [E] smallest |z| of all tests of the pair at earlier levels. Discrete data: minus the largest
                        // p-value, this level's included; contingency_sets, enter_results
     i64 p;             // number of variables
-    // Only with row matrices (kernels/rows/), else null. C then holds the matrices of the rows, one after the other, and
+    // Only with row matrices (common/pairs.cuh), else null. C then holds the matrices of the rows, one after the other, and
     // G is [E], by pair. A row's matrix has its neighbours after level 0, ascending, then x.
     const i64* matrix;  // [p] first number of each row's matrix, from C on; count_pairs, the host
     const int* width;   // [p] rows of that matrix, or 0 for a hub at level 1; count_pairs, the host

@@ -40,12 +40,6 @@ struct Moments {
     bool sound;
 };
 
-// |r| of x and y given the variables s, by the canonical formula. Not inlined, so that callers keep their registers.
-__device__ __noinline__ double canonical_r(const Graph& g, const Level& lv, const int x, const int y, const int* s,
-                                           double* work) {
-    return fabs(partial_correlation(g.C, g.p, x, y, s, lv.level, work, 1));
-}
-
 // Decides a test that the caller's quick comparison did not. Returns true if x and y are independent; r2 receives r^2
 // if they are dependent.
 template <int L>
@@ -64,7 +58,7 @@ DEVICE bool decide(const Graph& g, const Level& lv, const Moments& m, const int 
     } else {
         int S[MAX_LEVEL<L>];  // in memory for the call, so that s itself stays in registers
         for (int i = 0; i < (L > 0 ? L : lv.level); ++i) S[i] = s[i];
-        r = canonical_r(g, lv, x, y, S, work);
+        r = fabs(partial_correlation(g.C, g.p, x, y, S, lv.level, work, 1));
     }
     r2 = r * r;
     return r <= lv.cutoff;

@@ -2,7 +2,6 @@
 //   lists. The kernels run one after the other; the host reads the counters after the second, to allocate the lists.
 //   Another one joins the evidence of both sides at the end of a run.
 //   Arrays: see Graph, RowCounts and Counters in common/structures.cuh.
-#include "graph/least.cuh"
 #include "graph/rough.cuh"
 #include "graph/rows.cuh"
 

@@ -1,9 +1,7 @@
 // removals.cu -- after the tests of a level: its removals, the next graph, and the records of its separating sets.
 //   Two kernels run one after the other: settle, then finish (of discrete data, contingency_records and p_values).
 //   Arrays: see Graph, RowCounts, Records and Counters in common/structures.cuh. `g` is the graph that was tested.
-#include "canonical/partial_correlation_small.cuh"
 #include "canonical/partial_correlation_warp.cuh"
-#include "graph/least.cuh"
 #include "graph/record.cuh"
 #include "graph/rows.cuh"
 
@@ -160,28 +158,7 @@ DEVICE u64 finish_level1(const Graph& g, const Found& found, const i64 i, const 
     return (u64)(at - (k > y) + 1);
 }
 
-constexpr int SHORT = 3;  // largest level whose records take one thread each; higher levels have few of them
-
-// Levels 2 to SHORT: as finish_level1; returns the number of tests. One thread.
-//   spare  canonical_doubles(level) doubles in global memory, for double-double
-DEVICE u64 finish_short_record(const Graph& g, const Level& lv, const Found& found, const i64 i, const u64 rank,
-                               double* spare) {
-    const int x = found.x[i], y = found.y[i], d = (int)(g.start[x + 1] - g.start[x]), l = lv.level;
-    int members[SHORT];
-    u64 after = 0;  // subsets of adj(x) without y that come after S
-    subset_unrank(lv.binom, d, l, rank, members);
-    for (int k = 0; k < l; ++k) {
-        const int at = members[k], v = g.column[g.start[x] + at];
-        after += lv.binom(d - 2 - (at - (v > y)), l - k);
-        found.S[i * l + k] = v;
-        members[k] = place_of_pair(g, g.start[x] + at);
-    }
-    found.r[i] = small_correlation<SHORT>(matrix_of(g, x), pitch_of(g, x), place_of_row(g, x), place_of(g, x, y),
-                                          members, l, spare, 1);
-    return lv.binom(d - 1, l) - after;
-}
-
-// Levels above SHORT: as finish_level1, by one warp; returns the number of tests in lane 0, 0 in the others.
+// Levels >= 2: as finish_level1, by one warp; returns the number of tests in lane 0, 0 in the others.
 //   A      (level + 2)^2 doubles in shared memory, or the beginning of `spare`
 //   spare  canonical_doubles(level) doubles in global memory
 DEVICE u64 finish_record(const Graph& g, const Level& lv, const Found& found, const i64 i, const u64 rank, double* A,
@@ -200,11 +177,11 @@ DEVICE u64 finish_record(const Graph& g, const Level& lv, const Found& found, co
 
 // From the ranks of the records to their separating sets and the canonical r given each. The last block to finish sends
 // the counters to the host.
-//   Work    one thread per record up to level SHORT, one warp per record above
+//   Work    one thread per record at level 1, one warp per record above
 //   Launch  any grid, block 128; dynamic shared memory (level + 2)^2 doubles per warp if `fits`, else none
 //   Reads   g.C, g.start, g.column, records.start, records.rank, Found::x, ::y
 //   Writes  Found::S, ::r, lv.counters->tests, *host (page-locked memory of the host)
-//   lv.work  from level 2 on, canonical_doubles(level) doubles for each thread or warp that has a record
+//   lv.work  from level 2 on, canonical_doubles(level) doubles for each warp that has a record
 extern "C" __global__ void finish(const Graph g, const Level lv, const Records records, const int fits,
                                   Counters* host) {
     extern __shared__ double finish_memory[];
@@ -214,9 +191,6 @@ extern "C" __global__ void finish(const Graph g, const Level lv, const Records r
     u64 tests = 0;
     if (lv.level == 1) {
         for (i64 i = id; i < total; i += threads) tests += finish_level1(g, found, i, records.rank[i]);
-    } else if (lv.level <= SHORT) {
-        double* spare = lv.work + id * canonical_doubles(lv.level);
-        for (i64 i = id; i < total; i += threads) tests += finish_short_record(g, lv, found, i, records.rank[i], spare);
     } else {
         const i64 m = lv.level + 2;
         double* spare = lv.work + (id >> 5) * canonical_doubles(lv.level);

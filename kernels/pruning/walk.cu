@@ -1,6 +1,5 @@
-// walk.cu -- decides the pairs of a level, 2 to 5, by a walk over the conditioning sets of each row in which a bound
-//   skips most of them; see walk.cuh. A pair with a doubtful test is left to the tests that follow. The host uses it
-//   at levels 3 and 4.
+// walk.cu -- decides the pairs of level 3 or 4 by a walk over the conditioning sets of each row in which a bound skips
+//   most of them; see walk.cuh. A pair with a doubtful test is left to the tests that follow.
 //   sound_rows, plan_phases, try_walk, walk_rows and settle_walked run one after the other. try_walk looks at a
 //   few prefixes of every SAMPLE-th row; if too many tests would be left, the kernels after it do nothing.
 #include "pruning/definite.cuh"
@@ -170,7 +169,7 @@ __global__ void __launch_bounds__(512, 1)
         if (threadIdx.x < 32) unrank_by_warp(lv.binom, row.d - 2, Q, first, prefix);
         if (threadIdx.x == 0) next = 0;
         if (threadIdx.x == 0) {
-            const int after = Q ? prefix[Q - 1] + 1 : 0;
+            const int after = prefix[Q - 1] + 1;
             rank = rank_from(lv.binom, row.d, lv.level, prefix, Q);
             rank -= lv.binom(row.d - 1 - after, 2) + lv.binom(row.d - 2 - after, 1);
         }
@@ -207,7 +206,7 @@ extern "C" __global__ void settle_walked(const Graph g, const Level lv, const Pr
         const u64 rank = g.best[e];
         u64 tests = lv.binom(d - 1, l);
         if (rank != NOT_SEPARATED) {
-            int S[5];
+            int S[4];
             subset_unrank(lv.binom, d, l, rank, S);
             for (int i = 0; i < l; ++i) tests -= lv.binom(d - 2 - (S[i] - (S[i] > at)), l - i);
         }

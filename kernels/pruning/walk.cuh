@@ -48,7 +48,7 @@ template <int Q>
 DEVICE unsigned give(const WalkedRow& row, Given& w, const int* prefix) {
     const int lane = threadIdx.x & 31, d = row.d, pitch = d + 1;
     const double *R = row.R, *Rx = R + d * pitch;
-    w.first = Q ? prefix[Q - 1] + 1 : 0;
+    w.first = prefix[Q - 1] + 1;
     w.early = w.rows = 0;
     for (int a0 = 0; a0 < d; a0 += 32) {
         const int a = a0 + lane;

@@ -6,7 +6,6 @@
 //   r           [m] correlation of each pair; correlate_pairs
 //   gaps, fixed [ ] i p + j of the pairs without an edge, and of the edges that are never tested, ascending
 #include "canonical/partial_correlation.cuh"
-#include "graph/least.cuh"
 #include "graph/record.cuh"
 #include "graph/rows.cuh"
 

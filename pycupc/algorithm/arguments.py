@@ -7,28 +7,28 @@ import inspect
 import math
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, fields
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
 from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
-from pycupc.data.knowledge import Knowledge
+from pycupc.data.knowledge import as_knowledge
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole
 from pycupc.data.observations import column_names
 from pycupc.data.pairs import Pairs, pairs_of
-from pycupc.data.text_layout import ReadOptions
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.custom import Batch, BatchTest, CustomTest, IndepTest
+from pycupc.independence.custom import Batch, BatchTest, CustomTest
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
@@ -43,74 +43,121 @@ from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.family import MixedTest
 from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
 from pycupc.orientation import TripleCheck, U2pd, check_triples
-from pycupc.system.message import Message, Setting, Value
-from pycupc.system.progress import LevelBar
+from pycupc.orientation.pag import ALL_RULES
+from pycupc.system.log import level_log
+from pycupc.system.message import Argument, Message, Setting, Value
+from pycupc.system.progress import LevelBar, progress_hook
 
 Method = Literal["stable", "stable.fast"]
-#: The options of reading.
-READING = [*(field.name for field in fields(ReadOptions)), "correlation", "nearest", "n_rule"]
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-
-@dataclass(frozen=True)
-class Options:
-    """The arguments of `skeleton` that determine how tests are made; checked on construction."""
-
-    alpha: float
-    m_max: float
-    method: str
-    NAdelete: bool
-    numCores: int | None
-    checkpoint: str | os.PathLike[str] | None = None
-    executor: Executor | None = None
-
-    def __post_init__(self) -> None:
-        if self.method == "original":
-            raise ValueError(
-                "method 'original' depends on the order of the variables and is not available; use 'stable', or call "
-                "pcalg::pc()"
-            )
-        if self.method not in get_args(Method):
-            raise ValueError(f"method (of pc: skel_method) must be 'stable' or 'stable.fast', got {self.method!r}")
-        check_real("alpha", "a number in [0, 1]", self.alpha)
-        if not 0 <= self.alpha <= 1:
-            raise ValueError(f"alpha must be in [0, 1], got {self.alpha!r}")
-        limit = "a whole number of at least 0, or inf"
-        check_real("m_max", limit, self.m_max, lambda m: m == math.inf or (m >= 0 and m == int(m)))
-        cores = self.numCores
-        if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
-            text = "numCores must be a whole number of at least 1, or {none} for all, got {given}"
-            raise ValueError(Message(text, none=Value(None), given=Value(cores)))
-        if self.checkpoint is not None and not isinstance(self.checkpoint, (str, os.PathLike)):
-            raise TypeError(f"checkpoint must be the path of a folder, got {self.checkpoint!r}")
-        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
-            raise TypeError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
+#: The arguments that say what is known of directions.
+KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
+#: The arguments of `pc`, `skeleton`, `fci` and `rfci` with the values that they have where they are not given.
+DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "numCores", "correlation", *KNOWLEDGE)),
+    **dict.fromkeys(("engine_options", "checkpoint", "executor", "budget")),
+    **dict.fromkeys(("quirks", "conservative", "maj_rule", "solve_confl", "selectionBias"), False),
+    "alpha": 0.01,
+    "m_max": math.inf,
+    "pdsep_max": math.inf,
+    "NAdelete": True,
+    "engine": "auto",
+    "u2pd": "relaxed",
+    "skel_method": "stable",
+    "type": "normal",
+    "jci": "0",
+    "rules": ALL_RULES,
+}
+#: Arguments with a few values.
+CHOICES = {
+    "skel_method": get_args(Method),
+    "u2pd": get_args(U2pd),
+    "type": ("normal", "anytime", "adaptive"),
+    "jci": ("0", "1", "12", "123"),
+}
+#: Arguments that are numbers: what is expected, and whether a number is that.
+NUMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "alpha": ("a number in [0, 1]", lambda alpha: 0 <= alpha <= 1),
+    "m_max": ("a whole number of at least 0, or inf", lambda m: m == math.inf or (m >= 0 and m == int(m))),
+    "pdsep_max": ("a number of at least 0, or inf", lambda m: m >= 0),
+    "budget": ("a number of seconds above 0, or None", lambda seconds: seconds > 0),
+}
 
 
-@dataclass(frozen=True)
-class Variables:
-    """The arguments that determine the tests, unchecked; `check_arguments` checks them."""
+def check_options(given: Mapping[str, Any]) -> None:
+    """Raise TypeError or ValueError for arguments, by name, that are invalid or exclude each other, whatever the data.
 
-    suffStat: Any
-    indepTest: IndepTest | None = None
-    labels: Sequence[str] | None = None
-    p: int | None = None
-    fixedGaps: Any = None
-    fixedEdges: Any = None
-    quirks: bool = False
-    knowledge: Knowledge | None = None
-    correlation: str | None = None
+    In the same cases as pcalg.
+    """
+    given = {**DEFAULTS, **given}
+    if given["skel_method"] == "original":
+        raise ValueError(
+            "method 'original' depends on the order of the variables and is not available; use 'stable', or call "
+            "pcalg::pc()"
+        )
+    for name, choices in CHOICES.items():
+        if given[name] not in choices:
+            *first, last = map(repr, choices)
+            title = "method (of pc: skel_method)" if name == "skel_method" else name
+            raise ValueError(f"{title} must be {', '.join(first)} or {last}, got {given[name]!r}")
+    for name, (expected, valid) in NUMBERS.items():
+        if name != "budget" or given[name] is not None:
+            check_real(name, expected, given[name], valid)
+    cores, checkpoint, executor = given["numCores"], given["checkpoint"], given["executor"]
+    if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
+        text = "numCores must be a whole number of at least 1, or {none} for all, got {given}"
+        raise ValueError(Message(text, none=Value(None), given=Value(cores)))
+    if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
+        raise TypeError(f"checkpoint must be the path of a folder, got {checkpoint!r}")
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
+    _check_orientation(given)
+    _check_fci(given)
+
+
+def _check_orientation(given: Mapping[str, Any]) -> None:
+    u2pd, rules = given["u2pd"], given["rules"]
+    if u2pd != "relaxed":
+        if any(given[name] is not None for name in KNOWLEDGE):
+            raise ValueError(f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}")
+        for name in ("conservative", "maj_rule", "solve_confl"):
+            if given[name]:
+                raise ValueError(f"{name}=True needs u2pd='relaxed', got u2pd={u2pd!r}")
+    if given["conservative"] and given["maj_rule"]:
+        raise ValueError("choose one of conservative=True and maj_rule=True, got both")
+    if np.ndim(rules) != 1 or len(rules) != 10 or not all(r in (True, False) for r in rules):
+        raise ValueError(f"rules must be 10 values True or False, for the rules 1 to 10, got {rules!r}")
+
+
+def _check_fci(given: Mapping[str, Any]) -> None:
+    jci, selection = given["jci"], given["selectionBias"]
+    type_, m_max = Setting("type", given["type"]), Setting("m_max", given["m_max"])
+    if given["type"] == "anytime" and given["m_max"] == math.inf:
+        raise ValueError(Message("{t} needs a finite {m}, got {given}", t=type_, m=Argument("m_max"), given=m_max))
+    if given["type"] == "adaptive" and given["m_max"] != math.inf:
+        text = "{t} finds {m} itself and needs {inf}, got {given}"
+        raise ValueError(Message(text, t=type_, m=Argument("m_max"), inf=Setting("m_max", math.inf), given=m_max))
+    if jci != "0" and selection:
+        text = "{jci} assumes that there is no selection bias: it needs {bias}"
+        raise ValueError(Message(text, jci=Setting("jci", jci), bias=Setting("selectionBias", False)))
+    if given["tiers"] is not None and (jci != "0" or selection):
+        text = "jci='0'" if jci != "0" else "selectionBias=False: with selection an arrowhead says more"
+        raise ValueError(f"tiers need {text}")
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The checked arguments of one run of `function`, "pc" or "skeleton"."""
+    """The checked arguments of one run of `function`."""
 
     function: str
     labels: tuple[str, ...]
     test: IndependenceTest
-    options: Options
+    alpha: float
+    m_max: float
+    checkpoint: str | os.PathLike[str] | None
+    executor: Executor | None
     gaps: Pairs | None
     fixed: Pairs | None
     engine: Engine
@@ -141,8 +188,7 @@ class Problem:
     @property
     def call(self) -> str:
         """The call, as the result shows it."""
-        alpha, m_max = float(self.options.alpha), self.options.m_max
-        return f"{self.function}(alpha={alpha:g}, m_max={m_max}, engine={self.engine_name!r})"
+        return f"{self.function}(alpha={float(self.alpha):g}, m_max={self.m_max}, engine={self.engine_name!r})"
 
 
 def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -152,9 +198,6 @@ def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         unknown = kwargs.keys() - known.keys()
-        if reading := [option for option in READING if option in unknown]:
-            data = f"SuffStat.from_data(data, {reading[0]}={kwargs[reading[0]]!r})"
-            raise TypeError(f"{name} has no argument {reading[0]}, which is an option of reading: {name}({data})")
         if unknown & {"data", "df", "X"}:
             raise TypeError(f"the data are the first argument of {name}, suffStat: {name}(data, alpha=0.01)")
         return function(*args, **kwargs)
@@ -162,44 +205,53 @@ def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
     return call
 
 
-def check_arguments(
-    function: str,
-    variables: Variables,
-    options: Options,
-    engine: str | Engine,
-    engine_options: Mapping[str, Any] | None = None,
-    progress: ProgressHook | None = None,
-) -> Problem:
-    """Check the arguments of `function`, "pc" or "skeleton", before anything runs, and make the engine.
+@contextmanager
+def running(function: str, given: Mapping[str, Any]) -> Iterator[Problem]:
+    """The checked arguments of `function`, with its engine, which is closed at the end, its progress bar and its log.
+
+    `given` holds the arguments by their names; errors as of `check_arguments`.
+    """
+    check_options(given)
+    with progress_hook(given["progress"]) as hook, level_log(given["verbose"]):
+        problem = check_arguments(function, given, hook)
+        with closing(problem.engine):
+            yield problem
+
+
+def check_arguments(function: str, given: Mapping[str, Any], progress: ProgressHook | None = None) -> Problem:
+    """Check the arguments of `function`, "pc", "skeleton", "fci" or "rfci", by name, and make the engine.
 
     Raises TypeError or ValueError if an argument is invalid: it is named, with what was expected and given;
     EngineError if the engine cannot run on this machine.
     """
-    test = _test(function, variables, options, progress)
-    if isinstance(test, CustomTest):
+    given = {**DEFAULTS, **given}
+    engine, engine_options = given["engine"], given["engine_options"]
+    knowledge = as_knowledge(**{name: given[name] for name in KNOWLEDGE})
+    test = _test(function, given, progress)
+    if custom := isinstance(test, CustomTest):
         if engine not in ("auto", "reference"):
-            needed, given = Setting("engine", "reference"), Setting("engine", engine)
-            text = "a custom indepTest runs on {needed} only, got {given}"
-            raise ValueError(Message(text, needed=needed, given=given))
+            needed, wrong = Setting("engine", "reference"), Setting("engine", engine)
+            raise ValueError(
+                Message("a custom indepTest runs on {needed} only, got {given}", needed=needed, given=wrong)
+            )
         if engine_options:
             text = "engine_options must be empty with a custom indepTest, whose engine takes none, got"
             raise ValueError(f"{text} {', '.join(engine_options)}")
-    labels = _checked_labels(variables, test)
+    labels = _checked_labels(given, test)
     test.p = len(labels)  # which a user's function does not say
-    gaps = pairs_of(variables.fixedGaps, "fixedGaps", labels)
-    fixed = pairs_of(variables.fixedEdges, "fixedEdges", labels)
-    known = None if variables.knowledge is None else variables.knowledge.of(labels)
+    gaps, fixed = (pairs_of(given[name], name, labels) for name in ("fixedGaps", "fixedEdges"))
+    known = None if knowledge is None else knowledge.of(labels)
     if known is not None:
         if function not in ("pc", "skeleton"):
             known.check_only_tiers(function)
         gaps, fixed = _with_known(gaps, fixed, known, labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)
-    custom = isinstance(test, CustomTest)
     on_cpu = engine == "auto" and isinstance(test, EnumeratedTest) and not isinstance(test, DiscreteTest)
     wanted: str | Engine = "reference" if custom else "cpu" if on_cpu else engine
-    chosen, note = make_engine(wanted, len(labels), numCores=options.numCores, options=engine_options)
+    chosen, note = make_engine(wanted, len(labels), numCores=given["numCores"], options=engine_options)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
-    return Problem(function, labels, test, options, gaps, fixed, chosen, note, name, progress, known)
+    limits = (given["alpha"], given["m_max"], given["checkpoint"], given["executor"])
+    return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known)
 
 
 def _with_known(
@@ -213,9 +265,10 @@ def _with_known(
     return gaps if len(gaps) else None, fixed if len(fixed) else None
 
 
-def _test(function: str, variables: Variables, options: Options, progress: ProgressHook | None) -> IndependenceTest:
+def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | None) -> IndependenceTest:
     """The test that `indepTest` names, with its data."""
-    test, quirks, given = variables.indepTest, variables.quirks, variables.suffStat
+    test, quirks, given = arguments["indepTest"], arguments["quirks"], arguments["suffStat"]
+    alpha, p, correlation = arguments["alpha"], arguments["p"] or 0, arguments["correlation"]
     if test is not None and not callable(test) and not isinstance(test, Batch):
         raise TypeError(
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
@@ -223,33 +276,33 @@ def _test(function: str, variables: Variables, options: Options, progress: Progr
         )
     if not isinstance(quirks, (bool, np.bool_)):
         raise TypeError(f"quirks must be True or False, got {quirks!r}")
-    if variables.correlation is not None and not (test is None or test is gaussCItest):
+    if correlation is not None and not (test is None or test is gaussCItest):
         text = "{setting} goes with the Gaussian test only"
-        raise ValueError(Message(text, setting=Setting("correlation", variables.correlation)))
+        raise ValueError(Message(text, setting=Setting("correlation", correlation)))
     if test is disCItest or test is binCItest:
-        return _discrete_test(given, options.alpha, binary=test is binCItest, quirks=bool(quirks))
+        return _discrete_test(given, alpha, binary=test is binCItest, quirks=bool(quirks))
     mixed = test is mixCItest or (test is None and isinstance(given, MixedTable))
     faulty = mixed or test is disCItwd or (test is None and isinstance(given, IncompleteTable) and given.categories)
     if quirks and not faulty and function in ("pc", "skeleton"):  # the others have faults of their own to reproduce
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
         raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
-    how = {"NAdelete": bool(options.NAdelete)}
+    how = {"NAdelete": bool(arguments["NAdelete"])}
     if mixed:
-        return MixedTest(as_mixed(given), options.alpha, quirks=bool(quirks))
-    if (of_missing := missing_test(test, given, options.alpha, quirks=bool(quirks), **how)) is not None:
+        return MixedTest(as_mixed(given), alpha, quirks=bool(quirks))
+    if (of_missing := missing_test(test, given, alpha, quirks=bool(quirks), **how)) is not None:
         return of_missing
     if isinstance(test, Batch):
         test = test.of(given) if hasattr(test, "of") else test
-        return BatchTest(test, options.alpha, variables.p or 0, **how)
+        return BatchTest(test, alpha, p, **how)
     if test is not None and test is not gaussCItest:
-        return CustomTest(test, given, options.alpha, variables.p or 0, **how)
+        return CustomTest(test, given, alpha, p, **how)
     if isinstance(given, DiscreteSuffStat):
         raise TypeError(
             "a suffStat of type DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test"
         )
     correlations = progress.correlations if isinstance(progress, LevelBar) else None
-    gaussian = as_suff_stat(given, correlations, variables.correlation)
-    return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, options.alpha)
+    gaussian = as_suff_stat(given, correlations, correlation)
+    return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, alpha)
 
 
 def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> DiscreteTest:
@@ -262,13 +315,14 @@ def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> D
     return DiscreteTest(data, alpha, binary=binary, quirks=quirks)
 
 
-def _checked_labels(variables: Variables, test: IndependenceTest) -> tuple[str, ...]:
+def _checked_labels(given: Mapping[str, Any], test: IndependenceTest) -> tuple[str, ...]:
     """The names of the variables, from whichever arguments provide them; these must agree."""
-    labels, p, custom = variables.labels, variables.p, isinstance(test, CustomTest | BatchTest) and not test.p
+    p, custom = given["p"], isinstance(test, CustomTest | BatchTest) and not test.p
+    labels: Sequence[str] | None = given["labels"]
     if labels is None and not custom:
         labels = test.labels
     elif labels is None:  # a custom test, whose data may have column names
-        names = column_names(variables.suffStat)
+        names = column_names(given["suffStat"])
         labels = names if names is not None and p in (None, len(names)) else None
     if p is not None:
         if not is_whole(p):
@@ -281,8 +335,8 @@ def _checked_labels(variables: Variables, test: IndependenceTest) -> tuple[str, 
             raise ValueError(f"p must be at least 2, got {p}")
     elif labels is None and custom:
         raise ValueError("either labels or p must be given with a custom indepTest")
-    if labels is not None and labels is test.labels:  # checked with the data
-        return tuple(labels)
+    if test.labels is not None and labels is test.labels:  # checked with the data
+        return tuple(test.labels)
     if test.labels is not None and labels is not None:
         _warn_of_order(list(labels), list(test.labels))
     number = p if custom else test.p
@@ -300,19 +354,3 @@ def _warn_of_order(labels: list[str], names: list[str]) -> None:
             f"calls it {names[k]!r}; leave labels out, or give them in the order of the columns",
             stacklevel=2,
         )
-
-
-def check_orientation(u2pd: str, *, conservative: bool, maj_rule: bool, solve_confl: bool, known: bool = False) -> None:
-    """Raise ValueError for an unknown `u2pd`, or two arguments that exclude each other, in the same cases as pcalg.
-
-    `known`: whether tiers or arrows are.
-    """
-    if u2pd not in get_args(U2pd):
-        raise ValueError(f"u2pd must be 'relaxed', 'rand' or 'retry', got {u2pd!r}")
-    if known and u2pd != "relaxed":
-        raise ValueError(f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}")
-    for name, value in (("conservative", conservative), ("maj_rule", maj_rule), ("solve_confl", solve_confl)):
-        if value and u2pd != "relaxed":
-            raise ValueError(f"{name}=True needs u2pd='relaxed', got u2pd={u2pd!r}")
-    if conservative and maj_rule:
-        raise ValueError("choose one of conservative=True and maj_rule=True, got both")

@@ -17,6 +17,7 @@ from pycupc.orientation.known import is_closed
 from pycupc.orientation.meek import add_arrow, apply_rules
 from pycupc.orientation.trace import FIRST_KNOWN, KNOWN
 from pycupc.results.causal_graph import CausalGraph
+from pycupc.system.compiled import plain_if_small
 
 Graph = TypeVar("Graph", bound=CausalGraph)
 #: tail, head, and the number of the reason, see `pycupc.orientation.trace.Trace`.
@@ -66,7 +67,7 @@ def add_background_knowledge(
     knowledge = as_knowledge(tiers, required=required, forbidden=forbidden)
     known = None if knowledge is None else knowledge.of(fit.labels)
     graph = fit.sparse_graph
-    with mg.compiling(2 * mg.steps_of(graph)):
+    with plain_if_small(2 * mg.steps_of(graph)):
         if check_input and (dag_and_cpdag(graph) is None or not is_closed(graph)):
             fault = fit.not_a_cpdag() or "more of its edges have a direction that follows"
             raise ValueError(f"fit must be a CPDAG, or one with known arrows, got a graph that is {fault}")

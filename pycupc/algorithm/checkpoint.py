@@ -164,7 +164,7 @@ class Checkpoint:
 
 def _identity(problem: Problem) -> dict[str, Any]:
     """Everything that determines the skeleton, ready for JSON; large values by their hash."""
-    test, options, tiers = problem.test, problem.options, problem.tiers
+    test, tiers = problem.test, problem.tiers
     facts: dict[str, Any] = {"indepTest": "gaussCItest"}
     data: tuple[NDArray[Any], ...] = ()
     if isinstance(test, GaussianTest):
@@ -181,8 +181,8 @@ def _identity(problem: Problem) -> dict[str, Any]:
         "labels": _hash(json.dumps(problem.labels).encode()),
         "variables": len(problem.labels),
         "n": test.n,
-        "alpha": float(options.alpha),
-        "m_max": "inf" if options.m_max == float("inf") else int(options.m_max),
+        "alpha": float(problem.alpha),
+        "m_max": "inf" if problem.m_max == float("inf") else int(problem.m_max),
         **facts,
         **{name: None if value is None else _digest(value.keys) for name, value in pairs.items()},
         "tiers": None if tiers is None else _digest(tiers.tier),

@@ -37,9 +37,10 @@ MANY_SETS = 10**9
 SET_BYTES = 28
 #: Why a counted test may take no time, by kind of test.
 NOT_MADE = {
-    "gaussian": "pruning may answer most of\nthem without making them",
-    "discrete": "those with fewer than ten (--df observed: five)\n"
-    "observations per degree of freedom are counted, and not made",
+    "gaussian": ["pruning may answer most of\nthem without making them"],
+    "discrete": [
+        "those with fewer than ten (--df observed: five)\nobservations per degree of freedom are counted, and not made"
+    ],
 }
 
 
@@ -51,7 +52,6 @@ class Stage:
     # edges, max_degree: number of edges, and largest number of neighbours, of the graph at this stage.
     edges: int
     max_degree: int
-    busiest: str  # variable with the most neighbours, "" if there are no edges
     n_tests: int | None  # number of tests of `level`, pcalg's ``n.edgetests``; None before any
     seconds: float  # time that `level` took
     # Upper bound in bytes on the correlations (of discrete data: the codes), the graph and the separating sets during
@@ -70,7 +70,7 @@ class Estimate:
     n: float  # number of observations
     alpha: float  # significance level
     engine: str  # name of the engine
-    test: str  # {"gaussian", "discrete"}
+    test: str  # name of the kind of test: "gaussian", "discrete", "mixed", ...
     # memory_needed, memory_free: bytes that the engine reserves at the start of a run, and bytes free where it keeps
     # its state.
     memory_needed: int
@@ -96,7 +96,7 @@ def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: 
 
     The levels after `last` are tried for `trial` seconds. `pdsep_max` is as of `fci`.
     """
-    engine, test, labels, levels = problem.engine, problem.test, problem.labels, problem.levels()
+    engine, test, levels = problem.engine, problem.test, problem.levels()
     needed, free = engine.memory(test)
     removed, found = 0, []
 
@@ -107,8 +107,8 @@ def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: 
 
     with closing(engine):
         watch = Watch(problem.progress) if trial else problem.progress
-        levels.take(test, labels, gaps=problem.gaps, fixed=problem.fixed, progress=watch)
-        stages = [_stage(-1, *degrees_at_first(problem), labels, None, 0.0, (test.nbytes, 0))]
+        levels.take(test, problem.labels, gaps=problem.gaps, fixed=problem.fixed, progress=watch)
+        stages = [_stage(-1, *degrees_at_first(problem), None, 0.0, (test.nbytes, 0))]
         sampled = engine.sample() if last >= 0 else None
         if sampled is not None:
             return _from_sample(problem, sampled, (needed, free))
@@ -118,7 +118,7 @@ def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: 
             r = run_level(level)
             removed += r.n_removed if level else 0  # the empty sets of level 0 are not stored
             degrees = degrees_of(levels.state(), test.p, problem.fixed)
-            stages.append(_stage(level, *degrees, labels, r.n_tests, r.seconds, (test.nbytes, removed)))
+            stages.append(_stage(level, *degrees, r.n_tests, r.seconds, (test.nbytes, removed)))
         tried = None
         if isinstance(watch, Watch):
             passed = sum(stage.seconds for stage in stages)
@@ -140,7 +140,7 @@ def _from_sample(problem: Problem, sampled: Sampled, memory: tuple[int, int]) ->
     test, degrees = problem.test, sampled.degrees
     edges = int(degrees.mean() * test.p / 2)
     bounds = [math.ceil(level_tests(degrees, degrees, k) * test.p / len(degrees)) for k in range(1, 1 + SHOWN)]
-    stage = Stage(0, edges, int(degrees.max()), "", problem.n_pairs, sampled.seconds, sampled.memory, tuple(bounds))
+    stage = Stage(0, edges, int(degrees.max()), problem.n_pairs, sampled.seconds, sampled.memory, tuple(bounds))
     done = Trial(1, finished=True, seconds=sampled.seconds)
     about = (test.p, test.n or 0, test.alpha, problem.engine.name, test.name)
     return Estimate(*about, *memory, (stage,), done, len(degrees))
@@ -150,7 +150,6 @@ def _stage(
     level: int,
     degrees: NDArray[np.int64],
     targets: NDArray[np.int64],
-    labels: Sequence[str],
     n_tests: int | None,
     seconds: float,
     kept: tuple[int, int],
@@ -158,12 +157,11 @@ def _stage(
     """The stage after `level`; `kept` are the bytes of the data, and the number of separating sets stored."""
     top = int(degrees.max(initial=0))
     most = [level_tests(degrees, targets, later) for later in range(level + 1, min(level + 1 + SHOWN, top))]
-    busiest = str(labels[int(np.argmax(degrees))]) if top else ""
     edges = int(degrees.sum()) // 2
     held, removed = kept
     # the graph before and after the next level, the sets stored and one for each edge still to be removed
     memory = held + (TESTED_BYTES + KEPT_BYTES) * 2 * edges + (removed + edges) * (SET_BYTES + 4 * (level + 1))
-    return Stage(level, edges, top, busiest, n_tests, seconds, memory, tuple(most))
+    return Stage(level, edges, top, n_tests, seconds, memory, tuple(most))
 
 
 def _table(e: Estimate) -> str:
@@ -177,7 +175,8 @@ def _table(e: Estimate) -> str:
     lines.append(f"{'edges':<14}" + "".join(f"{s.edges:>18,}" for s in e.stages))
     lines.append(f"{'largest degree':<14}" + "".join(f"{s.max_degree:>18,}" for s in e.stages))
     lines.append(f"{'memory, up to':<14}" + "".join(f"{size(s.memory):>18}" for s in e.stages))
-    lines += ["", f"tests per level: exact for a level that was run, else an upper bound (<=); {NOT_MADE[e.test]}"]
+    counted = "tests per level: exact for a level that was run, else an upper bound (<=)"
+    lines += ["", "; ".join([counted, *NOT_MADE.get(e.test, [])])]
     depth = max(s.level + len(s.most_tests) for s in e.stages) + 1
     for level in range(depth):
         cells = [_cell(e.stages[: k + 1], level) for k in range(len(e.stages))]
@@ -207,13 +206,10 @@ def _outlook(e: Estimate) -> str:
         return "No level is left to run: a run takes no longer than this estimate."
     if e.trial is not None:
         return time_of(e.trial)
-    text = f"Next: level {last.level + 1} with at most {count(last.most_tests[0])} tests"
-    if last.n_tests and last.level >= 1 and last.seconds > 0.02:  # a shorter time measures mostly the overhead
-        text += f"; level {last.level} ran at {count(int(last.n_tests / last.seconds))} tests per second"
-    text += ".\nEach level removes edges: the bounds of later levels are those of the present graph."
-    if last.max_degree > 100:
-        text += f"\n{last.busiest} has {last.max_degree:,} neighbours. A smaller alpha or m_max shortens the run."
-    return text
+    return (
+        f"Next: level {last.level + 1} with at most {count(last.most_tests[0])} tests.\nEach level removes edges: the "
+        "bounds of later levels are those of the present graph."
+    )
 
 
 def _outlook_of_fci(sets: SetsOfStage, *, finished: bool) -> str:

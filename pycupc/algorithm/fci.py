@@ -5,67 +5,33 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
+from pycupc.algorithm.arguments import Method, Problem, hinted, running
 from pycupc.algorithm.possible_d_sep import Stage, run_stage
-from pycupc.algorithm.skeleton import find_skeleton, keeping, level_log, skeleton
-from pycupc.data.knowledge import as_knowledge
-from pycupc.data.names import check_real, position
+from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
+from pycupc.data.names import position
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import Answers, Engine, ProgressHook, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag, without_selection
+from pycupc.orientation import Orientation
+from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as
-from pycupc.system.message import Argument, Message, Setting
-from pycupc.system.progress import progress_hook
+from pycupc.system.message import Message, Setting
 
 Type = Literal["normal", "anytime", "adaptive"]
 Jci = Literal["0", "1", "12", "123"]
-
-
-def check_fci_arguments(given: Mapping[str, Any]) -> None:
-    """Raise ValueError for arguments of `fci`, by name, that `skeleton` does not have; `tiers`: None or not."""
-    type_, m_max = Setting("type", given["type"]), Setting("m_max", given["m_max"])
-    if given["type"] not in get_args(Type):
-        raise ValueError(f"type must be 'normal', 'anytime' or 'adaptive', got {given['type']!r}")
-    if given["type"] == "anytime" and given["m_max"] == math.inf:
-        raise ValueError(Message("{t} needs a finite {m}, got {given}", t=type_, m=Argument("m_max"), given=m_max))
-    if given["type"] == "adaptive" and given["m_max"] != math.inf:
-        text = "{t} finds {m} itself and needs {inf}, got {given}"
-        raise ValueError(Message(text, t=type_, m=Argument("m_max"), inf=Setting("m_max", math.inf), given=m_max))
-    check_orientation("relaxed", conservative=given["conservative"], maj_rule=given["maj_rule"], solve_confl=False)
-    check_real("pdsep_max", "a number of at least 0, or inf", given["pdsep_max"], lambda m: m >= 0)
-    if given["budget"] is not None:
-        check_real("budget", "a number of seconds above 0, or None", given["budget"], lambda b: b > 0)
-    check_rules(given["rules"])
-    jci, selection = given["jci"], given["selectionBias"]
-    if jci not in get_args(Jci):
-        raise ValueError(f"jci must be '0', '1', '12' or '123', got {jci!r}")
-    if jci != "0" and selection:
-        text = "{jci} assumes that there is no selection bias: it needs {bias}"
-        raise ValueError(Message(text, jci=Setting("jci", jci), bias=Setting("selectionBias", False)))
-    if given["tiers"] is not None and (jci != "0" or selection):
-        text = "jci='0'" if jci != "0" else "selectionBias=False: with selection an arrowhead says more"
-        raise ValueError(f"tiers need {text}")
-
-
-def check_rules(rules: Sequence[bool]) -> None:
-    """Raise ValueError unless these are ten truth values."""
-    if np.ndim(rules) != 1 or len(rules) != 10 or not all(r in (True, False) for r in rules):
-        raise ValueError(f"rules must be 10 values True or False, for the rules 1 to 10, got {rules!r}")
 
 
 @explained_as(skeleton)
@@ -159,12 +125,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     latent confounders and selection bias, Artificial Intelligence 172. Colombo, Maathuis, Kalisch and Richardson
     (2012), Learning high-dimensional directed acyclic graphs with latent and selection variables, Ann. Stat. 40.
     """
-    check_fci_arguments(locals())
-    with progress_hook(progress) as hook, level_log(verbose):
-        known = as_knowledge(tiers)
-        variables = Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, known)
-        options = Options(alpha, m_max, skel_method, NAdelete, numCores)
-        problem = check_arguments("fci", variables, options, engine, engine_options, hook)
+    with running("fci", locals()) as problem:
         context = _context(contextVars, problem.labels)
         if jci == "123":
             fixed = _among(context, len(problem.labels))
@@ -172,17 +133,16 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
                 raise ValueError("jci='123' makes edges of all pairs of contextVars, one of which is in fixedGaps")
             fixed = fixed | problem.fixed
             problem = replace(problem, fixed=fixed if len(fixed) else None)
-        with closing(problem.engine):
-            fit = first_skeleton(problem, skeleton)
-            with keeping(fit):
-                found = Found(fit.sparse_graph, fit.sepset, LaterTests())
-                if doPdsep:
-                    largest, pairs = fit.max_ord if type == "adaptive" else m_max, problem.fixed
-                    stage = Stage(m_max=largest, pdsep_max=pdsep_max, fixed=pairs, tiers=problem.tiers)
-                    stage = replace(stage, quirks=quirks, budget=budget)
-                    found = _after_possible_d_sep(found, problem, stage, biCC)
-                if conservative or maj_rule:
-                    found = found.checked(problem, maj_rule, unseparated=doPdsep)
+        fit = first_skeleton(problem, skeleton)
+        with keeping(fit):
+            found = Found(fit.sparse_graph, fit.sepset, LaterTests())
+            if doPdsep:
+                largest, pairs = fit.max_ord if type == "adaptive" else m_max, problem.fixed
+                stage = Stage(m_max=largest, pdsep_max=pdsep_max, fixed=pairs, tiers=problem.tiers)
+                stage = replace(stage, quirks=quirks, budget=budget)
+                found = _after_possible_d_sep(found, problem, stage, biCC)
+            if conservative or maj_rule:
+                found = found.checked(problem, maj_rule, unseparated=doPdsep)
         orient = partial(
             orient_pag,
             found.graph,
@@ -215,7 +175,7 @@ class Found:
         notes = {**self.notes, "ambiguous_triples": len(ambiguous)}
         return replace(self, sepset=self.sepset.changed(check.cells), ambiguous=ambiguous, notes=notes)
 
-    def with_faults(self, pag: PagOrientation, right: PagOrientation) -> Found:
+    def with_faults(self, pag: Orientation, right: Orientation) -> Found:
         """With notes on what the faults of pcalg that were reproduced have changed."""
         ends = ((getattr(one.graph, end) for end in ("low_mark", "high_mark")) for one in (pag, right))
         marks = sum(int(np.count_nonzero(a != b)) for a, b in zip(*ends, strict=True))
@@ -235,7 +195,7 @@ def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
     """
     if given is None:
         return find_skeleton(replace(problem, function="skeleton") if problem.known is None else problem)
-    test, alpha = problem.test, problem.options.alpha
+    test, alpha = problem.test, problem.alpha
     for name, mine, theirs in (
         ("variables", problem.labels, given.labels),
         ("n", test.n, given.n),
@@ -253,7 +213,7 @@ def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
     return replace(given, sparse_graph=undirected, trace={}, sepset=given.found_sepset)
 
 
-def oriented(fit: PcAlgo, found: Found, problem: Problem, pag: PagOrientation) -> PagAlgo:
+def oriented(fit: PcAlgo, found: Found, problem: Problem, pag: Orientation) -> PagAlgo:
     """The result."""
     return PagAlgo(
         labels=problem.labels,

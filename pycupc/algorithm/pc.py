@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -13,17 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
-from pycupc.algorithm.skeleton import find_skeleton, level_log, skeleton
+from pycupc.algorithm.arguments import Method, Problem, hinted, running
+from pycupc.algorithm.skeleton import find_skeleton, skeleton
 from pycupc.data.constraints import Constraints
-from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation import U2pd, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as, logger
-from pycupc.system.progress import progress_hook
 
 
 @explained_as(skeleton)
@@ -118,27 +115,15 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     >>> fit.matrix().loc["x", "y"], fit.matrix().loc["y", "x"]  # x --> y
     (np.int8(1), np.int8(0))
     """
-    knowledge = as_knowledge(tiers, context_all=context_all, context_tier=context_tier, forbidden=forbidden)
-    is_known = knowledge is not None
-    check_orientation(u2pd, conservative=conservative, maj_rule=maj_rule, solve_confl=solve_confl, known=is_known)
-    with progress_hook(progress) as hook, level_log(verbose):
-        problem = check_arguments(
-            "pc",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge, correlation),
-            Options(alpha, m_max, skel_method, NAdelete, numCores, checkpoint, executor),
-            engine,
-            engine_options,
-            hook,
-        )
+    with running("pc", locals()) as problem:
         ambiguous = None
-        with closing(problem.engine):
-            fit = find_skeleton(problem)
-            if not len(fit.sparse_graph):
-                return fit
-            if problem.known is not None:
-                return _known_oriented(fit, problem, problem.known, not conservative, verbose)
-            if conservative or maj_rule:
-                fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
+        fit = find_skeleton(problem)
+        if not len(fit.sparse_graph):
+            return fit
+        if problem.known is not None:
+            return _known_oriented(fit, problem, problem.known, not conservative, verbose)
+        if conservative or maj_rule:
+            fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
         graph, notes = fit.sparse_graph, dict(fit.notes)
         oriented = orient(
             graph, fit.sepset, u2pd=u2pd, solve_confl=solve_confl, ambiguous=ambiguous, random_state=random_state

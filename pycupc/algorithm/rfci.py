@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from contextlib import closing
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, check_orientation, hinted
-from pycupc.algorithm.fci import Found, check_rules, fci, first_skeleton, oriented
-from pycupc.algorithm.skeleton import keeping, level_log, skeleton
-from pycupc.data.knowledge import as_knowledge
+from pycupc.algorithm.arguments import Method, Problem, hinted, running
+from pycupc.algorithm.fci import Found, fci, first_skeleton, oriented
+from pycupc.algorithm.skeleton import keeping, skeleton
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.graph.questions import Lists
 from pycupc.independence.custom import IndepTest
@@ -23,7 +21,6 @@ from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as
-from pycupc.system.progress import progress_hook
 
 
 @explained_as(skeleton)
@@ -85,18 +82,11 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     Colombo, Maathuis, Kalisch and Richardson (2012), Learning high-dimensional directed acyclic graphs with latent and
     selection variables, Ann. Stat. 40, 294-321.
     """
-    check_rules(rules)
-    check_orientation("relaxed", conservative=conservative, maj_rule=maj_rule, solve_confl=False)
-    with progress_hook(progress) as hook, level_log(verbose):
-        known = as_knowledge(tiers)
-        variables = Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, known)
-        options = Options(alpha, m_max, skel_method, NAdelete, numCores)
-        problem = check_arguments("rfci", variables, options, engine, engine_options, hook)
-        with closing(problem.engine):
-            fit = first_skeleton(problem, skeleton)
-            rule = "conservative" if conservative else "majority" if maj_rule else ""
-            with keeping(fit):
-                return _Run(problem, fit, rule, quirks)(rules)
+    with running("rfci", locals()) as problem:
+        fit = first_skeleton(problem, skeleton)
+        rule = "conservative" if conservative else "majority" if maj_rule else ""
+        with keeping(fit):
+            return _Run(problem, fit, rule, quirks)(rules)
 
 
 class _Run:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -14,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.algorithm.arguments import Method, Options, Problem, Variables, check_arguments, hinted
+from pycupc.algorithm.arguments import Method, Problem, hinted, running
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.algorithm.tiers import TieredLevels
-from pycupc.data.knowledge import as_knowledge
 from pycupc.engines.base import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
@@ -25,8 +23,7 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
 from pycupc.results.levels import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.system.log import lines_to, logger
-from pycupc.system.progress import progress_hook
+from pycupc.system.log import logger
 
 
 class Interrupted(KeyboardInterrupt):
@@ -180,31 +177,21 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE
     TPDS 31(3), 530-542.
     """
-    knowledge = as_knowledge(tiers, context_all=context_all, context_tier=context_tier, forbidden=forbidden)
-    with progress_hook(progress) as hook, level_log(verbose):
-        problem = check_arguments(
-            "skeleton",
-            Variables(suffStat, indepTest, labels, p, fixedGaps, fixedEdges, quirks, knowledge, correlation),
-            Options(alpha, m_max, method, NAdelete, numCores, checkpoint, executor),
-            engine,
-            engine_options,
-            hook,
-        )
-        with closing(problem.engine):
-            return find_skeleton(problem)
+    with running("skeleton", locals() | {"skel_method": method}) as problem:
+        return find_skeleton(problem)
 
 
 def find_skeleton(problem: Problem) -> PcAlgo:
     """Run the level loop; errors as of `skeleton`. The engine answers questions until the caller closes it."""
-    engine, p, m_max = problem.engine, len(problem.labels), problem.options.m_max
+    engine, p, m_max = problem.engine, len(problem.labels), problem.m_max
     levels = problem.levels()
     results: list[LevelResult] = []
-    folder = problem.options.checkpoint
+    folder = problem.checkpoint
     kept = None if folder is None else Checkpoint(folder, problem)
     try:
-        logger.info("%d variables, alpha %g, engine %s", p, problem.options.alpha, problem.engine_note)
+        logger.info("%d variables, alpha %g, engine %s", p, problem.alpha, problem.engine_note)
         pairs = {"gaps": problem.gaps, "fixed": problem.fixed}
-        division = Division(problem.options.executor, kept)
+        division = Division(problem.executor, kept)
         last = m_max if kept is None else 0  # a level that runs ahead would write where the state is read
         levels.take(problem.test, problem.labels, **pairs, m_max=last, progress=problem.progress, division=division)
         results = [] if kept is None else kept.resume(levels)
@@ -251,7 +238,7 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
         max_ord=len(results) - 1,
         call=problem.call,
         n=test.n,
-        alpha=problem.options.alpha,
+        alpha=problem.alpha,
         engine=problem.engine_note,
         levels=tuple(
             LevelSummary(r.level, r.n_tests, r.n_removed, left, r.n_careful, r.seconds, r.n_made, r.n_bounds)
@@ -263,10 +250,3 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
         notes=({"quirks": note} if note else {})
         | ({} if problem.known is None else {"known_before": problem.known.summary()}),
     )
-
-
-def level_log(verbose: bool) -> AbstractContextManager[None]:
-    """With `verbose`, show the package's log lines, even if logging is not configured."""
-    if not verbose or sys.stderr is None:
-        return nullcontext()
-    return lines_to(None if logger.hasHandlers() else lambda line: sys.stderr.write(f"pycupc: {line}\n"))

@@ -30,12 +30,6 @@ pcalg::pc(skel.method = "stable"), on a CPU or a GPU.
 
     pycupc run --example                    analyse the example data that come with pycupc
     pycupc run data.csv --alpha 0.01        analyse your data; results in the folder data-pycupc
-    pycupc plot data-pycupc --around NAME   a picture of the neighbourhood of a variable
-    pycupc stability data.csv               how often each edge is found on resamples of the rows
-    pycupc cstar data.csv --effect NAME     causes of NAME, ranked by how stable a large effect is
-    pycupc estimate data.csv                tests, memory and time of a run, before it
-    pycupc compare A B                      how two results differ, and at which test they first differ
-    pycupc doctor                           which engines work on this machine, and why the others do not
 """
 
 _EPILOG = """\
@@ -92,20 +86,16 @@ def _run_command(args: argparse.Namespace) -> int:
     except MemoryError as error:
         detail = f": {error}" if str(error) else ""
         return _fail(DEVICE, f"out of memory{detail}. 'pycupc estimate' shows how much these data need")
-    except (pycupc.EngineError, ImportError) as error:  # ImportError: an optional package that an argument needs
-        return _fail(DEVICE, str(error))
-    except FolderError as error:
-        return _fail(USAGE, str(error))
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            return _fail(DATA, str(error))
-        try:
-            sys.stdout.flush()
-        except OSError:  # it is the output that found no room, and would not when Python ends either
-            discard_output()
-        return _fail(DEVICE, str(error))
-    except ValueError as error:
-        return _fail(DATA, str(error))
+        if no_room := error.errno in (errno.ENOSPC, errno.EDQUOT):
+            try:
+                sys.stdout.flush()
+            except OSError:  # it is the output that found no room, and would not when Python ends either
+                discard_output()
+        return _fail(DEVICE if no_room else DATA, str(error))
+    except (pycupc.EngineError, ImportError, ValueError) as error:  # ImportError: an argument needs an optional package
+        code = USAGE if isinstance(error, FolderError) else DATA if isinstance(error, ValueError) else DEVICE
+        return _fail(code, str(error))
 
 
 def _fail(code: int, text: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycupc.data import DataError
-from pycupc.data.categories import MOST_CODES
+from pycupc.data.categories import look_categorical
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed
-from pycupc.data.readers import FileTable, ReadOptions, read_correlation
+from pycupc.data.observations import RawTable
+from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_layout import like_a_number
@@ -40,7 +40,7 @@ class Chosen(NamedTuple):
 
     kind: str
     data: Data
-    table: FileTable | Table | MixedTable
+    table: RawTable | Table | MixedTable
     why: str
 
 
@@ -88,11 +88,21 @@ def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) ->
         data = SuffStat.from_data(table, missing="pairwise", nearest=args.nearest, n_rule=rule)
         why = f"{where}correlations and n are those of the rows complete in each pair (--missing {args.missing})"
         return Chosen("data with gaps", data, table, why)
+    return _with_gaps(args, IncompleteTable(table), table, where, "pairwise, drop-rows")
+
+
+def _with_gaps(
+    args: argparse.Namespace, data: IncompleteTable, table: Table | MixedTable, where: str, others: str
+) -> Chosen:
+    """Tests of incomplete data; `where` begins the explanation, and `others` are ways to treat gaps, too."""
+    kind = "categories with gaps" if data.categories else "data with gaps"
     if args.missing.startswith("impute="):
-        return _imputed(args, table, table, where)
-    why = f"{where}each test takes the rows that are complete in its variables (--missing testwise); "
-    why += "others: --missing impute=20, pairwise, drop-rows"
-    return Chosen("data with gaps", IncompleteTable(table), table, why)
+        M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
+        why = f"{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
+        source = table if isinstance(table, Table) else data
+        return Chosen(kind, imputed(source, M, seed, categories=data.categories), table, where + why)
+    why = "each test takes the rows that are complete in its variables (--missing testwise); others: --missing "
+    return Chosen(kind, data, table, f"{where}{why}impute=20, {others}")
 
 
 def _with_correlations(args: argparse.Namespace, table: Table, bar: LevelBar | None) -> SuffStat:
@@ -124,43 +134,28 @@ def _of_categories_with_gaps(args: argparse.Namespace, mixed: MixedTable, why: s
     if args.missing.startswith("pairwise"):
         raise ValueError("--missing pairwise takes numbers, and the table has categories: --missing testwise")
     data = IncompleteTable(mixed.values, mixed.names, categories=True, adaptDF=args.adapt_df)
-    if args.missing.startswith("impute="):
-        return _imputed(args, data, mixed, f"{why}; values are missing, so that ")
-    why += "; values are missing, so that each test takes the rows that are complete in its variables (--missing "
-    why += "testwise); others: --missing impute=20, drop-rows"
-    return Chosen("categories with gaps", data, mixed, why)
-
-
-def _imputed(args: argparse.Namespace, data: Table | IncompleteTable, table: Table | MixedTable, why: str) -> Chosen:
-    M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
-    why += f"{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
-    kind = "categories with gaps" if isinstance(data, IncompleteTable) else "data with gaps"
-    return Chosen(kind, imputed(data, M, seed, categories=isinstance(data, IncompleteTable)), table, why)
+    return _with_gaps(args, data, mixed, f"{why}; values are missing, so that ", "drop-rows")
 
 
 def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Chosen | None:
     """The choice for a table that holds words; None if they are damaged numbers or names of rows."""
     why = "holds categories, so that the G^2 test of discrete data runs (--test discrete); with --test gaussian only "
     why += "numbers are accepted"
-    complete = options | {"missing": "error"} if options["missing"] == "keep" else options
-    with contextlib.suppress(DataError):
-        table = Table.of(path, categories=True, **complete)
-        if table.looks_categorical() and args.correlation is None:
-            data = DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df)
-            return Chosen("categories", data, table, why)
     try:
         mixed = MixedTable.of(path, **options)
     except DataError:
         return None
     words = [c for c in mixed.categories if c is not None]
+    if args.correlation is None and look_categorical(_texts(mixed)):
+        if np.isnan(mixed.values).any():
+            mixed.check_levels()
+        return _of_categories(args, path, options, why)
     names_rows = mixed.categories[0] is not None and len(mixed.categories[0]) == mixed.n
     if not words or names_rows or any(like_a_number(str(text)) for categories in words for text in categories):
         return None
     mixed.check_levels()
     if args.correlation is not None:
         return _latent(args, mixed)
-    if 2 * len(words) >= mixed.p and _holds_codes(mixed):
-        return _of_categories_with_gaps(args, mixed, why)
     names = [name for name, categories in zip(mixed.names, mixed.categories, strict=True) if categories is not None]
     text = f"{len(names)} of {mixed.p} columns hold words ({listed(names, most=3)}), so that the test of numbers and "
     text += (
@@ -178,13 +173,13 @@ def _latent(args: argparse.Namespace, mixed: MixedTable) -> Chosen:
     return Chosen("data", data, table, "--correlation latent, with words as the two classes of a variable")
 
 
-def _holds_codes(mixed: MixedTable) -> bool:
-    """Whether the columns of numbers may be codes of categories."""
-    for column in mixed.numbers().T:
-        different = np.unique(column[~np.isnan(column)])
-        if len(different) > MOST_CODES or (different != np.floor(different)).any():
-            return False
-    return True
+def _texts(mixed: MixedTable) -> list[list[str]]:
+    """The different texts of each column; of numbers those that Python writes."""
+    columns = zip(mixed.categories, mixed.values.T, strict=True)
+    return [
+        list(map(str, categories)) if categories is not None else list(map(str, np.unique(values[~np.isnan(values)])))
+        for categories, values in columns
+    ]
 
 
 def _of_both(mixed: MixedTable, why: str) -> Chosen:

@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
 def examine(*, engines: bool = True, r: bool = True) -> dict[str, Any]:
     """Examine this machine; with `engines`, run a small problem on each, and with `r`, start R to list its packages.
 
-    Returns a dict ready for JSON: system, packages, kernels, gpu, engines (each with "works" and "detail"), r.
+    Returns a dict ready for JSON: system, packages, gpu, engines (each with "works" and "detail"), r.
     """
     system = {
         "pycupc": __version__,
@@ -62,17 +62,13 @@ def examine(*, engines: bool = True, r: bool = True) -> dict[str, Any]:
     }
     packages = {purpose: {name: version_of(name) for name in names} for purpose, names in PACKAGES.items()}
     packages["GPU"] = {name: version for name in machine.CUPY if (version := version_of(name))} or {"cupy": None}
-    found: dict[str, Any] = {"system": system, "packages": packages, "kernels": _kernels(), "gpu": _gpu()}
-    found["engines"] = {name: _try_engine(name) for name in ENGINES} if engines else {}
-    found["r"] = _r() if r else {}
-    return found
-
-
-def _kernels() -> dict[str, Any]:
-    from pycupc.engines.gpu.kernels import KERNEL_DIR
-
-    files = sorted(file.relative_to(KERNEL_DIR).as_posix() for file in KERNEL_DIR.rglob("*.cu*"))
-    return {"folder": str(KERNEL_DIR) if files else None, "files": files}
+    return {
+        "system": system,
+        "packages": packages,
+        "gpu": _gpu(),
+        "engines": {name: _try_engine(name) for name in ENGINES} if engines else {},
+        "r": _r() if r else {},
+    }
 
 
 def _gpu() -> dict[str, Any]:
@@ -162,25 +158,16 @@ def _rpy2() -> str:
 
 def report(found: dict[str, Any]) -> str:
     """The findings of `examine` as text."""
-    gpu, kernels, r = found["gpu"], found["kernels"], found["r"]
-    lines = {
-        "System": [f"{name:<12} {value}" for name, value in found["system"].items()],
-        "Packages": [f"{purpose:<14} {_versions(names)}" for purpose, names in found["packages"].items()],
-        "GPU": [f"{d['name']}, {d['memory_gib']} GiB ({d['free_gib']} free)" for d in gpu["devices"]],
-        "Engines": [
-            f"{name:<10} {'works' if engine['works'] else 'does not work'}: {engine['detail']}"
-            for name, engine in found["engines"].items()
-        ],
-        "R": [r["problem"]] if r.get("problem") else [],
-    }
-    lines["GPU"] += [gpu["problem"]] if gpu["problem"] else []
-    where = f"{len(kernels['files'])} files in {kernels['folder']}" if kernels["folder"] else "none found"
-    lines["GPU"].append(f"kernels: {where}")
-    if r and not lines["R"]:
-        lines["R"] = [f"R {r['version']} ({r['rscript']})", f"libraries    {r['libraries']}"]
-        lines["R"] += [_versions(r["packages"]), f"rpy2         {r['rpy2']}"]
-    return "\n\n".join("\n  ".join((heading, *text)) for heading, text in lines.items() if text)
+    parts = {heading: part for heading, part in found.items() if part}
+    return "\n\n".join(
+        "\n".join((heading, *(f"  {name:<26} {_text(value)}" for name, value in part.items())))
+        for heading, part in parts.items()
+    )
 
 
-def _versions(packages: dict[str, str | None]) -> str:
-    return ", ".join(f"{name} {version or 'not installed'}" for name, version in packages.items())
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return "; ".join(map(_text, value)) or "none"
+    return "not found" if value is None else {True: "yes", False: "no"}.get(value, str(value))

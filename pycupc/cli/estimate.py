@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 
 from pycupc.cli import inputs
 from pycupc.cli.choice import labels_of
@@ -37,18 +36,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def main(args: argparse.Namespace) -> int:
     inputs.check(args)
     from pycupc.algorithm import estimate
-    from pycupc.algorithm.arguments import Options, Variables, check_arguments
-    from pycupc.data.knowledge import as_knowledge
+    from pycupc.algorithm.arguments import check_arguments
 
     with shown_warnings():
         with level_bar() as bar:
             suff_stat, _ = inputs.read(args, bar)
         fixed = inputs.fixed_pairs(args, labels_of(suff_stat))
-        known = as_knowledge(**inputs.known(args, suff_stat)) if args.tiers else None
-        given = Variables(suff_stat, **inputs.test_of(args, suff_stat), **fixed, knowledge=known)
-        options = Options(args.alpha, math.inf, "stable", NAdelete=True, numCores=args.threads)
+        given = inputs.test_of(args, suff_stat) | fixed | inputs.known(args, suff_stat)
+        given |= {"suffStat": suff_stat, "alpha": args.alpha, "numCores": args.threads, "engine": args.engine}
         with level_bar() as bar:
-            problem = check_arguments(args.method, given, options, args.engine, progress=bar)
+            problem = check_arguments(args.method, given, bar)
             trial = TRIAL if args.levels == 2 else 0
             estimated = estimate.run_stages(problem, last=args.levels - 1, trial=trial, pdsep_max=args.pdsep_max)
     print(json.dumps(estimated.as_dict(), indent=1) if args.json else estimated)

@@ -1,122 +1,109 @@
 """An output folder that exists either completely or not at all. Files that pycupc did not write are never lost.
 
-During a run, its files are beside the future folder, in
-
-    .NAME-xxxxxxxx.part/
-        lock      held by the run; a folder whose lock is free was left by a run that was killed
-        new/      the results, which take the folder's name when they are complete
-        old/      the folder that they replace (--force), for the instant of the exchange
+The files of a run are written beside the future folder, into ``.NAME-xxxxxxxx.part``, which takes its name when they
+are complete. Such a folder that is older than an hour was left by a run that was killed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import json
 import os
+import secrets
 import shutil
 import tempfile
 import time
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from pycupc.cli.output import FolderError
-from pycupc.results.npz import unfinished_prefix
+from pycupc.results.npz import unfinished_prefix, whole_file
 
 MANIFEST = "manifest.json"
-#: Seconds after which a folder without a lock is regarded as abandoned by its run.
-_UNLOCKED = 60
+#: Seconds after which an unfinished folder is regarded as abandoned by its run.
+_ABANDONED = 3600
 
 
-class FolderExists(FolderError):
-    """The output folder is already there and may not be replaced."""
-
-
+@dataclass(frozen=True)
 class OutputFolder:
-    """The folder of one run. On entry, before the work, it is checked; on exit, what is left over is deleted.
+    """The folder `shown`, as the user names it, in which a run may write files of these `names`.
 
-    Write into `new`; `shown` is the target as it was given. FolderExists if the target exists and `force` is not set,
-    or must not be replaced; FolderError if nothing can be written there.
-
-    `force`: replace the results of an earlier run: the files that its manifest lists. Other files stay. `names`: names
-    of files that the run may write; no foreign file may have one of them.
+    `force`: replace the results of an earlier run: the files that its manifest lists. Other files stay.
     """
 
-    def __init__(self, target: Path, *, force: bool = False, names: Sequence[str] = ()) -> None:
-        self.target, self._force, self._names = Path(os.path.realpath(target)), force, frozenset(names)
-        parent, self.shown = self.target.parent, target
-        self._made = [folder for folder in (parent, *parent.parents) if not folder.exists()]
+    shown: Path
+    names: frozenset[str] = frozenset()
+    force: bool = False
+
+    @property
+    def target(self) -> Path:
+        """The folder itself, where `shown` is a link to it."""
+        return Path(os.path.realpath(self.shown))
+
+    @property
+    def parent(self) -> Path:
+        """The nearest folder above that exists."""
+        return next(parent for parent in self.target.parents if parent.exists())
+
+    def check(self) -> None:
+        """Raise FolderError if nothing can be written there, or what is there must not be replaced."""
         try:
-            parent.mkdir(parents=True, exist_ok=True)
-            _clean_up(self.target)
-            self._check()
-            prefix = unfinished_prefix(self.target.name)
-            self._work = Path(tempfile.mkdtemp(prefix=prefix, suffix=".part", dir=parent))
-            self._lock = _locked(self._work / "lock", create=True)
-            self.new = self._work / "new"
-            self.new.mkdir()
+            present = set(os.listdir(self.target))
+        except FileNotFoundError:
+            present = set()
         except OSError as error:
-            raise FolderError(f"{target} cannot be written ({error.strerror}); choose another --out") from error
-
-    def __enter__(self) -> OutputFolder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Delete what was not put into place, except the files of others."""
-        if self._lock is not None:
-            self._lock.close()
-        _remove(self._work, self.target)
-        with contextlib.suppress(OSError):  # not empty
-            for folder in self._made:
-                folder.rmdir()
-
-    def _check(self) -> None:
-        target = self.shown
-        if not target.exists():
-            return
-        if not target.is_dir():
-            raise FolderExists(f"{target} exists and is not a folder; choose another --out")
-        present = {entry.name for entry in target.iterdir()}
+            raise FolderError(f"{self.shown} cannot be written ({error.strerror}); choose another --out") from error
+        if not os.access(self.parent, os.W_OK | os.X_OK):
+            reason = os.strerror(errno.EACCES)
+            raise FolderError(f"{self.shown} cannot be written ({reason}); choose another --out")
         if not present:
             return
-        if not self._force:
-            raise FolderExists(f"{target} exists; choose another --out, or --force to replace it")
-        ours = _ours(target)
+        if not self.force:
+            raise FolderError(f"{self.shown} exists; choose another --out, or --force to replace it")
+        ours = _ours(self.target)
         if not ours:
-            raise FolderExists(
-                f"{target} was not written by pycupc (no manifest.json of a run in it), so --force does not replace it"
+            raise FolderError(
+                f"{self.shown} was not written by pycupc (no manifest.json of a run in it), so --force does not "
+                "replace it"
             )
-        if foreign := sorted((present - ours) & self._names):
-            raise FolderExists(
-                f"{target} holds {', '.join(foreign)}, which its manifest does not list and --force does not replace; "
-                "choose another --out"
+        if foreign := sorted((present - ours) & self.names):
+            raise FolderError(
+                f"{self.shown} holds {', '.join(foreign)}, which its manifest does not list and --force does not "
+                "replace; choose another --out"
             )
 
-    def finish(self) -> Path:
-        """Put the results into place; returns where they are: beside `target` if another run has taken it meanwhile."""
-        os.umask(mask := os.umask(0))
-        os.chmod(self.new, 0o777 & ~mask)  # the permissions of mkdtemp are private
-        old = self._work / "old"
+    def write(self, fill: Callable[[Path], object]) -> Path:
+        """Call ``fill(folder)``, which writes the files and the manifest, and put the folder into place.
+
+        Returns where it is: beside `shown` if another run has taken that meanwhile.
+        """
+        target = self.target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _clean_up(target, self.names)
+        work = target.with_name(f"{unfinished_prefix(target.name)}{secrets.token_hex(4)}.part")
+        work.mkdir()
         try:
-            self._check()
-            if self.target.exists():
-                with contextlib.suppress(FileNotFoundError):  # another run is exchanging it as well
-                    os.rename(self.target, old)
-            os.rename(self.new, self.target)
-        except (FolderExists, OSError):
-            place = _free_name(self.target)
-            os.rename(self.new, place)
+            fill(work)
+            with contextlib.suppress(FolderError):
+                self.check()
+                if target.exists():
+                    _replace(target, work)
+                else:
+                    os.rename(work, target)
+                return self.shown
+            os.rename(work, place := _free_name(target))
             return place
-        _retire(old, self.target)
-        return self.shown
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
 
 
-def elsewhere(target: Path) -> Iterator[Path]:
-    """Free names of folders where results may be kept that do not fit into `target`: on other disks, if possible."""
+def elsewhere(folder: OutputFolder) -> Iterator[OutputFolder]:
+    """Free folders where results may be kept that do not fit into `folder`: on other disks, if possible."""
     for parent in dict.fromkeys(map(Path, (tempfile.gettempdir(), os.path.expanduser("~"), os.getcwd()))):
-        yield _free_name(parent / target.name)
+        yield OutputFolder(_free_name(parent / folder.target.name), folder.names)
 
 
 def _free_name(target: Path) -> Path:
@@ -131,69 +118,30 @@ def _ours(folder: Path) -> frozenset[str]:
         listed = [*manifest["files"], MANIFEST] if manifest["program"] == "pycupc" else []
     except (OSError, ValueError, TypeError, KeyError):
         return frozenset()
-    return frozenset(name for name in listed if isinstance(name, str) and Path(name).name == name)
+    names = [name for name in listed if isinstance(name, str) and Path(name).name == name]
+    return frozenset(name for name in names if not (folder / name).is_dir())
 
 
-def _retire(old: Path, target: Path) -> None:
-    """Delete the files of a folder that was replaced, and move the files of others into the folder that replaced it."""
-    if not old.is_dir():
-        return
-    for name in _ours(old) - {MANIFEST}:
-        if not (old / name).is_dir():
-            (old / name).unlink(missing_ok=True)
-    for entry in old.iterdir():
-        if entry.name != MANIFEST and not (target / entry.name).exists():
-            os.rename(entry, target / entry.name)
-    if {entry.name for entry in old.iterdir()} <= {MANIFEST}:  # last, so that what is left of it can be retired later
-        (old / MANIFEST).unlink(missing_ok=True)
-        old.rmdir()
-    else:
-        warnings.warn(f"files that pycupc did not write are left in {old}", stacklevel=2)
+def _replace(target: Path, work: Path) -> None:
+    """Put the files of `work` into the place of those that the manifest of `target` lists.
+
+    Until all are there, a manifest that says so lists the files of both, so that --force can replace them.
+    """
+    old, new = _ours(target), {entry.name for entry in work.iterdir()}
+    listed = dict.fromkeys(sorted((old | new) - {MANIFEST}), "")
+    with whole_file(target / MANIFEST) as file:
+        file.write(json.dumps({"program": "pycupc", "unfinished": True, "files": listed}).encode())
+    for name in sorted(new - {MANIFEST}) + [MANIFEST]:
+        os.replace(work / name, target / name)
+    for name in old - new:
+        (target / name).unlink(missing_ok=True)
 
 
-def _remove(work: Path, target: Path) -> None:
-    """Delete the folder of a run, after its folder `old` has been put back or retired."""
-    old = work / "old"
-    with contextlib.suppress(OSError):
-        if old.is_dir() and not target.exists():
-            os.rename(old, target)
-        _retire(old, target)
-    shutil.rmtree(work / "new", ignore_errors=True)
-    with contextlib.suppress(OSError):
-        if not old.exists():
-            (work / "lock").unlink(missing_ok=True)
-        work.rmdir()
-
-
-def _clean_up(target: Path) -> None:
+def _clean_up(target: Path, names: frozenset[str]) -> None:
     """Delete the folders that killed runs with this target have left."""
     for work in target.parent.glob(f"{glob.escape(unfinished_prefix(target.name))}????????.part"):
-        with contextlib.suppress(OSError):  # of another user
-            entries = {entry.name for entry in work.iterdir()}
-            if not entries and time.time() - work.stat().st_mtime > _UNLOCKED:
+        with contextlib.suppress(OSError):  # of another user, or with files of others
+            if time.time() - work.stat().st_mtime > _ABANDONED:
+                for name in names:
+                    (work / name).unlink(missing_ok=True)
                 work.rmdir()
-            elif "lock" in entries and entries <= {"lock", "new", "old"}:
-                lock = _locked(work / "lock", create=False)
-                if lock is not None:
-                    lock.close()
-                    _remove(work, target)
-
-
-def _locked(path: Path, *, create: bool) -> IO[bytes] | None:
-    """The file, open and locked until it is closed, at the latest at the end of the process; None if another has it."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: an open file cannot be deleted there, which serves as a lock
-        if not create:
-            with contextlib.suppress(OSError):
-                path.unlink()
-        return open(path, "xb") if create or not path.exists() else None
-    file = open(path, "xb" if create else "r+b")  # noqa: SIM115 - the caller closes it
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        if create:  # a file system without locks
-            return file
-        file.close()
-        return None
-    return file

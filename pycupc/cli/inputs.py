@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -29,13 +28,9 @@ from pycupc.independence.missing.data import IncompleteTable
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.orientation import U2pd
-from pycupc.system.machine import begin_context
 from pycupc.system.message import on_the_command_line
 from pycupc.system.progress import LevelBar
 
-#: From this file size on, `begin_gpu` expects that "auto" takes the GPU: some 100 observations of `GPU_PAYS_FROM`
-#: variables. A wrong guess costs only an unused context.
-GPU_PAYS_FROM_BYTES = 500_000
 #: Arguments of the orientation that go with u2pd "relaxed" only.
 _RULES = ("conservative", "maj_rule", "solve_confl")
 
@@ -119,15 +114,6 @@ def add_test_arguments(
     add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
     add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
     return group
-
-
-def begin_gpu(args: argparse.Namespace) -> None:
-    """Start the GPU while the data are read, if it was requested or the file is large enough that it may be used."""
-    if args.engine in ("cpu", "reference") or args.data is None:
-        return
-    with contextlib.suppress(OSError):  # `read` explains it
-        if args.engine != "auto" or args.data.stat().st_size >= GPU_PAYS_FROM_BYTES:
-            begin_context()
 
 
 def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:

@@ -6,7 +6,6 @@ import argparse
 import os
 import shutil
 import sys
-import warnings
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +20,7 @@ from pycupc.cli.choice import Data
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import only_once
 from pycupc.cli.output import INTERRUPTED, FolderError, add_command
-from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text, too_large
+from pycupc.cli.writing import FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
 from pycupc.graph.sepset import FlatCells
 from pycupc.independence.gaussian import fisher_z, limits
@@ -80,18 +79,16 @@ def main(args: argparse.Namespace) -> int:
         args.parser.error("--seed goes with --method pc only")
     if args.parquet and find_spec("pyarrow") is None:
         args.parser.error("--parquet needs pyarrow: pip install 'pycupc[parquet]'")
-    forms = (*output.picture_formats(args.plot), *(["parquet"] * args.parquet))
-    request = Request(forms, args.amat, args.all_sepsets, args.evidence, args.around, int(min(args.distance, 1e9)))
+    args.distance = int(min(args.distance, 1e9))
     answer = "the results are being written; please wait"
     shown = output.progress_wanted(args)
     with (
         only_once(answer) if args.keep_partial else nullcontext(lambda: None) as no_more_interrupts,
-        writing.begun(args, "pycupc", FILES) as (folder, record),
+        writing.begun(args, "pycupc", FILES) as record,
     ):
-        inputs.begin_gpu(args)
         with record.timed("read"), level_bar(wanted=shown) as bar:
             suff_stat, record.source = inputs.read(args, bar)
-        _check_space(folder, suff_stat.p, request)
+        _check_space(record.folder, suff_stat.p, args)
         inputs.check_around(args, suff_stat)
         with record.timed(args.method):
             fit, interruption = _fit(args, suff_stat)
@@ -103,23 +100,22 @@ def main(args: argparse.Namespace) -> int:
         no_more_interrupts()
         with level_bar(wanted=shown) as bar:
             progress = None if bar is None else bar.writing
-            kept = writing.keep(FILES, fit, request, writing.facts_of(fit), folder, record, progress)
-    code = writing.report(kept, None if args.quiet or interruption is not None else fit.summary())
+            writing.keep(record, fit, writing.facts_of(fit), progress)
+    code = writing.report(record, None if args.quiet or interruption is not None else fit.summary())
     if interruption is None:
         return code
-    print(f"pycupc: {interruption} is in {kept.place}{os.sep}", file=sys.stderr)
+    print(f"pycupc: {interruption} is in {record.place}{os.sep}", file=sys.stderr)
     return INTERRUPTED
 
 
-def _check_space(folder: OutputFolder, p: int, request: Request) -> None:
-    """Raise before the tests begin if the results surely do not fit onto the disk; warn if they may not."""
-    least, most = sizes(p, request)
-    free = shutil.disk_usage(folder.new).free
-    if free < least:
-        raise FolderError(f"{free / 1e6:.1f} MB are free in {folder.target.parent}, the results need {least / 1e6:.1f}")
-    if free < most:
-        text = f"{free / 1e6:,.0f} MB are free in {folder.target.parent}, the results may need up to {most / 1e6:,.0f}"
-        warnings.warn(text, stacklevel=2)
+def _check_space(folder: OutputFolder, p: int, args: argparse.Namespace) -> None:
+    """Raise before the tests begin if the results surely do not fit onto the disk."""
+    needed = 1e6 + 300.0 * p + p * p * (4.0 * args.evidence + 2.0 * args.amat)
+    free = shutil.disk_usage(folder.parent).free
+    if free < needed:
+        raise FolderError(
+            f"{free / 1e6:.1f} MB are free in {folder.target.parent}, the results need {needed / 1e6:.1f}"
+        )
 
 
 def _fit(args: argparse.Namespace, suff_stat: Data) -> tuple[PcAlgo | PagAlgo, str | None]:
@@ -152,8 +148,6 @@ def _find_p_values(fit: PcAlgo | PagAlgo) -> str | None:
 
 #: Largest number of separating sets written as text without --all-sepsets.
 MAX_SEPSETS = 20_000
-#: Neighbours of a variable before the tests given other variables: an estimate of the most, where there are many.
-MAX_DEGREE = 10_000
 
 _SEPSETS = (
     "pairs separated by a non-empty set: x, y in pcalg's order, level, set (names delimited by ' | '), r (partial "
@@ -164,20 +158,13 @@ _SEPSETS = (
 )
 
 
-def sizes(p: int, request: Request) -> tuple[float, float]:
-    """Lower and upper estimates in bytes of the results for p variables; very dense graphs may need more."""
-    least = 1e6 + 300.0 * p
-    dense = p * min(p, MAX_DEGREE) * (2.0 + 50.0 * request.all_sepsets)
-    return least, 2 * least + dense + p * p * (8.0 * request.evidence + 2.0 * request.amat)
-
-
 def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
     """Columns of the table of the non-empty separating sets that the tests found: see `_SEPSETS`.
 
     ValueError if the result of a Gaussian test was loaded without its partial correlations.
     """
     names = np.array(fit.labels, dtype=object)
-    of_levels, later = fit.tests_of_levels(), fit.tests_after_levels()
+    of_levels, later = fit.tests_of_levels(), fit.later
     cells = FlatCells(*map(np.concatenate, zip(of_levels.found_sepset.flat(by_row=False), later.cells(), strict=True)))
     by_row = np.lexsort((cells.y, cells.x))
     x, y, length, members = cells.take(by_row)
@@ -197,26 +184,23 @@ def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
         raise ValueError("the table of separating sets needs n and alpha")
     r = np.append(of_levels.removals.r, later.value)[by_row]
     kept_r = np.clip(np.nan_to_num(r), -limits.R_MAX, limits.R_MAX)
-    z, cutoff = np.zeros(len(x)), np.zeros(len(x))
-    for level in np.unique(length).tolist():
-        at = length == level
-        z[at] = np.copysign(fisher_z.z_score(kept_r[at], fit.n, level), kept_r[at])
-        cutoff[at] = fisher_z.cutoff(fit.alpha, fit.n, level)
-    return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoff - np.abs(kept_r)}
+    z = np.copysign(fisher_z.z_score(kept_r, fit.n, length), kept_r)
+    cutoffs = np.array([fisher_z.cutoff(fit.alpha, fit.n, level) for level in range(int(length.max(initial=0)) + 1)])
+    return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoffs[length] - np.abs(kept_r)}
 
 
-def _no_sepsets(fit: PcAlgo | PagAlgo, request: Request) -> str | None:
+def _no_sepsets(fit: PcAlgo | PagAlgo, args: argparse.Namespace) -> str | None:
     n = fit.found_sepset.n_stored
-    return None if request.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
+    return None if args.all_sepsets or n <= MAX_SEPSETS else f"{n:,} sets; --all-sepsets writes it"
 
 
-def _draw(fit: PcAlgo | PagAlgo, path: Path, request: Request) -> None:
+def _draw(fit: PcAlgo | PagAlgo, path: Path, args: argparse.Namespace) -> None:
     from pycupc.graph import drawing
 
-    drawing.save(fit.sparse_graph, fit.labels, path, around=request.around or None, radius=request.distance)
+    drawing.save(fit.sparse_graph, fit.labels, path, around=args.around or None, radius=args.distance)
 
 
-def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: Request) -> None:
+def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: argparse.Namespace) -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -230,14 +214,14 @@ FILES = (
     FileKind(
         "graph.html",
         "the graph and its evidence, to explore in a browser",
-        lambda fit, path, r: fit.explore(path, show=False, around=r.around or None, radius=r.distance),
+        lambda fit, path, args: fit.explore(path, show=False, around=args.around or None, radius=args.distance),
         left_out=too_large,
         drawn=True,
     ),
     FileKind(
         "result.npz",
         lambda fit: f"the complete result; pycupc.{type(fit).__name__}.load reads it",
-        lambda fit, path, request: fit.save(path, evidence=request.evidence or None),
+        lambda fit, path, args: fit.save(path, evidence=args.evidence or None),
     ),
     text("sepsets.csv", _SEPSETS, lambda fit: exports.csv(sepset_columns(fit)), left_out=_no_sepsets),
     *graph_files("edges.csv"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pycupc.cli import inputs, output, writing
 from pycupc.cli.output import add_command
-from pycupc.cli.writing import FileKind, Request, graph_files, pictures, text
+from pycupc.cli.writing import FileKind, graph_files, pictures, text
 from pycupc.engines.base import EngineError
 from pycupc.graph import exports
 from pycupc.system.extras import needed
@@ -53,6 +53,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_test_arguments(parser, several=True, limited=True)
     inputs.add_method_arguments(parser)
     inputs.add_tiers_argument(inputs.add_orientation_arguments(parser))
+    parser.set_defaults(around=())
     add = output.add_folder_arguments(parser).add_argument
     least = "least share of the resamples that have an edge of the consensus graph (default: 0.5)"
     add("--threshold", type=inputs.probability, default=0.5, metavar="T", help=least)
@@ -86,9 +87,9 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
     inputs.check(args)
     if isinstance(args.correlation, int):
         args.parser.error(f"--correlation gives no rows to draw; {args.command} needs observations")
-    request = Request(output.picture_formats(args.plot), getattr(args, "amat", False))
-    with writing.begun(args, args.command, files) as (folder, record):
-        checkpoint = args.checkpoint or folder.target.with_name(f"{folder.target.name}-resamples")
+    with writing.begun(args, args.command, files) as record:
+        target = record.folder.target
+        checkpoint = args.checkpoint or target.with_name(f"{target.name}-resamples")
         with record.timed("read"):
             suff_stat, record.source = inputs.read(args)
         with record.timed(args.command), _executor(args.scheduler) as executor:
@@ -97,12 +98,12 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
             options |= {"scheme": args.scheme, "fraction": args.fraction}
             options["progress"] = output.progress_wanted(args) and sys.stderr.isatty()
             found, facts, summary = study(args, suff_stat, record.source, options)
-        kept = writing.keep(files, found, request, facts, folder, record)
-    if args.checkpoint is None and kept.failure is None:
+        writing.keep(record, found, facts)
+    if args.checkpoint is None and record.failure is None:
         from pycupc.stability.checkpoint import remove
 
         remove(checkpoint)
-    return writing.report(kept, None if args.quiet else summary)
+    return writing.report(record, None if args.quiet else summary)
 
 
 @contextmanager

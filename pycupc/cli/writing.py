@@ -9,13 +9,12 @@ import json
 import math
 import os
 import platform
-import shutil
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pycupc.cli import output
 from pycupc.cli.folder import MANIFEST, OutputFolder, elsewhere
 from pycupc.cli.interrupts import shown_warnings
-from pycupc.cli.output import DEVICE, OK, FolderError, discard_output
+from pycupc.cli.output import DEVICE, OK, discard_output
 from pycupc.data.text_layout import is_formula
 from pycupc.graph import exports
 from pycupc.graph.drawing import positions
@@ -42,32 +41,27 @@ MAX_MATRIX = 1000
 MAX_DRAWN = 300_000
 
 
-@dataclass(frozen=True)
-class Request:
-    """The output that the user requested beyond the default.
-
-    `forms` are formats of the picture, and "parquet". `amat`, `all_sepsets` and `evidence` ask for the adjacency
-    matrix, the table of separating sets and all evidence in result.npz, however large they are. Files for other
-    programs, the page and the picture hold the variables `around` and what is at most `distance` edges away from them.
-    """
-
-    forms: Sequence[str] = ()
-    amat: bool = False
-    all_sepsets: bool = False
-    evidence: bool = False
-    around: Sequence[str] = ()
-    distance: int = 2
-
-
 @dataclass
 class Run:
-    """How a result was obtained: arguments of the command, warnings, facts of the input, seconds, start."""
+    """One run of a command: how its result is obtained, and what is written.
 
-    arguments: dict[str, object]
+    `args` are the arguments of the command, `kinds` the files that it writes into `folder`, but for the manifest. That
+    has the warnings (`messages`), facts about the input (`source`), `seconds` and start; the descriptions of the
+    `files`, and the reasons for those that are `left_out`. In the end the results are in `place`; `failure` says why,
+    unless that is the folder.
+    """
+
+    args: argparse.Namespace
+    kinds: Sequence[FileKind]
+    folder: OutputFolder
     messages: Sequence[str]
     source: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     began: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+    files: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    place: Path = field(default_factory=Path)
+    failure: str | None = None
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -78,38 +72,31 @@ class Run:
 
 
 @contextmanager
-def begun(args: argparse.Namespace, command: str, kinds: Sequence[FileKind]) -> Iterator[tuple[OutputFolder, Run]]:
-    """The folder of results for these files, and how its result is obtained; warnings are printed and recorded."""
+def begun(args: argparse.Namespace, command: str, kinds: Sequence[FileKind]) -> Iterator[Run]:
+    """A run that will write these files, into a folder that is checked now; warnings are printed and recorded."""
     target, force = output.target(args, command)
-    values = {name: value for name, value in vars(args).items() if name not in ("main", "parser")}
-    values = {name: "inf" if value == math.inf else value for name, value in values.items()}  # which JSON lacks
-    names = (*(kind.name for kind in kinds), MANIFEST)
-    with shown_warnings() as messages, OutputFolder(target, force=force, names=names) as folder:
-        yield folder, Run(values, messages)
-
-
-@dataclass
-class Written:
-    """The contents of a folder: a description of each file, and the reason for each file that is missing."""
-
-    files: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
+    forms = {"", *output.picture_formats(args.plot), *(["parquet"] if getattr(args, "parquet", False) else [])}
+    folder = OutputFolder(target, frozenset((*(kind.name for kind in kinds), MANIFEST)), force)
+    folder.check()
+    with shown_warnings() as messages:
+        yield Run(args, [kind for kind in kinds if kind.form in forms], folder, messages)
 
 
 @dataclass(frozen=True)
 class FileKind:
     """One file of the folder of results.
 
-    The manifest holds `name` and `description`, a text or ``(result) -> text``. ``write(result, path, request)`` writes
-    it; ``left_out(result, request)`` says why this result has no such file, None to write it. All three take
-    ``part(result)`` in place of the result. A file that is `drawn` shows what other files hold: an error other than
-    OSError then costs only this file. One with a `form` is only written if that format is requested.
+    The manifest holds `name` and `description`, a text or ``(result) -> text``. ``write(result, path, args)`` writes
+    it, for the arguments of the command; ``left_out(result, args)`` says why this result has no such file, None to
+    write it. All three take ``part(result)`` in place of the result. A file that is `drawn` shows what other files
+    hold: an error other than OSError then costs only this file. One with a `form` is only written if that format is
+    requested.
     """
 
     name: str
     description: str | Callable[[Any], str]
-    write: Callable[[Any, Path, Request], object]
-    left_out: Callable[[Any, Request], str | None] = lambda result, request: None
+    write: Callable[[Any, Path, argparse.Namespace], object]
+    left_out: Callable[[Any, argparse.Namespace], str | None] = lambda result, args: None
     drawn: bool = False
     form: str = ""
     part: Callable[[Any], Any] = lambda result: result
@@ -124,18 +111,18 @@ def text(name: str, description: str | Callable[[Any], str], content: Callable[[
     return FileKind(name, description, lambda result, path, _: write_text(content(result), path), **options)
 
 
-def too_large(graph: NamedGraph, request: Request) -> str | None:
+def too_large(graph: NamedGraph, args: argparse.Namespace) -> str | None:
     """Why a graph is too large for programs that show graphs; None if it is not, or a part of it is requested."""
     p, m = len(graph.labels), len(graph.sparse_graph)
-    if request.around or p + m <= MAX_DRAWN:
+    if args.around or p + m <= MAX_DRAWN:
         return None
     return f"{p:,} variables and {m:,} edges; pycupc plot RESULTS --around NAME shows a part"
 
 
 def pictures(
-    description: str, draw: Callable[[Any, Path, Request], object], name: str = "graph", **options: Any
+    description: str, draw: Callable[[Any, Path, argparse.Namespace], object], name: str = "graph", **options: Any
 ) -> tuple[FileKind, ...]:
-    """The pictures, which ``draw(result, path, request)`` draws."""
+    """The pictures, which ``draw(result, path, args)`` draws."""
     return tuple(
         FileKind(f"{name}.{form}", description, draw, drawn=True, form=form, **options)
         for form in ("png", "svg", "pdf")
@@ -151,10 +138,10 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph] = lambda result: 
     def in_format(name: str, convention: str) -> FileKind:
         """The file of the graph, or of the part requested, that the method to_NAME writes."""
 
-        def write(named: NamedGraph, path: Path, request: Request) -> None:
-            if request.around:
-                centres = positions(request.around, named.labels)
-                named = named.subgraph(named.sparse_graph.around(centres, request.distance).tolist())
+        def write(named: NamedGraph, path: Path, args: argparse.Namespace) -> None:
+            if args.around:
+                centres = positions(args.around, named.labels)
+                named = named.subgraph(named.sparse_graph.around(centres, args.distance).tolist())
             write_text(getattr(named, f"to_{name}")(), path)
 
         return FileKind(f"graph.{name}", edges_in(convention), write, too_large, part=graph)
@@ -174,39 +161,31 @@ def graph_files(edges: str, graph: Callable[[Any], NamedGraph] = lambda result: 
     )
 
 
-def _no_amat(named: NamedGraph, request: Request) -> str | None:
-    return None if request.amat or named.p <= MAX_MATRIX else f"{named.p:,} variables; --amat writes it"
+def _no_amat(named: NamedGraph, args: argparse.Namespace) -> str | None:
+    return None if args.amat or named.p <= MAX_MATRIX else f"{named.p:,} variables; --amat writes it"
 
 
-def write_files(
-    kinds: Sequence[FileKind],
-    result: Any,
-    request: Request,
-    folder: Path,
-    progress: Callable[[int, int, str], object] | None = None,
-) -> Written:
+def write_files(run: Run, result: Any, folder: Path, progress: Callable[[int, int, str], object] | None = None) -> None:
     """Write the files, which are all but the manifest, and call ``progress(files begun, files, name)`` before each."""
-    written = Written()
-    kinds = [kind for kind in kinds if not kind.form or kind.form in request.forms]
-    for begun, kind in enumerate(kinds):
+    run.files, run.left_out = {}, {}
+    for begun, kind in enumerate(run.kinds):
         shown = kind.part(result)
-        if (reason := kind.left_out(shown, request)) is not None:
-            written.left_out[kind.name] = reason
+        if (reason := kind.left_out(shown, run.args)) is not None:
+            run.left_out[kind.name] = reason
             continue
         if progress is not None:
-            progress(begun, len(kinds), kind.name)
+            progress(begun, len(run.kinds), kind.name)
         try:
-            kind.write(shown, folder / kind.name, request)
+            kind.write(shown, folder / kind.name, run.args)
         except Exception as error:
             if isinstance(error, OSError) or not kind.drawn:
                 raise
             (folder / kind.name).unlink(missing_ok=True)
-            written.left_out[kind.name] = f"{type(error).__name__}: {error}"
-            warnings.warn(f"{kind.name} could not be made ({written.left_out[kind.name]})", stacklevel=2)
+            run.left_out[kind.name] = f"{type(error).__name__}: {error}"
+            warnings.warn(f"{kind.name} could not be made ({run.left_out[kind.name]})", stacklevel=2)
         else:
             about = kind.description
-            written.files[kind.name] = about if isinstance(about, str) else about(shown)
-    return written
+            run.files[kind.name] = about if isinstance(about, str) else about(shown)
 
 
 def facts_of(fit: PcAlgo | PagAlgo) -> dict[str, Any]:
@@ -224,10 +203,11 @@ def facts_of(fit: PcAlgo | PagAlgo) -> dict[str, Any]:
     return {**facts, "levels": [asdict(level) for level in fit.levels], "notes": notes}
 
 
-def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run, written: Written) -> None:
+def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run) -> None:
     """Write manifest.json, the last file of a folder: what is needed to reproduce it, and which files are in it."""
     from pycupc.cli.doctor import PACKAGES
 
+    arguments = {name: value for name, value in vars(run.args).items() if name not in ("main", "parser")}
     versions = {name: version_of(name) for names in PACKAGES.values() for name in names}
     manifest = {
         "program": "pycupc",
@@ -238,61 +218,46 @@ def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run, written: Wr
         },
         "platform": platform.platform(),
         "started": run.began.isoformat(timespec="seconds"),
-        "arguments": run.arguments,
+        # JSON lacks infinity
+        "arguments": {name: "inf" if value == math.inf else value for name, value in arguments.items()},
         "input": run.source,
         "seconds": {name: round(seconds, 3) for name, seconds in run.seconds.items()},
         **facts,
         "warnings": list(run.messages),
-        "files": written.files,
-        "left_out": written.left_out,
+        "files": run.files,
+        "left_out": run.left_out,
     }
     text = json.dumps(manifest, indent=1, ensure_ascii=False, default=str) + "\n"
     write_text(text, folder / MANIFEST)
 
 
-@dataclass(frozen=True)
-class Kept:
-    """Where the results are, what was written, and, if they are not in the requested folder, why not."""
-
-    place: Path
-    written: Written
-    failure: str | None = None
-
-
 def keep(
-    kinds: Sequence[FileKind],
-    result: Any,
-    request: Request,
-    facts: Mapping[str, Any],
-    folder: OutputFolder,
-    run: Run,
-    progress: Callable[[int, int, str], object] | None = None,
-) -> Kept:
-    """Write all files and put the folder into place; if that fails, into another folder.
+    run: Run, result: Any, facts: Mapping[str, Any], progress: Callable[[int, int, str], object] | None = None
+) -> None:
+    """Write all files into the folder of the run or, if that fails, into another folder.
 
-    `kinds` are the files but the manifest, which holds the `facts` about the result. OSError if the results cannot be
-    kept anywhere.
+    The manifest holds the `facts` about the result. OSError if the results cannot be kept anywhere.
     """
 
-    def write(target: OutputFolder) -> Kept:
+    def fill(folder: Path) -> None:
         with run.timed("write"):
-            written = write_files(kinds, result, request, target.new, progress)
-            if run.arguments.get("spreadsheet"):
-                for path in target.new.glob("*.csv"):
+            write_files(run, result, folder, progress)
+            if run.args.spreadsheet:
+                for path in folder.glob("*.csv"):
                     _escape_formulas(path)
-        write_manifest(target.new, facts, run, written)
-        place = target.finish()
-        failure = None if place == target.shown else f"{target.shown} has been taken by another run meanwhile"
-        return Kept(place, written, failure)
+        write_manifest(folder, facts, run)
 
+    shown = run.folder.shown
     try:
-        return write(folder)
+        run.place = run.folder.write(fill)
+        if run.place != shown:
+            run.failure = f"{shown} has been taken by another run meanwhile"
     except OSError as error:
-        shutil.rmtree(folder.new, ignore_errors=True)  # makes room, where the other folders are on the same disk
-        for place in elsewhere(folder.target):
-            with contextlib.suppress(OSError, FolderError), OutputFolder(place) as other:
-                kept = write(other)
-                return replace(kept, failure=f"writing {folder.shown} failed ({error.strerror or error})")
+        run.failure = f"writing {shown} failed ({error.strerror or error})"
+        for other in elsewhere(run.folder):
+            with contextlib.suppress(OSError):
+                run.place = other.write(fill)
+                return
         raise
 
 
@@ -304,13 +269,13 @@ def _escape_formulas(path: Path) -> None:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-def report(kept: Kept, summary: str | None) -> int:
+def report(run: Run, summary: str | None) -> int:
     """Print the summary (unless None) and where the results are; returns the exit code."""
-    place = f"{kept.place}{os.sep}"
-    if kept.failure is not None:
-        print(f"pycupc: {kept.failure}; the results are in {place} instead", file=sys.stderr)
+    place = f"{run.place}{os.sep}"
+    if run.failure is not None:
+        print(f"pycupc: {run.failure}; the results are in {place} instead", file=sys.stderr)
     if summary is not None:
-        left_out = [f"without {name} ({reason})" for name, reason in kept.written.left_out.items()]
+        left_out = [f"without {name} ({reason})" for name, reason in run.left_out.items()]
         try:
             print(summary, f"\nResults are in {place}", *left_out, sep="\n", flush=True)
         except BrokenPipeError:
@@ -320,4 +285,4 @@ def report(kept: Kept, summary: str | None) -> int:
             reason = error.strerror or error
             print(f"pycupc: the results are in {place}; their summary cannot be printed ({reason})", file=sys.stderr)
             return DEVICE
-    return OK if kept.failure is None else DEVICE
+    return OK if run.failure is None else DEVICE

@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.findings import Ends, rounded
-from pycupc.data.names import DataError, kept_names, listed
+from pycupc.data.names import DataError, kept_names
 from pycupc.data.source import Source
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.extras import needed
 
 #: Names of the column types that count as numbers, in pandas (NumPy, nullable, Arrow, sparse), polars and Arrow.
 NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool|decimal)", re.IGNORECASE)
-
-_WIDE = re.compile(r"u?int64", re.IGNORECASE)
 
 #: Numbers of a group of columns that are read together.
 _GROUP = 1 << 23
@@ -100,14 +97,6 @@ def arrow_values(table: Any) -> NDArray[np.float64]:
     return X
 
 
-def warn_of_rounding(X: NDArray[np.float64], ends: Ends, types: Iterable[str], names: Sequence[str]) -> None:
-    """Warn about columns of 64-bit integers, among the `types`, beyond what float64 holds exactly."""
-    wide = [_WIDE.match(kind) is not None for kind in types]
-    if any(wide) and (columns := [names[k] for k in rounded(X, ends).tolist() if wide[k]]):
-        text = "whole numbers beyond 2^53 are rounded to float64, so that different ones may become equal"
-        warnings.warn(f"{text}: {listed(columns)}; leave out identifiers", stacklevel=5)
-
-
 def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:
     """Numbers and cells, as text, of the rows of a sheet; empty rows and columns at the end are left out.
 
@@ -118,7 +107,8 @@ def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl warns about styles and extensions, which hold no values
             book = openpyxl.load_workbook(BytesIO(source.content), read_only=True, data_only=True)
-            names = list(book.sheetnames)
+            if not (names := list(book.sheetnames)):
+                raise ValueError("it has no sheet")
             chosen = names[0] if sheet is None and len(names) == 1 else sheet
             cells = [list(row) for row in book[chosen].values] if chosen in names else None
     except Exception as error:  # openpyxl, zipfile and the XML parser have many of their own

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
+from pycupc.data.cells import Cells
 from pycupc.data.names import DataError, kept_names, listed
-from pycupc.data.observations import Converted, column_names
-from pycupc.data.readers import FileTable, check_size, complete_rows, rows_of
-from pycupc.data.source import Source, read_source
+from pycupc.data.observations import RawTable, column_names
+from pycupc.data.readers import check_size, complete_rows
+from pycupc.data.source import read_source
 from pycupc.data.text_layout import ReadOptions, is_number, like_a_number, option
 from pycupc.system.log import logger
 
@@ -22,7 +24,7 @@ from pycupc.system.log import logger
 _MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
 
 
-def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> FileTable:
+def read_categories(path: str | PurePath, options: ReadOptions | None = None) -> RawTable:
     """Read a table of categories, as texts: rows are observations, columns are variables.
 
     Path and options are as for `read_data`; without ``header="no"`` the first line holds the names. With
@@ -30,44 +32,26 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     """
     options = options or ReadOptions()
     source = read_source(path)
-    names, body, layout = _from_arrow(source) if source.kind in ("parquet", "feather") else _from_cells(source, options)
     if options.drop_non_numeric:
         raise DataError(f"{source.name}: {option('drop_non_numeric', value=True)} leaves no categories; name columns")
-    labels = kept_names(source.name, names, options.only, options.drop)
-    kept = [names.index(label) for label in labels]
-    check_size(source.name, len(body), len(labels))
-    cells = np.array(body, dtype=object).reshape(len(body), len(names))[:, kept]
+    if source.kind in ("parquet", "feather"):
+        columns = list(map(str, binary.arrow_schema(source).names))
+        labels, layout = kept_names(source.name, columns, options.only, options.drop), f"the names of {source.kind}"
+        body = [["" if v is None else str(v) for v in c.to_pylist()] for c in binary.read_arrow(source, labels).columns]
+        cells = np.array(body, dtype=object).T
+    else:
+        found = Cells.of(source, replace(options, header="no" if options.header == "no" else "yes"))
+        kept, layout = found.layout.columns, found.layout.words
+        labels = [found.layout.names[k] for k in kept]
+        cells = np.array([[row[k].strip() for k in kept] for _, row in found.body()], dtype=object)
+        cells = cells.reshape(-1, len(kept))
+    check_size(source.name, len(cells), len(labels))
     no_value = _MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
     if options.missing == "keep":
         cells[holes] = None
-    return complete_rows(source.name, FileTable(cells, labels, layout, source.facts), holes, options.missing)
-
-
-def _from_arrow(source: Source) -> tuple[list[str], list[tuple[str, ...]], str]:
-    table = binary.read_arrow(source, list(map(str, binary.arrow_schema(source).names)))
-    columns = [["" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
-    return [str(name) for name in table.column_names], list(zip(*columns, strict=True)), f"the names of {source.kind}"
-
-
-def _from_cells(source: Source, options: ReadOptions) -> tuple[list[str], list[list[str]], str]:
-    numbered = list(rows_of(source, options)[0]())
-    grid = [[cell.strip() for cell in row] for _, row in numbered]
-    if not grid:
-        raise DataError(f"{source.name}: the file is empty")
-    width = len(grid[-1])
-    if options.header == "no":
-        names, body, layout = [f"V{k + 1}" for k in range(width)], grid, "no names; the variables are V1, V2, ..."
-    else:
-        names, body, layout = grid[0], grid[1:], "line 1 holds the names"
-    has_row_names = options.index == "yes" or (options.index == "auto" and (len(names) == width - 1 or names[0] == ""))
-    if has_row_names:
-        names, body = names[len(names) - width + 1 :], [row[1:] for row in body]
-        layout += "; column 1 holds row names"
-    for (line, _), row in zip(numbered[len(grid) - len(body) :], body, strict=True):
-        if len(row) != len(names):
-            raise DataError(f"{source.name}: line {line} has {len(row)} cells, the names are {len(names)}")
-    return names, body, layout
+    table = RawTable(cells, labels, layout=layout, facts=source.facts)
+    return complete_rows(source.name, table, holes, options.missing)
 
 
 #: Largest number of different values of a categorical column, since the tests store the code of a value in one byte.
@@ -76,7 +60,7 @@ MOST_LEVELS = 255
 MOST_CODES = 20
 
 
-def values_of(data: Any, name: str) -> Converted:
+def values_of(data: Any, name: str) -> RawTable:
     """The values of a table (n, p) of categories; ValueError if it is no table."""
     if isinstance(data, np.ma.MaskedArray):
         values = data.data.astype(object)
@@ -90,7 +74,7 @@ def values_of(data: Any, name: str) -> Converted:
     if values.dtype == object:
         with contextlib.suppress(TypeError, ValueError):
             values = values.astype(np.float64)
-    return Converted(values, column_names(data), [])
+    return RawTable(values, column_names(data))
 
 
 def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...]]:

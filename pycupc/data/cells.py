@@ -1,119 +1,238 @@
-"""From the cells of a table of text to numbers.
+"""The cells of a table of text, and from cells to numbers.
 
-`careful` is the definition: it looks at one cell after the other and explains the first invalid one. NumPy's parser,
-about ten times as fast, is tried first, but only in a way in which it accepts nothing that `careful` would refuse. (The
-parser of pandas is faster where lines are short, but reads numbers exactly and faster than NumPy only from 3.1 on.)
+`Cells.one_by_one` is the definition: it looks at one cell after the other and explains the first invalid one. NumPy's
+parser, about twice as fast, is tried first, but only in a way in which it accepts nothing that the definition would
+refuse. (The parser of pandas is faster where lines are short, but reads numbers exactly and faster than NumPy only from
+3.1 on.)
 """
 
 from __future__ import annotations
 
-import codecs
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from io import BytesIO, TextIOWrapper
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.findings import ends_of, has_infinite
+from pycupc.data import binary
 from pycupc.data.names import DataError, listed
-from pycupc.data.text_layout import NUMBER, Layout, ReadOptions, like_a_number, option
+from pycupc.data.source import Source, open_text
+from pycupc.data.text_layout import (
+    HEAD,
+    NUMBER,
+    Layout,
+    ReadOptions,
+    find_delimiter,
+    find_layout,
+    like_a_number,
+    option,
+    rows,
+)
 from pycupc.system.message import Words
 
 Floats = NDArray[np.float64]
-#: The rows of a table from its beginning: line number and cells.
-Rows = Callable[[], Iterator[tuple[int, list[str]]]]
 
 #: About the most cells that are read again to list the columns that are not of numbers.
 MOST_CELLS = 10_000_000
 
 
-def fast(content: bytes, delimiter: str, layout: Layout, options: ReadOptions) -> Floats | None:
-    """The table by NumPy's parser; None where that might accept a cell or a row that `careful` refuses."""
-    if options.comment is not None:
-        content = re.sub(re.escape(options.comment.encode()) + rb"[^\r\n]*", b"", content)
-    if layout.has_row_names and b'"' in content:
-        content = re.sub(rb'(^|[\r\n])"[^"\r\n]*"(?=%s)' % re.escape(delimiter.encode()), rb"\g<1>0", content)
-    begin = _below_header(content, layout)
-    if begin is None or len(layout.names) < 2 or content.find(b'"', begin) >= 0:
-        return None
-    if re.compile(rb"\S").search(content, begin) is None:  # no rows, of which NumPy warns
-        return None
-    if options.decimal != ".":
-        if content.find(b".", begin) >= 0:
+@dataclass
+class Cells:
+    """The cells of a text or of a sheet, and their layout."""
+
+    name: str  # of the file, for messages
+    options: ReadOptions
+    layout: Layout
+    text: TextIO | None  # None of a sheet
+    delimiter: str = ""
+    sheet: Sequence[tuple[int, list[str]]] = field(default=())  # numbers and cells of its rows
+
+    @classmethod
+    def of(cls, source: Source, options: ReadOptions, *, matrix: bool = False) -> Cells:
+        """The cells of a file; `DataError` if it is empty, or its layout is open; `matrix` if it is of correlations."""
+        out = cls(source.name, options, Layout(False, False, [], frozenset()), None)
+        if source.kind == "excel":
+            out.sheet = binary.read_sheet(source, options.sheet)
+        else:
+            out.text = open_text(source)
+            out.delimiter = _delimiter(source, out.text, options)
+        head = [row for _, row in islice(out.rows(), HEAD)]
+        if not head:
+            raise DataError(f"{source.name}: the file is empty")
+        out.layout = find_layout(source.name, head, options, matrix=matrix)
+        return out
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Line number and cells of each row, from the beginning."""
+        if self.text is None:
+            return iter(self.sheet)
+        return rows(self.name, self.text, self.delimiter, self.options.comment)
+
+    def below_header(self, most: int | None = None) -> Iterator[tuple[int, list[str]]]:
+        """At `most` so many rows of data, of whatever length."""
+        begin = int(self.layout.has_header)
+        return islice(self.rows(), begin, None if most is None else begin + most)
+
+    def body(self) -> Iterator[tuple[str, list[str]]]:
+        """The place in words and the cells of each row of data; `DataError` for one of wrong length."""
+        width = len(self.layout.names)
+        for number, (line, row) in enumerate(self.below_header(), start=1):
+            place = f"{self.name}, line {line} (row {number} of the data)"
+            if len(row) != width:
+                raise DataError(f"{place}: expected {width} cells, got {len(row)}")
+            yield place, row
+
+    def numbers(self) -> Floats:
+        """The numeric columns, float64 (n, p); NaN where a value is missing; errors as of `one_by_one`."""
+        if self.options.drop_non_numeric and (found := self.columns_of_text()):
+            warn_left_out(self.name, [f"{self.layout.names[k]}{kind}" for k, kind in found.items()])
+            self.layout = replace(self.layout, text_columns=self.layout.text_columns.union(found))
+        X = self.by_numpy()
+        X = self.one_by_one() if X is None else X
+        of_missing = self.options.missing_numbers
+        return np.where(np.isin(X, of_missing), np.nan, X) if of_missing else X
+
+    def by_numpy(self) -> Floats | None:
+        """As `one_by_one`, by NumPy's parser; None where that might accept a cell or a row that is refused there."""
+        options = self.options
+        if self.text is None or options.decimal != "." or options.comment is not None or len(self.layout.names) < 2:
             return None
-        content = content.replace(options.decimal.encode(), b".")
-    skipped: dict[int | str, Callable[[str], Any]] = {k: lambda _: 0.0 for k in layout.text_columns}
-    for missing in (False, True):
-        if missing:
-            lines = content[begin:].strip(b"\r\n").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            content, begin = _missing_cell(delimiter, options).sub(b"nan", lines), 0
-        stream = BytesIO(content)
-        stream.seek(begin)
+        if next(self.below_header(), None) is None:  # no rows, of which NumPy warns
+            return None
+        self.text.seek(0)
+        if self.layout.has_header:
+            next(self.rows())
         try:
             X: Floats = np.loadtxt(
-                TextIOWrapper(stream, encoding="utf-8"),
-                delimiter=None if delimiter == " " else delimiter,
+                self.text,
+                delimiter=None if self.delimiter == " " else self.delimiter,
                 comments=None,
-                converters=skipped or None,
+                converters=dict.fromkeys(self.layout.text_columns, _skipped) or None,
                 ndmin=2,
             )
         except ValueError:
-            continue
-        if X.shape[1] != len(layout.names) or has_infinite(X, ends_of(X)):
             return None
-        X = X[:, layout.columns] if skipped else X
-        return np.where(np.isin(X, options.missing_numbers), np.nan, X) if options.missing_numbers else X
+        if X.shape[1] != len(self.layout.names) or np.isinf(X).any():
+            return None
+        return X[:, self.layout.columns] if self.layout.text_columns else X
+
+    def one_by_one(self) -> Floats:
+        """The numeric columns, float64 (n, p); NaN where a value is missing.
+
+        `DataError` names line and column of the first row of wrong length or the first cell that is not a finite
+        number.
+        """
+        missing, columns = self.options.missing_cells, self.layout.columns
+        table: list[Floats] = []
+        for place, row in self.body():
+            cells = [row[k] for k in columns]
+            values = _plain(cells, self.options.decimal, missing)
+            if values is None:
+                values = np.full(len(columns), np.nan)
+                for k, (column, cell) in enumerate(zip(columns, cells, strict=True)):
+                    if (value := _number(cell.strip(), self.options.decimal)) is not None:
+                        values[k] = value
+                    elif cell.strip().casefold() not in missing:
+                        where = f"{place}, column {column + 1} ({self.layout.names[column]!r})"
+                        raise DataError(f"{where}: {self._explained(cell, column, first=not table)}")
+            table.append(values)
+        return np.array(table).reshape(len(table), len(columns))
+
+    def _explained(self, cell: str, column: int, *, first: bool) -> str:
+        """Why a cell, of the `first` row or not, is not a finite number, with the remedy."""
+        text, decimal = cell.strip(), self.options.decimal
+        if text.casefold().lstrip("+-") in ("inf", "infinity") or NUMBER.fullmatch(text.replace(decimal, ".", 1)):
+            return f"infinite value {cell!r}"
+        if first and not self.layout.has_header:
+            hint = f"; is it a header? ({option('header', 'yes')})"
+        elif NUMBER.fullmatch(text.replace(",", ".", 1)) and decimal == ".":
+            hint = f"; if the comma is the decimal point: {option('decimal', ',')}; else write it without the comma"
+        elif "." in text and decimal != ".":
+            hint = f"; with {option('decimal', decimal)} no number may hold a point"
+        elif NUMBER.fullmatch(re.sub("[_', ]", "", text)):
+            hint = "; write it without separators"
+        elif any(c.isdigit() and not c.isascii() for c in text) or "\u2212" in text:
+            hint = "; write it with the characters 0 to 9 and -"
+        elif len(text) <= 3 and not any(c.isalnum() for c in text):
+            hint = f"; if it means a missing value: {option('na', [text])}"
+        else:
+            hint = next((f"; is the delimiter {c!r}? ({option('delimiter', c)})" for c in ";|\t" if c in text), "")
+        return f"{cell!r} is not a number{hint}.{self._remedy(column)}"
+
+    def _remedy(self, column: int) -> str:
+        """The remedy for a column, and for every other one, that is not of numbers."""
+        names = self.layout.names
+        most = max(1000, MOST_CELLS // len(names))
+        found = self.columns_of_text(most)
+        if column not in found or (len(found) == 1 and found[column].numbers):
+            return f" If the column is not a variable, drop it ({option('drop', [names[column]])})"
+        hint = ""
+        if column == 0 and len(names) > 2 and not found[0].numbers:
+            cells = [row[0] for _, row in self.below_header(most)]
+            hint = f" If it names the rows: {option('index', 'yes')}." if len(set(cells)) == len(cells) else ""
+        numbers = [names[k] for k in self.layout.columns if k not in found]
+        return hint + mixed({names[k]: kind for k, kind in found.items()}, numbers)
+
+    def columns_of_text(self, most: int | None = None) -> dict[int, TextColumn]:
+        """The columns that hold anything but numbers and missing values, in at `most` so many rows, ascending."""
+        found = {column: TextColumn() for column in self.layout.columns}
+        missing = self.options.missing_cells
+        for _, cells in self.below_header(most):
+            for column, kind in found.items():
+                cell = cells[column].strip() if column < len(cells) else ""
+                if _number(cell, self.options.decimal) is not None:
+                    kind.numbers += 1
+                elif cell.casefold() not in missing:
+                    kind.other_forms += (other := like_a_number(cell))
+                    kind.words += not other
+        return {column: kind for column, kind in found.items() if kind.words or kind.other_forms}
+
+
+def _delimiter(source: Source, text: TextIO, options: ReadOptions) -> str:
+    first_line = text.readline()
+    while options.comment is not None and first_line and not first_line.partition(options.comment)[0].strip():
+        first_line = text.readline()
+    if not first_line.strip():
+        what = "the first line is empty" if first_line else "the file is empty"
+        raise DataError(f"{source.name}: {what}")
+    delimiter = options.delimiter or find_delimiter(source.ending, first_line, options.decimal)
+    if options.decimal == delimiter:
+        raise DataError(f"{source.name}: {delimiter!r} cannot be delimiter and decimal point at once")
+    return delimiter
+
+
+def _skipped(cell: str) -> float:
+    """0 for a cell of a column that is left out; ValueError where quotation marks may hold more than this cell."""
+    if '"' in cell and re.fullmatch(r'\s*"[^"]*"', cell) is None:
+        raise ValueError(cell)
+    return 0.0
+
+
+def _plain(cells: Sequence[str], decimal: str, missing: Set[str]) -> Floats | None:
+    """The numbers of a row; None if Python may take a cell for a number that is none here."""
+    text = "".join(cells)
+    if not text.isascii() or "_" in text or (decimal != "." and "." in text):
+        return None
+    if decimal != ".":
+        cells = [cell.replace(decimal, ".", 1) for cell in cells]
+    with suppress(ValueError):
+        return _finite(map(float, cells))
+    with suppress(ValueError):
+        return _finite(float("nan" if cell.strip().casefold() in missing else cell) for cell in cells)
     return None
 
 
-def _below_header(content: bytes, layout: Layout) -> int | None:
-    """Where the rows of data begin; None if a name stretches over several lines."""
-    begin = len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0
-    if not layout.has_header:
-        return begin
-    header = re.compile(rb"(?:[ \t]*[\r\n])*([^\r\n]*)").match(content, begin)
-    return None if header is None or header[1].count(b'"') % 2 else header.end()
-
-
-def _missing_cell(delimiter: str, options: ReadOptions) -> re.Pattern[bytes]:
-    """A cell that means "no value", with the blanks around it."""
-    by_length = sorted(options.missing_cells, key=len, reverse=True)
-    words = b"|".join(re.escape(cell.encode()) for cell in by_length if cell)
-    if delimiter == " ":
-        return re.compile(rb"(?<!\S)(?:%s)(?!\S)" % words, re.IGNORECASE)
-    around, end = rb"[^\S\t\n]*" if delimiter == "\t" else rb"[^\S\n]*", re.escape(delimiter.encode())
-    cell = rb"(?:^|(?<=%s))%s(?:(?:%s)%s)?(?=%s|$)" % (end, around, words, around, end)
-    return re.compile(cell, re.IGNORECASE | re.MULTILINE)
-
-
-def careful(name: str, rows: Rows, layout: Layout, options: ReadOptions) -> Floats:
-    """The numeric columns of a table of cells, float64 (n, p); NaN where a value is missing.
-
-    `DataError` names line and column of the first row of wrong length or the first cell that is not a finite number.
-    """
-    width = len(layout.names)
-    missing, values, columns = options.missing_cells, options.missing_numbers, layout.columns
-    table = []
-    for number, (line, cells) in enumerate(islice(rows(), 1 if layout.has_header else 0, None), start=1):
-        if len(cells) != width:
-            raise DataError(f"{name}, line {line} (row {number} of the data): expected {width} cells, got {len(cells)}")
-        row = []
-        for column in columns:
-            cell = cells[column].strip()
-            value = _number(cell, options.decimal)
-            if value is None and cell.casefold() not in missing:
-                place = (
-                    f"{name}, line {line} (row {number} of the data), column {column + 1} ({layout.names[column]!r})"
-                )
-                raise DataError(f"{place}: {_explained(cells[column], column, number, rows, layout, options)}")
-            row.append(math.nan if value is None or value in values else value)
-        table.append(np.array(row))
-    return np.array(table).reshape(len(table), len(columns))
+def _finite(numbers: Iterable[float]) -> Floats:
+    values = np.array(list(numbers))
+    if np.isinf(values).any():
+        raise ValueError
+    return values
 
 
 def _number(cell: str, decimal: str) -> float | None:
@@ -128,43 +247,10 @@ def _number(cell: str, decimal: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _explained(cell: str, column: int, number: int, rows: Rows, layout: Layout, options: ReadOptions) -> str:
-    """Why a cell is not a finite number, with the remedy; `number` is the number of its row."""
-    text = cell.strip()
-    if text.casefold().lstrip("+-") in ("inf", "infinity") or NUMBER.fullmatch(text.replace(options.decimal, ".", 1)):
-        return f"infinite value {cell!r}"
-    if number == 1 and not layout.has_header:
-        hint = f"; is it a header? ({option('header', 'yes')})"
-    elif NUMBER.fullmatch(text.replace(",", ".", 1)) and options.decimal == ".":
-        hint = f"; if the comma is the decimal point: {option('decimal', ',')}; else write it without the comma"
-    elif "." in text and options.decimal != ".":
-        hint = f"; with {option('decimal', options.decimal)} no number may hold a point"
-    elif NUMBER.fullmatch(text.replace("_", "").replace("'", "").replace(",", "").replace(" ", "")):
-        hint = "; write it without separators"
-    elif any(c.isdigit() and not c.isascii() for c in text) or "\u2212" in text:
-        hint = "; write it with the characters 0 to 9 and -"
-    elif len(text) <= 3 and not any(c.isalnum() for c in text):
-        hint = f"; if it means a missing value: {option('na', [text])}"
-    else:
-        hint = next((f"; is the delimiter {c!r}? ({option('delimiter', c)})" for c in ";|\t" if c in text), "")
-    return f"{cell!r} is not a number{hint}.{_remedy(column, rows, layout, options)}"
-
-
-def _remedy(column: int, rows: Rows, layout: Layout, options: ReadOptions) -> str:
-    """The remedy for a column, and for every other one, that is not of numbers."""
-    begin = int(layout.has_header)
-    most = begin + max(1000, MOST_CELLS // len(layout.names))
-    found = columns_of_text(islice(rows(), begin, most), layout, options)
-    if column not in found or (len(found) == 1 and found[column].numbers):
-        return f" If the column is not a variable, drop it ({option('drop', [layout.names[column]])})"
-    hint = ""
-    if column == 0 and len(layout.names) > 2 and not found[0].numbers:
-        cells = [row[0] for _, row in islice(rows(), begin, most)]
-        hint = f" If it names the rows: {option('index', 'yes')}." if len(set(cells)) == len(cells) else ""
-    return hint + mixed(
-        {layout.names[k]: kind for k, kind in found.items()},
-        [layout.names[k] for k in layout.columns if k not in found],
-    )
+def warn_left_out(name: str, columns: Sequence[str]) -> None:
+    """Warn of columns that `drop_non_numeric` leaves out."""
+    text = f"{name}: left out, since they hold other cells than numbers: {listed(columns, most=50)}"
+    warnings.warn(text, stacklevel=2)
 
 
 @dataclass
@@ -178,23 +264,6 @@ class TextColumn:
     def __str__(self) -> str:
         others = self.words + self.other_forms
         return f" ({others:,} of {others + self.numbers:,} cells)" if self.numbers else ""
-
-
-def columns_of_text(
-    body: Iterable[tuple[int, list[str]]], layout: Layout, options: ReadOptions
-) -> dict[int, TextColumn]:
-    """The columns that hold anything but numbers and missing values in the rows below the header, ascending."""
-    found = {column: TextColumn() for column in layout.columns}
-    missing = options.missing_cells
-    for _, cells in body:
-        for column, kind in found.items():
-            cell = cells[column].strip() if column < len(cells) else ""
-            if _number(cell, options.decimal) is not None:
-                kind.numbers += 1
-            elif cell.casefold() not in missing:
-                kind.other_forms += (other := like_a_number(cell))
-                kind.words += not other
-    return {column: kind for column, kind in found.items() if kind.words or kind.other_forms}
 
 
 def mixed(text: Mapping[str, TextColumn], numbers: Sequence[str]) -> str:

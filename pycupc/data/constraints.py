@@ -132,6 +132,8 @@ def directed_cycle(tail: NDArray[np.integer], head: NDArray[np.integer], p: int)
 
     Of the cycles through its first variable it is a shortest one.
     """
+    if not len(tail):
+        return None
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 

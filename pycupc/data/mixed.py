@@ -67,9 +67,8 @@ class MixedTable:
         if isinstance(data, (str, os.PathLike)):
             chosen = ReadOptions(**options)
             file = read_categories(os.fsdecode(data), replace(chosen, drop_non_numeric=False))
-            columns = [_of_texts(file.values[:, j].tolist(), chosen.decimal) for j in range(len(file.labels))]
-            names: list[str] | None = file.labels
-            layout, facts = file.layout, file.facts
+            columns = [_of_texts(file.values[:, j].tolist(), chosen.decimal) for j in range(file.values.shape[1])]
+            names, layout, facts = file.labels, file.layout, file.facts
         else:
             data = chosen_columns(data, **options) if options else data
             columns, names = _columns_in_memory(data), column_names(data)

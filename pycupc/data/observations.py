@@ -7,27 +7,50 @@ a conversion first. A library is imported only if the object comes from it.
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import NUMERIC, arrow_values, numeric_columns
-from pycupc.data.names import listed
+from pycupc.data.findings import Ends, ends_of, rounded
+from pycupc.data.names import listed, names_for
 from pycupc.data.text_layout import ReadOptions
 from pycupc.system.extras import needed
 
-Floats = NDArray[np.float64]
+_WIDE = re.compile(r"u?int64", re.IGNORECASE)
 
 
-class Converted(NamedTuple):
-    """An array in any number of dimensions, the names of its columns if it has any, and their types, if they matter."""
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """A table as it was found, before `pycupc.data.table.Table.of` checks it."""
 
+    # (n, p), of an array in memory any shape: float64 or float32, NaN where a value is missing, or categories, object.
     values: NDArray[Any]
-    names: list[str] | None
-    types: list[Any]
+    labels: list[str] | None = None
+    types: Sequence[str] = ()  # of the columns, if they may be of wide integers
+    layout: str = ""  # how a file was read, in words
+    facts: dict[str, Any] = field(default_factory=dict)  # of a file: path, sha256, number of bytes, rows dropped
+    ends: Ends | None = None  # of numbers, if they are known
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The labels, or names for messages."""
+        return names_for(self.labels, self.values.shape[1])
+
+    def warn_of_rounding(self) -> None:
+        """Warn about columns of 64-bit integers beyond what float64 holds exactly."""
+        wide = [_WIDE.match(kind) is not None for kind in self.types]
+        if not any(wide):
+            return
+        ends = self.ends or ends_of(self.values)
+        if columns := [self.names[k] for k in rounded(self.values, ends).tolist() if wide[k]]:
+            text = "whole numbers beyond 2^53 are rounded to float64, so that different ones may become equal"
+            warnings.warn(f"{text}: {listed(columns)}; leave out identifiers", stacklevel=2)
 
 
 def _has(data: Any, *attributes: str) -> bool:
@@ -57,7 +80,7 @@ def chosen_columns(data: Any, **options: Any) -> Any:
     return data[[column for column in data.columns if str(column) in kept]]
 
 
-def converted(data: Any, what: str) -> Converted:
+def converted(data: Any, what: str) -> RawTable:
     """The numbers of an object in memory, NaN where a value is missing; `what` is named in messages.
 
     They are not copied if `data` is an array of float64 or float32. TypeError or ValueError if `data` is not numeric or
@@ -82,7 +105,7 @@ def converted(data: Any, what: str) -> Converted:
         data = np.asarray(data)
     elif _has(data, "__arrow_c_stream__"):
         return _from_arrow_stream(data, what)
-    return _from_array(data, what)._replace(names=names)
+    return replace(_from_array(data, what), labels=names)
 
 
 def column_names(data: Any) -> list[str] | None:
@@ -100,7 +123,7 @@ def row_names(data: Any) -> list[str] | None:
     return None if names == [str(k) for k in range(len(names))] else names
 
 
-def _from_frame(data: Any, what: str) -> Converted:
+def _from_frame(data: Any, what: str) -> RawTable:
     names, types = [str(name) for name in data.columns], [str(kind) for kind in data.dtypes]
     _check_numeric(names, types, what)
     X = data.to_numpy()
@@ -109,7 +132,7 @@ def _from_frame(data: Any, what: str) -> Converted:
             X = X.astype(np.float64)  # None becomes NaN
         except TypeError:  # pandas.NA
             X = data.to_numpy(dtype=np.float64, na_value=np.nan)
-    return Converted(_from_array(X, what).values, names, types)
+    return RawTable(_from_array(X, what).values, names, types)
 
 
 def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
@@ -133,7 +156,7 @@ def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:
     )
 
 
-def _from_arrow_stream(data: Any, what: str) -> Converted:
+def _from_arrow_stream(data: Any, what: str) -> RawTable:
     pyarrow = needed("pyarrow", f"{what} of type {_type(data)}", "parquet", TypeError)
     try:
         table = pyarrow.table(data)
@@ -141,13 +164,13 @@ def _from_arrow_stream(data: Any, what: str) -> Converted:
         return _from_array(data, what)
     names = [str(name) for name in table.column_names]
     _check_numeric(names, table.schema.types, what)
-    return Converted(arrow_values(table), names, [str(kind) for kind in table.schema.types])
+    return RawTable(arrow_values(table), names, [str(kind) for kind in table.schema.types])
 
 
-def _from_array(data: Any, what: str) -> Converted:
+def _from_array(data: Any, what: str) -> RawTable:
     if isinstance(data, np.ma.MaskedArray):
         if data.dtype.kind in "fiub":
-            return Converted(np.ma.filled(data.astype(np.float64), np.nan), None, [])
+            return RawTable(np.ma.filled(data.astype(np.float64), np.nan), None)
         data = data.data
     X = data if isinstance(data, np.ndarray) else _as_numpy(data, what)
     if X.dtype.names is not None:
@@ -160,7 +183,7 @@ def _from_array(data: Any, what: str) -> Converted:
         raise TypeError(f"{what} must be numeric, got an array of {X.dtype}{advice}")
     types = [str(X.dtype)] * X.shape[-1] if X.ndim and X.dtype.kind in "iu" else []
     exact = np.float32 if X.dtype == np.float32 else np.float64
-    return Converted(np.asarray(X.astype(exact, copy=False)), None, types)
+    return RawTable(np.asarray(X.astype(exact, copy=False)), None, types)
 
 
 def _as_numpy(data: Any, what: str) -> NDArray[Any]:

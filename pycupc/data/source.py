@@ -26,36 +26,14 @@ _TABLES = (
     ((".xlsx", ".xlsm"), b"PK\x03\x04", "excel"),
 )
 
-_OF_PANDAS = "{}; read with pandas.read_{}, and pass the table to pycupc.pc, or save as CSV"
-_STATA, _SPSS = _OF_PANDAS.format("data of Stata", "stata"), _OF_PANDAS.format("data of SPSS", "spss")
-_JSON = _OF_PANDAS.format("JSON", "json")
-#: The same by the ending of their names, where the first bytes do not tell.
-_OTHER_ENDINGS = {
-    ".dta": _STATA,
-    ".sav": _SPSS,
-    ".json": _JSON,
-    ".jsonl": _JSON,
-    ".ndjson": _JSON,
-    ".sas7bdat": _OF_PANDAS.format("data of SAS", "sas"),
-}
-
 #: Files that are not tables this package reads, by their first bytes, and what to do about them.
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel file (.xls); save it as .xlsx or as CSV",
     b"\x93NUMPY": "a NumPy array, which is read as numbers, not as categories, from a file named .npy",
-    b"\x89HDF": "an HDF5 file, which is read if it is AnnData's, .h5ad; read others in Python, and pass the table to "
-    "pycupc.pc",
-    b"FEA1": "a Feather file of version 1; write it again with a newer pandas or pyarrow",
-    **dict.fromkeys((b"\x80\x04", b"\x80\x05"), "a Python pickle; read it in Python, and pass the table to pycupc.pc"),
+    b"\x89HDF": "an HDF5 file, which is read if it is AnnData's, .h5ad",
+    b"\xff\xfe": "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+    b"\xfe\xff": "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW",
     **dict.fromkeys((b"RDX", b"X\n\0"), "data of R; write them as CSV with write.csv"),
-    b"<stata_dta>": _STATA,
-    b"$FL2": _SPSS,
-    **dict.fromkeys((b'[{"', b'{"'), _JSON),
-    b"%PDF": "a PDF document; export the table as CSV",
-    b"(\xb5/\xfd": "compressed with zstd; decompress it first: zstd -dc FILE | pycupc run -",
-    **dict.fromkeys(
-        (b"\xff\xfe", b"\xfe\xff"), "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW"
-    ),
 }
 
 #: Bytes that text may contain: no control characters except tabs and line ends.
@@ -95,9 +73,9 @@ def read_source(path: str | PurePath) -> Source:
             content = _decompressed(name, raw, module)
             ending = (suffixes.pop() if suffixes else "") if ending == compressed_ending else ending
             break
-    other = next((advice for start, advice in _OTHERS.items() if content.startswith(start)), _OTHER_ENDINGS.get(ending))
-    if other is not None:
-        raise DataError(f"{name}: is {other}")
+    for start, advice in _OTHERS.items():
+        if content.startswith(start):
+            raise DataError(f"{name}: is {advice}")
     kind = next((kind for ends, magic, kind in _TABLES if ending in ends or content.startswith(magic)), "text")
     if kind == "excel" and ending not in (".xlsx", ".xlsm", ""):
         raise DataError(f"{name}: is an archive (zip, npz, ods, ...); unpack it, or save the table as CSV or .xlsx")
@@ -111,7 +89,10 @@ def open_text(source: Source) -> TextIO:
     if others:
         position = content.index(others[0])
         what = "a NUL byte" if others[0] == 0 else f"the control character 0x{others[0]:02x}"
-        raise DataError(f"{_place(source, position)}: {what}; this is not a text table, or it is damaged")
+        raise DataError(
+            f"{_place(source, position)}: {what}; this is not a text table, or it is damaged. Files of "
+            "other programs: read them in Python, as with pandas.read_stata, and pass the table to pycupc.pc"
+        )
     try:
         if not content.isascii():
             content.decode("utf-8")

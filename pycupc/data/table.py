@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import findings
-from pycupc.data.binary import warn_of_rounding
-from pycupc.data.categories import code_table, is_measured, look_categorical, read_categories, values_of
+from pycupc.data.categories import code_table, is_measured, read_categories, values_of
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
 from pycupc.data.names import check_labels, listed, names_for
-from pycupc.data.observations import Converted, chosen_columns, converted
-from pycupc.data.readers import FileTable, read_table
+from pycupc.data.observations import chosen_columns, converted
+from pycupc.data.readers import read_table
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.message import Argument, Message, Words
 
@@ -63,29 +62,24 @@ class Table:
         UserWarning
             Columns or rows that were left out, guesses about the layout of a file, whole numbers beyond 2^53.
         """
-        file: FileTable | None = None
-        if isinstance(data, (str, os.PathLike)):
-            file = (read_categories if categories else read_table)(os.fsdecode(data), ReadOptions(**options))
-            values, names, types = Converted(file.values, file.labels, [])
+        if in_file := isinstance(data, (str, os.PathLike)):
+            raw = (read_categories if categories else read_table)(os.fsdecode(data), ReadOptions(**options))
         else:
             data = chosen_columns(data, **options) if options else data
-            values, names, types = (values_of if categories else converted)(data, "data")
+            raw = (values_of if categories else converted)(data, "data")
+        values = raw.values
         if not categories:
             _check_shape(values)
-        labels = names if labels is None else labels
+        labels = raw.labels if labels is None else labels
         checked = None if labels is None else check_labels(labels, values.shape[1])
         if categories:
             codes, of_columns = code_table(values, names_for(checked, values.shape[1]))
             high = np.array([len(of_column) - 1.0 for of_column in of_columns])
-            table = cls(codes, checked, Ends(np.zeros(len(high)), high), of_columns)
-        else:
-            kept = file is not None or is_mapped(values)
-            own = values if kept else np.empty_like(values)  # the caller may change it before C is computed
-            ends = (file and file.ends) or ends_of(values, None if kept else own)
-            table = cls(own, checked, ends)
-            if types:
-                warn_of_rounding(own, ends, types, names or table.names)
-        return replace(table, layout=file.layout, facts=file.facts) if file else table
+            return cls(codes, checked, Ends(np.zeros(len(high)), high), of_columns, raw.layout, raw.facts)
+        own = values if in_file or is_mapped(values) else np.empty_like(values)  # the caller may change it later
+        ends = raw.ends or ends_of(values, None if own is values else own)
+        replace(raw, values=own, ends=ends).warn_of_rounding()
+        return cls(own, checked, ends, layout=raw.layout, facts=raw.facts)
 
     @classmethod
     def of_values(cls, values: Floats, labels: tuple[str, ...] | None) -> Table:
@@ -153,10 +147,6 @@ class Table:
         if self.copies:
             groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
-
-    def looks_categorical(self) -> bool:
-        """Whether categories from a file are words rather than numbers with damaged cells, or measurements."""
-        return look_categorical(self.categories or ())
 
     def warn_of_measurements(self) -> None:
         """Warn of columns of a file with numbers that are not whole, or with too many whole ones for codes."""

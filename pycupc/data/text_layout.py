@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 import shlex
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
@@ -30,6 +31,8 @@ _OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
 
 #: Number of rows from which the layout is determined.
 HEAD = 12
+#: From this number of rows on, a first column that counts is regarded as row numbers.
+COUNTING_ROWS = 3
 
 _CHOICES = {
     "header": ("auto", "yes", "no"),
@@ -124,39 +127,45 @@ class Layout:
     has_row_names: bool  #: whether the first column holds row names, as written by R's write.csv and write.table
     names: list[str]  #: the name of each column, "" for the column of the row names
     text_columns: frozenset[int]  #: columns that need not be numeric: the row names and those to be left out
-    guesses: tuple[str, ...] = ()  #: sentences about decisions that were likely but not certain
 
     @property
     def columns(self) -> list[int]:
         """Positions of the columns of numbers."""
         return [k for k in range(len(self.names)) if k not in self.text_columns]
 
+    @property
+    def words(self) -> str:
+        """The layout in words."""
+        names = "line 1 holds the names" if self.has_header else "no names; the variables are V1, V2, ..."
+        return names + "; column 1 holds row names" * self.has_row_names
+
 
 def find_layout(name: str, head: Sequence[Sequence[str]], options: ReadOptions, *, matrix: bool = False) -> Layout:
     """Determine the layout from the first rows of a table; `matrix` if it is one of correlations."""
     head = [[cell.strip() for cell in row] for row in head]
     first, body = head[0], head[1:]
-    guesses: list[str] = []
     data_with_row_names = _is_observation_with_row_name(first, body) and options.index != "no"
     if options.header != "auto":
         has_header = options.header == "yes"
     elif data_with_row_names:
         has_header = False
-        guesses.append(
+        warnings.warn(
             f"{name}: line 1 was read as an observation that begins with the name of its row, {first[0]!r}; if it "
-            f"holds names: {option('header', 'yes')}"
+            f"holds names: {option('header', 'yes')}",
+            stacklevel=2,
         )
     else:
-        has_header = _words_are_names(name, first, guesses) or _numbers_are_names(name, first, body, matrix, guesses)
+        has_header = _words_are_names(name, first) or _numbers_are_names(name, first, body, matrix)
     if has_header:
-        names, has_row_names = _names_of_columns(name, first, body, options.index, guesses)
+        names, has_row_names = _names_of_columns(name, first, body, options.index)
     else:
-        has_row_names = options.index == "yes" or data_with_row_names
+        counted = options.index == "auto" and not matrix and _numbers_rows(name, [row[0] for row in head], len(first))
+        has_row_names = options.index == "yes" or data_with_row_names or counted
         names = [f"V{k + 1}" for k in range(len(first) - has_row_names)]
     kept = set(kept_names(name, names, options.only, options.drop))
     names = [""] * has_row_names + names
     text_columns = frozenset(k for k, n in enumerate(names) if n not in kept)
-    return Layout(has_header, has_row_names, names, text_columns, tuple(guesses))
+    return Layout(has_header, has_row_names, names, text_columns)
 
 
 def _is_observation_with_row_name(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
@@ -166,7 +175,7 @@ def _is_observation_with_row_name(first: Sequence[str], body: Sequence[Sequence[
     return all(len(row) == len(first) and row and not is_number(row[0]) for row in body)
 
 
-def _words_are_names(name: str, first: Sequence[str], guesses: list[str]) -> bool:
+def _words_are_names(name: str, first: Sequence[str]) -> bool:
     """Whether a first row holds names because some cell is no number; an error if that may be a damaged number."""
     words = [cell for cell in first if not is_number(cell)]
     numbers = [cell for cell in first if NUMBER.fullmatch(cell)]
@@ -177,16 +186,15 @@ def _words_are_names(name: str, first: Sequence[str], guesses: list[str]) -> boo
                 f"{name}: line 1 holds numbers ({listed(numbers, most=4)}) beside {listed(words, most=4)}: say whether "
                 f"these are names ({names}) or an observation with damaged cells ({observation}, after correcting them)"
             )
-        guesses.append(
+        warnings.warn(
             f"{name}: line 1 holds whole numbers ({listed(numbers, most=4)}) beside words ({listed(words, most=4)}) "
-            f"and was read as names; if it is an observation: {observation}"
+            f"and was read as names; if it is an observation: {observation}",
+            stacklevel=2,
         )
     return bool(words)
 
 
-def _numbers_are_names(
-    name: str, first: Sequence[str], body: Sequence[Sequence[str]], matrix: bool, guesses: list[str]
-) -> bool:
+def _numbers_are_names(name: str, first: Sequence[str], body: Sequence[Sequence[str]], matrix: bool) -> bool:
     """Whether a first row of nothing but numbers holds names, such as years or the columns 0, 1, 2, ... of pandas."""
     unnamed = first[0] == "" and len(first) > 1
     names = first[1:] if unnamed else first
@@ -204,9 +212,27 @@ def _numbers_are_names(
                 f"{name}: line 1 holds distinct whole numbers ({listed(names, most=4)}), and so does the table: say "
                 f"whether they are names ({option('header', 'yes')}) or an observation ({option('header', 'no')})"
             )
-    guesses.append(
+    warnings.warn(
         f"{name}: line 1 holds whole numbers only ({listed(names, most=4)}) and was read as names; if it is an "
-        f"observation: {option('header', 'no')}"
+        f"observation: {option('header', 'no')}",
+        stacklevel=2,
+    )
+    return True
+
+
+def _numbers_rows(name: str, column: Sequence[str], width: int) -> bool:
+    """Whether the first column of a table without header counts the rows from 0 on, as the index of pandas does."""
+    if width < 3 or len(column) < COUNTING_ROWS or not counts(column):
+        return False
+    if column[0] == "1":
+        raise DataError(
+            f"{name}: column 1 counts 1, 2, 3, ... and has no name: say whether it numbers the rows "
+            f"({option('index', 'yes')}) or is a variable ({option('index', 'no')})"
+        )
+    warnings.warn(
+        f"{name}: column 1 counts 0, 1, 2, ... and was left out as the number of the row; if it is a variable: "
+        f"{option('index', 'no')}",
+        stacklevel=2,
     )
     return True
 
@@ -216,7 +242,7 @@ def _distinct_whole(cells: Sequence[str]) -> bool:
 
 
 def _names_of_columns(
-    name: str, first: Sequence[str], body: Sequence[Sequence[str]], index: Choice, guesses: list[str]
+    name: str, first: Sequence[str], body: Sequence[Sequence[str]], index: Choice
 ) -> tuple[list[str], bool]:
     """Names of the columns if there is a header, and whether a column of row names precedes them."""
     names = list(first)
@@ -229,9 +255,10 @@ def _names_of_columns(
                     f"{short}. Either column 1 holds row names ({option('index', 'yes')}), or line 1 lacks the name of "
                     "a column: then add it, since every later name stands one column too far to the left"
                 )
-            guesses.append(
+            warnings.warn(
                 f"{short}: column 1, which counts {first_column[0]}, {int(first_column[0]) + 1}, ..., was read as row "
-                f"names; if line 1 lacks the name of a column, add it ({option('index', 'yes')} if not)"
+                f"names; if line 1 lacks the name of a column, add it ({option('index', 'yes')} if not)",
+                stacklevel=2,
             )
         return names, True
     if len(names) > 1 and ((index == "auto" and names[0] == "") or index == "yes"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from pycupc.data.names import default_labels, positions
 from pycupc.data.table import Table
-from pycupc.effects.orientations import Ints, Variable, causal_graph_of, check_maximal, warn_unless_cpdag
+from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal, warn_unless_cpdag
 from pycupc.effects.regression import Floats
 from pycupc.effects.result import Effects
 from pycupc.engines.base import EngineError
@@ -77,7 +77,8 @@ def effects(
     if method == "optimal":
         check_maximal(graph)
     with_knowledge = method == "local" and _has_knowledge(graph)
-    of, on = _chosen(causes, fit.labels), _chosen(effects, fit.labels)
+    chosen = (range(fit.p) if names is None else positions(names, fit.labels) for names in (causes, effects))
+    of, on = (np.array(at, dtype=np.int64) for at in chosen)
     return Effects(
         labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=fit.sparse_graph,
         _with_knowledge=with_knowledge,
@@ -108,11 +109,6 @@ def _has_knowledge(graph: CausalGraph) -> bool:
         warn_unless_cpdag(graph, stacklevel=4)
         return False
     return True
-
-
-def _chosen(variables: Any, labels: tuple[str, ...]) -> Ints:
-    """Positions of one variable or several, by label or position; all if None."""
-    return np.array(range(len(labels)) if variables is None else positions(variables, labels), dtype=np.int64)
 
 
 def _covariances(fit: NamedGraph, data: Any) -> tuple[Floats, float | None]:

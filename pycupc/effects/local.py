@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from pycupc.effects.orientations import Ints
-from pycupc.effects.parent_sets import ParentSets
+from pycupc.effects.parent_sets import ParentSets, spans
 from pycupc.effects.regression import Floats, weights_of
 from pycupc.system.machine import available_cores, in_threads
 
@@ -128,17 +128,13 @@ def _largest(block: Block, effects: Ints, k: int, floors: list[float]) -> Pairs:
     """The pairs of a block that may be among the k largest of all, in any order; `floors` gets a higher one."""
     size = block.summary("smallest")
     size[block.causes[:, None] == effects] = np.nan
-    flat, of_columns = size.ravel(), np.fmax.reduce(size, axis=0, initial=-1.0)
-    if len(of_columns) >= k > 0:  # so many pairs, in different columns
-        floors.append(float(np.partition(of_columns, -k)[-k]))
+    flat = size.ravel()
     at = np.flatnonzero(flat >= max(floors))
     if len(at) >= k > 0:
         floors.append(float(np.partition(flat[at], -k)[-k]))
         at = at[flat[at] >= floors[-1]]
     row, column = np.divmod(at, len(effects))
-    number = np.diff(block.start)[row]
-    pair = np.repeat(np.arange(len(row)), number)
-    entry = np.arange(len(pair)) + np.repeat(block.start[row] - np.cumsum(number) + number, number)
+    pair, entry = spans(block.start[row], block.start[row + 1])
     values = block.values[entry, column[pair]]
     hits = np.flatnonzero(np.abs(values) == flat[at[pair]])
     first = hits[np.unique(pair[hits], return_index=True)[1]]

@@ -12,7 +12,7 @@ from pycupc.effects.orientations import Ints
 from pycupc.effects.parent_sets import ParentSets
 from pycupc.effects.regression import Floats, weights_of
 from pycupc.engines.gpu.correlation import correlation
-from pycupc.engines.gpu.device import Device, Session, open_device
+from pycupc.engines.gpu.device import Device, open_device, session
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import i32, i64, ptr
 
@@ -30,10 +30,9 @@ def summary(C: Floats, of: LocalEffects, how: str, device: int) -> Floats:
     EngineError if there is no usable device, or its memory does not suffice.
     """
     dev, found = open_device(device), np.empty((len(of.causes), len(of.effects)))
-    with Session(dev, lambda: None):
+    with session(dev, lambda: None):
         for causes, out in _launched(dev, dev.transfers.copied(C), of, HOW[how]):
-            (values,) = dev.transfers.download((out.data.ptr, np.float64, out.shape))
-            dev.wait()
+            (values,) = dev.fetch((out.data.ptr, np.float64, out.shape))
             found[causes] = values
     return found
 
@@ -41,7 +40,7 @@ def summary(C: Floats, of: LocalEffects, how: str, device: int) -> Floats:
 def largest(C: Floats, of: LocalEffects, k: int, least: float, device: int) -> Pairs:
     """As `pycupc.effects.local.largest`; EngineError as of `summary`."""
     dev = open_device(device)
-    with Session(dev, lambda: None):
+    with session(dev, lambda: None):
         return _largest(dev, dev.transfers.copied(C), of, k, least)
 
 
@@ -53,15 +52,14 @@ def largest_of(
     The covariances are correlations, times the standard deviations of the variables if they are given.
     """
     dev = open_device(device)
-    with Session(dev, lambda: None):
+    with session(dev, lambda: None):
         C = correlation(dev, X)
         if deviations is not None:
             scale = dev.transfers.copied(deviations)
             C *= scale[:, None]
             C *= scale
         some = C[tuple(map(dev.transfers.copied, sets.pairs()))]
-        (pairs,) = dev.transfers.download((some.data.ptr, np.float64, some.shape))
-        dev.wait()
+        (pairs,) = dev.fetch((some.data.ptr, np.float64, some.shape))
         return _largest(dev, C, LocalEffects(causes, effects, sets, weights_of(pairs, sets), C), k, LEAST)
 
 
@@ -75,10 +73,7 @@ def _largest(dev: Device, C: Any, of: LocalEffects, k: int, floor: float) -> Pai
             floor = max(floor, float(cp.sort(size)[len(size) - k]))
         at = cp.flatnonzero(size >= floor)
         some = values[at]
-        places, chosen = dev.transfers.download(
-            (at.data.ptr, np.int64, at.shape), (some.data.ptr, np.float64, some.shape)
-        )
-        dev.wait()
+        places, chosen = dev.fetch((at.data.ptr, np.int64, at.shape), (some.data.ptr, np.float64, some.shape))
         found.append((places + causes.start * len(of.effects), chosen))
     at, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return first_pairs(of.causes[at // len(of.effects)], of.effects[at % len(of.effects)], values, k)

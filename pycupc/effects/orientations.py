@@ -34,15 +34,14 @@ class Orientations:
     """The neighbours of each variable by what is known of the edge: three lists of p sets."""
 
     adjacent: list[Nodes]
-    parents: list[Nodes]  # those with an arrow to the variable; of a bidirected edge each end is one of the other
+    parents: list[Nodes]  # those with an arrow to the variable
     siblings: list[Nodes]  # those joined by an edge without an arrowhead
 
     @classmethod
-    def of(cls, graph: SparseGraph, *, hidden: bool = False) -> Orientations:
-        """The orientations of a graph, circles as tails; only with `hidden` variables bidirected edges remain such."""
+    def of(cls, graph: SparseGraph) -> Orientations:
+        """The orientations of a graph, circles as tails."""
         ends, heads = np.array([graph.low, graph.high]), np.array([graph.low_mark, graph.high_mark]) == ARROW
-        if not hidden:
-            heads &= ~heads.all(axis=0)
+        heads &= ~heads.all(axis=0)
         into, undirected = np.concatenate((heads[1], heads[0])), ~heads.any(axis=0)
         both = np.hstack([ends, ends[::-1]])
         return cls(*(_sets_of(graph.p, *both[:, kept]) for kept in (slice(None), into, np.tile(undirected, 2))))
@@ -94,11 +93,11 @@ def _sets_of(p: int, member: NDArray[np.int64], of: NDArray[np.int64]) -> list[N
     return [frozenset(members[a:b]) for a, b in pairwise(start)]
 
 
-def causal_graph_of(graph: Graph, names: Any = None, *, with_marks: bool = False) -> CausalGraph:
+def causal_graph_of(graph: Graph, names: Any = None) -> CausalGraph:
     """A result, a graph, or a graph matrix (row to column, any number but 0 is an edge) as a graph with names.
 
     They are its own, or `names`, or "1" to "p". A `CausalGraph` is returned, since it keeps what it knows of its DAGs.
-    `with_marks`: a matrix is amat.pag. ValueError if a matrix is not square or has an edge from a variable to itself.
+    ValueError if a matrix is not square or has an edge from a variable to itself.
     """
     if isinstance(graph, CausalGraph):
         return graph
@@ -107,8 +106,6 @@ def causal_graph_of(graph: Graph, names: Any = None, *, with_marks: bool = False
     own = getattr(graph, "columns", None)
     if isinstance(graph, SparseGraph):
         sparse = graph
-    elif with_marks:
-        sparse = SparseGraph.from_amat_pag(graph)
     else:
         sparse = SparseGraph.from_dense((np.asarray(graph) != 0).astype(np.int8))
     return CausalGraph(labels=names_of(sparse.p, own, names), sparse_graph=sparse)
@@ -142,13 +139,6 @@ def parents_of(x: int, graph: SparseGraph) -> Nodes:
     low = (graph.high == x) & (graph.high_mark == ARROW) & (graph.low_mark != ARROW)
     high = (graph.low == x) & (graph.low_mark == ARROW) & (graph.high_mark != ARROW)
     return frozenset(graph.low[low].tolist() + graph.high[high].tolist())
-
-
-def with_equal_marks_as_tails(graph: SparseGraph) -> SparseGraph:
-    """The graph with undirected edges in the place of bidirected ones."""
-    both = graph.low_mark == graph.high_mark
-    low, high = np.where(both, TAIL, (graph.low_mark, graph.high_mark)).astype(np.int8)
-    return replace(graph, low_mark=low, high_mark=high)
 
 
 def with_edge_from(x: int, y: int, graph: SparseGraph, *, turn: bool) -> SparseGraph:

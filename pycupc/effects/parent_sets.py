@@ -12,13 +12,13 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.effects.dags import all_dags
-from pycupc.effects.orientations import Ints, Nodes, Orientations, with_equal_marks_as_tails
+from pycupc.effects.orientations import Ints, Nodes, Orientations
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.meek import with_arrow
-from pycupc.orientation.mixed_graph import IN, KIND, MIRROR, NEIGHBOUR, OUT, UNDIRECTED, directed_as, find, owners
-from pycupc.system.compiled import announced, compiled, part
+from pycupc.orientation.mixed_graph import BOTH, IN, KIND, MIRROR, NEIGHBOUR, OUT, UNDIRECTED, directed_as, owners
 from pycupc.system.message import Message, Variables
 
 #: The most parent sets of one cause, or of several together, that are enumerated.
@@ -46,10 +46,16 @@ class ParentSets(NamedTuple):
 
     def pairs(self) -> tuple[Ints, Ints]:
         """All pairs within the sets, of a set after the other: member i with the members 0 to i, for ascending i."""
-        number = np.arange(len(self.members)) - np.repeat(self.start[:-1], np.diff(self.start)) + 1
-        low = np.arange(int(number.sum())) - np.repeat(np.cumsum(number) - number, number)
-        low += np.repeat(np.arange(len(number)) - number + 1, number)
-        return np.repeat(self.members, number), self.members[low]
+        begin = np.repeat(self.start[:-1], np.diff(self.start))
+        member, low = spans(begin, np.arange(len(begin)) + 1)
+        return self.members[member], self.members[low]
+
+
+def spans(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """The numbers ``begin[k]`` to ``end[k] - 1`` for one k after the other: the k of each, and the numbers."""
+    size = end - begin
+    which = np.repeat(np.arange(len(begin)), size)
+    return which, np.arange(len(which)) - np.repeat(np.cumsum(size) - size - begin, size)
 
 
 def parent_sets(graph: SparseGraph, causes: Sequence[int], *, with_knowledge: bool = False) -> ParentSets:
@@ -61,16 +67,73 @@ def parent_sets(graph: SparseGraph, causes: Sequence[int], *, with_knowledge: bo
     if with_knowledge:
         known = Orientations.of(graph)
         return ParentSets.of(causes, [[own for (own,), _ in joint_parent_sets([x], graph, known)] for x in causes])
-    of, first, none = directed_as(graph), np.zeros(len(causes) + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    work = np.empty((3, int(np.diff(of.start).max(initial=0))), dtype=np.int64)
-    given = of.start, of.entry, np.asarray(causes, dtype=np.int64), MOST_PARENT_SETS, first
-    with announced("compiling for effects, once per machine"):
-        n_members = _enumerate(*given, none, none, work)
-        for k in np.flatnonzero(np.diff(first) > MOST_PARENT_SETS).tolist():
-            _check_number(MOST_PARENT_SETS + 1, [int(causes[k])])
-        start, members = np.zeros(int(first[-1]) + 1, dtype=np.int64), np.empty(n_members, dtype=np.int64)
-        _enumerate(*given, start, members, work)
-    return ParentSets(first, start, members)
+    x = np.asarray(causes, dtype=np.int64)
+    base, free, valid = _possible_parents(graph)
+    of = np.flatnonzero(valid[x])  # the number of the cause of each set
+    chosen = np.zeros((len(of), 0), dtype=np.int64)  # the siblings in it, as positions in `free.member`
+    number, parts = np.zeros(len(x), dtype=np.int64), []
+    while len(of):  # the sets with one sibling more at a time
+        number += np.bincount(of, minlength=len(x))
+        for k in np.flatnonzero(number > MOST_PARENT_SETS).tolist():
+            _check_number(MOST_PARENT_SETS + 1, [int(x[k])])
+        parts.append((of, chosen))
+        last = chosen[:, -1] + 1 if chosen.shape[1] else free.start[x[of]]
+        row, sibling = spans(last, free.start[x[of] + 1])
+        for others in chosen.T:
+            complete = graph.adjacent(free.member[sibling], free.member[others[row]])
+            row, sibling = row[complete], sibling[complete]
+        of, chosen = of[row], np.column_stack([chosen[row], sibling])
+    return _in_order(x, number, parts, base, free)
+
+
+class _Lists(NamedTuple):
+    """A list of variables, ascending, for each variable: ``member[start[v] : start[v + 1]]``."""
+
+    start: Ints
+    member: Ints
+
+    @classmethod
+    def of(cls, owner: Ints, member: Ints, p: int) -> _Lists:
+        return cls(np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=p))]), member)
+
+    def beside(self, v: Ints) -> tuple[Ints, Ints]:
+        """The members of the lists of v[0], v[1], ...: the position in v of each, and the members."""
+        row, at = spans(self.start[v], self.start[v + 1])
+        return row, self.member[at]
+
+
+def _possible_parents(graph: SparseGraph) -> tuple[_Lists, _Lists, NDArray[np.bool_]]:
+    """The parents in all sets of each variable, siblings that may join them, and whether any set is valid, bool (p,).
+
+    A sibling with a parent that is not adjacent to x is in all sets: as a child of x it would be a new collider.
+    """
+    lists = directed_as(graph)
+    x, near, kind, p = owners(lists.entry), lists.entry[NEIGHBOUR], lists.entry[KIND], graph.p
+    always, siblings = kind == IN, np.flatnonzero((kind != IN) & (kind != OUT))
+    row, parent = _Lists.of(x[always], near[always], p).beside(near[siblings])
+    always[siblings[row[~graph.adjacent(x[siblings[row]], parent)]]] = True
+    base, may = _Lists.of(x[always], near[always], p), np.ones(len(x), dtype=np.bool_)
+    row, member = base.beside(x[siblings])
+    sibling = near[siblings[row]]
+    may[siblings[row[(sibling != member) & ~graph.adjacent(sibling, member)]]] = False
+    valid, free = np.ones(p, dtype=np.bool_), siblings[may[siblings] & ~always[siblings]]
+    valid[x[always & ~may]] = False
+    return base, _Lists.of(x[free], near[free], p), valid
+
+
+def _in_order(x: Ints, number: Ints, parts: list[tuple[Ints, Ints]], base: _Lists, free: _Lists) -> ParentSets:
+    """The sets of the causes x: for each size the numbers of their causes, and their siblings."""
+    of = np.concatenate([np.zeros(0, dtype=np.int64), *(of for of, _ in parts)])
+    place = np.empty_like(of)
+    place[np.argsort(of, kind="stable")] = np.arange(len(of))
+    row, always = base.beside(x[of])
+    sizes = np.repeat([chosen.shape[1] for _, chosen in parts], [len(of) for of, _ in parts]).astype(np.int64)
+    siblings = np.concatenate([np.zeros(0, dtype=np.int64), *(chosen.ravel() for _, chosen in parts)])
+    whose = np.concatenate([place[row], np.repeat(place, sizes), place])
+    members = np.concatenate([always, free.member[siblings], x[of]])
+    is_cause = np.arange(len(members)) >= len(members) - len(of)
+    first, start = (np.concatenate([[0], np.cumsum(n)]) for n in (number, np.bincount(whose, minlength=len(of))))
+    return ParentSets(first, start, members[np.lexsort((members, is_cause, whose))])
 
 
 class Choice(NamedTuple):
@@ -92,7 +155,8 @@ def joint_parent_sets(xs: Sequence[int], graph: SparseGraph, known: Orientations
     if not any(known.siblings[x] for x in xs):
         return [Choice(tuple(known.parents[x] for x in xs), [])]
     nodes = np.array(sorted({v for x in xs for v in known.component(x)}))
-    start = directed_as(with_equal_marks_as_tails(graph.subgraph(nodes)))
+    start = directed_as(graph.subgraph(nodes))
+    start.entry[KIND, start.entry[KIND] == BOTH] = UNDIRECTED
     open_ends, owner = np.flatnonzero(start.entry[KIND] == UNDIRECTED), nodes[owners(start.entry)]
     neighbour, own = nodes[start.entry[NEIGHBOUR]], owner[open_ends]
     ends: list[int] = np.concatenate([open_ends[own == x] for x in xs]).tolist()
@@ -144,106 +208,3 @@ def _check_number(n: int, xs: Sequence[int]) -> None:
             "observations or background knowledge, has fewer"
         )
         raise ValueError(Message(text, x=Variables(tuple(xs)), most=f"{MOST_PARENT_SETS:,}"))
-
-
-@compiled
-def _enumerate(start, entry, causes, most, first, begin, members, work):
-    """Write the number of sets before each cause, and the sets if there is room; returns the number of members.
-
-    A cause has at most ``most + 1`` sets. For each size, the cliques of this size are visited.
-    """
-    base = work[0]
-    free = work[1]
-    chosen = work[2]
-    sets = 0
-    end = 0
-    for c in range(len(causes)):
-        n_base, n_free = _candidates(start, entry, causes[c], base, free)
-        size = 0
-        some = n_base >= 0
-        while some and size <= n_free:
-            some = False
-            depth = 0
-            k = 0
-            while depth >= 0:
-                if depth < size and k < n_free:
-                    if _is_near_all(start, entry, free, chosen, depth, k):
-                        chosen[depth] = k
-                        depth += 1
-                    k += 1
-                    continue
-                if depth == size:
-                    some = True
-                    if len(begin) > 0:
-                        _write(base, n_base, free, chosen, size, members, end)
-                        members[end + n_base + size] = causes[c]
-                        begin[sets + 1] = end + n_base + size + 1
-                    end += n_base + size + 1
-                    sets += 1
-                    if sets - first[c] > most:
-                        size = n_free
-                        break
-                depth -= 1
-                if depth >= 0:
-                    k = chosen[depth] + 1
-            size += 1
-        first[c + 1] = sets
-    return end
-
-
-@part
-def _candidates(start, entry, x, base, free):
-    """Write the parents of x in all its sets to `base`, siblings that may join them to `free`; returns their numbers.
-
-    A sibling with a parent that is not adjacent to x is in all sets: as a child of x it would be a new collider. -1
-    and 0 if such a sibling is not adjacent to all others of `base`, so that no set is valid.
-    """
-    n_base = 0
-    n_free = 0
-    for e in range(start[x], start[x + 1]):
-        t = entry[NEIGHBOUR, e]
-        always = entry[KIND, e] == IN
-        if entry[KIND, e] != OUT:
-            for g in range(start[t], start[t + 1]):
-                w = entry[NEIGHBOUR, g]
-                always = always or (entry[KIND, g] == IN and w != x and find(start, entry, x, w) < 0)
-            if always:
-                base[n_base] = t
-                n_base += 1
-    b = 0
-    for e in range(start[x], start[x + 1]):
-        t = entry[NEIGHBOUR, e]
-        always = b < n_base and base[b] == t
-        b += always
-        if entry[KIND, e] != IN and entry[KIND, e] != OUT:
-            may = True
-            for k in range(n_base):
-                may = may and (base[k] == t or find(start, entry, t, base[k]) >= 0)
-            if always and not may:
-                return -1, 0
-            if may and not always:
-                free[n_free] = t
-                n_free += 1
-    return n_base, n_free
-
-
-@part
-def _is_near_all(start, entry, free, chosen, depth, k):
-    near = True
-    for d in range(depth):
-        near = near and find(start, entry, free[chosen[d]], free[k]) >= 0
-    return near
-
-
-@part
-def _write(base, n_base, free, chosen, size, members, end):
-    """`base` and the chosen siblings, ascending."""
-    d = 0
-    for b in range(n_base):
-        while d < size and free[chosen[d]] < base[b]:
-            members[end + b + d] = free[chosen[d]]
-            d += 1
-        members[end + b + d] = base[b]
-    while d < size:
-        members[end + n_base + d] = free[chosen[d]]
-        d += 1

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc.effects.orientations import Ints, Nodes
 from pycupc.effects.parent_sets import ParentSets
-from pycupc.system.compiled import announced, compiled
+from pycupc.system.compiled import compiled
 from pycupc.system.message import Message, Variables
 
 Floats = NDArray[np.float64]
@@ -112,8 +112,7 @@ def weights_of(covariances: Floats, sets: ParentSets) -> Floats:
     and its cause. NaN for all of a set if that is singular. `covariances` are those of ``sets.pairs()``.
     """
     weights, largest = np.zeros(len(sets.members)), int(np.diff(sets.start).max(initial=1))
-    with announced("compiling for effects, once per machine"):
-        _solve(covariances, sets.start, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
+    _solve(covariances, sets.start, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
     return weights
 
 

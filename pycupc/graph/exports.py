@@ -7,9 +7,11 @@ point. The packages are imported when a graph is handed over to them, and are no
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from csv import writer
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +34,6 @@ BOTH_WAYS = "source --> target where type is directed; an undirected or bidirect
 CIRCLES = "; partially directed: from o-> to; partially undirected: from o-- to; nondirected: o-o, order as above"
 PAG_AMAT = "[i, j] is the mark at j of the edge i - j: 0 no edge, 1 circle, 2 arrowhead, 3 tail (pcalg's amat.pag)"
 
-_QUOTED = re.compile('[",\r\n]')
 _PLAIN = re.compile("[\\w .-]*")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -101,10 +102,11 @@ class Exported:
 
     def amat_csv(self, *, pag: bool = False) -> str:
         """pcalg's amat.cpdag, or its amat.pag, as CSV text."""
-        graph, names = self.sparse_graph, np.array(["", *self._names()], dtype=object)
-        columns = graph.amat_pag().T if pag else graph.dense()  # amat.cpdag is the transpose of the graph matrix
-        _, _, body = csv({"": names[1:], **dict(zip(map(str, range(graph.p)), columns, strict=True))}).partition("\n")
-        return ",".join(_cells(names)) + "\n" + body
+        names, text = self._names(), io.StringIO()
+        amat = self.sparse_graph.amat_pag() if pag else self.sparse_graph.dense().T
+        rows = ([name, *row] for name, row in zip(names, amat.tolist(), strict=True))
+        writer(text, lineterminator="\n").writerows([["", *names], *rows])
+        return text.getvalue()
 
     # -- packages -----------------------------------------------------------------------------------------------------
 
@@ -231,17 +233,16 @@ class Exported:
 
 def csv(columns: Mapping[str, NDArray[Any]]) -> str:
     """Columns as CSV text, as pandas would write it: floats with all their digits, an empty cell for NaN."""
-    cells = zip(*map(_cells, columns.values()), strict=True)
-    return "\n".join(map(",".join, [_cells(np.array([*columns], dtype=object)), *cells])) + "\n"
+    cells = [_csv_cells(values) for values in columns.values()]
+    text = io.StringIO()
+    writer(text, lineterminator="\n").writerows([[*columns], *zip(*cells, strict=True)])
+    return text.getvalue()
 
 
-def _cells(values: NDArray[Any]) -> list[str]:
+def _csv_cells(values: NDArray[Any]) -> list[Any]:
     if values.dtype.kind == "f":
         return ["" if text == "nan" else text for text in _digits(values)]
-    texts = list(map(str, values.tolist()))
-    if values.dtype.kind in "iub" or not _QUOTED.search("".join(texts)):
-        return texts
-    return ['"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text for text in texts]
+    return list(values.tolist())
 
 
 def _digits(values: NDArray[Any]) -> list[str]:

@@ -37,17 +37,6 @@ class SetsOfOneSize:
     def _keys(self) -> NDArray[np.int64]:
         return _cell_keys(self.x, self.y)
 
-    def edited(self, gone: NDArray[np.int64], x: Ints, y: Ints, members: Ints) -> SetsOfOneSize:
-        """Without the cells at the positions `gone`, and with the cells (x, y), which are new and in row order."""
-        left = self
-        if len(gone):
-            left = SetsOfOneSize(*(np.delete(part, gone, axis=0) for part in (self.x, self.y, self.members)))
-        if not len(x):
-            return left
-        at, _ = left.find(x, y)
-        new = zip((left.x, left.y, left.members), (x, y, members), strict=True)
-        return SetsOfOneSize(*(np.insert(old, at, values, axis=0) for old, values in new))
-
 
 def _cell_keys(x: ArrayLike, y: ArrayLike) -> NDArray[np.int64]:
     """One number for each cell, ascending in row order."""
@@ -251,17 +240,11 @@ class SepSets:
         """
         alone = ~np.isin(_cell_keys(new.y, new.x), _cell_keys(new.x, new.y))
         there, held = self.of_cells(new.y[alone], new.x[alone])
-        held = held.take(np.flatnonzero(there))
-        x, y, length, members = map(np.concatenate, zip(new, held, strict=True))
-        start, order = _starts(length), np.lexsort((y, x))
-        blocks = {block.members.shape[1]: block for block in self.blocks}
-        for n in {*blocks, *np.unique(length).tolist()}:
-            block = blocks.get(n) or SetsOfOneSize(*(np.zeros(shape, dtype=np.int32) for shape in (0, 0, (0, n))))
-            at, there = block.find(x[order], y[order])
-            these = order[length[order] == n]
-            blocks[n] = block.edited(at[there], x[these], y[these], members[start[these, None] + np.arange(n)])
-        parts = [(blocks[n].x, blocks[n].y, blocks[n].members) for n in sorted(blocks)]
-        return SepSets(self._skeleton, parts, np.setdiff1d(self._gaps, pair_keys(x, y, self.p)))
+        changed, stored = _joined(new, held.take(np.flatnonzero(there))), self.flat(by_row=False)
+        keys = np.sort(_cell_keys(changed.x, changed.y))
+        kept = stored.take(np.flatnonzero(look_up(keys, _cell_keys(stored.x, stored.y)) < 0))
+        gaps = np.setdiff1d(self._gaps, pair_keys(changed.x, changed.y, self.p))
+        return SepSets.from_flat(self._skeleton, _joined(kept, changed), gaps)
 
     def of_skeleton(self, skeleton: SparseGraph, setless: NDArray[np.int64] | None = None) -> SepSets:
         """The same sets, of a skeleton without some of the edges.
@@ -279,6 +262,10 @@ class SepSets:
         return self.p == other.p and pairs and np.array_equal(self._gaps, other._gaps) and same
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _joined(one: FlatCells, other: FlatCells) -> FlatCells:
+    return FlatCells(*map(np.concatenate, zip(one, other, strict=True)))
 
 
 def _starts(length: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -35,12 +35,14 @@ U2pd = Literal["relaxed", "rand", "retry"]
 
 @dataclass(frozen=True)
 class Orientation:
-    """An oriented skeleton, and the reasons for its arrows."""
+    """An oriented skeleton, and the reasons for its marks."""
 
     graph: SparseGraph
-    # mapping of (int, int) to tuple: for an arrowhead at b on the edge a, b, key (a, b): the last thing that set it,
-    # one of ``("collider", x, y, z)`` (x -> y <- z), ``("R1", a, b, c)`` (a -> b - c), ``("R2", a, c, b)`` (a -> c ->
-    # b), ``("R3", a, c1, c2, b)`` (a - c1 -> b, a - c2 -> b). A bidirected edge has an entry for each end.
+    # mapping of (int, int) to tuple: for the mark at b of the edge a, b, unless it is a circle or was not set, key
+    # (a, b): the last thing that set it. In a CPDAG ``("collider", x, y, z)`` (x -> y <- z), ``("R1", a, b, c)`` (a ->
+    # b - c), ``("R2", a, c, b)`` (a -> c -> b), ``("R3", a, c1, c2, b)`` (a - c1 -> b, a - c2 -> b); in a PAG the same
+    # names with the variables as in docs/LATENT.md, rules 4, 5 and 9 with their path, ``("JCI", a, b)``, or
+    # ``("tier", a, b)``. A bidirected edge has an entry for each end.
     trace: Mapping[tuple[int, int], Reason]
     # "relaxed"; for "rand" and "retry", how the graph was found: "extendable" (the colliders as they were found),
     # "reoriented" (other directions of the edges that colliders want both ways), "forced" (the CPDAG of a DAG that
@@ -71,12 +73,10 @@ def orient(
     algorithm to construct a consistent extension of a partially oriented graph, UCLA R-185.
     """
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph  # loads Numba
+    from pycupc.system.compiled import plain_if_small
 
     status, n_tries = "relaxed", 0
-    sizes = [(block.members.shape[1], len(block.x)) for block in sepset.blocks]
-    # At most: rows of sets with one member, most of whose cells are not looked at; sets with several, 5 per step.
-    rows = sum(min(n_sets, skeleton.p) if size == 1 else n_sets // 5 for size, n_sets in sizes)
-    with mixed_graph.compiling(mixed_graph.steps_of(skeleton) + rows):
+    with plain_if_small(mixed_graph.steps_of(skeleton) + sepset.n_stored // 5):
         graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, ambiguous)
         if u2pd == "relaxed":

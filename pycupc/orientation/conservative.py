@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,6 @@ _NO_CELLS = FlatCells(*np.zeros((4, 0), dtype=np.int32))
 
 #: The decisions on a triple; the last: no subset separates its ends.
 COLLIDER, NON_COLLIDER, AMBIGUOUS, UNSEPARATED = range(4)
-
-
-class Asked(Protocol):
-    """The part of `IndependenceTest` that this module needs."""
-
-    @property
-    def has_r(self) -> bool: ...
-
-    @property
-    def in_order(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +120,7 @@ class Triples(NamedTuple):
 def check_triples(
     skeleton: SparseGraph,
     sepset: SepSets,
-    test: Asked,
+    test: Any,
     count: Callable[[Questions], Counts],
     *,
     maj_rule: bool,
@@ -141,10 +131,11 @@ def check_triples(
 
     Raises ValueError if a user's test returns NaN, or a triple has too many subsets for the check to finish.
 
-    `sepset`: the skeleton's own separating sets. `count`: `Engine.count_separating` of an engine that has taken the
-    test. A user's function, which may draw random numbers, is called as often as in pcalg and in its order, triple by
-    triple. `maj_rule`: a collider if b is in less than half of the separating sets found, a non-collider if in more
-    than half, else ambiguous; without it a collider if b is in none of them, a non-collider if in all, else ambiguous.
+    `sepset`: the skeleton's own separating sets. `test`: an `IndependenceTest`. `count`: `Engine.count_separating` of
+    an engine that has taken the test. A user's function, which may draw random numbers, is called as often as in pcalg
+    and in its order, triple by triple. `maj_rule`: a collider if b is in less than half of the separating sets found, a
+    non-collider if in more than half, else ambiguous; without it a collider if b is in none of them, a non-collider if
+    in all, else ambiguous.
     `known`: tiers and context variables: only triples that these leave open are decided. `listed`, int64 (k, 3): only
     these triples are decided.
 

@@ -24,7 +24,6 @@ from pycupc.orientation.mixed_graph import (
     OUT,
     UNDIRECTED,
     MixedGraph,
-    compiling,
     directed_as,
     find,
     owners,
@@ -34,7 +33,7 @@ from pycupc.orientation.mixed_graph import (
     without_arrows,
 )
 from pycupc.orientation.trace import COLLIDER
-from pycupc.system.compiled import compiled_for_large
+from pycupc.system.compiled import compiled_for_large, plain_if_small
 
 #: "retry" gives up after this many sets of reversed edges.
 MAX_TRIES = 100
@@ -86,7 +85,7 @@ def dag_and_cpdag(graph: SparseGraph) -> tuple[SparseGraph, SparseGraph] | None:
     """
     if sum([*graph.counts().values()][2:]):
         return None
-    with compiling(2 * steps_of(graph)):
+    with plain_if_small(2 * steps_of(graph)):
         mixed = directed_as(graph)
         order = extension_order(mixed)
         if order is None:

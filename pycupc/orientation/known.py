@@ -12,6 +12,7 @@ from pycupc.orientation.colliders import orient_colliders
 from pycupc.orientation.conservative import COLLIDER, TripleCheck
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.trace import FIRST_KNOWN, KNOWN
+from pycupc.system.compiled import plain_if_small
 
 
 def orient_known(skeleton: SparseGraph, check: TripleCheck, known: Constraints) -> Orientation:
@@ -21,7 +22,7 @@ def orient_known(skeleton: SparseGraph, check: TripleCheck, known: Constraints) 
     """
     possible = [~known.is_impossible(*ends) for ends in ((skeleton.low, skeleton.high), (skeleton.high, skeleton.low))]
     skeleton = skeleton.with_edges(np.flatnonzero(possible[0] | possible[1]))
-    with mg.compiling(mg.steps_of(skeleton)):
+    with plain_if_small(mg.steps_of(skeleton)):
         graph = mg.undirected(skeleton)
         a, b, c = check.triples.T
         collider = (check.decision == COLLIDER) & ~known.is_forbidden(a, b) & ~known.is_forbidden(c, b)
@@ -47,7 +48,7 @@ def direct_known(graph: mg.MixedGraph, known: Constraints) -> None:
 
 def is_closed(graph: SparseGraph) -> bool:
     """Whether Meek's four rules direct no further edge of a graph without circles."""
-    with mg.compiling(mg.steps_of(graph)):
+    with plain_if_small(mg.steps_of(graph)):
         mixed = mg.directed_as(graph)
         before = mixed.entry[mg.KIND].copy()
         apply_rules(mixed, rule_4=True)

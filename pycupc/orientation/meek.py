@@ -36,7 +36,7 @@ from pycupc.orientation.mixed_graph import (
     triple_number,
 )
 from pycupc.orientation.trace import FIRST_KNOWN
-from pycupc.system.compiled import announced, compiled_for_large, part
+from pycupc.system.compiled import compiled_for_large, part
 
 #: Positions in `counts`: how many nodes wait, and the lowest of them.
 N_WAITING, LOWEST = 0, 1
@@ -85,8 +85,7 @@ def with_arrow(graph: MixedGraph, e: int) -> MixedGraph | None:
     if graph.entry[KIND, e] != UNDIRECTED:
         return graph if graph.entry[KIND, e] == IN else None
     out = graph._replace(entry=graph.entry.copy())
-    with announced("compiling for the orientation, once per machine"):
-        add_arrow(out, e)
+    add_arrow(out, e)
     return out
 
 

@@ -7,8 +7,7 @@ edges, not to p^2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sparse import ARROW, TAIL, Ints, Marks, SparseGraph
 from pycupc.orientation.trace import Trace
-from pycupc.system.compiled import announced, compiled_for_large, part, plain_if_small
+from pycupc.system.compiled import compiled_for_large, part
 
 Indices = NDArray[np.int64]
 
@@ -61,13 +60,6 @@ def steps_of(graph: SparseGraph) -> int:
     """The pairs of neighbours of each variable, which most steps of an orientation visit."""
     degree = graph.degrees()
     return int((degree * degree).sum())
-
-
-@contextmanager
-def compiling(steps: int) -> Iterator[None]:
-    """Orient a graph in so many steps: a small one by plain Python, see `plain_if_small`."""
-    with announced("compiling for the orientation, once per machine"), plain_if_small(steps):
-        yield
 
 
 def undirected(skeleton: SparseGraph) -> MixedGraph:

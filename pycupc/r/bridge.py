@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from pycupc.data.names import default_labels
-from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.r.conversions import Converter
 from pycupc.r.messages import R_NAMES
@@ -88,13 +87,12 @@ def require_packages(robjects: Any, *packages: str) -> None:
             )
 
 
-def from_r(robject: Any) -> NamedGraph | SuffStat:
+def from_r(robject: Any) -> PcAlgo | PagAlgo | SuffStat:
     """Turn an R object into its Python counterpart.
 
     A suffStat list becomes a SuffStat, whose labels are the column names of C, if it has any; a pcAlgo a PcAlgo; a
     graphNEL a PcAlgo of which only the graph is known; an fciAlgo a PagAlgo, which does not tell the edges that the
-    levels removed from those that later tests removed; an adjacency matrix with pcalg's type "pag", such as ``as(fit,
-    "amat")``, a NamedGraph, with type "cpdag" a CausalGraph.
+    levels removed from those that later tests removed.
 
     Raises
     ------
@@ -114,28 +112,22 @@ def from_r(robject: Any) -> NamedGraph | SuffStat:
             return _converter().graph_from_r(robject)
         if "list" in classes:
             return _converter().suffstat_from_r(robject)
-        form = robjects.r["attr"](robject, "type")
-        if form != robjects.NULL and (kind := str(form[0]).removeprefix("amat.")) in ("pag", "cpdag"):
-            return _converter().amat_from_r(robject, kind)
         raise TypeError(
-            "robject must be an R suffStat list, pcAlgo, graphNEL, fciAlgo, or a matrix of pcalg's type pag or cpdag; "
-            f"got an object of class {classes}"
+            f"robject must be an R suffStat list, pcAlgo, graphNEL or fciAlgo; got an object of class {classes}"
         )
 
 
-def to_r(fit: NamedGraph | SuffStat) -> Any:
-    """Turn a result into a pcAlgo or fciAlgo, another graph into pcalg's "amat", a SuffStat into R's list of C and n.
+def to_r(fit: PcAlgo | PagAlgo | SuffStat) -> Any:
+    """Turn a result into a pcAlgo or fciAlgo, and a SuffStat into R's list of C and n.
 
-    Of a `CausalGraph` the matrix has the type "cpdag", of another graph the type "pag". An object that came from R
-    through `from_r` returns `identical()`. TypeError if `fit` is something else; RBridgeError as of `from_r`.
+    An object that came from R through `from_r` returns `identical()`. TypeError if `fit` is something else;
+    RBridgeError as of `from_r`.
     """
     with r_session() as robjects:
         if isinstance(fit, SuffStat):
             return _converter().suffstat_to_r(fit)
-        if not isinstance(fit, NamedGraph):
-            raise TypeError(f"fit must be a PcAlgo, a PagAlgo, a NamedGraph or a SuffStat, got {type(fit).__name__}")
         if not isinstance(fit, (PcAlgo, PagAlgo)):
-            return _converter().amat_to_r(fit)
+            raise TypeError(f"fit must be a PcAlgo, a PagAlgo or a SuffStat, got {type(fit).__name__}")
         require_packages(robjects, "pcalg", "graph")
         return _converter().result_to_r(fit)
 

@@ -9,9 +9,7 @@ pcAlgo @n.edgetests    PcAlgo.n_edgetests    double, as R's integers end at 2^31
 pcAlgo @max.ord        PcAlgo.max_ord        integer to int
 pcAlgo @call           PcAlgo.call           language to RCall, a str that keeps the R object
 pcAlgo @n, @zMin       -                     always integer(0) and matrix(NA, 1, 1)
-fciAlgo                PagAlgo               its slots as those of pcAlgo; @amat as below; @allPdsep 1 to 0
-amat of type pag       NamedGraph            [i, j] is the mark at j: 1 circle, 2 arrowhead, 3 tail
-amat of type cpdag     CausalGraph           its transpose, the graph matrix, to edges with marks
+fciAlgo                PagAlgo               its slots as those of pcAlgo; @amat to marks of edges; @allPdsep 1 to 0
 """
 
 from __future__ import annotations
@@ -23,12 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_labels, default_labels
-from pycupc.graph.named import NamedGraph
-from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.results.arrays import ANSWER, graph_from_arrays, only_stored_cells
-from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
@@ -173,21 +167,6 @@ class Converter:
             plain["graph"] = self._list("graph.", vectors)
         return self.code["with_call"](self._r.ListVector(plain), self._boxed_call(call), weight)
 
-    def amat_from_r(self, robject: Any, form: str) -> NamedGraph:
-        """A matrix of pcalg's form "pag" or "cpdag" as a graph on the names of its columns."""
-        matrix, names = self._numbers(robject)
-        labels = default_labels(len(matrix)) if names is None else check_labels(names, len(matrix))
-        if form == "cpdag":
-            return CausalGraph(labels=labels, sparse_graph=SparseGraph.from_dense(matrix.T))
-        return NamedGraph.from_amat_pag(matrix, labels)
-
-    def amat_to_r(self, graph: NamedGraph) -> Any:
-        """A graph as pcalg's "amat": of type cpdag for a `CausalGraph`, which has no circles, else of type pag."""
-        causal = isinstance(graph, CausalGraph)
-        cells = graph.sparse_graph.dense().T if causal else graph.sparse_graph.amat_pag()
-        form = {"class": "amat", "type": "cpdag" if causal else "pag"}
-        return self._r.r["structure"](self.matrix(cells, graph.labels), **form)
-
     def suffstat_from_r(self, robject: Any) -> SuffStat:
         """R's list of C and n as a SuffStat; TypeError for anything else."""
         fields = _named(robject) if len(robject) and robject.names != self._r.NULL else {}
@@ -199,18 +178,12 @@ class Converter:
         kind = fields["C"].typeof.name
         if kind not in ("REALSXP", "INTSXP") or len(self._r.r["dim"](fields["C"])) != 2:
             raise TypeError(f"C of an R suffStat must be a numeric matrix, got {kind}")
-        C, labels = self._numbers(fields["C"])
-        return SuffStat(C, fields["n"][0], labels)
+        names, C = self._r.r["colnames"](fields["C"]), _vector(self._r.r["as.double"](fields["C"]))
+        labels = None if names == self._r.NULL else list(map(str, names))
+        return SuffStat(C.reshape(tuple(self._r.r["dim"](fields["C"])), order="F"), fields["n"][0], labels)
 
     def suffstat_to_r(self, data: SuffStat) -> Any:
         return self._r.r["list"](C=self.matrix(data.C, data.labels), n=float(data.n))
-
-    def _numbers(self, matrix: Any) -> tuple[NDArray[np.float64], list[str] | None]:
-        """The numbers of an R matrix, and the names of its columns."""
-        names = self._r.r["colnames"](matrix)
-        flat = _vector(self._r.r["as.double"](matrix))
-        found = flat.reshape(tuple(self._r.r["dim"](matrix)), order="F")
-        return found, None if names == self._r.NULL else list(map(str, names))
 
     def matrix(self, matrix: NDArray[Any], names: Sequence[str] | None = None) -> Any:
         """An R matrix of logicals or doubles, perhaps with names of rows and columns."""

@@ -28,7 +28,7 @@ from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
 from pycupc.orientation.known import orient_known
-from pycupc.orientation.pag import ALL_RULES, JointCausalInference, PagOrientation, orient_pag, without_selection
+from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection
 from pycupc.r.conversions import result_of
 from pycupc.r.r_memory import square
 from pycupc.results.comparison import compare
@@ -128,7 +128,7 @@ def with_reasons(fit: PcAlgo, data: Data | None) -> PcAlgo:
     return _with_trace(fit, _orientations(fit, data))
 
 
-def _with_trace(fit: Fit, variants: Iterator[Orientation | PagOrientation]) -> Fit:
+def _with_trace(fit: Fit, variants: Iterator[Orientation]) -> Fit:
     """`fit` with the reasons of the first variant that has its graph; as it is if there is none."""
     found = next((oriented for oriented in variants if oriented.graph == fit.sparse_graph), None)
     return fit if found is None else replace(fit, trace=found.trace)
@@ -201,14 +201,14 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data |
     return _with_trace(fit, _pags(fit, options, data))
 
 
-def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> Iterator[PagOrientation]:
+def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> Iterator[Orientation]:
     """The graphs of the variants of `fci` or `rfci`; those of the rules for triples, which need the data, last."""
     given = [bool(rule) for rule in options["rules"] or ALL_RULES]
     jci = JointCausalInference(options["jci"], [int(v) for v in options["context"]]) if options["jci"] else None
     skeleton = _skeleton(fit)
     of = (fit.method == "rfci",) if len(fit.later) or fit.all_pdsep else (fit.method == "rfci", fit.method != "rfci")
 
-    def variants(ambiguous: NDArray[np.int64] | None) -> Iterator[PagOrientation]:
+    def variants(ambiguous: NDArray[np.int64] | None) -> Iterator[Orientation]:
         for of_rfci, rules, quirks in product(of, (given, without_selection(given)), (True, False)):
             yield orient_pag(
                 skeleton, fit.sepset, rules=rules, ambiguous=ambiguous, jci=jci, quirks=quirks, of_rfci=of_rfci

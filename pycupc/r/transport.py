@@ -269,42 +269,31 @@ def situation() -> dict[str, str]:
 
 
 def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of `options["function"]`: "ida", "idaFast", "jointIda", or "adjustment", see `_adjustment`.
+    """The values of `options["function"]`: "ida", "idaFast", "jointIda", "adjustment" or "is_adjustment".
 
-    `sent` holds C, float64 (p, p); `graph`, the graph matrix, int32, column by column, unless `all_pasets` are given;
-    and `dags`, int32, row by row. `options` are `x`, `y`, lists of positions from 0; `labels`; and `arguments` of the
-    function by name. Returns no values, and as arrays `values`, float64, the matrices of all y one after the other,
-    each column by column, and `sizes`, the number of values of each y.
+    `sent` holds C, float64 (p, p), but for the last two; `graph`, the graph matrix, int32, column by column, unless
+    `all_pasets` are given; and `dags`, int32, row by row. `options` are `x`, `y`, lists of positions from 0; `labels`;
+    and `arguments` of the function by name. Returns no values, and as arrays `values`, float64, the matrices of all y
+    one after the other, each column by column, and `sizes`, the number of values of each y. A set has its positions
+    from 0 as values, and the verdict on a set is 0 or 1.
     """
-    labels, function = tuple(map(str, options["labels"])), options["function"]
-    if function == "adjustment":
-        return {}, {"values": _adjustment(sent["graph"].reshape(len(labels), -1, order="F"), labels, options)}
-    p, x, y, arguments, graph = len(labels), options["x"], options["y"], dict(options["arguments"]), None
-    C = sent["C"].reshape(p, p, order="F")
+    labels, function, arguments = tuple(map(str, options["labels"])), options["function"], dict(options["arguments"])
+    p, x, y, graph, found = len(labels), options["x"], options["y"], None, []
     if "graph" in sent:
         sparse = SparseGraph.from_dense(sent["graph"].reshape(p, p, order="F").astype(np.int8))
         graph = NamedGraph(labels=labels, sparse_graph=sparse)
+    C = sent["C"].reshape(p, p, order="F") if "C" in sent else None
     if "dags" in sent:
         arguments["all_dags"] = sent["dags"].reshape(-1, p * p)
-    if function == "idaFast":
-        found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type]
+    if function == "adjustment":
+        found = [[labels.index(name) for name in adjustment_set(graph, x, y, **arguments)]]  # type: ignore[arg-type]
+    elif function == "is_adjustment":
+        found = [[is_adjustment_set(graph, x, y, **arguments)]]  # type: ignore[arg-type]
+    elif function == "idaFast":
+        found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type, list-item]
     else:
         of: Callable[..., Any] = ida if function == "ida" else joint_ida
         found = of(x, y, C, graph, **arguments)
-    values = [np.asarray(matrix).ravel(order="F") for matrix in found]
+    values = [np.asarray(matrix, dtype=np.float64).ravel(order="F") for matrix in found]
     sizes = np.array([len(v) for v in values], dtype=np.float64)
     return {}, {"values": np.concatenate(values), "sizes": sizes}
-
-
-def _adjustment(marks: NDArray[np.int32], labels: tuple[str, ...], options: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Positions of an adjustment set of this `kind`, from 0; with `z`, whether it is one: 0 or 1.
-
-    `marks` are a graph matrix, or amat.pag where the `type` is "mag" or "pag".
-    """
-    read = SparseGraph.from_amat_pag if options["type"] in ("mag", "pag") else SparseGraph.from_dense
-    graph = NamedGraph(labels=labels, sparse_graph=read(marks.astype(np.int8)))
-    x, y = options["x"], options["y"]
-    if "z" in options:
-        valid = is_adjustment_set(graph, x, y, options["z"], options["type"], quirks=options["quirks"])
-        return np.array([valid], dtype=np.float64)
-    return np.array([labels.index(name) for name in adjustment_set(graph, x, y, options["kind"])], dtype=np.float64)

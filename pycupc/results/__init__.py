@@ -5,5 +5,5 @@ levels.py                     the summary of a level
 why.py                        the reason for an edge or its absence; the tests that a kept edge survived
 arrays.py, npz.py             a result as arrays, as a file, and the checks of such a file
 explored.py                   `TestedGraph`, a graph with the tests behind its edges; what the explorer shows
-comparison/                   where two results differ, and why
+comparison.py, differences.py  where two results differ, and why
 """

@@ -112,7 +112,7 @@ def check_arrays(arrays: Arrays, p: int) -> None:
     graph = CELLS if "graph_from" in arrays else EDGES
     if missing := [name for name in (*graph, *ANSWER) if name not in arrays]:
         raise ValueError(f"without {', '.join(missing)}")
-    edges = _check_cells(arrays, p) if graph is CELLS else check_edges(arrays, p)
+    edges = graph_from_arrays(arrays, p).keys if graph is CELLS else check_edges(arrays, p)
     found = "found_" if "found_x" in arrays else "sepset_"
     for name in dict.fromkeys(("sepset_", found)):
         check_sets(arrays, name, p, edges)
@@ -149,16 +149,6 @@ def pairs_in_order(arrays: Arrays, low: str, high: str, p: int, name: str) -> ND
     keys = x * p + y
     require(bool((x < y).all() and (np.diff(keys) > 0).all()), name, "in another order")
     return keys
-
-
-def _check_cells(arrays: Arrays, p: int) -> NDArray[np.int64]:
-    """Check the cells of the graph matrix; returns the `pair_keys` of the edges, ascending."""
-    row, column = (indices(arrays, f"graph_{name}", p) for name in ("from", "to"))
-    mark = indices(arrays, "graph_mark", 3)
-    require(len(row) == len(column) == len(mark), "graph", (len(row), len(column), len(mark)))
-    cells = row * p + column
-    require(len(np.unique(cells)) == len(cells), "graph", "a cell twice")
-    return np.unique(pair_keys(row, column, p))
 
 
 def check_sets(arrays: Arrays, name: str, p: int, edges: NDArray[np.int64]) -> None:
@@ -329,14 +319,11 @@ def counts_from_arrays(arrays: Arrays, levels: Sequence[LevelSummary]) -> list[i
 
 def upper_triangle(matrix: Floats) -> Floats:
     """The upper triangle with the diagonal, row by row."""
-    return np.concatenate([matrix[i, i:] for i in range(len(matrix))])
+    return matrix[~np.tri(len(matrix), k=-1, dtype=np.bool_)]
 
 
 def full_matrix(packed: Floats, p: int) -> Floats:
     """The symmetric matrix whose `upper_triangle` is given."""
-    matrix = np.empty((p, p))
-    at = 0
-    for i in range(p):
-        matrix[i, i:] = matrix[i:, i] = packed[at : at + p - i]
-        at += p - i
+    matrix, upper = np.empty((p, p)), ~np.tri(p, k=-1, dtype=np.bool_)
+    matrix[upper] = matrix.T[upper] = packed
     return matrix

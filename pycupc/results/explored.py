@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,8 +27,6 @@ from pycupc.system.log import counted
 Integers = NDArray[np.int64]
 #: Most removed pairs of level 1 and above that a page lists.
 MAX_REMOVED = 100_000
-#: Most tests that are repeated for a page, to find the weakest test of each edge; they take a few tenths of a second.
-MAX_TESTS = 40_000
 #: Most variables for which a page holds the effects of all pairs.
 MAX_EFFECTS = 200
 #: Most variables for which a page holds the correlations of all pairs.
@@ -37,22 +35,13 @@ MAX_CORRELATIONS = 800
 Names = Sequence[int | str]
 
 
-class ExploredEffects(Protocol):
-    """The attributes of `pycupc.Effects` that this module reads."""
-
-    labels: tuple[str, ...]
-
-    def on_page(self, nodes: Integers) -> dict[str, NDArray[np.float64]]:
-        """Arrays of `Content.effects` for the variables at these positions."""
-
-
 def content(
     fit: TestedGraph,
     *,
     around: Variables | None = None,
     radius: int = 2,
     stability: ArrayLike | None = None,
-    effects: ExploredEffects | None = None,
+    effects: Any = None,
 ) -> Content:
     """Gather the content of the page of a result; the arguments and errors are those of `PcAlgo.explore`."""
     graph, p = fit.sparse_graph, len(fit.labels)
@@ -64,8 +53,7 @@ def content(
     names = [k if k >= 0 else label for k, label in zip(place.tolist(), fit.labels, strict=True)]
     removed, named = _removed(fit, place)
     low, high, edge_p = graph.low[at], graph.high[at], edge_p[at]
-    kept = KeptEdges(levels)
-    numbers, highest = kept.n_tests(low, high)
+    numbers, highest = KeptEdges(levels).n_tests(low, high)
     tests = numbers.astype(np.float64)
     tests[np.isneginf(edge_p)] = 0  # fixedEdges
     correlations = None
@@ -88,7 +76,6 @@ def content(
         edge_r=fit.p_values.correlations(low, high),
         edge_tests=tests,
         edge_level=highest,
-        weakest=_weakest(kept, low, high, tests, names),
         reasons=_reasons(fit, low, high, names),
         stability=_frequencies(stability, len(graph), at),
         removed=removed,
@@ -102,9 +89,7 @@ def content(
     )
 
 
-def _effects(
-    effects: ExploredEffects | None, labels: tuple[str, ...], nodes: Integers
-) -> tuple[dict[str, NDArray[np.float64]], str]:
+def _effects(effects: Any, labels: tuple[str, ...], nodes: Integers) -> tuple[dict[str, NDArray[np.float64]], str]:
     """The effects among the variables of the page, and a sentence if there are too many for them."""
     if effects is None:
         return {}, ""
@@ -142,7 +127,7 @@ def _removed(fit: TestedGraph, place: Integers) -> tuple[RemovedPairs, Integers]
     If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
     the largest |r|, that is the smallest p. Pairs that were removed after the levels come last.
     """
-    found, later, shown = fit.tests_of_levels(), fit.tests_after_levels(), place >= 0
+    found, later, shown = fit.tests_of_levels(), fit.later, place >= 0
     of_levels, gone = found.found_sepset.flat(by_row=False), found.removals
     known = len(gone) > 0  # else a result of R: the sets are there, the tests are not
     r = gone.r if known and gone.r_recorded else np.full(len(of_levels.x), math.nan)
@@ -166,21 +151,6 @@ def _removed(fit: TestedGraph, place: Integers) -> tuple[RemovedPairs, Integers]
     r_known = None if p is not None else np.clip(np.nan_to_num(r), -1.0, 1.0)
     late = int((~early).sum())
     return RemovedPairs(number[x], number[y], levels, number[members], r_known, p, complete_from, late), named
-
-
-def _weakest(
-    kept: KeptEdges, low: NDArray[Any], high: NDArray[Any], tests: NDArray[np.float64], names: Names
-) -> list[tuple[list[int | str], float] | None]:
-    """The set and r of the weakest test of each edge with few tests, else None; empty if few edges have few tests."""
-    cheapest = np.argsort(tests, kind="stable")
-    cheapest = cheapest[np.cumsum(tests[cheapest]) <= MAX_TESTS]
-    if 2 * len(cheapest) < len(low):  # a few would not be worth the time
-        return []
-    out: list[tuple[list[int | str], float] | None] = [None] * len(low)
-    tested = cheapest[tests[cheapest] > 0]
-    for k, (S, r) in zip(tested.tolist(), kept.weakest_tests(low[tested], high[tested]), strict=False):
-        out[k] = [names[v] for v in S], r
-    return out
 
 
 def _reasons(fit: TestedGraph, low: NDArray[Any], high: NDArray[Any], names: Names) -> list[list[Sequence[str | int]]]:
@@ -219,6 +189,7 @@ class TestedGraph(NamedGraph):
     is_pag: ClassVar[bool] = False
     p_values: PValues
     trace: Mapping[tuple[int, int], tuple[Any, ...]]
+    later: LaterTests  # the tests made after the levels
 
     @property
     def title(self) -> str:
@@ -228,10 +199,6 @@ class TestedGraph(NamedGraph):
     def tests_of_levels(self) -> TestedResult:
         """The result of the levels of the skeleton."""
         raise NotImplementedError
-
-    def tests_after_levels(self) -> LaterTests:
-        """The tests made after the levels; here none."""
-        return LaterTests()
 
     def page_note(self) -> str:
         """A sentence about the graph for its page, or ""."""
@@ -293,7 +260,7 @@ class TestedGraph(NamedGraph):
         around: Variables | None = None,
         radius: int = 2,
         stability: ArrayLike | None = None,
-        effects: ExploredEffects | None = None,
+        effects: Any = None,
     ) -> Path | InlinePage:
         """Write the explorer of the graph and its evidence, one HTML file.
 

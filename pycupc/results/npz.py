@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import io
 import json
-import math
 import os
 import secrets
 import zipfile
@@ -154,15 +153,8 @@ def _check_sizes(members: zipfile.ZipFile, size: int) -> None:
 
 def _array(data: bytes) -> NDArray[Any]:
     """The array in the bytes of a .npy file."""
-    stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)
-    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = header(stream)
-    if dtype.kind not in "fiuU" or len(shape) > 1:
-        raise ValueError(f"an array of {dtype} with {len(shape)} dimensions")
-    if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
-        raise ValueError("the size of an array differs from that in its header")
-    return np.frombuffer(data, dtype=dtype, offset=stream.tell()).reshape(shape)
+    found: NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    return found
 
 
 def _meta(arrays: dict[str, NDArray[Any]], kind: Kind) -> dict[str, Any]:
@@ -184,6 +176,8 @@ def _meta(arrays: dict[str, NDArray[Any]], kind: Kind) -> dict[str, Any]:
 
 
 def _vector(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind not in "fiuU" or values.ndim != 1:
+        raise ValueError(f"{name} is an array of {values.dtype} with {values.ndim} dimensions")
     if values.dtype.kind == "f":
         return values.astype(np.float64, copy=False)
     if values.dtype.kind == "U" or (len(values) and not 0 <= int(values.min()) <= int(values.max()) < 2**31):

@@ -126,9 +126,6 @@ class PagAlgo(TestedGraph):
     def tests_of_levels(self) -> PcAlgo:
         return self.skeleton_fit
 
-    def tests_after_levels(self) -> LaterTests:
-        return self.later
-
     def _why(self, i: int, j: int) -> Why:
         if (k := self.later.find(i, j)) is not None:
             return why_removed_later(self.skeleton_fit, self.later, k)

@@ -20,6 +20,7 @@ from pycupc.results import npz
 from pycupc.results.arrays import check_arrays, check_meta
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.explored import TestedGraph
+from pycupc.results.later_tests import LaterTests
 from pycupc.results.levels import LevelSummary, closing_lines, level_lines
 from pycupc.results.why import TestedResult, Why, why_pair
 from pycupc.system.log import counted
@@ -131,9 +132,8 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
 
     # -- evidence ----------------------------------------------------------------------------------------------------
 
-    @property
-    def title(self) -> str:
-        return "PC-stable graph"
+    title = "PC-stable graph"
+    later = LaterTests()
 
     def tests_of_levels(self) -> PcAlgo:
         """The result itself: all its tests are of the levels."""

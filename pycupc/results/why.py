@@ -24,7 +24,6 @@ from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.tiers import Counter, Tiers, counter
 from pycupc.independence.gaussian import fisher_z, limits
-from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pairs
 from pycupc.results.later_tests import LaterTests
@@ -93,15 +92,14 @@ class KeptEdges:
         order = np.argsort(nodes)
         return nodes[order], gone[order]
 
-    def weakest_tests(self, low: NDArray[Any], high: NDArray[Any]) -> list[WeakestTest]:
-        """The weakest test of each of these tested edges; empty where tests are not known, as of discrete data."""
+    def weakest_test(self, a: int, b: int) -> WeakestTest | None:
+        """The test of the edge between a and b with the largest p-value, by making all of them again.
+
+        None where tests are not known, as of discrete data.
+        """
         p_values, n = self._fit.p_values, self._fit.n
         if not isinstance(p_values, GaussianPValues) or p_values.known is None or n is None:
-            return []
-        return [self._weakest(p_values.known, n, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-
-    def _weakest(self, known: Correlations, n: float, a: int, b: int) -> WeakestTest:
-        """The test of the edge between a and b with the largest p-value, by making all of them again."""
+            return None
         from pycupc.independence.gaussian.partial_correlation import canonical_r  # imports Numba
 
         def tested(S: tuple[int, ...]) -> WeakestTest:
@@ -109,7 +107,7 @@ class KeptEdges:
             return S, canonical_r(C, x, y, members)
 
         own = np.unique(np.concatenate([[a, b], self._neighbours(a)[0], self._neighbours(b)[0]])).astype(np.int64)
-        C = known.among(own)
+        C = p_values.known.among(own)
         weakest, least = tested(()), np.inf
         sets: set[tuple[int, ...]] = {()}
         for v, other in ((a, b), (b, a)):
@@ -287,10 +285,12 @@ def _kept(fit: TestedResult, i: int, j: int, p: float, arrow: tuple[str, ...] | 
     why = Why(fit.labels[i], fit.labels[j], "kept", p=p, arrow=arrow, n_tests=tests)
     if tests > MOST_TESTS or fit.alpha is None or fit.n is None:
         return why
-    for S, r in kept.weakest_tests(np.array([i]), np.array([j])):
-        known = p if p == p else float(fisher_z.p_value(r, fit.n, len(S)))  # R may hold no p-values
-        why = replace(why, p=known, **_test(fit, S, r, fit.n, fit.alpha))
-    return why
+    weakest = kept.weakest_test(i, j)
+    if weakest is None:
+        return why
+    S, r = weakest
+    known = p if p == p else float(fisher_z.p_value(r, fit.n, len(S)))  # R may hold no p-values
+    return replace(why, p=known, **_test(fit, S, r, fit.n, fit.alpha))
 
 
 def _removed(fit: TestedResult, i: int, j: int, S: tuple[int, ...]) -> Why:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.algorithm.arguments import Options, Problem, Variables, check_arguments, check_orientation
-from pycupc.algorithm.fci import check_fci_arguments, check_rules
-from pycupc.data.knowledge import Knowledge, as_knowledge
+from pycupc.algorithm.arguments import KNOWLEDGE, Problem, check_arguments, check_options
+from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
 from pycupc.stability.checkpoint import seed_in
@@ -31,8 +30,6 @@ ARGUMENTS = {
     }
     for method, function in METHODS.items()
 }
-#: Those that say what is known.
-KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
 
 
 @dataclass(frozen=True)
@@ -86,13 +83,13 @@ def checked_study(
     if plan.executor is not None and given["numCores"] is None:
         given["numCores"] = 1
     alphas = _checked_alphas(alpha)
-    known = as_knowledge(**{name: given[name] for name in KNOWLEDGE if name in given})
-    _check_method(method, given, known)
     for level in alphas:
-        _options(level, given)
+        check_options(given | {"alpha": level})
+    if method != "pc":
+        given["rules"] = tuple(map(bool, given["rules"]))
     rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation", None))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
-    problem = _problem(rows, method, alphas[0], given | {"knowledge": known}, away=plan.executor is not None)
+    problem = _problem(rows, method, given | {"alpha": alphas[0]}, away=plan.executor is not None)
     del given["p"]
     flags = {name: bool(given[name]) for name, default in defaults.items() if isinstance(default, bool)}
     given |= {"labels": problem.labels, "fixedGaps": problem.gaps, "fixedEdges": problem.fixed}
@@ -100,18 +97,6 @@ def checked_study(
     if problem.known is not None:
         given |= {name: None for name in KNOWLEDGE if name in given} | {"tiers": Knowledge.of_positions(problem.known)}
     return Study(rows, resampling, alphas, given, method)
-
-
-def _check_method(method: Method, given: dict[str, Any], known: Knowledge | None) -> None:
-    """Raise as the method does for arguments that contradict each other."""
-    u2pd, solve_confl = given.get("u2pd", "relaxed"), given.get("solve_confl", False)
-    rules = {name: given[name] for name in ("conservative", "maj_rule")}
-    check_orientation(u2pd, **rules, solve_confl=solve_confl, known=known is not None)
-    if method != "pc":
-        check_rules(given["rules"])
-        given["rules"] = tuple(map(bool, given["rules"]))
-    if method == "fci":
-        check_fci_arguments(given | {"budget": None, "tiers": known})
 
 
 def _checked_alphas(alpha: Any) -> tuple[float, ...]:
@@ -124,20 +109,14 @@ def _checked_alphas(alpha: Any) -> tuple[float, ...]:
     return tuple(map(float, alphas))
 
 
-def _options(alpha: float, given: dict[str, Any]) -> Options:
-    return Options(alpha, given["m_max"], given["skel_method"], given["NAdelete"], given["numCores"])
-
-
-def _problem(rows: Rows, method: str, alpha: float, given: dict[str, Any], *, away: bool) -> Problem:
+def _problem(rows: Rows, method: str, given: dict[str, Any], *, away: bool) -> Problem:
     """The checked arguments. If the resamples run elsewhere (`away`), this machine need not have the engine."""
-    names = ("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "knowledge", "quirks")
-    variables = Variables(rows.whole(), **{name: given[name] for name in names})
-    options = _options(alpha, given)
+    given = given | {"suffStat": rows.whole()}
     try:
-        problem = check_arguments(method, variables, options, given["engine"], given["engine_options"])
+        problem = check_arguments(method, given)
     except EngineError:
         if not away:
             raise
-        problem = check_arguments(method, variables, options, "cpu")
+        problem = check_arguments(method, given | {"engine": "cpu", "engine_options": None})
     problem.engine.close()
     return problem

@@ -45,27 +45,17 @@ def meinshausen_buehlmann(q: float, n_pairs: int, threshold: float) -> float:
     pairs at random; and that the frequencies are those over all subsamples of half of the rows, which many resamples
     approximate. For causal graphs the first assumption is at best an approximation: pairs with a short indirect path
     are selected more often than unconnected ones.
+
+    For complementary pairs it is the bound "worst-case", theorem 1 of Shah and Samworth (2013) with theta = q / N. That
+    assumes nothing about the data or the procedure, but it bounds only the expected number of selected pairs that PC
+    finds, on half of the rows, with a probability of at most q / N. These are the false edges if each pair without an
+    edge is found at most as often as an average pair. It holds for any number of pairs of subsamples.
     """
     return q * q / ((2 * threshold - 1) * n_pairs) if threshold > 0.5 else math.inf
 
 
-def worst_case(q: float, n_pairs: int, threshold: float) -> float:
-    """Bound on the expected number of selected edges of low selection probability: q^2 / ((2 threshold - 1) N).
-
-    Arguments as of `meinshausen_buehlmann`.
-
-    Notes
-    -----
-    Theorem 1 of Shah and Samworth (2013), for complementary pairs, with theta = q / N. It assumes nothing about the
-    data or the procedure, but it bounds only the expected number of selected pairs that PC finds, on half of the rows,
-    with a probability of at most q / N. These are the false edges if each pair without an edge is found at most as
-    often as an average pair. It holds for any number of pairs of subsamples.
-    """
-    return meinshausen_buehlmann(q, n_pairs, threshold)
-
-
 def unimodal(q: float, n_pairs: int, threshold: float, n_resamples: int) -> float:
-    """The bound of `worst_case` times a smaller constant, under an assumption of unimodality.
+    """The bound "worst-case" times a smaller constant, under an assumption of unimodality.
 
     Arguments as of `meinshausen_buehlmann`; `n_resamples` is 2 B, where B is the number of complementary pairs.
     Infinite where the theorem does not apply: q / N above 1 / sqrt(3), or a threshold that is too close to 1/2.
@@ -77,7 +67,7 @@ def unimodal(q: float, n_pairs: int, threshold: float, n_resamples: int) -> floa
         C = 1 / (2 (2 threshold - 1 - 1 / (2 B)))              for thresholds up to 3/4
         C = 4 (1 - threshold + 1 / (2 B)) / (1 + 1 / B)        beyond
 
-    Beyond `worst_case`, it assumes that for each pair of low selection probability the share of complementary pairs of
+    Beyond "worst-case", it assumes that for each pair of low selection probability the share of complementary pairs of
     which *both* halves have the edge has a unimodal distribution. A threshold between two multiples of 1 / (2 B)
     selects the same edges as the larger multiple, and has its bound.
     """
@@ -97,7 +87,7 @@ def bound(method: Method, q: float, n_pairs: int, threshold: float, n_resamples:
         return 0.0
     if method == "unimodal":
         return unimodal(q, n_pairs, threshold, n_resamples)
-    return {"meinshausen-buehlmann": meinshausen_buehlmann, "worst-case": worst_case}[method](q, n_pairs, threshold)
+    return meinshausen_buehlmann(q, n_pairs, threshold)
 
 
 def checked_method(method: str | None, scheme: str, fraction: float) -> Method:

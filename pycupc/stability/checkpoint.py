@@ -9,7 +9,6 @@ Every file names the study that it belongs to, and several runs of the same stud
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -22,8 +21,6 @@ from pycupc.system.message import Argument, Message
 
 _STUDY = StudyFile("study.json", npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability"), "study")
 KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")
-#: Seconds after which an unfinished file is regarded as left by a run that was killed.
-_ABANDONED = 3600
 
 
 class Checkpoint:
@@ -36,10 +33,6 @@ class Checkpoint:
     def __init__(self, folder: str | PathLike[str], study: Resampled[Any]) -> None:
         self.folder, self._study = Path(folder), study
         _STUDY.open(folder, study.identity)
-        for part in self.folder.glob(".resample-*.part"):
-            with contextlib.suppress(OSError):
-                if time.time() - part.stat().st_mtime > _ABANDONED:
-                    part.unlink()
 
     def outcomes(self, n_resamples: int) -> Iterator[Outcome]:
         """The finished resamples with numbers below `n_resamples`; ValueError names a file that is not one of them."""

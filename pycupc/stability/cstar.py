@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.algorithm.arguments import KNOWLEDGE
 from pycupc.algorithm.pc import pc
 from pycupc.data.names import is_real, is_whole, positions
 from pycupc.data.table import Table
 from pycupc.effects.local import LocalEffects, largest
 from pycupc.effects.parent_sets import parent_sets
 from pycupc.effects.regression import weights_of
-from pycupc.engines.base import ProgressHook
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.stability.arguments import KNOWLEDGE, Plan, checked_study
+from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.ranking import CStaR, Floats
 from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import collected
@@ -48,14 +48,13 @@ class CausalStudy(Resampled[CStaR]):
     q: Ints
     standardize: bool
 
-    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
+    def outcome(self, i: int) -> Outcome:
         """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
         rows = self.resampling.indices(i)
         stat, *_ = self.rows.take(rows)
         assert isinstance(stat, SuffStat)
         assert isinstance(self.rows.data, Table)  # `cstar` takes no others
-        random_state = self.resampling.random_state(i)
-        fit = pc(stat, alpha=self.alphas[0], random_state=random_state, progress=progress, **self.arguments)
+        fit = pc(stat, alpha=self.alphas[0], random_state=self.resampling.random_state(i), **self.arguments)
         known = any(self.arguments.get(name) is not None for name in KNOWLEDGE)
         sets = parent_sets(fit.sparse_graph, self.causes.tolist(), with_knowledge=known)
         k, deviations = int(self.q[-1]), None

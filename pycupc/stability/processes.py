@@ -12,12 +12,12 @@ import platform
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from typing import Any
 
 from pycupc.stability.study import Outcome, Resampled
-from pycupc.system.machine import available_cores
+from pycupc.system.machine import available_cores, in_threads
 
 #: Number of studies that a worker keeps.
 _MOST_STUDIES = 2
@@ -35,33 +35,17 @@ class ResampleFailed(Exception):
 
 
 def outcomes_here(study: Resampled[Any], wanted: Sequence[int], at_once: int = 1) -> Iterator[Outcome]:
-    """Yield the outcomes of the resamples `wanted`, computed in this process, `at_once` at a time; in any order.
+    """Yield the outcomes of the resamples `wanted`, computed in this process, `at_once` at a time; in order.
 
     An engine that uses all cores is as fast with one resample after the other as with several at once. ResampleFailed
-    or KeyboardInterrupt may end it.
+    or KeyboardInterrupt may end it, after the resamples that are running in threads.
     """
-    if at_once == 1:
-        for i in wanted:
-            with _naming(i):
-                outcome = study.outcome(i)
-            yield outcome
-        return
-    stopped = threading.Event()
 
-    def stop_early(*_: object) -> None:
-        if stopped.is_set():
-            raise KeyboardInterrupt
+    def outcome(i: int) -> Outcome:
+        with _naming(i):
+            return study.outcome(i)
 
-    with ThreadPoolExecutor(at_once) as pool:
-        running = {pool.submit(study.outcome, i, stop_early): i for i in wanted}
-        try:
-            for future in as_completed(running):
-                with _naming(running.pop(future)):
-                    outcome = future.result()
-                yield outcome
-        finally:
-            stopped.set()
-            pool.shutdown(cancel_futures=True)
+    yield from in_threads(outcome, wanted, at_once)
 
 
 def outcomes_on(executor: Executor, study: Resampled[Any], wanted: Sequence[int]) -> Iterator[Outcome]:

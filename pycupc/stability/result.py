@@ -186,8 +186,8 @@ class Stability(OverResamples):
             A share above 1/2; at or below 1/2 no bound holds, and the result is infinite.
         alpha : float, optional
         method : {"meinshausen-buehlmann", "worst-case", "unimodal"}, optional
-            The first for scheme "subsample", the other two for "complementary", where "worst-case" is the default. The
-            functions of these names in `pycupc.stability.bounds` state the theorem and the assumptions of each.
+            The first for scheme "subsample", the other two for "complementary", where "worst-case" is the default.
+            `pycupc.stability.bounds` states the theorem and the assumptions of each.
 
         Returns
         -------

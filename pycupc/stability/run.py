@@ -155,17 +155,10 @@ def collected(study: Resampled[R], plan: Plan, progress: Callable[[int, int], ob
         text = f"interrupted after {len(found):,} of {n_resamples:,} resamples{_where(checkpoint)}"
         raise StabilityInterrupted(text, result() if found else None) from None
     except ResampleFailed as failed:
-        cause = failed.__cause__
+        cause, i = failed.__cause__, Words(str(failed.index), str(failed.index + 1))
         text = "resample {i} failed ({kind}: {cause}) after {done:,} of {n:,} had finished{where}"
-        message = Message(
-            text,
-            i=Words(str(failed.index), str(failed.index + 1)),
-            kind=type(cause).__name__,
-            cause=cause,
-            done=len(found),
-            n=n_resamples,
-            where=_where(checkpoint),
-        )
+        done = {"done": len(found), "n": n_resamples, "where": _where(checkpoint)}
+        message = Message(text, i=i, kind=type(cause).__name__, cause=cause, **done)
         raise StabilityError(message, result() if found else None) from cause
     return result()
 

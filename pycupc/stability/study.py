@@ -17,7 +17,6 @@ from pycupc.algorithm.pc import pc
 from pycupc.algorithm.rfci import rfci
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.pairs import Pairs
-from pycupc.engines.base import ProgressHook
 from pycupc.engines.select import make_engine
 from pycupc.results.arrays import indices, pairs_in_order, require
 from pycupc.results.pagalgo import PagAlgo
@@ -63,8 +62,8 @@ class Resampled(Generic[R]):
     alphas: tuple[float, ...]
     arguments: Mapping[str, Any]
 
-    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
-        """The outcome of resample `i`, a pure function of the study and `i`. `progress`: as of `pc`."""
+    def outcome(self, i: int) -> Outcome:
+        """The outcome of resample `i`, a pure function of the study and `i`."""
         raise NotImplementedError
 
     def check(self, arrays: Arrays) -> None:
@@ -126,18 +125,18 @@ class Study(Resampled[Stability]):
 
     method: Method = "pc"
 
-    def outcome(self, i: int, progress: ProgressHook | None = None) -> Outcome:
-        """Run the method on resample `i`, a pure function of the study and `i`; `progress` as of `pc`."""
+    def outcome(self, i: int) -> Outcome:
+        """Run the method on resample `i`."""
         suff_stat, constant, n_copies = self.rows.take(self.resampling.indices(i))
         draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
         n_tests, note, run = [], "", METHODS[self.method]
         arrays: dict[str, NDArray[Any]] = {"constant": constant, "n_copies": np.array([n_copies])}
         for k, alpha in enumerate(self.alphas):
-            fit = run(suff_stat, alpha=alpha, progress=progress, **draws, **self.arguments)
+            fit = run(suff_stat, alpha=alpha, **draws, **self.arguments)
             graph = fit.sparse_graph
             kind = counting(self.method).numbers(graph)
             arrays |= {f"low_{k}": graph.low, f"high_{k}": graph.high, f"kind_{k}": kind}
-            n_tests.append(sum(fit.n_edgetests) + sum(fit.tests_after_levels().n_tests))
+            n_tests.append(sum(fit.n_edgetests) + sum(fit.later.n_tests))
             note = max(note, fit.notes.get("quirks", ""), key=len)
         return Outcome(i, arrays | {"n_tests": np.array(n_tests, dtype=np.float64)}, note)
 

@@ -26,7 +26,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from llvmlite import ir
 from numba import config, njit, types
-from numba.core import event, sigutils
+from numba.core import sigutils
 from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic, register_jitable
@@ -153,7 +153,8 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
 
     The calling thread waits, so that an interrupt ends the wait and not the work: LLVM cannot be interrupted for
     seconds, and Numba, interrupted, might leave its lock acquired. Left alone, the work ends in the background and is
-    stored.
+    stored. Cyclic garbage is not collected meanwhile: Numba makes millions of long-lived objects, and traversing them
+    repeatedly would take a tenth of the time.
     """
     global _seconds_compiling
     if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
@@ -161,10 +162,15 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
     outcome: Future[Any] = Future()
 
     def run() -> None:
+        collecting = gc.isenabled()
+        gc.disable()
         try:
             outcome.set_result(work())
         except BaseException as error:  # raised in the calling thread
             outcome.set_exception(error)
+        finally:
+            if collecting:
+                gc.enable()
 
     thread = threading.Thread(target=run, name=_COMPILER, daemon=True)
     thread.start()
@@ -172,8 +178,8 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
         thread.join(TICK)
         before = _seconds_compiling
         _seconds_compiling += TICK if thread.is_alive() else 0.0
-        if before < WORTH_A_LINE <= _seconds_compiling and not logger.isEnabledFor(logging.INFO):
-            logger.warning(FIRST_USE)
+        if before < WORTH_A_LINE <= _seconds_compiling:
+            logger.log(logging.INFO if logger.isEnabledFor(logging.INFO) else logging.WARNING, FIRST_USE)
     return outcome.result()
 
 
@@ -234,39 +240,6 @@ def _call_address(_: Any, address: Any, C: Any, p: Any, nodes: Any, size: Any, A
 
 
 call_address: Any = intrinsic(_call_address)
-
-
-class _Announcement(event.Listener):
-    """Logs a message once."""
-
-    def __init__(self, message: str) -> None:
-        self._message = message
-
-    def on_start(self, _: event.Event) -> None:
-        if self._message:
-            logger.info(self._message)
-        self._message = ""
-
-    def on_end(self, _: event.Event) -> None:
-        """Nothing to do."""
-
-
-@contextlib.contextmanager
-def announced(message: str) -> Iterator[None]:
-    """Log `message` once, at INFO level, as soon as something is compiled rather than loaded from the cache.
-
-    Cyclic garbage is not collected meanwhile: Numba makes millions of long-lived objects, and traversing them
-    repeatedly would take a tenth of the time.
-    """
-
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with event.install_listener("numba:compile", _Announcement(message)):
-            yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 @cache

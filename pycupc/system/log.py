@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import logging
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -65,12 +66,10 @@ logger = logging.getLogger("pycupc")
 
 #: Progress of the search for the largest p-values: its level, the levels before it, and all levels.
 LARGEST_P = "largest p-values: level %d, after %d of %d levels"
-#: Progress of reading a large file: its name, percent done, and its size in GB.
-READING = "reading %s: %d %% of %.1f GB"
-#: Said once to those who see no lines at INFO level.
+#: Said once.
 FIRST_USE = "compiling pycupc, once per machine; this can take half a minute"
 #: Lines that a progress bar shows begin so.
-SHOWN = ("compiling for", "largest p-values: ", "reading ")
+SHOWN = ("compiling ", "largest p-values: ")
 
 
 class _Lines(logging.Handler):
@@ -105,3 +104,10 @@ def unprinted() -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
+
+
+def level_log(verbose: bool) -> AbstractContextManager[None]:
+    """With `verbose`, show the package's log lines, even if logging is not configured."""
+    if not verbose or sys.stderr is None:
+        return nullcontext()
+    return lines_to(None if logger.hasHandlers() else lambda line: sys.stderr.write(f"pycupc: {line}\n"))

@@ -263,39 +263,11 @@ def gpu_works(device: int = 0) -> tuple[bool, str]:
     return True, _usable[device]
 
 
-def begin_context() -> None:
-    """Create the CUDA context of device 0 in a thread, while Python reads files and imports packages.
-
-    This takes a few tenths of a second. CuPy uses the context if there is one, and otherwise reports what is wrong.
-    """
-
-    def begin() -> None:
-        number, context = ctypes.c_int(), ctypes.c_void_p()
-        try:
-            driver = ctypes.CDLL(_DRIVER)  # its functions run without Python's lock
-            if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(number), 0) == 0:
-                driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), number)
-        except (OSError, AttributeError):
-            return
-
-    if sys.platform.startswith("linux"):
-        threading.Thread(target=begin).start()  # no daemon: the process must not end while the driver starts
-
-
 class _Unusable(Exception):
     """The GPU engines cannot run; the message, a template and its facts, names the reason and the remedy."""
 
     def __init__(self, template: str, **facts: object) -> None:
         super().__init__(Message(template, **facts))
-
-
-@contextlib.contextmanager
-def _unusable_if_it_fails(template: str, **facts: object) -> Iterator[None]:
-    """Raise `_Unusable` for any error, whose text is the fact `why`."""
-    try:
-        yield
-    except Exception as error:
-        raise _Unusable(template, why=str(error), **facts) from error
 
 
 def _import_cupy() -> Any:
@@ -317,17 +289,21 @@ def _import_cupy() -> Any:
 
 
 def _describe(cupy: Any, device: int) -> str:
-    with _unusable_if_it_fails(f"no CUDA device, or a driver too old for this CuPy ({{why}}); {_CHECK_DRIVER}"):
+    template = f"no CUDA device, or a driver too old for this CuPy ({{why}}); {_CHECK_DRIVER}"
+    try:
         count = cupy.cuda.runtime.getDeviceCount()
-    if not 0 <= device < count:
-        raise _Unusable(f"CUDA device {device} does not exist; {count} found, numbered from 0")
-    nvrtc_fails = "NVRTC, CUDA's run-time compiler, cannot be loaded ({why}); {install}"
-    with _unusable_if_it_fails(nvrtc_fails, install=_INSTALL):
+        if not 0 <= device < count:
+            raise _Unusable(f"CUDA device {device} does not exist; {count} found, numbered from 0")
+        template = "NVRTC, CUDA's run-time compiler, cannot be loaded ({why}); {install}"
         from cupy.cuda import nvrtc
 
         compiler = ".".join(map(str, nvrtc.getVersion()))
-    with _unusable_if_it_fails(f"CUDA device {device} does not respond ({{why}}); {_CHECK_DRIVER}"):
+        template = f"CUDA device {device} does not respond ({{why}}); {_CHECK_DRIVER}"
         properties = cupy.cuda.runtime.getDeviceProperties(device)
+    except _Unusable:
+        raise
+    except Exception as error:
+        raise _Unusable(template, why=str(error), install=_INSTALL) from error
     major, minor = int(properties["major"]), int(properties["minor"])
     if major < 7:
         raise _Unusable(f"CUDA device {device} has compute capability {major}.{minor}; 7.0 or newer is needed")

@@ -1,10 +1,13 @@
 # cu_fci() and cu_rfci(): causal graphs where variables may be hidden, with pcalg's answers.
 
-#' FCI: `pcalg::fci()` computed by pycupc
+#' FCI and RFCI: `pcalg::fci()` and `pcalg::rfci()` computed by pycupc
 #'
 #' Takes the arguments of [pcalg::fci()], in its order and with its defaults, and returns the object that
 #' `pcalg::fci(skel.method = "stable")` returns: the PAG, the separating sets, the sets of Possible-D-SEP, numbers of
 #' tests and p-values. FCI allows for variables that nobody has measured, and for selection.
+#'
+#' `cu_rfci()` does the same for [pcalg::rfci()]. RFCI is FCI without Possible-D-SEP: a few tests of triples take its
+#' place, so that it is feasible for thousands of variables; an edge may stay that FCI would remove.
 #'
 #' `"stable.fast"` and `"original"`, constant columns, Ctrl-C, parallel use and memory: as for [cu_pc()].
 #'
@@ -24,8 +27,8 @@
 #' @param quirks Should the faults of pcalg 2.7-12 be reproduced? With `TRUE`, the default, the answer is pcalg's. With
 #'   `FALSE`, all tests are counted, `biCC` works with any labels, `pMax` is symmetric, discriminating paths are
 #'   complete, and [pcalg::disCItest()] is computed without its two faults.
-#' @return An object of class [pcalg::fciAlgo-class], as from [pcalg::fci()].
-#' @seealso [cu_rfci()], which makes far fewer tests; [cu_pc()], where no variable is hidden.
+#' @return An object of class [pcalg::fciAlgo-class], as from [pcalg::fci()] or [pcalg::rfci()].
+#' @seealso [cu_pc()], where no variable is hidden.
 #' @references Zhang, J. (2008). On the completeness of orientation rules for causal discovery in the presence of latent
 #'   confounders and selection bias. Artificial Intelligence 172, 1873-1896.
 #'
@@ -41,6 +44,7 @@
 #'   w <- z + rnorm(1000)
 #'   X <- cbind(x, y, z, w, v = z + w + rnorm(1000))
 #'   cu_fci(list(C = cor(X), n = 1000), pcalg::gaussCItest, alpha = 0.01, labels = colnames(X))
+#'   cu_rfci(X[, -1], alpha = 0.05)@amat
 #' }
 #' @export
 cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stable", "original", "stable.fast"),
@@ -72,23 +76,7 @@ cu_fci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
   answered(if (biCC) with_double_sets(plain, conservative || maj.rule) else plain, cl)
 }
 
-#' RFCI: `pcalg::rfci()` computed by pycupc
-#'
-#' Takes the arguments of [pcalg::rfci()], in its order and with its defaults, and returns the object that
-#' `pcalg::rfci(skel.method = "stable")` returns. RFCI is FCI without Possible-D-SEP: a few tests of triples take its
-#' place, so that it is feasible for thousands of variables; an edge may stay that FCI would remove.
-#'
-#' @inheritParams cu_fci
-#' @return An object of class [pcalg::fciAlgo-class], as from [pcalg::rfci()].
-#' @seealso [cu_fci()]
-#' @references Colombo, D., Maathuis, M. H., Kalisch, M. and Richardson, T. S. (2012). Learning high-dimensional
-#'   directed acyclic graphs with latent and selection variables. Annals of Statistics 40, 294-321.
-#' @examples
-#' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
-#'   set.seed(1)
-#'   X <- pcalg::rmvDAG(500, pcalg::randomDAG(10, 0.3))[, -(1:2)]
-#'   cu_rfci(X, alpha = 0.05)@amat
-#' }
+#' @rdname cu_fci
 #' @export
 cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stable", "original", "stable.fast"),
                     fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, m.max = Inf, rules = rep(TRUE, 10),

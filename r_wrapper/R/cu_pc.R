@@ -1,11 +1,15 @@
 # cu_pc() and cu_skeleton(): the calls of pcalg, computed by pycupc.
 
-#' The PC algorithm: `pcalg::pc()` computed by pycupc
+#' The PC algorithm and its skeleton: `pcalg::pc()` and `pcalg::skeleton()` computed by pycupc
 #'
 #' Takes the arguments of [pcalg::pc()], in its order and with its defaults, and returns the object that
 #' `pcalg::pc(skel.method = "stable")` returns: the same skeleton, separating sets, numbers of tests, p-values and
 #' CPDAG. For discrete data with `adaptDF = TRUE` that needs `quirks = TRUE`: without it, the answer differs from
 #' pcalg's for about half of all graphs, because a fault of pcalg's test is not reproduced.
+#'
+#' `cu_skeleton()` takes the arguments of [pcalg::skeleton()] and returns its object. With `tiers`, `context.all`,
+#' `context.tier` or `forbEdges` the skeleton is that of `tpc()` of package tpc 1.0: two variables are never tested
+#' given one that is in a later tier than both.
 #'
 #' `skel.method = "stable.fast"` is accepted and gives the answer of `"stable"`. pcalg's C++ code for it finds the same
 #' graph on well-conditioned data but stores different separating sets and counts different tests. `"original"` is
@@ -102,8 +106,8 @@
 #' @param checkpoint A folder in which finished levels are kept, and once a minute the finished parts of a
 #'   level. The same call resumes after them if R, or the machine, stopped; a folder made with other data or arguments
 #'   is refused. Not for a function of R as `indepTest`.
-#' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()].
-#' @seealso [cu_skeleton()]; [cu_why()] and [as.data.frame.pcAlgo()] for the reasons of edges; [cu_compare()] to check
+#' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()] or [pcalg::skeleton()].
+#' @seealso [cu_why()] and [as.data.frame.pcAlgo()] for the reasons of edges; [cu_compare()] to check
 #'   the answer against pcalg; [cu_sitrep()] if something is missing.
 #' @references Colombo, D. and Maathuis, M. H. (2014). Order-independent constraint-based causal structure learning.
 #'   Journal of Machine Learning Research 15, 3741-3782.
@@ -117,6 +121,7 @@
 #'   fit <- cu_pc(list(C = cor(X), n = 500), pcalg::gaussCItest, alpha = 0.05, p = 10)
 #'   print(fit)
 #'   as.data.frame(cu_pc(X, alpha = 0.05)) # from the observations: the same edges
+#'   cu_skeleton(X, alpha = 0.05)@n.edgetests
 #' }
 #' @export
 cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE,
@@ -146,25 +151,9 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   fit
 }
 
-#' The skeleton of the PC algorithm: `pcalg::skeleton()` computed by pycupc
-#'
-#' Takes the arguments of [pcalg::skeleton()], in its order and with its defaults, and returns the object that
-#' `pcalg::skeleton(method = "stable")` returns.
-#'
-#' With `tiers`, `context.all`, `context.tier` or `forbEdges` the skeleton is that of `tpc()` of package tpc 1.0: two
-#' variables are never tested given one that is in a later tier than both.
-#'
-#' @inheritParams cu_pc
+#' @rdname cu_pc
 #' @inheritParams cu_tpc
-#' @param method `"stable"` or `"stable.fast"`; see the details of [cu_pc()].
-#' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::skeleton()].
-#' @examples
-#' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
-#'   set.seed(1)
-#'   X <- pcalg::rmvDAG(500, pcalg::randomDAG(10, 0.3))
-#'   fit <- cu_skeleton(list(C = cor(X), n = 500), pcalg::gaussCItest, alpha = 0.05, p = 10)
-#'   fit@n.edgetests
-#' }
+#' @param method `"stable"` or `"stable.fast"`; see Details.
 #' @export
 cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stable", "original", "stable.fast"),
                         m.max = Inf, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, numCores = 1,

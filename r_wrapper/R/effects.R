@@ -1,8 +1,9 @@
 # cu_ida(), cu_idaFast(), cu_jointIda(), cu_adjustment(): pcalg's functions for causal effects, computed by pycupc.
 
-#' Possible total causal effects
+#' Possible total and joint causal effects
 #'
-#' Takes the arguments of [pcalg::ida()], in its order and with its defaults, and returns its values in its order.
+#' Take the arguments of [pcalg::ida()], [pcalg::idaFast()] and [pcalg::jointIda()], in their order and with their
+#' defaults, and return their values in their order.
 #'
 #' The values are those of pcalg; what differs: parent sets are found as cliques rather than among all subsets, so that
 #' a variable may have 60 undirected edges; types and methods that need a maximally oriented graph (`type = "pdag"`,
@@ -10,7 +11,7 @@
 #' which stops pcalg in R 4.2 and later.
 #'
 #' @param x.pos,y.pos Positions of the cause and of the effect in `mcov`, or their names in the graph; several effects
-#'   give a list. With `method = "optimal"` several causes are allowed.
+#'   give a list. With `method = "optimal"`, and in `cu_jointIda()`, several causes are allowed.
 #' @param mcov Covariance matrix.
 #' @param graphEst A CPDAG or PDAG: a result of [cu_pc()] or [pcalg::pc()], a graphNEL, or a matrix with an edge from
 #'   row to column where it is not 0.
@@ -19,9 +20,11 @@
 #' @param y.notparent Take an edge between x and y for an arrow to y?
 #' @param verbose Not used.
 #' @param all.dags For `"global"`: `pcalg::pdag2allDags(...)$dags`.
-#' @param type `"cpdag"` or `"pdag"`, a CPDAG with background knowledge.
-#' @return A vector of values, or with `"optimal"` a matrix; a list of them for several `y.pos`. NA where an effect is
-#'   not defined.
+#' @param type `"cpdag"` or `"pdag"`, a CPDAG with background knowledge. In `cu_jointIda()`, `"cpdag"` and `"dag"` give
+#'   each value as often as DAGs have it, up to a factor; `"pdag"` once for each way to direct the edges at the causes.
+#' @return A vector of values, or with `"optimal"` and of `cu_jointIda()` a matrix with a row for each cause; a list of
+#'   them for several `y.pos`. NA where an effect is not defined. `cu_idaFast()`: a matrix with a row for each effect
+#'   and a column for each valid set of parents of x.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -30,7 +33,7 @@
 #'   cu_ida(1, 8, cov(X), fit)
 #'   cu_idaFast(1, 2:8, cov(X), fit)
 #' }
-#' @seealso [cu_idaFast()], [cu_jointIda()]
+#' @seealso [cu_adjustment()]
 #' @export
 cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", "global"), y.notparent = FALSE,
                    verbose = FALSE, all.dags = NA, type = c("cpdag", "pdag")) {
@@ -42,15 +45,8 @@ cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", 
   if (length(y.pos) > 1L) found else found[[1L]]
 }
 
-#' Possible total causal effects on several variables
-#'
-#' Takes the arguments of [pcalg::idaFast()] and returns its matrix.
-#'
-#' @inheritParams cu_ida
-#' @param x.pos Position of the cause in `mcov`, or its name in the graph.
+#' @rdname cu_ida
 #' @param y.pos.set Positions of the effects in `mcov`, or their names in the graph.
-#' @return A matrix with a row for each effect and a column for each valid set of parents of x.
-#' @seealso [cu_ida()]
 #' @export
 cu_idaFast <- function(x.pos, y.pos.set, mcov, graphEst) {
   found <- possible_effects("idaFast", x.pos, y.pos.set, mcov, graphEst, list(), length(y.pos.set))[[1L]]
@@ -58,20 +54,10 @@ cu_idaFast <- function(x.pos, y.pos.set, mcov, graphEst) {
   found
 }
 
-#' Possible joint effects of several causes
-#'
-#' Takes the arguments of [pcalg::jointIda()], in its order and with its defaults, and returns its values in its order.
-#'
-#' @inheritParams cu_ida
-#' @param x.pos Positions of the causes in `mcov`, or their names in the graph.
-#' @param y.pos Position of the effect, or its name; several effects give a list.
+#' @rdname cu_ida
 #' @param all.pasets Instead of a graph: a list with an element for each column of the answer, which is a list with the
 #'   positions of the parents of each cause.
 #' @param technique `"RRC"`, recursive regressions, or `"MCD"`, modified Cholesky decompositions.
-#' @param type `"cpdag"` and `"dag"` give each value as often as DAGs have it, up to a factor; `"pdag"` once for each
-#'   way to direct the edges at the causes.
-#' @return A matrix with a row for each cause; a list of them for several `y.pos`.
-#' @seealso [cu_ida()]
 #' @export
 cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, technique = c("RRC", "MCD"),
                         type = c("pdag", "cpdag", "dag")) {
@@ -93,15 +79,10 @@ cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, 
 #' The optimal set is the valid set with the smallest asymptotic variance in linear models (Henckel, Perkovic and
 #' Maathuis 2022); the canonical set has all possible ancestors of x and y that are allowed, and is valid if any set is.
 #'
-#' @param graphEst A DAG or CPDAG, also with background knowledge, as for [cu_ida()]; if `z` is given also a PAG, a
-#'   result of [cu_fci()] or [pcalg::fci()], or the matrix of a MAG or PAG, amat.pag.
+#' @param graphEst A DAG or CPDAG, also with background knowledge, as for [cu_ida()].
 #' @param x.pos,y.pos Positions of the causes and of the effects, or their names.
 #' @param z Instead of a set that is to be found, the set that is to be judged: positions or names, perhaps none.
 #' @param kind `"optimal"`, `"canonical"` or `"parents"`, those of x.
-#' @param type The kind of the graph; in `"mag"` and `"pag"` variables may be hidden. By default `"pag"` for a result of
-#'   `fci`, else `"pdag"`, which includes `"dag"` and `"cpdag"`.
-#' @param quirks In a PAG, take an edge x o-> y on a possibly causal path for an effect of x, as pcalg does, although a
-#'   hidden variable may be all that is behind it?
 #' @return The positions of a set, ascending; an error if no set of this kind is valid. With `z`, `TRUE` or `FALSE`.
 #' @references Perkovic, E., Textor, J., Kalisch, M. and Maathuis, M. H. (2018). Complete graphical characterization and
 #'   construction of adjustment sets in Markov equivalence classes of ancestral graphs. Journal of Machine Learning
@@ -115,24 +96,13 @@ cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, 
 #' }
 #' @seealso [cu_ida()]
 #' @export
-cu_adjustment <- function(graphEst, x.pos, y.pos, z = NULL, kind = c("optimal", "canonical", "parents"), type = NULL,
-                          quirks = FALSE) {
-  pag <- methods::is(graphEst, "fciAlgo")
-  types <- c("dag", "cpdag", "pdag", "mag", "pag")
-  type <- if (is.null(type)) if (pag) "pag" else "pdag" else match.arg(type, types)
-  hidden <- type %in% c("mag", "pag")
-  if (hidden && is.null(z)) error("`z` must be given for a MAG or PAG, of which no set is found")
-  m <- if (pag) graphEst@amat else graph_matrix(graphEst)
-  labels <- if (is.null(colnames(m))) as.character(seq_len(ncol(m))) else colnames(m)
-  at <- function(v, name) as.list(context_positions(v, name, labels) - 1L)
-  options <- list(
-    `function` = "adjustment", labels = as.list(labels), x = at(x.pos, "x.pos"), y = at(y.pos, "y.pos"),
-    kind = match.arg(kind), type = type, quirks = check_flag(quirks, "quirks")
-  )
-  if (!is.null(z)) options$z <- at(z, "z")
-  graph <- as.integer(if (hidden) m else m != 0)
-  found <- compute("effects", options, list(graph = graph))$arrays$values
-  if (is.null(z)) as.integer(found) + 1L else found == 1
+cu_adjustment <- function(graphEst, x.pos, y.pos, z = NULL, kind = c("optimal", "canonical", "parents")) {
+  kind <- match.arg(kind)
+  if (is.null(z)) {
+    return(as.integer(possible_effects("adjustment", x.pos, y.pos, NULL, graphEst, list(kind = kind))[[1L]]) + 1L)
+  }
+  given <- list(given = as.list(context_positions(z, "z", effect_labels(NULL, graphEst)) - 1L))
+  possible_effects("is_adjustment", x.pos, y.pos, NULL, graphEst, given)[[1L]] == 1
 }
 
 # A list with the values of each y: vectors, or matrices with this number of rows. `more`: further arrays.
@@ -143,23 +113,24 @@ possible_effects <- function(what, x, y, mcov, graph, arguments, rows = NULL, mo
     `function` = what, labels = as.list(labels), arguments = arguments,
     x = as.list(effect_positions(x, "x.pos", labels) - 1L), y = as.list(effect_positions(y, "y.pos", labels) - 1L)
   )
-  answer <- compute("effects", options, c(list(C = as.double(mcov)), more))$arrays
+  if (!is.null(mcov)) more$C <- as.double(mcov)
+  answer <- compute("effects", options, more)$arrays
   found <- unname(split(answer$values, rep(seq_along(answer$sizes), answer$sizes)))
   found <- lapply(found, function(values) replace(values, is.nan(values), NA))
   if (is.null(rows)) found else lapply(found, matrix, nrow = rows)
 }
 
-# The names of the variables, after checking that the matrices have the same size.
+# The names of the variables, after checking that the matrices, of which one may be NULL, have the same size.
 effect_labels <- function(mcov, graph) {
-  if (!is.numeric(mcov) || length(dim(mcov)) != 2L || nrow(mcov) != ncol(mcov)) {
+  if (!is.null(mcov) && (!is.numeric(mcov) || length(dim(mcov)) != 2L || nrow(mcov) != ncol(mcov))) {
     refuse("mcov", "a square covariance matrix", mcov)
   }
   m <- if (is.null(graph)) mcov else graph_matrix(graph)
-  if (ncol(m) != ncol(mcov)) {
+  if (!is.null(mcov) && ncol(m) != ncol(mcov)) {
     error("`mcov` and `graphEst` must have the same variables; got ", ncol(mcov), " and ", ncol(m))
   }
   labels <- if (is.null(colnames(m))) colnames(mcov) else colnames(m)
-  if (is.null(labels)) labels <- as.character(seq_len(ncol(mcov)))
+  if (is.null(labels)) labels <- as.character(seq_len(ncol(m)))
   labels
 }
 

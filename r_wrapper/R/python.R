@@ -42,7 +42,6 @@ need_reticulate <- function() {
 start_python <- function() {
   without_poetry({
     need_reticulate()
-    declare_requirement()
     use_installed()
     started <- tryCatch(reticulate::py_available(initialize = TRUE), error = function(e) conditionMessage(e))
     if (!isTRUE(started)) error("reticulate could not start Python", why_not_started(started), ". ", python_remedy())
@@ -61,20 +60,9 @@ why_not_started <- function(started) {
   if (is.character(started)) return(paste0(" (", started, ")"))
   python <- Sys.getenv("RETICULATE_PYTHON")
   script <- system.file("config", "config.py", package = "reticulate")
-  if (!file.exists(python) || !nzchar(script)) return("")
+  if (!file.exists(python) || !nzchar(script)) return(NULL)
   said <- suppressWarnings(system2(python, shQuote(script), stdout = TRUE, stderr = TRUE))
-  if (is.null(attr(said, "status")) || !length(said)) return("")
-  if (!any(grepl("No module named 'imp'", said))) return(paste0(" (", said[length(said)], ")"))
-  paste0(": reticulate ", utils::packageVersion("reticulate"), " does not work with Python 3.12 and later, as ", python,
-    " is; name an older Python, or update reticulate")
-}
-
-# reticulate 1.41 and later can make a Python environment by itself. It does so only if the user names what to install
-# (a released version, a path or a URL) in options(pycupc.requirement = ) or PYCUPC_REQUIREMENT.
-declare_requirement <- function() {
-  wanted <- getOption("pycupc.requirement", Sys.getenv("PYCUPC_REQUIREMENT"))
-  can <- "py_require" %in% getNamespaceExports("reticulate")
-  if (can && nzchar(wanted) && !reticulate::py_available()) getExportedValue("reticulate", "py_require")(wanted)
+  if (length(said) && !is.null(attr(said, "status"))) paste0(" (", said[length(said)], ")")
 }
 
 # Where the Python package is not installed, it is taken from a checkout: the one of cu_pc.R, or PYCUPC_CHECKOUT.

@@ -1,19 +1,22 @@
-#' The separating set of two variables
+#' The separating set of two variables, and all of a sparse result
 #'
-#' Looks a set up in the slot `sepset`, or in the sparse form that `cu_pc(sepset = "sparse")` and [cu_plain()] return.
+#' `cu_sepset()` looks a set up in the slot `sepset`, or in the sparse form that `cu_pc(sepset = "sparse")` and
+#' [cu_plain()] return. `cu_expand()` fills the slot of a sparse result with pcalg's list of lists, of p^2 cells of 8
+#' bytes, which functions such as [pcalg::udag2pdagRelaxed()] and [pcalg::pc.cons.intern()] need; without it they stop
+#' with "subscript out of bounds".
 #'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_plain()], [pcalg::pc()] or [pcalg::skeleton()].
 #' @param x,y Two variables, by position or by name.
-#' @return The content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair that is
-#'   independent without conditioning, or NULL. The test that separated a pair decides whether pcalg keeps its set in
-#'   the cell `[[x]][[y]]` or in `[[y]][[x]]`.
+#' @return `cu_sepset()`: the content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair
+#'   that is independent without conditioning, or NULL. The test that separated a pair decides whether pcalg keeps its
+#'   set in the cell `[[x]][[y]]` or in `[[y]][[x]]`. `cu_expand()`: the object that `sepset = "list"` gives; `fit`
+#'   itself, if its slot is filled.
 #' @examples
 #' if (cu_available()) {
 #'   C <- matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3)
 #'   answer <- cu_plain("skeleton", list(C = C, n = 100), alpha = 0.05, p = 3)
 #'   cu_sepset(answer, 1, 3)
 #' }
-#' @seealso [cu_expand()]
 #' @export
 cu_sepset <- function(fit, x, y) {
   if (!is.list(fit)) refuse_consensus(fit, "fit")
@@ -42,20 +45,7 @@ position <- function(v, labels) {
   at
 }
 
-#' The separating sets of a sparse result as pcalg's list of lists
-#'
-#' Functions of pcalg that read the slot `sepset`, such as [pcalg::udag2pdagRelaxed()] and [pcalg::pc.cons.intern()],
-#' need it filled; on a sparse result they stop with "subscript out of bounds". For p variables the list has p^2 cells
-#' of 8 bytes.
-#'
-#' @param fit A result of [cu_pc()] or [cu_skeleton()].
-#' @return The object that `sepset = "list"` gives; `fit` itself, if its slot is filled.
-#' @examples
-#' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
-#'   S <- list(C = matrix(c(1, 0.5, 0.25, 0.5, 1, 0.5, 0.25, 0.5, 1), 3), n = 100)
-#'   fit <- cu_skeleton(S, pcalg::gaussCItest, alpha = 0.05, p = 3, sepset = "sparse")
-#'   cu_expand(fit)@sepset[[1]][[3]]
-#' }
+#' @rdname cu_sepset
 #' @export
 cu_expand <- function(fit) {
   if (!methods::is(fit, "pcAlgo")) refuse("fit", "a result of cu_pc() or cu_skeleton()", fit)

@@ -33,7 +33,7 @@ cu_sitrep <- function() {
   }
   path <- installed_path()
   # The environment variables that decide which Python runs, and where it stores compiled code.
-  set <- Sys.getenv(c("RETICULATE_PYTHON", "PYCUPC_CHECKOUT", "PYCUPC_REQUIREMENT", "NUMBA_CACHE_DIR"))
+  set <- Sys.getenv(c("RETICULATE_PYTHON", "PYCUPC_CHECKOUT", "NUMBA_CACHE_DIR"))
   set <- set[nzchar(set)]
   lines <- unname(c(
     lines,

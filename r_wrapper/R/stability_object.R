@@ -4,15 +4,14 @@
 #' Methods for the result of `cu_stability()`
 #'
 #' `print()` shows what was run, and `summary()` how many edges are stable and, if a bound is known, how many of these
-#' are expected to be false. `as.data.frame()` lists the edges, `plot()` draws [cu_consensus()] with package igraph, the
-#' more frequent edges thicker.
+#' are expected to be false. `as.data.frame()` lists the edges.
 #'
 #' @param object,x A result of [cu_stability()].
 #' @param threshold Least share of the resamples in which the two variables are adjacent.
-#' @param alpha One of the levels of the run; by default all of them, for `plot()` the first.
+#' @param alpha One of the levels of the run; by default all of them.
 #' @param method See [cu_bound()].
 #' @param row.names,optional Not used.
-#' @param ... For `plot()`: arguments of [igraph::plot.igraph()]. Otherwise not used.
+#' @param ... Not used.
 #' @return `as.data.frame()`: a data frame with the columns `from` and `to` (labels); `adjacent`, `directed` (from -->
 #'   to), `reversed` (from <-- to), `undirected`, `bidirected`: shares of the resamples; and `alpha`. Most frequent
 #'   edges first; from --> to is the more frequent of the two directions. Of a PAG the shares are `adjacent` and those
@@ -95,30 +94,6 @@ as.data.frame.cu_stability <- function(x, row.names = NULL, optional = FALSE, ..
   data.frame(from = x$labels[pairs$from], to = x$labels[pairs$to], shares, alpha = pairs$alpha, row.names = NULL)
 }
 
-#' @rdname cu_stability-methods
-#' @export
-plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
-  if (!requireNamespace("igraph", quietly = TRUE)) {
-    error("plot() of a result of cu_stability() needs the package igraph: install.packages(\"igraph\")")
-  }
-  edge <- consensus_part(x, threshold, alpha, "edge")
-  ends <- cbind(edge$low, edge$high)
-  mode <- (edge$low_mark == 2) + 2 * (edge$high_mark == 2) # igraph: 1 backward, 2 forward, 3 both ends, 0 none
-  pairs <- x$pairs[x$pairs$alpha == alpha, ]
-  key <- function(a, b) paste(pmin(a, b), pmax(a, b))
-  share <- (adjacent(pairs) / x$n_resamples)[match(key(ends[, 1], ends[, 2]), key(pairs$from, pairs$to))]
-  used <- sort(unique(as.vector(ends)))
-  graph <- igraph::make_empty_graph(length(used))
-  graph <- igraph::add_edges(graph, match(t(ends), used))
-  look <- list(vertex.label = x$labels[used], edge.arrow.mode = mode, edge.width = 4 * share)
-  if (method_of(x) != "pc") {
-    look$edge.label <- paste0(c("o", "<", "-")[edge$low_mark], "-", c("o", ">", "-")[edge$high_mark])
-  }
-  given <- list(...)
-  do.call(plot, c(list(graph), look[setdiff(names(look), names(given))], given))
-  invisible(x)
-}
-
 #' The graph of the stable edges
 #'
 #' @param object A result of [cu_stability()].
@@ -143,12 +118,13 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
 cu_consensus <- function(object, threshold = 0.5, alpha = object$alpha[1]) {
   cl <- match.call()
   need_pcalg("cu_consensus()", "as.data.frame() lists the stable edges")
+  check_share(threshold)
+  alpha <- alpha_of(object, alpha, one = TRUE)
+  arrays <- ask(object, "consensus", threshold = threshold, alpha = alpha)$arrays
   plain <- list(labels = object$labels, max.ord = 0L, n.edgetests = 0)
-  if (method_of(object) == "pc") {
-    return(as_pcalgo(c(plain, list(graph = consensus_part(object, threshold, alpha, "graph"))), cl, "double"))
-  }
+  if (method_of(object) == "pc") return(as_pcalgo(c(plain, list(graph = part(arrays, "graph"))), cl, "double"))
   untested <- list(pdsep = list(length = 0L), n.edgetestsPDSEP = 0, max.ordPDSEP = 0L, sets = list())
-  as_fcialgo(c(plain, list(edge = consensus_part(object, threshold, alpha, "edge")), untested), cl)
+  as_fcialgo(c(plain, list(edge = part(arrays, "edge")), untested), cl)
 }
 
 #' How many stable edges are expected to be false?
@@ -215,13 +191,6 @@ cu_threshold <- function(object, n_false, alpha = object$alpha[1], method = NULL
 cu_rows <- function(object, i) {
   i <- check_number(i, "i", "the number of a resample, from 1 on", function(x) x >= 1 && x == round(x))
   ask(object, "indices", i = as.integer(i))$arrays$indices
-}
-
-# The consensus graph as `edge`, or as `graph` if it has no circles, of pcalgo.R.
-consensus_part <- function(object, threshold, alpha, name) {
-  check_share(threshold)
-  alpha <- alpha_of(object, alpha, one = TRUE)
-  part(ask(object, "consensus", threshold = threshold, alpha = alpha)$arrays, name)
 }
 
 # The algorithm; objects of earlier versions lack it.

@@ -7,23 +7,14 @@ import sys
 from pathlib import Path
 
 from . import networks, paired, record, report, workloads
-from .experiments import cpu, discrete, gpu, latent, pruning, ranking, scaling, stability
+from .experiments import cpu, discrete, gpu, latent, many, stability
 
 #: Each writes the CSV file of its name; the first line of its docstring is its text in the help.
-FUNCTIONS = (cpu.cpu, cpu.python_peers, gpu.gpu, gpu.gpu_peers, pruning.pruning, pruning.pruning_gpu)
-FUNCTIONS += (
-    scaling.scaling,
-    scaling.scaling_large,
-    scaling.many,
-    discrete.discrete,
-    discrete.discrete_gpu,
-    paired.paired,
-)
-FUNCTIONS += (latent.latent, stability.stability_bounds, stability.stability_times, stability.stability_gpu)
-FUNCTIONS += (ranking.cstar_ranking,)
+FUNCTIONS = (cpu.cpu, cpu.python_peers, gpu.gpu, gpu.gpu_peers)
+FUNCTIONS += (many.many, discrete.discrete, discrete.discrete_gpu, paired.paired)
+FUNCTIONS += (latent.latent, stability.stability_times, stability.stability_gpu)
 EXPERIMENTS = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}
 OTHERS = {
-    "merge": "add the results in the folder CHECKOUT, from a part run elsewhere, to those in --out",
     "prepare": "put files that another machine cannot make into --data: exact correlations, discrete tables",
     "report": "the tables of BENCHMARKS.md and README.md, and their pictures, from the results in results/",
 }
@@ -35,8 +26,6 @@ def main(argv=None):
     if args.experiment == "prepare":
         workloads.prepare(args.data)
         networks.prepare(args.data, args.peer_python)
-    elif args.experiment == "merge":
-        record.merge(args.out, args.checkout)
     elif args.experiment == "report":
         report.write_all(args.out)
     else:
@@ -81,24 +70,22 @@ def parse(argv):
     )
     add = parser.add_argument
     add("experiment", choices=about, metavar="EXPERIMENT", help="one of the list below")
-    add("checkout", nargs="?", type=Path, metavar="CHECKOUT", help="the other one, for paired; a folder, for merge")
+    add("checkout", nargs="?", type=Path, metavar="CHECKOUT", help="paired: the other checkout")
     add("--data", type=Path, default=Path("../shared/data"), help="folder of the data (%(default)s)")
     add("--out", type=Path, help="folder of the results (results/ here; paired: none)")
     add("--resume", action="store_true", help="keep the results in --out; the runs that they hold are not repeated")
     add("--sets", nargs="+", help="these data sets only; std_P_DEGREE_N, paper_P_DENSITY_N: generated")
     add("--engines", nargs="+", help="these engines or other implementations only")
     add("--threads", type=int, default=record.cores(), help="threads of cpu and stable.fast (all cores)")
-    add("--limit", type=float, help="time limit of one run in seconds (cpu, discrete 600; gpu 60; scaling 10)")
+    add("--limit", type=float, help="time limit of one run in seconds (cpu, discrete 600; gpu 60)")
     add("--calls", nargs="+", choices=paired.CALLS, help="paired: the calls (all)")
     add("--budget", type=float, default=10, help="paired: seconds per data set, engine and call (%(default)g)")
-    add("--generators", nargs="+", choices=scaling.GENERATORS, help="scaling: generators of the graphs (both)")
-    add("--seeds", type=int, nargs="+", default=range(10), help="scaling: seeds of the random graphs (0 to 9)")
-    add("--variables", type=int, nargs="+", help="scaling: only points with these numbers of variables")
+    add("--variables", type=int, nargs="+", help="many: only these numbers of variables")
     add("--peer-python", type=Path, help="a Python that has causal-learn and pgmpy")
     add("--openmp-pcalg", type=Path, help="R library that holds a pcalg built with -fopenmp")
     add("--cupc-library", type=Path, help="shared library with cuPC's C entry point")
     args = parser.parse_args(argv)
-    needed = {"merge": "checkout", "paired": "checkout", "gpu-peers": "cupc_library"}.get(args.experiment)
+    needed = {"paired": "checkout", "gpu-peers": "cupc_library"}.get(args.experiment)
     if needed and getattr(args, needed) is None:
         parser.error(f"{args.experiment} needs {needed.upper()}")
     args.out = args.out or (None if args.experiment == "paired" else record.RESULTS)

@@ -1,57 +1,43 @@
-"""Data from known graphs: random graphs by two generators, data with hubs, and structures for the bounds of stability.
+"""Data from known graphs: random graphs by two generators, and data with hubs or modules.
 
 All are functions of their arguments alone; the order of the random draws is fixed, so a seed names a data set.
-
-The theorems on stability ask that the rows be independent and that each pair without an edge be found, on half of the
-rows, with the same probability. The structures of `EQUAL` have this property by their symmetry: some relabelling of the
-variables that does not change the distribution takes any pair without an edge to any other. Those of `UNEQUAL` lack it,
-or are no data from a causal graph of the observed variables with independent rows.
 """
 
 import numpy as np
 
-#: The loading of a variable on its cause: they have a correlation of 0.6, and two effects of one cause one of 0.36.
-LOADING = 0.6
 
-
-def paper(p, density, n, seed, xp=np):
+def paper(p, density, n, seed):
     """Data as in the evaluation of the cuPC paper: weights uniform on [0.1, 1], noise of variance 1.
 
     Variances grow along the order of the variables, so that late ones correlate to within rounding of 1. `density` is
-    the probability of each edge. Returns float64 (n, p) and the DAG, bool (p, p), [i, j] is i --> j. With CuPy as `xp`:
-    equal up to rounding.
+    the probability of each edge. Returns float64 (n, p) and the DAG, bool (p, p), [i, j] is i --> j.
     """
     rng = np.random.default_rng(seed)
     present = rng.random((p, p)) < density
     A = np.tril(present * rng.uniform(0.1, 1, (p, p)), -1)
     X = rng.standard_normal((n, p))
-    if xp is not np:
-        from cupyx.scipy.linalg import solve_triangular
-
-        X = solve_triangular(xp.asarray(np.eye(p) - A), xp.asarray(X).T, lower=True, unit_diagonal=True).T
-    else:
-        for i in range(p):
-            X[:, i] += X[:, :i] @ A[i, :i]
+    for i in range(p):
+        X[:, i] += X[:, :i] @ A[i, :i]
     return X, (A != 0).T
 
 
-def standardised(p, degree, n, seed, xp=np):
+def standardised(p, degree, n, seed):
     """Data in which parents explain 40 to 80 % of the variance of each variable, which is 1; half the weights negative.
 
     `degree` is the expected number of neighbours. Returns float64 (n, p) and the DAG, as `paper` does.
     """
     rng = np.random.default_rng(seed)
-    X, dag = xp.empty((n, p)), np.zeros((p, p), dtype=bool)
+    X, dag = np.empty((n, p)), np.zeros((p, p), dtype=bool)
     density = min(1, degree / (p - 1))
     for i in range(p):
         k = rng.binomial(i, density) if i else 0
         parents = rng.choice(i, k, replace=False) if k else np.empty(0, int)
         weights = rng.uniform(0.1, 1.0, k) * rng.choice([-1, 1], k)
-        signal = X[:, xp.asarray(parents)] @ xp.asarray(weights) if k else 0
-        noise = xp.asarray(rng.standard_normal(n))
+        signal = X[:, parents] @ weights if k else 0
+        noise = rng.standard_normal(n)
         if k:
-            variance, share = xp.var(signal), rng.uniform(0.2, 0.6)
-            signal = signal / xp.sqrt(variance) * np.sqrt(1 - share) if xp is not np or variance > 0 else 0
+            variance, share = np.var(signal), rng.uniform(0.2, 0.6)
+            signal = signal / np.sqrt(variance) * np.sqrt(1 - share) if variance > 0 else 0
             noise = noise * np.sqrt(share)
         X[:, i] = signal + noise
         dag[parents, i] = True
@@ -112,82 +98,3 @@ def scale_free(p, n, seed, links=2, first=0):
         ends[used : used + len(causes)], ends[used + len(causes) : used + 2 * len(causes)] = causes, i
         used += 2 * len(causes)
     return X
-
-
-def draw(name, p, n, repetitions, seed):
-    """Data sets of a structure, float64 (repetitions, n, p); adjacent pairs, bool (p, p), upper triangle."""
-    X, adjacent = {**EQUAL, **UNEQUAL}[name][0](p, n * repetitions, seed)
-    return X.reshape(repetitions, n, p), np.triu(adjacent | adjacent.T, 1)
-
-
-def independent(p, n, seed):
-    return np.random.default_rng(seed).standard_normal((n, p)), np.zeros((p, p), dtype=bool)
-
-
-def blocks(p, n, seed, size):
-    """Groups of `size` variables in which all are adjacent and all correlations are 0.5."""
-    rng = np.random.default_rng(seed)
-    shared = np.repeat(rng.standard_normal((n, p // size)), size, axis=1)
-    group = np.arange(p) // size
-    return np.sqrt(0.5) * (shared + rng.standard_normal((n, p))), group[:, None] == group
-
-
-def star(p, n, seed):
-    X, adjacent = independent(p, n, seed)
-    X[:, 1:] = LOADING * X[:, :1] + np.sqrt(1 - LOADING**2) * X[:, 1:]
-    adjacent[0, 1:] = True
-    return X, adjacent
-
-
-def chain(p, n, seed, loading=0.8):
-    X, adjacent = independent(p, n, seed)
-    for j in range(1, p):
-        X[:, j] = loading * X[:, j - 1] + np.sqrt(1 - loading**2) * X[:, j]
-        adjacent[j - 1, j] = True
-    return X, adjacent
-
-
-def near_copies(p, n, seed):
-    """Groups of four: a cause, its two effects, and a copy of the cause with a correlation of 0.995."""
-    X, adjacent = independent(p, n, seed)
-    for j in range(0, p, 4):
-        X[:, j + 1 : j + 3] = LOADING * X[:, [j]] + np.sqrt(1 - LOADING**2) * X[:, j + 1 : j + 3]
-        X[:, j + 3] = 0.995 * X[:, j] + np.sqrt(1 - 0.995**2) * X[:, j + 3]
-        adjacent[j, j + 1 : j + 4] = True
-    return X, adjacent
-
-
-def latent(p, n, seed):
-    X, _ = star(p // 2 + 1, n, seed)
-    others, _ = independent(p - p // 2, n, seed + 1)
-    return np.hstack([X[:, 1:], others]), np.zeros((p, p), dtype=bool)
-
-
-def measured(p, n, seed):
-    X, adjacent = chain(p, n, seed)
-    return X + 0.5 * np.random.default_rng(seed + 1).standard_normal(X.shape), adjacent
-
-
-def series(p, n, seed):
-    X = np.random.default_rng(seed).standard_normal((p, n)).T.copy()
-    for i in range(1, n):
-        X[i] = 0.8 * X[i - 1] + np.sqrt(1 - 0.8**2) * X[i]
-    return X, np.zeros((p, p), dtype=bool)
-
-
-#: The function of a structure, and the structure in words.
-EQUAL = {
-    "independent": (independent, "no edges"),
-    "pairs": (lambda p, n, seed: blocks(p, n, seed, 2), "pairs of adjacent variables"),
-    "blocks": (lambda p, n, seed: blocks(p, n, seed, 4), "blocks of four variables, all adjacent"),
-    "star": (star, "one variable is the cause of all others"),
-}
-UNEQUAL = {
-    "sparse graph": (lambda p, *how: standardised(p, 2, *how), "random graph, on average 2 neighbours"),
-    "denser graph": (lambda p, *how: standardised(p, 5, *how), "random graph, on average 5 neighbours"),
-    "chain": (chain, "each variable is the cause of the next (correlation 0.8)"),
-    "near copies": (near_copies, "causes with two effects and a near copy (correlation 0.995)"),
-    "latent cause": (latent, "half of the variables have an unobserved cause in common"),
-    "measurement error": (measured, "a chain, observed with an error of a quarter of the variance"),
-    "dependent rows": (series, "no edges; a row has correlation 0.8 with the row before"),
-}

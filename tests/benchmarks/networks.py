@@ -41,9 +41,17 @@ class Table:
     alpha: float
 
     @property
+    def p(self):
+        return len(self.nlev)
+
+    @property
+    def n(self):
+        return len(self.codes)
+
+    @property
     def facts(self):
         """The columns that name the problem."""
-        return {"set": self.name, "p": len(self.nlev), "n": len(self.codes), "alpha": self.alpha}
+        return {"set": self.name, "p": self.p, "n": self.n, "alpha": self.alpha}
 
     @property
     def varying(self):

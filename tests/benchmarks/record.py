@@ -24,7 +24,7 @@ ROOT = HERE.parent.parent
 RESULTS = HERE / "results"
 PACKAGES = ("numpy", "numba", "cupy-cuda12x", "cupy-cuda13x")
 #: The columns that say which problem a line is about, which program ran, and which call made it (in calls.csv).
-PROBLEM = ("set", "generator", "density", "p", "n", "seed", "alpha", "n_resamples", "scheme", "threshold")
+PROBLEM = ("set", "p", "n", "alpha", "n_resamples")
 PROGRAM = ("call", "engine", "side", "level")
 KEY = (*PROBLEM, *PROGRAM, "experiment", "date", "command")
 #: The columns that say where it ran, and those whose text may look like a number.
@@ -96,7 +96,9 @@ class Results:
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
         self._call = {"experiment": experiment, **self.here, "date": now, "versions": versions(), "cores": cores()}
         self._call["command"] = command
-        _one_machine([*self._lines.values(), self.here], experiment)
+        machines = {line["machine"] for line in (*self._lines.values(), self.here)}
+        if len(machines) > 1:
+            raise SystemExit(f"{experiment} would mix the times of {' and '.join(sorted(machines))}")
 
     def add(self, line):
         line = {name: value.item() if isinstance(value, np.generic) else value for name, value in line.items()}
@@ -116,38 +118,6 @@ class Results:
 
 def key(line, columns=KEY):
     return tuple(line.get(name) for name in columns)
-
-
-def merge(out, folder):
-    """Add the lines of the files in `folder` to those in `out`; a line that both have is taken from `folder`.
-
-    SystemExit if `folder` holds no file, the two come from different kinds of machine, or their answers differ.
-    """
-    names = sorted(path.stem for path in folder.glob("*.csv"))
-    if not names:
-        raise SystemExit(f"merge: {folder} holds no results (*.csv)")
-    for name in names:
-        both = {key(line): line for f in (out, folder) for line in lines(read(f, name))}
-        if name != "calls":
-            _one_machine(both.values(), f"merge: {name}")
-        if wrong := disagreements(pd.DataFrame(both.values())):
-            raise SystemExit(f"merge: {name}: two answers to the same problem: {wrong[0]}")
-        write(out, name, both.values())
-
-
-def disagreements(frame):
-    """The problems, as values of their columns, to which a file has more than one answer."""
-    if "answer" not in frame:
-        return []
-    columns = [name for name in (*PROBLEM, "data") if name in frame]
-    found = frame.groupby(columns, dropna=False).answer.nunique()
-    return found[found > 1].index.tolist()
-
-
-def _one_machine(found, name):
-    kinds = {line["machine"] for line in found}
-    if len(kinds) > 1:
-        raise SystemExit(f"{name} would mix the times of {' and '.join(sorted(kinds))}")
 
 
 def write(folder, name, found):

@@ -19,20 +19,16 @@ WARM_UP = Workload("warm-up", np.eye(16) * 0.7 + 0.3, 10**6, 0.05)
 
 
 class TooSlow(Exception):
-    """A run exceeded its time limit; `columns` hold the level and the tests that it may need at most."""
-
-    def __init__(self, limit, reached):
-        super().__init__(f"more than {limit:g} s")
-        self.columns = {"outcome": "stopped", "limit": limit, **reached}
+    """A run exceeded its time limit, which is its argument."""
 
 
 def stop_at(limit):
     """A progress hook that raises TooSlow once more than `limit` seconds have passed (None: never)."""
     began = time.perf_counter()
 
-    def progress(level, _, tests_at_most, edges_left):
+    def progress(*_):
         if limit is not None and time.perf_counter() - began > limit:
-            raise TooSlow(limit, {"stopped_at_level": level, "tests_at_most": tests_at_most})
+            raise TooSlow(limit)
 
     return progress
 
@@ -41,6 +37,16 @@ def timed(call, *arguments, **options):
     """The result of a call, and its seconds."""
     began = time.perf_counter()
     return call(*arguments, **options), time.perf_counter() - began
+
+
+def warm(call, most, budget):
+    """Results and seconds of up to `most` calls, of which only the first may begin after `budget` seconds."""
+    ends, k = time.perf_counter() + budget, 0
+    with quick_collection():
+        while k < most and (k == 0 or time.perf_counter() < ends):
+            yield timed(call)
+            gc.collect()
+            k += 1
 
 
 def once(w, engine, threads=None, limit=None):
@@ -85,18 +91,15 @@ def repeat(w, engine, check, *, threads=None, least=5, budget=10.0, limit=None):
         row |= check.columns(answer)
         if row.get("differs"):
             return row, fit, []
-        times, levels, began = [], [], time.perf_counter()
-        with quick_collection():
-            while len(times) < least and (not times or time.perf_counter() - began <= budget):
-                again, taken = once(w, engine, threads, limit)
-                if not times and Answer.of(again).digest != answer.digest:
-                    return row | {"differs": "between runs"}, fit, []
-                times.append(taken)
-                levels.append([level.seconds for level in again.levels])
-                del again
-                gc.collect()
-    except TooSlow as stopped:
-        return stopped.columns, None, []
+        times, levels = [], []
+        for again, taken in warm(lambda: once(w, engine, threads, limit)[0], least, budget):
+            if not times and Answer.of(again).digest != answer.digest:
+                return row | {"differs": "between runs"}, fit, []
+            times.append(taken)
+            levels.append([level.seconds for level in again.levels])
+            del again
+    except TooSlow:
+        return {"outcome": "stopped", "limit": limit}, None, []
     except pycupc.EngineError as error:
         return {"outcome": "failed", "why": str(error)}, None, []
     levels = np.median(levels, axis=0)

@@ -94,7 +94,7 @@ def main() -> None:
     smallest.FEW_TESTS = -1.0
     compare(("gpu",), ", pairs searched, also for pMax")
     search.TUNING, tuned = tuned, walk.TUNING
-    walk.TUNING = dataclasses.replace(tuned, first_level=2, last_level=5, least_tests=0.0, most_left=2.0)
+    walk.TUNING = dataclasses.replace(tuned, least_tests=0.0, most_left=2.0)
     compare(("gpu",), ", rows screened")
     walk.TUNING = tuned
     tuning.BOUNDS = (3, 4, 5, 6, 7)

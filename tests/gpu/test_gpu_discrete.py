@@ -13,10 +13,8 @@ from discrete_runs import compare, random_problem
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import GpuEngine, tuning
-from pycupc.system.machine import gpu_works
 
-works, why = gpu_works()
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
+pytestmark = pytest.mark.gpu
 
 #: Random problems; 2,000 of them are run once per change of a kernel.
 PROBLEMS = int(os.environ.get("PYCUPC_DISCRETE_PROBLEMS", "300"))

@@ -18,10 +18,8 @@ from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import GpuEngine, smallest
 from pycupc.engines.gpu.pruning import outcome, search, walk
 from pycupc.independence.gaussian.fisher_z import cutoff
-from pycupc.system.machine import gpu_works
 
-works, why = gpu_works()
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
+pytestmark = pytest.mark.gpu
 
 #: Blocks of 25 random problems; 200 of them, 5,000 problems, are run once per change of a kernel.
 BLOCKS = int(os.environ.get("PYCUPC_PRUNING_BLOCKS", "12"))
@@ -56,13 +54,12 @@ def problem(seed: int) -> tuple[np.ndarray, int, float]:
 
 @pytest.fixture(params=["search", "walk"])
 def forced(request, monkeypatch):
-    """One way of pruning at every level from 2 on, and the pairs it dismissed: (level, cutoff, x, y, candidates)."""
+    """One way of pruning at all of its levels, and the pairs it dismissed: (level, cutoff, x, y, candidates)."""
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3, "few_nodes": 4}
     of_search = {"first_level": 2, **none} if request.param == "search" else {"first_level": 99}
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **of_search))
-    of_walk = {"first_level": 2, "last_level": 5, "least_tests": 0.0, "most_left": 2.0}
-    of_walk = of_walk if request.param == "walk" else {"first_level": 99}
-    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, **of_walk))
+    monkeypatch.setattr(walk, "LEVELS", walk.LEVELS if request.param == "walk" else ())
+    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, least_tests=0.0, most_left=2.0))
     certified: list[tuple[int, float, int, int, np.ndarray]] = []
     enter_ranks = outcome.enter_ranks
 
@@ -177,7 +174,7 @@ def test_what_the_result_says(forced):
         assert result.n_made >= 0
         assert (result.n_bounds > 0) >= (result.n_made < result.n_tests)
     assert any(result.n_made < result.n_tests for result in results[1:])
-    pending = engine._graph.pending
+    pending = engine.state().unfinished._pending()
     assert [level.level for level in pending] == [r.level for r in results[1:] if r.n_bounds and r.n_made < r.n_tests]
     for level in pending:
         assert level.offsets[0] == 0
@@ -236,38 +233,19 @@ def test_p_values_are_found_on_the_cpu_if_the_device_cannot(forced, monkeypatch)
     np.testing.assert_allclose(p_values, expected, rtol=1e-6, atol=1e-300)
 
 
-def test_switched_off(forced):
-    C, n, alpha = problem(0)
-    results, _ = levels(GpuEngine(pruning=False), C, n, lambda level: cutoff(alpha, n, level))
-    assert not forced
-    assert {(r.n_tests - r.n_made, r.n_bounds) for r in results[1:]} == {(0, 0)}
-
-
 def test_pruning_is_one_of_three():
     with pytest.raises(ValueError, match="pruning must be True, False or 'checked', got 2"):
         GpuEngine(pruning=2)
 
 
-def test_checked_pruning_holds_and_a_wrong_one_is_reported(forced, monkeypatch):
+@pytest.mark.usefixtures("forced")
+def test_checked_pruning_holds():
+    """That a wrong one is reported is tested on the host."""
     engine = GpuEngine(pruning="checked")
     for seed in range(12):
         C, n, alpha = problem(seed)
         cutoffs = [cutoff(alpha, n, level) for level in range(10)]
         same(levels(engine, C, n, cutoffs.__getitem__, 6), levels(GpuEngine(), C, n, cutoffs.__getitem__, 6))
-    check = engine._gaussian._check
-
-    def misled(graph, level, pairs, found):
-        """Each first set is one set later."""
-        cp = engine.device.cp
-        memory = cp.cuda.UnownedMemory(found.spares, 8 * pairs, engine)
-        spares = cp.ndarray(pairs, dtype=np.uint64, memptr=cp.cuda.MemoryPointer(memory, 0))
-        spares += 1
-        check(graph, level, pairs, found)
-
-    engine._gaussian._check = misled
-    C, n, alpha = problem(0)
-    with pytest.raises(EngineError, match="a bound is wrong at level"):
-        levels(engine, C, n, lambda level: cutoff(alpha, n, level))
 
 
 def test_a_complete_graph_whose_tests_cannot_be_counted():

@@ -11,18 +11,17 @@ from sieve_data import check_sieve, difficult
 
 import pycupc
 from pycupc.engines.gpu import GpuEngine, sieve
-from pycupc.engines.gpu.device import Session, open_device
+from pycupc.engines.gpu.device import open_device, session
 from pycupc.engines.gpu.devices import DevicesEngine
 from pycupc.system.machine import gpu_works
 
-works, why = gpu_works()
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
+pytestmark = pytest.mark.gpu
 
 
 @pytest.mark.parametrize(("n", "p"), [(17, 129), (200, 700), (1100, 300), (5000, 2100)])
 def test_the_sieve_misses_no_pair_and_picks_few_others(n, p):
     dev = open_device(0)
-    with Session(dev, lambda: None):
+    with session(dev, lambda: None):
         check_sieve(dev, difficult(n, p, 0.3), 0.3)
 
 

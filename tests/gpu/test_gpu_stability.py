@@ -11,10 +11,8 @@ import pytest
 
 import pycupc
 from pycupc.stability import study
-from pycupc.system.machine import gpu_works
 
-works, why = gpu_works()
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not works, reason=f"no CUDA device ({why})")]
+pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture(scope="module")

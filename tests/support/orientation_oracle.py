@@ -49,8 +49,11 @@ def colliders(drawing, sepset, ambiguous=()):
             drawing.arrow(x, y, ("collider", min(x, z), y, max(x, z)))
 
 
-def rules(drawing, ambiguous=(), arrow_is_gap=False):
-    """With `arrow_is_gap` rule 3 as pcalg has it for "rand" and "retry": an arrow between c1 and c2 will do."""
+def rules(drawing, ambiguous=(), arrow_is_gap=False, rule_4=False):
+    """With `arrow_is_gap` rule 3 as pcalg has it for "rand" and "retry": an arrow between c1 and c2 will do.
+
+    Rule 4 is Meek's, for graphs with arrows that are known.
+    """
     skeleton, now, p = drawing.skeleton, drawing.G, range(len(drawing.skeleton))
     while True:
         before = now.copy()
@@ -71,6 +74,14 @@ def rules(drawing, ambiguous=(), arrow_is_gap=False):
             pairs = [(c, d) for c, d in combinations(cs, 2) if gap[c, d] and not is_ambiguous(ambiguous, c, a, d)]
             if pairs:
                 drawing.arrow(a, b, ("R3", a, *pairs[0], b))
+        G = now.copy() if drawing.solve_confl else now
+        for a, b in drawing.listed(G, False) if rule_4 else ():
+            near = [c for c in p if G[a, c] == G[c, a] == 1]
+            far = [c for c in near if c != b and not skeleton[b, c] and not is_ambiguous(ambiguous, c, a, b)]
+            into_b = [d for d in near if G[d, b] == 1 and G[b, d] == 0]
+            pairs = [(c, d) for c in far for d in into_b if G[c, d] == 1 and G[d, c] == 0]
+            if pairs:
+                drawing.arrow(a, b, ("R4", a, *pairs[0], b))
         if (before == now).all():
             return
 

@@ -115,7 +115,7 @@ def check_left_alone(pruned: Callable[[Problem], Any], r: float = 1 - 1e-5) -> t
 
     r: correlation of two variables that are else alike, NaN or nearly 1.
     """
-    problem = random_problem(8, 2)
+    problem = random_problem(8, 3)
     x, y = int(problem.source[0]), int(problem.column[0])
     problem.state[x, y] = problem.state[y, x] = FIXED
     a, b = 4, 5  # rows with both are too ill-conditioned

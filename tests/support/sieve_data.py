@@ -5,6 +5,7 @@ import numpy as np
 from pycupc.engines.gpu import sieve
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.levels import level_of
+from pycupc.engines.gpu.schur import SchurTests
 from pycupc.independence.gaussian.correlation import correlation
 
 
@@ -32,7 +33,7 @@ def difficult(n: int, p: int, cutoff: float) -> np.ndarray:
 
 def row_graph(dev: Device, X: np.ndarray) -> sieve.RowGraph:
     """The graph of a run on data, before level 0."""
-    return sieve.RowGraph(dev, X, None, None, sieve.RowTests(dev.processors, dev.shared_block))
+    return sieve.RowGraph(dev, X, None, None, SchurTests(dev.processors, dev.shared_block))
 
 
 def check_sieve(dev: Device, X: np.ndarray, cutoff: float) -> None:
@@ -40,8 +41,7 @@ def check_sieve(dev: Device, X: np.ndarray, cutoff: float) -> None:
     n, p = X.shape
     graph = row_graph(dev, X)
     pairs, picked = graph._pick(level_of(dev, p, graph._counters, 0, cutoff))
-    (keys,) = dev.transfers.download((pairs.data.ptr, np.int64, (picked,)))
-    dev.wait()
+    (keys,) = dev.fetch((pairs.data.ptr, np.int64, (picked,)))
     found = np.zeros((p, p), dtype=bool)
     found[np.divmod(keys, p)] = True
     assert found.sum() == picked

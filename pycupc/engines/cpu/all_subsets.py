@@ -19,7 +19,7 @@ from pycupc.engines.cpu.walk_state import work_space
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
-from pycupc.system.compiled import announced, compiled, copied_part, frozen, fused_part, part
+from pycupc.system.compiled import compiled, copied_part, frozen, fused_part, part
 
 #: The sets of so many candidates, from four members on, are tested in one descent instead of one for each size, of
 #: which those that are larger than a separating one are made in vain. Measured.
@@ -101,8 +101,7 @@ def walk_sets(
 
         return run
 
-    with announced("compiling for tests of single pairs, once per machine"):
-        threads.run(map(task, parts) if len(pairs) else (), n_threads, int(load.sum()), progress)
+    threads.run(map(task, parts) if len(pairs) else (), n_threads, int(load.sum()), progress)
     return made
 
 

@@ -27,9 +27,10 @@ from pycupc.engines.base import (
 )
 from pycupc.engines.cpu import local_questions, matrix, threads
 from pycupc.engines.cpu import questions as answers
+from pycupc.engines.cpu.check import check_answers, check_level
 from pycupc.engines.cpu.enumerated import EnumeratedTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
-from pycupc.engines.cpu.graph import FINISHED, OPEN, Findings, Graph
+from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.sample import sample
@@ -40,7 +41,6 @@ from pycupc.independence.base import IndependenceTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.system.compiled import announced
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable
 
@@ -132,11 +132,10 @@ class CpuEngine(Engine):
         if distinct in _loaded or not isinstance(self._tests, GaussianTests):
             return
         rehearsal = CpuEngine(threads=1, pruning=False)
-        with announced(f"compiling for level {level}, once per machine"):
-            rehearsal.take(self._tests.rehearsal(), "abcd")
-            for earlier in range(distinct + 1):
-                rehearsal._run(earlier)
-                _loaded.add(earlier)
+        rehearsal.take(self._tests.rehearsal(), "abcd")
+        for earlier in range(distinct + 1):
+            rehearsal._run(earlier)
+            _loaded.add(earlier)
 
     def state(self) -> State:
         if self._graph is None:
@@ -170,11 +169,19 @@ class CpuEngine(Engine):
             self._tests.resume(pruned, graph)
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
+        found = self._first_separating(questions, self._pruning, progress)
+        if self._pruning == "checked":
+            check_answers(questions, found, partial(self._first_separating, pruning=False))
+        return found
+
+    def _first_separating(
+        self, questions: Questions, pruning: PruningMode, progress: CountHook | None = None
+    ) -> Answers:
         if (columns := self._columns) is not None:
-            ask = partial(answers.first_separating, n_threads=1, pruning=self._pruning)
+            ask = partial(answers.first_separating, n_threads=1, pruning=pruning)
             test = cast("GaussianTest", self._test)
             return local_questions.first_separating(columns, test, questions, ask, self.threads, progress)
-        return answers.first_separating(self._test, questions, self.threads, progress, self._pruning)
+        return answers.first_separating(self._test, questions, self.threads, progress, pruning)
 
     def count_separating(self, questions: Questions) -> Counts:
         if (columns := self._columns) is not None:
@@ -224,6 +231,9 @@ class CpuEngine(Engine):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
         separated, stays = graph.settle(level, findings, self.threads)
         made = self._tests.complete(graph, level, cutoff, findings, separated)
+        if self._pruning == "checked":
+            decided = np.flatnonzero(findings.done == ANSWERED)
+            check_level(graph, decided, findings, level, partial(self._first_separating, pruning=False))
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
         return LevelResult(level, *separated, len(separated.x), n_careful, more, *made)

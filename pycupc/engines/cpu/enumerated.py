@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import CountHook, Division, Floats, Ints, Lists, Mask, Pairs, Questions
+from pycupc.engines.base import CountHook, Division, Floats, Ints, Mask, Pairs, Questions
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.questions import first_separating
@@ -100,8 +100,7 @@ class EnumeratedTests:
         too_many = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         subsets.refuse(too_many, degrees, level, f"tests of {self._test.name} data have no bounds")
         entries = np.flatnonzero(targets.chosen)
-        rows = np.repeat(np.arange(len(degrees)), degrees)[entries]
-        wide, lock = degrees[rows] - 1, threading.Lock()
+        wide, lock = np.repeat(degrees, degrees)[entries] - 1, threading.Lock()
         part = np.cumsum(wide) // CANDIDATES_AT_ONCE
         if not self._test.at_once:
             number, sets = np.unique(wide, return_inverse=True)
@@ -116,7 +115,7 @@ class EnumeratedTests:
                     if state[STOP]:
                         raise KeyboardInterrupt
 
-                found = self._ask(graph, entries[some], rows[some], level, go_on)
+                found = self._ask(graph.questions(entries[some], level), go_on)
                 with lock:
                     findings.add(entries[some], *found)
                     findings.done[entries[some]] = TESTED
@@ -127,19 +126,10 @@ class EnumeratedTests:
         total = 0 if self._test.at_once else self._work(int(subsets.level_tests(degrees, targets.per_row, level)))
         yield (task(slice(*ends)) for ends in pairwise(cuts)), total
 
-    def _ask(
-        self, graph: Graph, entries: Indices, x: Indices, level: int, progress: CountHook
-    ) -> tuple[Indices, Floats, Floats]:
-        """Rank, p and minus the largest p of these entries, as `Findings`."""
-        first, wide = graph.offsets[x], np.diff(graph.offsets)[x] - 1
-        offsets = np.concatenate([[0], np.cumsum(wide)])
-        at = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, wide)
-        at += at >= np.repeat(entries, wide)  # the candidates are the neighbours without y
-        lists = Lists(offsets, graph.neighbours[at])
-        questions = Questions(x, graph.neighbours[entries].astype(np.int64), lists, level, level)
+    def _ask(self, questions: Questions, progress: CountHook) -> tuple[Indices, Floats, Floats]:
+        """Rank, p and minus the largest p of these pairs, as `Findings`."""
         answers = first_separating(self._test, questions, 1, progress)
-        n_tests = answers.n_tests[:, level] if answers.n_tests.shape[1] > level else np.zeros(len(x), dtype=np.int64)
-        return np.where(answers.found, n_tests - 1, -1), np.nan_to_num(answers.value), -answers.p
+        return np.where(answers.found, answers.n_tests.sum(axis=1) - 1, -1), np.nan_to_num(answers.value), -answers.p
 
     def complete(
         self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated

@@ -14,13 +14,13 @@ from typing import Literal
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Division, EngineError, Floats, Ints, Mask, Pairs
+from pycupc.engines.base import Division, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix, sieve
 from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, canonical_of, walks
 from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
-from pycupc.engines.cpu.pruning.tasks import PrunedSide, contradicted, load, sample
+from pycupc.engines.cpu.pruning.tasks import PrunedSide, load
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED, State, Task
 from pycupc.engines.cpu.tuning import (
@@ -147,32 +147,10 @@ class GaussianTests:
             yield side.tasks(), subsets.level_tests(graph.degrees, targets.per_row, level)
             side.forget_left()
             self._pruned_sides.append(side)
-            if self._pruning.mode == "checked":
-                yield from self.check(graph, side.decided, level, cutoff, findings)
             left &= ~some | side.left
             if not side.pays():
                 break
         return left
-
-    def check(
-        self, graph: Graph, decided: Mask, level: int, cutoff: Cutoff, findings: Findings
-    ) -> Iterator[tuple[Iterator[Task], int]]:
-        """Make tests of some pairs that bounds have decided: all, or in rows with many sets random ones.
-
-        Raises EngineError if a test contradicts the findings, once the tasks have been run.
-        """
-        few, many = sample(graph, decided, level)
-        again, targets = graph.no_findings(), graph.targets_at(few)
-        yield self._walks(graph, targets, level, cutoff, again)
-        wrong = few[again.rank[few] != findings.rank[few]].tolist()
-        wrong += contradicted(self._source, graph, many, findings, level, cutoff.value)
-        if wrong:
-            x, y = int(graph.rows()[wrong[0]]), int(graph.neighbours[wrong[0]])
-            raise EngineError(
-                f"a bound is wrong at level {level}: it says rank {findings.first(wrong[0])} for the first separating "
-                f"set of variables {x} and {y} (-1: none), the tests say something else; so for {len(wrong)} of "
-                f"{len(few) + len(many)} pairs checked. Please report this with your data"
-            )
 
     def complete(
         self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated
@@ -197,7 +175,7 @@ class GaussianTests:
         """The object that finds the smallest |z| of each edge; None if all tests were made."""
         if not self._pruned_levels:
             return None
-        return SmallestZ(self._source, self._pruning, self._n, n_threads, self._pruned_levels, x, y, z)
+        return SmallestZ(self._source, self._n, n_threads, self._pruned_levels, x, y, z)
 
     def z(self, smallest: Floats, level: int) -> Floats:
         """|z| of the smallest statistic among the tests of a level; inf stays inf."""

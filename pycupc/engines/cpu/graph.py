@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Ints, Mask
+from pycupc.engines.base import Floats, Ints, Lists, Mask, Questions
 from pycupc.engines.cpu.combinations import unrank
 from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
 from pycupc.system.compiled import compiled
@@ -32,7 +32,7 @@ _COLUMNS = ("rank", "r", "smallest", "done")
 FINISHED = "entries", *_COLUMNS
 
 
-class Lists(NamedTuple):
+class NeighbourLists(NamedTuple):
     """The neighbour lists as compiled code takes them; mirror[e] is the entry (y, x) of the entry (x, y)."""
 
     offsets: Indices
@@ -160,15 +160,24 @@ class Graph:
         keys = self.rows().astype(np.int64) * p + self.neighbours
         return np.searchsorted(keys, x.astype(np.int64) * p + y)
 
+    def questions(self, entries: Indices, level: int) -> Questions:
+        """The tests of these entries at a level, as questions: the candidates are the neighbours without y."""
+        x = np.searchsorted(self.offsets, entries, side="right") - 1
+        first, d = self.offsets[x], self.degrees[x] - 1
+        offsets = np.concatenate([[0], np.cumsum(d)])
+        at = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, d)
+        at += at >= np.repeat(entries, d)
+        return Questions(x, self.neighbours[entries], Lists(offsets, self.neighbours[at]), level, level)
+
     def no_findings(self) -> Findings:
         """Findings of a level of which no test has been made."""
         n = len(self.neighbours)
         return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf), {}, np.zeros(n, np.int8))
 
     @cached_property
-    def _lists(self) -> Lists:
+    def _lists(self) -> NeighbourLists:
         mirror = np.empty(len(self.neighbours), dtype=np.int64)
-        lists = Lists(self.offsets, self.neighbours, self.fixed, mirror)
+        lists = NeighbourLists(self.offsets, self.neighbours, self.fixed, mirror)
         _find_mirror_entries(lists, self.offsets[:-1].copy())
         return lists
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Answers, CountHook, Counts, EngineError, Floats, Lists, Mask, Questions
+from pycupc.engines.base import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import Asked, walk_sets
 from pycupc.engines.cpu.combinations import next_subset
@@ -39,7 +39,7 @@ from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.system.compiled import announced, compiled
+from pycupc.system.compiled import compiled
 from pycupc.system.log import logger
 from pycupc.system.machine import in_threads
 
@@ -64,7 +64,7 @@ def first_separating(
     run.enumerate(np.full(m, sizes.start), first)
     if (first == sizes.stop).all():
         return run.answers()
-    unsound = run.search(test, first, checked=pruning == "checked", device=device)
+    unsound = run.search(test, first, device)
     if unsound.any():
         run.enumerate(first, np.where(unsound, sizes.stop, 0))
     return run.answers()
@@ -124,7 +124,7 @@ class _Run:
         self._inside |= made.containing > 0
         self._left &= ~self._over & ~self._separated
 
-    def search(self, test: GaussianTest, first: Indices, *, checked: bool, device: OnDevice | None = None) -> Mask:
+    def search(self, test: GaussianTest, first: Indices, device: OnDevice | None) -> Mask:
         """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
         degree = np.diff(self._questions.candidates.offsets)
         pairs = np.flatnonzero(self._left & (first <= np.minimum(degree, self._questions.largest)))
@@ -146,12 +146,6 @@ class _Run:
         self._of_each(pairs, decide, progress)
         unsound[[i for i, outcome in outcomes.items() if not outcome.sound]] = True
         outcomes = {i: outcome for i, outcome in outcomes.items() if outcome.sound}
-        for i in outcomes if checked else ():
-            if search.contradicted(i, int(first[i]), outcomes[i]):
-                raise EngineError(
-                    "a bound is wrong about the sets that separate variables {} and {}: the tests say something else. "
-                    "Please report this with your data".format(*self._ends(i))
-                )
         self._take(test, first, outcomes)
         if self._questions.largest_p:
             kept = {i: v for i, v in outcomes.items() if v.positions is None and not v.open}
@@ -289,23 +283,22 @@ def _rounds(
     at_once, growth = (FIRST_ROUND, GROWTH) if test.cost < COSTLY else CAUTIOUS
     tests, limit = test.single_tests, test.at_once
     step = limit or PART_SETS
-    with announced("compiling for tests of single pairs, once per machine"):
-        while (pairs := np.flatnonzero(left)).size:
-            at_once = min(at_once, max(1, ROUND_SETS // len(pairs)))
-            owner = np.empty(at_once * len(pairs), dtype=np.int64)
-            positions = np.empty((len(owner), size), dtype=np.int64)
-            n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
-            owner, positions = owner[:n], positions[:n]
-            members = candidates[offsets[owner, None] + positions].astype(np.int64)
-            asking, cuts = (x[owner], y[owner], members), range(step, n, step)
-            if cuts:
-                parts = zip(*(np.split(values, cuts) for values in asking), strict=True)
-                made = in_threads(lambda part: tests(*part), parts, 1 if limit else n_threads)
-                yield owner, positions, members, *map(np.concatenate, zip(*made, strict=True))
-            else:  # most rounds are small, and so is their time
-                yield owner, positions, members, *tests(*asking)
-            left &= asked
-            at_once *= growth
+    while (pairs := np.flatnonzero(left)).size:
+        at_once = min(at_once, max(1, ROUND_SETS // len(pairs)))
+        owner = np.empty(at_once * len(pairs), dtype=np.int64)
+        positions = np.empty((len(owner), size), dtype=np.int64)
+        n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
+        owner, positions = owner[:n], positions[:n]
+        members = candidates[offsets[owner, None] + positions].astype(np.int64)
+        asking, cuts = (x[owner], y[owner], members), range(step, n, step)
+        if cuts:
+            parts = zip(*(np.split(values, cuts) for values in asking), strict=True)
+            made = in_threads(lambda part: tests(*part), parts, 1 if limit else n_threads)
+            yield owner, positions, members, *map(np.concatenate, zip(*made, strict=True))
+        else:  # most rounds are small, and so is their time
+            yield owner, positions, members, *tests(*asking)
+        left &= asked
+        at_once *= growth
 
 
 class _Found(NamedTuple):

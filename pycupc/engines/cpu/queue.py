@@ -31,6 +31,7 @@ class Queue(ABC):
         self._degree, self._parts, self._lock = graph.degrees, parts, threading.Lock()
         self._tests = targets.per_row * side.binomials[self._degree - 1, side.level].astype(np.float64)
         self._own = threading.local()
+        self._unfinished: dict[int, int] = {}  # number of pieces of a row in several tasks
         self.work = self._tests  # float64 (p,), of each row, as `_least_work`
 
     def _cut(self, x: int, piece: int, pieces: int) -> int:
@@ -74,28 +75,17 @@ class Queue(ABC):
     def _pieces(self, x: int, pieces: int) -> Iterator[Task]:
         """A row in several tasks, until the targets are separated by the parts up to there."""
         entries = slice(self._graph.offsets[x], self._graph.offsets[x + 1])
-        targets, hint = self._targets.chosen[entries], self._side.hint[entries]
-        row, tests = _RowInPieces(pieces, self._graph.offsets[x] + np.flatnonzero(targets)), int(self._tests[x])
+        targets, hint, tests = self._targets.chosen[entries], self._side.hint[entries], int(self._tests[x])
+        self._unfinished[x] = pieces
         for piece in range(pieces):
             if not (targets & (hint < 0)).any():
-                yield self._rest(row, pieces - piece, tests // pieces * (pieces - piece))
+                with self._lock:
+                    self._finish_pieces(x, pieces - piece)
                 return
             first, end = (self._cut(x, k, pieces) for k in (piece, piece + 1))
-            items = Items(*np.array([[x], [first], [end]]))
-            yield self._task(items, tests // pieces, row) if first < end else self._rest(row, 1, 0)
+            yield self._task(Items(*np.array([[x], [first], [end]])), tests // pieces, in_pieces=True)
 
-    def _rest(self, row: _RowInPieces, pieces: int, tests: int) -> Task:
-        """A task for pieces in which nothing needs to be tested."""
-
-        def skip(state: State) -> int:
-            with self._lock:
-                if not state[STOP]:
-                    self._note_final(row.close(pieces))
-            return tests
-
-        return skip
-
-    def _task(self, items: Items, tests: int, row: _RowInPieces | None = None) -> Task:
+    def _task(self, items: Items, tests: int, *, in_pieces: bool = False) -> Task:
         def walk(state: State) -> int:
             degree = self._degree[items.row]
             outcomes = Outcomes.of(int(degree.sum()))
@@ -104,24 +94,21 @@ class Queue(ABC):
             found = [column[tested] for column in outcomes]
             with self._lock:
                 self._findings.add(*found)
-                if not state[STOP]:
-                    self._note_final(row.close(1) if row else found[0])
+                if not state[STOP] and in_pieces:
+                    self._finish_pieces(int(items.row[0]), 1)
+                elif not state[STOP]:
+                    self._note_final(found[0])
             return tests
 
         return walk
 
+    def _finish_pieces(self, x: int, pieces: int) -> None:
+        """Count finished pieces of row x; after the last one, the findings about its targets are final."""
+        self._unfinished[x] -= pieces
+        if not self._unfinished[x]:
+            first, end = self._graph.offsets[x : x + 2]
+            self._note_final(first + np.flatnonzero(self._targets.chosen[first:end]))
+
     def _note_final(self, entries: Indices) -> None:
         """Note that the findings about these entries are final."""
         self._findings.done[entries] = TESTED
-
-
-class _RowInPieces:
-    """The pieces of a row that are not finished, and its targets."""
-
-    def __init__(self, pieces: int, targets: Indices) -> None:
-        self._open, self._targets = pieces, targets
-
-    def close(self, pieces: int) -> Indices:
-        """Finish some pieces; returns the targets if these were the last ones, else none."""
-        self._open -= pieces
-        return self._targets[: 0 if self._open else None]

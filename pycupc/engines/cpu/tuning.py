@@ -117,10 +117,6 @@ PREFIX_SECONDS, TEST_SECONDS = 1.3e-7, 6e-10
 WALK_SHARE = 0.4
 #: Seconds of the searches of a row, of each of its pairs, and for each pair and squared number of neighbours. Measured.
 ROW_SECONDS, PAIR_SECONDS, PAIR_SECONDS_PER_SQUARE = 50e-6, 15e-6, 0.03e-6
-#: Rows whose matrices are inspected in the calling thread.
-FEW_ROWS = 16
-#: A row is pruned if that saves this share of the walk.
-LEAST_SAVED = 0.2
 #: The ordered pairs of a level are divided into groups of `TRIAL_PAIRS`. The searches are first made for one group in
 #: `TRIAL`, and for the others only if they took less than `WORTHWHILE` of the time of the tests that they replaced.
 TRIAL, TRIAL_PAIRS, WORTHWHILE = 24, 4, 0.5
@@ -148,6 +144,6 @@ ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
 #: Tests that a task of the walk with bounds answers; pairs of a row that a task of searches decides, fewer if they take
 #: more than `SEARCH_SECONDS`.
 WALKED_TESTS, TASK_PAIRS, SEARCH_SECONDS = 1_000_000, 64, 2e-3
-#: Mode "checked": pairs checked per level, at most, of either kind (few or many conditioning sets); the number of
-#: conditioning sets up to which all tests of a pair are made; the number drawn at random for other pairs.
-CHECKED_PAIRS, ALL_SETS, CHECKED_SETS = 500, 1_000_000, 20
+#: Mode "checked": pairs checked at a time, about; sets of each that are tested, about; and seconds of these, at most,
+#: on the clock of a budget, as a set with many members has many subsets.
+CHECKED_PAIRS, CHECKED_SETS, CHECKED_SECONDS = 500, 10_000, 0.1

@@ -57,7 +57,7 @@ def dense_bytes(p: int) -> int:
 def correlation(dev: Device, X: Floats) -> Any:
     """Correlations of finite data X, a device array float64 (p, p) with the bits of `gaussian.correlation.correlation`.
 
-    Call it inside a `Session`, which raises EngineError if two copies of the data and the matrix do not fit the device.
+    Call it inside a `session`, which raises EngineError if two copies of the data and the matrix do not fit the device.
     """
     n, p = X.shape
     Z, squares = centred(dev, X)

@@ -65,9 +65,6 @@ class CupcTests:
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         return [self.kernel(level)]
 
-    def all_kernels(self) -> list[KernelName]:
-        return [self.kernel(abs(t)) for t in TEMPLATES]
-
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         run = dev.kernels.get(*self.kernel(level.level))
         widest, geometry = outlook.widest, self._geometry

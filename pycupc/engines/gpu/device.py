@@ -8,22 +8,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from math import comb
-from types import TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.kernels import Kernels
-from pycupc.engines.gpu.structures import Binomials, i32, ptr, u32
-from pycupc.engines.gpu.transfers import Scratch, Transfers
+from pycupc.engines.gpu.structures import Binomials, Graph, i32, ptr, u32
+from pycupc.engines.gpu.transfers import Piece, Scratch, Transfers
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Message, Setting
 
 
 class Device:
-    """The memory and the kernels that one thread keeps on one device between runs. Use it inside a `Session`.
+    """The memory and the kernels that one thread keeps on one device between runs. Use it inside a `session`.
 
     Runs in two threads have nothing in common but the compiled kernels, so they can use the device at the same time.
     """
@@ -53,6 +53,7 @@ class Device:
         self.transfers = Transfers(cp, self.stream)
         self.scratch = Scratch(cp)
         self.lock = threading.RLock()
+        self.tick: Callable[[], None] | None = None  # called at times while the host waits in a level
         self._binom: Any = None
         self._tables: dict[int, Any] = {}
 
@@ -69,7 +70,8 @@ class Device:
         self, file: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: Sequence[Any], shared: int = 0
     ) -> None:
         """Launch a kernel on the main stream."""
-        self.kernels.get(file, name)(grid, block, args, stream=self.stream.ptr, shared=shared)
+        rows = isinstance(args[0], Graph) and args[0].in_rows
+        self.kernels.get(file, name, rows)(grid, block, args, stream=self.stream.ptr, shared=shared)
 
     def blocks(self, work: int) -> int:
         """Blocks of 256 threads for so much work, for a kernel that takes any number of them."""
@@ -80,7 +82,7 @@ class Device:
         """Address of page-locked memory, 4096 bytes, to which a kernel writes its answer."""
         return int(self._answer.ptr)
 
-    def wait(self, tick: Callable[[], None] | None = None) -> None:
+    def wait(self) -> None:
         """Wait for the main stream, and call `tick` at times. Ctrl-C works: it stops running kernels."""
         done = self._done
         done.record(self.stream)
@@ -90,12 +92,18 @@ class Device:
                 now = time.perf_counter()
                 if now - began > 0.02:
                     time.sleep(0.0002)
-                if tick is not None and now - ticked > tuning.TICK:
+                if self.tick is not None and now - ticked > tuning.TICK:
                     ticked = now
-                    tick()
+                    self.tick()
         except BaseException:
             self.stop_kernels()
             raise
+
+    def fetch(self, *pieces: Piece) -> list[NDArray[Any]]:
+        """Copies of pieces of device memory, after a wait."""
+        out = self.transfers.download(*pieces)
+        self.wait()
+        return out
 
     def peek(self, address: int, nbytes: int) -> bytes:
         """Read at most 4000 bytes of device memory while kernels run."""
@@ -132,37 +140,26 @@ class Device:
         return self._tables[size]
 
 
-class Session:
+@contextlib.contextmanager
+def session(dev: Device, release: Callable[[], None]) -> Iterator[None]:
     """Makes a device and its stream current. Any error but Ctrl-C calls `release`; CUDA's become an `EngineError`."""
-
-    def __init__(self, dev: Device, release: Callable[[], None]) -> None:
-        self._dev = dev
-        self._release = release
-
-    def __enter__(self) -> None:
-        self._dev.lock.acquire()
-        self._device = self._dev.cp.cuda.Device(self._dev.index)
-        self._device.__enter__()
-        self._dev.stream.__enter__()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        dev, cp = self._dev, self._dev.cp
-        dev.stream.__exit__(kind, error, trace)
-        self._device.__exit__(kind, error, trace)
-        dev.lock.release()
-        if error is None or isinstance(error, KeyboardInterrupt):
-            return  # interrupted: the levels that had finished can still be read
-        self._release()
-        cp.get_default_memory_pool().free_all_blocks()
-        cp.get_default_pinned_memory_pool().free_all_blocks()
-        if isinstance(error, cp.cuda.memory.OutOfMemoryError):
-            text = "out of device memory on {device}: {error}; use fewer variables or {cpu}"
-            cpu = Setting("engine", "cpu")
-            raise EngineError(Message(text, device=dev.name, error=str(error), cpu=cpu)) from error
-        if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
-            raise EngineError(f"the GPU engine failed on {dev.name}: {error}") from error
+    cp = dev.cp
+    with dev.lock, cp.cuda.Device(dev.index), dev.stream:
+        try:
+            yield
+        except KeyboardInterrupt:  # the levels that had finished can still be read
+            raise
+        except BaseException as error:
+            release()
+            cp.get_default_memory_pool().free_all_blocks()
+            cp.get_default_pinned_memory_pool().free_all_blocks()
+            if isinstance(error, cp.cuda.memory.OutOfMemoryError):
+                text = "out of device memory on {device}: {error}; use fewer variables or {cpu}"
+                cpu = Setting("engine", "cpu")
+                raise EngineError(Message(text, device=dev.name, error=str(error), cpu=cpu)) from error
+            if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
+                raise EngineError(f"the GPU engine failed on {dev.name}: {error}") from error
+            raise
 
 
 @functools.cache

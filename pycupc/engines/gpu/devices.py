@@ -59,11 +59,6 @@ class DevicesEngine(Engine):
     def correlation(self, X: Floats) -> Floats:
         return self._engines[0].correlation(X)
 
-    def compile(self) -> None:
-        """Load all kernels of the engines, and compile those that CuPy's cache lacks."""
-        for engine in self._engines:
-            engine.compile()
-
     def close(self) -> None:
         for engine in self._engines:
             engine.close()

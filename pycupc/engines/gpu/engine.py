@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, missing, sample, schur, sieve, smallest, tuning
+from pycupc.engines.gpu import discrete, missing, sample, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
-from pycupc.engines.gpu.device import Session, open_device
-from pycupc.engines.gpu.graph import DeviceGraph
+from pycupc.engines.gpu.device import open_device, session
+from pycupc.engines.gpu.graph import DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
-from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.sharing import Meeting, Member, Tick
+from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.family import DiscreteTest
@@ -92,7 +91,6 @@ class GpuEngine(AnsweringOnCpu):
         self.member: Member | None = None
         check = self._check if pruning == "checked" else None
         of_device = self.device.processors, self.device.shared_block
-        self._of_rows = sieve.RowTests(*of_device, prune=bool(pruning), check=check)
         self._gaussian: schur.SchurTests | CupcTests
         if schur_walk:
             self._gaussian = schur.SchurTests(*of_device, prune=bool(pruning), check=check)
@@ -102,7 +100,6 @@ class GpuEngine(AnsweringOnCpu):
 
     def _forget(self) -> None:
         self._graph: DeviceGraph | None = None
-        self._level0: LevelResult | None = None  # has ended, but was not asked for yet
         self._running: Running | None = None  # launched, but not asked for yet
         self._forget_questions()
 
@@ -114,8 +111,8 @@ class GpuEngine(AnsweringOnCpu):
         if self.device.scratch.size > tuning.KEPT_SCRATCH:
             self.device.scratch.release()
 
-    def _session(self) -> Session:
-        return Session(self.device, self.close)
+    def _session(self) -> AbstractContextManager[None]:
+        return session(self.device, self.close)
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         """Bytes that a run needs at its start for its data and p^2 pairs, and bytes free on the device."""
@@ -148,8 +145,7 @@ class GpuEngine(AnsweringOnCpu):
     def correlation(self, X: Floats) -> Floats:
         with self._session():
             C = of_data.correlation(self.device, X)
-            (host,) = self.device.transfers.download((C.data.ptr, np.float64, C.shape))
-            self.device.wait()
+            (host,) = self.device.fetch((C.data.ptr, np.float64, C.shape))
         return host
 
     def concordances(self, X: Floats) -> NDArray[np.int64]:
@@ -157,29 +153,20 @@ class GpuEngine(AnsweringOnCpu):
         with self._session():
             return of_data.concordances(self.device.cp, X)
 
-    def compile(self) -> None:
-        """Load all kernels of the engine, and compile those that CuPy's cache lacks."""
-        wanted = [of_data.INSPECT, *self._gaussian.all_kernels()]
-        wanted += [*of_data.KERNELS, *(name for l in range(3) for name in DeviceGraph.kernels(l))]
-        wanted += [*discrete.KERNELS, *missing.KERNELS] if DiscreteTest in self.families else []
-        wanted += sieve.all_kernels() if self._correlations == "rows" else []
-        self._load(wanted, f"compiling the kernels of {self.name}, once per machine")
-
     def _compile(self, level: int) -> None:
-        self._load(self._kernels(level), f"compiling for level {level}, once per machine")
-
-    def _load(self, wanted: list[KernelName], notice: str) -> None:
-        if self.device.kernels.missing(wanted):
+        wanted = self.device.kernels.missing(self._kernels(level), self._in_rows())
+        if wanted:
             with self._session():
-                self.device.kernels.load(wanted, notice)
+                notice = f"compiling for level {level}, once per machine"
+                self.device.kernels.load(wanted, self._in_rows(), notice)
 
     def _kernels(self, level: int) -> list[KernelName]:
         """Kernels that a level needs; none if it has been launched."""
-        if self._level0 is not None or self._running is not None:
+        if self._running is not None:
             return []
         graph = self._started()
         tests = graph.tests.kernels(level, graph.outlook) if level or graph.needs_host else []
-        return graph.kernels(level) + tests + (self.member.kernels(graph.present) if level and self.member else [])
+        return graph.kernels(level) + tests + (sharing.KERNELS if level and self.member else [])
 
     def _begin(self, names: Sequence[str]) -> None:
         test, facts, kept = self._test, None, self._division.kept
@@ -201,8 +188,8 @@ class GpuEngine(AnsweringOnCpu):
     def _start(self, test: GaussianTest) -> MatrixFacts | None:
         """Send C or the data to the device, and launch level 0; returns the findings of the inspection of a given C.
 
-        Level 0 is launched right behind the inspection: one wait serves both. Level 1 then runs while the host looks at
-        the findings. Correlations of data are computed on the device.
+        Level 0 is launched right behind the inspection: one wait serves both. Correlations of data are computed on the
+        device.
         """
         dev, data, found = self.device, test.data, None
         by_rows = self._by_rows(test)
@@ -212,7 +199,7 @@ class GpuEngine(AnsweringOnCpu):
         if by_rows:  # the sieve waits for the device, so that level 0 is launched when it is asked for
             assert data.rows is not None
             most = tuning.ROWS_SHARE * test.p**2 if fits else math.inf
-            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._of_rows, most)
+            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._gaussian, most)
             self._graph.member = self.member
             return None
         if data.has_C:
@@ -223,14 +210,12 @@ class GpuEngine(AnsweringOnCpu):
             found = of_data.launch_inspection(dev, C)
         else:
             graph = self._graph = self._dense_graph()
-        if self._m_max >= 0 and not dev.kernels.missing(self._kernels(0)):
+        if self._m_max >= 0 and not dev.kernels.missing(self._kernels(0), rows=False):
             self._running = graph.launch_level0(test.cutoff(0))
         if found is None:
             return None
         dev.wait()
         facts, graph.mirrored = of_data.inspected(found)
-        if self._running is not None:
-            self._level0 = self._collect_level0(lambda: None)
         return facts
 
     def _dense_graph(self, C: Any = None) -> DeviceGraph:
@@ -254,38 +239,35 @@ class GpuEngine(AnsweringOnCpu):
 
     def _check(self, graph: Graph, level: Level, pairs: int, found: Pruning) -> None:
         assert isinstance(self._test, GaussianTest)
-        outcome.check(self.device, self._test.data, (graph, level, pairs), found)
+        outcome.check(self.device, self._test, (graph, level, pairs), found)
 
     def _run(self, level: int) -> LevelResult:
-        graph = self._started()
+        graph, progress = self._started(), self._progress
         most, edges = int(min(graph.outlook.tests_at_most, 2**62)), graph.outlook.pairs // 2
+        if progress is not None:
+            self.device.tick = lambda: progress(level, graph.tests_done(), most, edges)
+        try:
+            with self._session():
+                running, self._running = self._running or self._launch(level), None
+                if level == 0:
+                    return self._collect_level0()
+                counters = graph.collect(running)
+                if counters.more:
+                    self._launch_ahead(level + 1)
+                return graph.result(running, counters)
+        finally:
+            self.device.tick = None
 
-        def tick() -> None:
-            if self._progress is not None:
-                self._progress(level, graph.tests_done(), most, edges)
-
-        with self._session():
-            if self._level0 is not None:
-                result, self._level0 = self._level0, None
-                return result
-            running, self._running = self._running or self._launch(level, tick), None
-            if level == 0:
-                return self._collect_level0(tick)
-            counters = graph.collect(running, tick)
-            if counters.more:
-                self._launch_ahead(level + 1)
-            return graph.result(running, counters)
-
-    def _launch(self, level: int, tick: Tick) -> Running:
+    def _launch(self, level: int) -> Running:
         graph, cutoff = self._started(), self._test.cutoff(level)
         if level == 0:
             return graph.launch_level0(cutoff)
         of_graph, of_level = graph.begin(level, cutoff)
         if self.member:
-            self.member.run(self.device, graph.tests, (of_graph, of_level, graph.outlook), tick)
+            self.member.run(self.device, graph.tests, (of_graph, of_level, graph.outlook))
         elif any(graph.outlook.rows):
             graph.tests.launch(self.device, of_graph, of_level, graph.outlook)
-        return graph.settle(of_graph, of_level, tick)
+        return graph.settle(of_graph, of_level)
 
     def _launch_ahead(self, level: int) -> None:
         """Launch a level >= 1 if it will be asked for, is short, and needs neither the host nor compiling."""
@@ -294,31 +276,34 @@ class GpuEngine(AnsweringOnCpu):
         short = level <= self._m_max and outlook.pairs and outlook.tests_at_most <= tuning.AHEAD
         if not short or graph.needs_host or self.member:  # several devices wait for each other
             return
-        if not self.device.kernels.missing(self._kernels(level)):
-            self._running = self._launch(level, lambda: None)
+        if not self.device.kernels.missing(self._kernels(level), self._in_rows()):
+            self._running = self._launch(level)
 
-    def _collect_level0(self, tick: Tick) -> LevelResult:
+    def _collect_level0(self) -> LevelResult:
         """Wait for level 0 and launch level 1; with too many edges for matrices of rows, begin again with all of C."""
-        self._running = None
         try:
-            result = self._started().collect_level0(tick)
+            result = self._started().collect_level0()
         except sieve.TooManyEntries:
             self._graph = None
             graph = self._graph = self._dense_graph()
             graph.launch_level0(self._test.cutoff(0))
-            result = graph.collect_level0(tick)
+            result = graph.collect_level0()
         if result.more:
             self._launch_ahead(1)
         return result
 
     def state(self) -> State:
-        graph = self._started()
+        test, graph = self._test, self._started()
         with self._session():
             graph.wait()
-            edges, pending = graph.edges(first=self._level0 is not None), graph.pending
-        if not (pending and isinstance(self._test, GaussianTest)):
+            edges = graph.edges()
+        if not (graph.pruned and isinstance(test, GaussianTest)):
             return State(*edges)
-        return State(*edges, smallest.SmallestZ(self.device.index, self._test.data, pending, *edges, self._in_rows()))
+        cutoffs = {level: test.cutoff(level) for level in graph.pruned}
+        removed = [(level.level, level.x.copy(), level.y.copy()) for level in graph.results]
+        return State(
+            *edges, smallest.SmallestZ(self.device.index, test.data, cutoffs, removed, *edges, self._in_rows())
+        )
 
     def sample(self) -> Sampled | None:
         test, graph = self._test, self._started()
@@ -327,8 +312,7 @@ class GpuEngine(AnsweringOnCpu):
             return None
         self._compile(0)
         with self._session():
-            strip = sample.strip_of(graph, test.cutoff(0))
-        return sample.from_strip(strip, test, self)
+            return sample.sampled(graph, test, self)
 
     def resume(self, levels: Sequence[Finished]) -> None:
         """See `Engine.resume`. Level 0 gives the correlations again."""
@@ -344,4 +328,4 @@ class GpuEngine(AnsweringOnCpu):
 
     def answered(self, level: int) -> NDArray[np.bool_] | None:
         """All entries, if pruning decided pairs of this level; see `Engine.answered`."""
-        return np.ones(1, dtype=np.bool_) if level in self._started().pruned_levels else None
+        return np.ones(1, dtype=np.bool_) if level in self._started().pruned else None

@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Floats, LevelResult, Mask, Pairs
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import SETTLE, DeviceGraph
+from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
-from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.sharing import Tick
 from pycupc.engines.gpu.structures import Counters, Doubtful, Graph, Level, Queue, Records, SetRange, f64, i32, i64, ptr
 
 #: Index of the counter of the tickets of a launch; the counters of the sides, 0 and 1, count sets to report progress.
@@ -113,30 +111,28 @@ class EnumeratedTests(ABC):
                 dev.launch(*self.sets, (shape.grid,), (self.threads,), args, shape.shared)
                 first, end = end, (1 + tuning.GROWTH) * end
 
-    def complete(self, dev: Device, graph: Graph, level: int, launch: Callable[[], None], tick: Tick) -> int:
+    def complete(self, dev: Device, graph: Graph, level: int, launch: Callable[[], None]) -> int:
         """Make the doubtful ones of the launched tests on the host, as the engine "cpu" does; returns their number.
 
         If the list was too short for them, `launch` first launches the tests once more.
         """
-        count = self._count(dev, tick)
+        count = self._count(dev)
         if count > self._list.room:  # removals stay; the second run meets the same doubtful tests, or fewer
             self._room_for_doubtful = count + count // 8
             launch()
-            count = self._count(dev, tick)
+            count = self._count(dev)
         if count:
             self._settle(dev, graph, level, count)
         return count
 
-    def _count(self, dev: Device, tick: Tick) -> int:
-        (count,) = dev.transfers.download((self._list.count, np.uint64, (1,)))
-        dev.wait(tick)
+    def _count(self, dev: Device) -> int:
+        (count,) = dev.fetch((self._list.count, np.uint64, (1,)))
         return int(count[0])
 
     def _settle(self, dev: Device, graph: Graph, level: int, count: int) -> None:
         found = self._list
         pieces = ((found.x, np.int32, (count,)), (found.y, np.int32, (count,)), (found.S, np.int32, (count, level)))
-        x, y, sets = dev.transfers.download(*pieces)
-        dev.wait()
+        x, y, sets = dev.fetch(*pieces)
         independent, p_value = self.on_host(x, y, sets)
         outcome, value = dev.transfers.copied(independent.view(np.uint8)), dev.transfers.copied(p_value)
         args = (graph, found, i64(count), ptr(None if level else graph.C), ptr(outcome), ptr(value))
@@ -177,20 +173,20 @@ class EnumeratedGraph(DeviceGraph):
 
         self._G.data.memset_async(0, self._G.nbytes, dev.stream)
         launch()
-        self.tests.complete(dev, graph, 0, launch, lambda: None)
+        self.tests.complete(dev, graph, 0, launch)
         dev.launch(*TALLY, (self.p,), (128,), (graph, level, *map(ptr, self._masks)))
 
     def _list_pairs(self) -> None:
         args = (self._graphs[0], ptr(None), i32(False), f64(0.0), f64(0.0))
         self._dev.launch("graph/neighbours", "list_neighbours", (-(-self.p // 4),), (128,), args)
 
-    def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
+    def settle(self, graph: Graph, level: Level) -> Running:
         """As `DeviceGraph.settle`, once the tests have ended and the host has made the doubtful ones."""
         self._n_doubtful = 0
         if any(self.outlook.rows):
             again = functools.partial(self.tests.launch, self._dev, graph, level, self.outlook, again=True)
-            self._n_doubtful = self.tests.complete(self._dev, graph, level.level, again, tick)
-        return super().settle(graph, level, tick)
+            self._n_doubtful = self.tests.complete(self._dev, graph, level.level, again)
+        return super().settle(graph, level)
 
     def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
         self.tests.finish_records(self._dev, graph, level, records, most)

@@ -5,24 +5,23 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Finished, Floats, Ints, LevelResult, Pairs
 from pycupc.engines.first_graph import FirstGraph
-from pycupc.engines.gpu import records, tuning
+from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
-from pycupc.engines.gpu.records import PendingLevel, Running, no_records, pending_of, record_bytes
-from pycupc.engines.gpu.sharing import Member, Tick
+from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.system.message import Argument, Message, Setting, Variable
 
-#: Threads per block of settle, and SHORT, as in kernels/graph/removals.cu.
-SETTLE_BLOCK, FINISH_SHORT = 512, 3
+#: Threads per block of settle.
+SETTLE_BLOCK = 512
 
 #: Bytes per entry of the neighbour lists, see `Graph` in kernels/common/structures.cuh.
 LISTS = {"column": 4, "source": 4, "best": 8, "least": 8, "z": 8}
@@ -39,6 +38,18 @@ LAST_BITS = 1e-15
 GONE_A, LIVE, GONE_B, FIXED = range(4)
 
 
+class Running(NamedTuple):
+    """A level that has been launched."""
+
+    level: int
+    found: Any = None  # device array uint8: room for its records
+
+
+def record_bytes(level: int) -> int:
+    """Bytes per record: r, x, y, S; see `Found` in kernels/graph/record.cuh."""
+    return 16 + 4 * level
+
+
 class DeviceGraph:
     """The graph of one run, on the device, and the operations that change it between the tests of two levels.
 
@@ -51,13 +62,12 @@ class DeviceGraph:
 
     `mirrored`: whether C is known to equal its transpose to `LAST_BITS`. `needs_host`: whether the host makes some of
     the tests, so that it waits for a level while it launches it. `lists`: the neighbour lists, arrays of `Graph`, and
-    their bytes per entry. `ends`, tuple of two: the kernels that end a level. `member`: the device's part in the work,
-    if several devices share it, or levels are cut into slices.
+    their bytes per entry. `member`: the device's part in the work, if several devices share it, or levels are cut into
+    slices.
     """
 
     needs_host = False
     lists = LISTS
-    ends: tuple[KernelName, KernelName] = (SETTLE, FINISH)
 
     def __init__(
         self, dev: Device, p: int, n: float, gaps: Pairs | None, fixed: Pairs | None, tests: LevelTests, C: Any
@@ -81,9 +91,8 @@ class DeviceGraph:
         self._current = 0  # which set of lists describes the graph
         self._classes = Classes((ctypes.c_int * 5)(*tuning.BOUNDS))
         self._edges: tuple[Ints, Ints, Floats] | None = None
-        self._coming: list[NDArray[Any]] | None = None  # source, column and evidence of all pairs, being copied
-        self._pending: list[tuple[int, float, Any, Any]] = []  # level, cutoff, start, column
-        self._pending_before: list[PendingLevel] = []  # of the run that this one resumes
+        self.results: list[LevelResult] = []  # of the levels from 1 on
+        self.pruned: list[int] = []  # the levels at which bounds decided pairs
         self._share = 0.0  # share of the running level's work items that blocks have taken
         self._copying: list[Any] = []  # records that are being copied to the host
         self.outlook = Outlook(p * (p - 1), p - 1, 0, (0,) * 6, 1.0, float(p * (p - 1)), False)
@@ -91,7 +100,9 @@ class DeviceGraph:
     @classmethod
     def kernels(cls, level: int) -> list[KernelName]:
         """Kernels that a level needs besides its tests."""
-        return [*cls.first_kernels(), ("common/binomials", "binomial_table"), WEAKEST] if level == 0 else [*cls.ends]
+        if level:
+            return [SETTLE, FINISH]
+        return [*cls.first_kernels(), ("common/binomials", "binomial_table"), WEAKEST]
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
@@ -116,15 +127,15 @@ class DeviceGraph:
         self._test_pairs(graph, level)
         args: tuple[Any, ...] = (graph, level, rows, self._classes, ptr(dev.answer))
         dev.launch("graph/neighbours", "count_neighbours", (tiles,), (1024,), args)
-        return Running(0, cutoff, p * (p - 1), None)
+        return Running(0)
 
-    def collect_level0(self, tick: Tick) -> LevelResult:
+    def collect_level0(self) -> LevelResult:
         """Wait for level 0, and launch the kernel that makes the first neighbour lists."""
-        counters = self._read_counters(tick)
+        counters = self._read_counters()
         self._allocate()
         self._list_pairs()
         more = self._more_after_level0(counters.tests)
-        return LevelResult(0, *no_records(0), counters.tests, counters.removed, 0, more)
+        return LevelResult(0, *self._download(0, 0, 0), counters.tests, counters.removed, 0, more)
 
     def _test_pairs(self, graph: Graph, level: Level) -> None:
         """Launch the tests of level 0, which write G, the copy of C for level 1 and the counters."""
@@ -194,14 +205,14 @@ class DeviceGraph:
         self._share = 0.0
         return self.present, level_of(self._dev, self.p, self._counters, level, cutoff)
 
-    def settle(self, graph: Graph, level: Level, tick: Tick) -> Running:
-        """Launch the next graph and the records of separating sets. Subclasses that wait for the tests call `tick`."""
+    def settle(self, graph: Graph, level: Level) -> Running:
+        """Launch the next graph and the records of separating sets."""
         dev, p, l, pairs = self._dev, self.p, level.level, self.outlook.pairs
         take, most = dev.scratch.take, max(1, pairs // 2)
         found, of_rows = dev.cp.empty(most * record_bytes(l), dtype=np.uint8), take(24 * p + 8)
         rows = RowCounts(of_rows, of_rows + 8 * p)
         records = Records(of_rows + 16 * p, take(8 * most), found.data.ptr)
-        kernel = dev.kernels.get(*self.ends[0])
+        kernel = dev.kernels.get(*SETTLE, graph.in_rows)
         resident = dev.processors * kernel.blocks_per_processor(SETTLE_BLOCK, 0)
         blocks = max(1, min(resident, max(-(-pairs // tuning.SETTLE_PAIRS), -(-p // 32))))
         degrees = self._root_df(l), self._root_df(l + 1)
@@ -209,29 +220,25 @@ class DeviceGraph:
         args += (i64(pairs), *degrees)
         kernel((blocks,), (SETTLE_BLOCK,), args, stream=dev.stream.ptr, cooperative=True)
         self._finish(graph, level, records, most)
-        return Running(l, level.cutoff, pairs, found)
+        return Running(l, found)
 
     def _finish(self, graph: Graph, level: Level, records: Records, most: int) -> None:
         l = level.level
-        per_block = 128 if l <= FINISH_SHORT else 4  # records at a time
+        per_block = 128 if l == 1 else 4  # records at a time
         shared, work = 8 * per_block * (l + 2) ** 2, 8 * per_block * canonical_doubles(l)
         blocks = max(1, min(2048, -(-most // per_block), tuning.FINISH_BYTES // work))
-        fits = l > FINISH_SHORT and shared <= 48 << 10
+        fits = l > 1 and shared <= 48 << 10
         if l > 1:
             level.work = self._dev.scratch.take(blocks * work)
         args = (graph, level, records, i32(fits), ptr(self._dev.answer))
-        self._dev.launch(*self.ends[1], (blocks,), (128,), args, shared if fits else 0)
+        self._dev.launch(*FINISH, (blocks,), (128,), args, shared if fits else 0)
 
-    def collect(self, running: Running, tick: Tick) -> Counters:
+    def collect(self, running: Running) -> Counters:
         """Wait for a running level, and go on to the next graph."""
-        c = self._read_counters(tick)
+        c = self._read_counters()
         if c.decided:
-            column = self._dev.cp.empty(running.pairs, dtype=np.int32)
-            self._dev.transfers.duplicate(self.present.column, column)
-            self._pending.append((running.level, running.cutoff, self._start[self._current].copy(), column))
-        self._current, self._edges, self._coming = 1 - self._current, None, None
-        if not c.more:
-            self._coming = self._fetch_edges()
+            self.pruned.append(running.level)
+        self._current, self._edges = 1 - self._current, None
         return c
 
     def result(self, running: Running, c: Counters) -> LevelResult:
@@ -240,17 +247,25 @@ class DeviceGraph:
         if self._dev.copies.done:
             self._copying.clear()
         self._copying.append(running.found)
-        found = records.download(self._dev, running.found, c.records, running.level)
-        return LevelResult(running.level, *found, *numbers)
+        found = self._download(running.level, running.found.data.ptr, c.records)
+        self.results.append(LevelResult(running.level, *found, *numbers))
+        return self.results[-1]
+
+    def _download(self, level: int, found: int, m: int) -> tuple[Ints, Ints, Ints, Floats]:
+        """Start copying m records at an address of the device, through `Device.copies`; returns x, y, S and r."""
+        raw = self._dev.transfers.download_bytes(found, m * record_bytes(level), self._dev.copies)
+        x, y = np.frombuffer(raw, np.int32, m, 8 * m), np.frombuffer(raw, np.int32, m, 12 * m)
+        S = np.frombuffer(raw, np.int32, m * level, 16 * m).reshape(m, level)
+        return x, y, S, np.frombuffer(raw, np.float64, m)
 
     def wait(self) -> None:
         """Wait for the records that are still being copied."""
         self._dev.copies.synchronize()
         self._copying.clear()
 
-    def _read_counters(self, tick: Tick) -> Counters:
+    def _read_counters(self) -> Counters:
         """Wait for the counters that the last kernel reports; sets `outlook`."""
-        self._dev.wait(tick)
+        self._dev.wait()
         counters = Counters.from_buffer_copy(Counters.from_address(self._dev.answer))
         if self.member:
             self.member.total(counters)
@@ -267,31 +282,15 @@ class DeviceGraph:
         self._share = max(share, self._share)  # at the end of a level its counters are cleared
         return int(self.outlook.tests_at_most * self._share)
 
-    @property
-    def pruned_levels(self) -> list[int]:
-        """The numbers of the levels of `pending`."""
-        return [level for level, *_ in self._pending]
-
-    @property
-    def pending(self) -> list[PendingLevel]:
-        """Levels at which pruning decided pairs; `edges` gives the smallest |z| of the tests that were made."""
-        out = list(self._pending_before)
-        for level, cutoff, start, column in self._pending:
-            pieces = ((start.data.ptr, np.int64, start.shape), (column.data.ptr, np.int32, column.shape))
-            offsets, neighbours = self._dev.transfers.download(*pieces)
-            self._dev.wait()
-            out.append(PendingLevel(level, cutoff, offsets, neighbours))
-        return out
-
     def resume(self, levels: Sequence[Finished], cutoff: Callable[[int], float]) -> None:
         """Turn the graph after level 0 into the graph after `levels`, the first ones of a run."""
         dev, p, (last, x, y, z, _) = self._dev, self.p, levels[-1]
-        self._pending_before = pending_of(levels, p, cutoff)
+        self.results = [level.result for level in levels[1:]]
+        self.pruned = [level.result.level for level in levels if level.answered is not None]
         if not last.level:
             return
         graph, shape = self.present, (self.outlook.pairs,)
-        source, column = dev.transfers.download((graph.source, np.int32, shape), (graph.column, np.int32, shape))
-        dev.wait()
+        source, column = dev.fetch((graph.source, np.int32, shape), (graph.column, np.int32, shape))
         here, there = (a.astype(np.int64) * p + b for a, b in ((x, y), (y, x)))
         at = np.searchsorted(source.astype(np.int64) * p + column, np.concatenate([here, there]))
         evidence, state = np.zeros(shape), np.where(source < column, GONE_B, GONE_A)  # removed, without a record
@@ -300,7 +299,7 @@ class DeviceGraph:
         for target, array in ((graph.z, evidence), (graph.least, np.full(shape, np.inf))):
             dev.transfers.write(target, array)
         self._put_states(source, column, state.astype(np.uint8))
-        self.collect(self.settle(*self.begin(last.level, cutoff(last.level)), lambda: None), lambda: None)
+        self.collect(self.settle(*self.begin(last.level, cutoff(last.level))))
 
     def _put_states(self, source: Ints, column: Ints, state: NDArray[np.uint8]) -> None:
         """Write the state of each pair of the lists to G."""
@@ -308,21 +307,16 @@ class DeviceGraph:
         G[source, column] = state
         self._dev.transfers.write(self.present.G, G)
 
-    def edges(self, *, first: bool = False) -> tuple[Ints, Ints, Floats]:
-        """x, y and z of `State`, fetched once per level; with `first`, of the graph before level 0."""
-        if first or self._room is None:
+    def edges(self) -> tuple[Ints, Ints, Floats]:
+        """x, y and z of `State`, fetched once per level."""
+        if self._room is None:
             return self._first.edges()
         if self._edges is None:
-            x, y, z = self._coming or self._fetch_edges()
-            self._dev.wait()
+            dev, graph, pairs = self._dev, self.present, self.outlook.pairs
+            weakest, shape = dev.scratch.take(8 * pairs), (pairs,)
+            dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (graph, ptr(weakest), i64(pairs)))
+            ends = (graph.source, np.int32, shape), (graph.column, np.int32, shape)
+            x, y, z = dev.fetch(*ends, (weakest, np.float64, shape))
             side_a = np.flatnonzero(x < y)  # by positions: twice as fast as by True and False
-            self._edges, self._coming = (x[side_a], y[side_a], z[side_a]), None
+            self._edges = x[side_a], y[side_a], z[side_a]
         return self._edges
-
-    def _fetch_edges(self) -> list[NDArray[Any]]:
-        """Start copying the pairs x, y to the host, and of those with x < y the smallest |z| of both sides."""
-        dev, graph, pairs = self._dev, self.present, self.outlook.pairs
-        z, shape = dev.scratch.take(8 * pairs), (pairs,)
-        dev.launch(*WEAKEST, (dev.blocks(pairs),), (256,), (graph, ptr(z), i64(pairs)))
-        ends = (graph.source, np.int32, shape), (graph.column, np.int32, shape)
-        return dev.transfers.download(*ends, (z, np.float64, shape))

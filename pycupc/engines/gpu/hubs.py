@@ -15,12 +15,12 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook
+from pycupc.engines.gpu.schur import LEVEL1_ROWS
 from pycupc.engines.gpu.structures import Graph, Level, Records, i32, i64, ptr
 
 MATRICES, STRIPE, OF_RECORDS = (
     ("sieve/lists", name) for name in ("row_matrices", "stripe_of_hub", "correlate_records")
 )
-LEVEL1: KernelName = ("rows/level1", "level1_rows")
 
 
 def launch_matrices(dev: Device, graph: Graph, columns: tuple[Any, Any], C: Any, n: int) -> None:
@@ -66,8 +66,7 @@ class HubTests:
         self._tests.launch(dev, graph, level, outlook, rows)
         hubs = self._rows
         if rows is not None:
-            (mine,) = dev.transfers.download((rows, np.int32, (graph.p,)))
-            dev.wait()
+            (mine,) = dev.fetch((rows, np.int32, (graph.p,)))
             hubs = hubs[mine[hubs] > 0]
         for begin, last in zip(self._start[hubs].tolist(), self._start[hubs + 1].tolist(), strict=True):
             width = last - begin + 1
@@ -77,7 +76,7 @@ class HubTests:
                 args = (graph, *map(ptr, (*self._columns, self._stripe)), i64(first), i64(end), i32(self._n))
                 dev.launch(*STRIPE, (-(-width // 32), -(-(end - first + 1) // 32)), (64,), args)
                 of_pairs = (graph, level, i64(first), i64(end), ptr(self._stripe))
-                dev.launch(*LEVEL1, (dev.blocks(32 * (end - first)),), (256,), of_pairs)
+                dev.launch(*LEVEL1_ROWS, (dev.blocks(32 * (end - first)),), (256,), of_pairs)
 
     def correlate_records(self, dev: Device, graph: Graph, records: Records, most: int) -> None:
         """Launch the kernel that computes r of the records of hubs."""

@@ -25,19 +25,17 @@ KernelName = tuple[str, str]
 logger = logging.getLogger("pycupc")
 
 
-def with_row_matrices(kernel: KernelName) -> KernelName:
-    """The same kernel, compiled for a matrix of correlations for each row; planning reads no correlations."""
-    file, name = kernel
-    return kernel if file == "schur/plan" else (f"rows/{file.split('/')[1]}", name)
+#: Files whose kernels are compiled once more, with the macro ROW_MATRICES, for a graph with a matrix for each row.
+WITH_ROW_MATRICES = {
+    *("graph/removals", "graph/share", "schur/sets", "schur/tiles"),
+    *("pruning/decided", "pruning/delta", "pruning/search", "pruning/walk"),
+}
 
 
 @functools.cache
 def source_options() -> tuple[str, ...]:
-    """NVRTC options common to all kernels. CuPy's cache key ignores included files, so their hash is one of them.
-
-    Those in kernels/rows/ include other kernels, not only headers.
-    """
-    headers = b"".join(f.read_bytes() for f in sorted(KERNEL_DIR.rglob("*.cu*")))
+    """NVRTC options common to all kernels. CuPy's cache key ignores included files, so their hash is one of them."""
+    headers = b"".join(f.read_bytes() for f in sorted(KERNEL_DIR.rglob("*.cuh")))
     stamp = hashlib.sha256(headers).hexdigest()[:12]
     return ("-std=c++17", "--fmad=false", f"-I{KERNEL_DIR}", f"-DPYCUPC_HEADERS=0x{stamp}")
 
@@ -103,38 +101,43 @@ class Kernels:
     def __init__(self, cp: Any) -> None:
         self._cp = cp
         self._lock = threading.Lock()
-        self.loaded: dict[KernelName, Kernel] = {}
+        self.loaded: dict[tuple[str, str, bool], Kernel] = {}
 
-    def get(self, file: str, name: str) -> Kernel:
-        """Kernel `name` of `file`, loaded at its first use; EngineError if it cannot be read or does not compile."""
-        kernel = self.loaded.get((file, name))
+    def get(self, file: str, name: str, rows: bool = False) -> Kernel:
+        """Kernel `name` of `file`, loaded at its first use; EngineError if it cannot be read or does not compile.
+
+        `rows`: whether it is for a graph with a matrix for each row.
+        """
+        key = file, name, rows and file in WITH_ROW_MATRICES
+        kernel = self.loaded.get(key)
         if kernel is None:
             with self._lock:
-                kernel = self.loaded.get((file, name)) or self._load(file, name)
+                kernel = self.loaded.get(key) or self._load(*key)
         return kernel
 
-    def missing(self, wanted: Iterable[KernelName]) -> list[KernelName]:
+    def missing(self, wanted: Iterable[KernelName], rows: bool) -> list[KernelName]:
         """Those that are not loaded yet."""
-        return [name for name in wanted if name not in self.loaded]
+        return [(f, name) for f, name in wanted if (f, name, rows and f in WITH_ROW_MATRICES) not in self.loaded]
 
-    def load(self, wanted: Iterable[KernelName], notice: str) -> None:
+    def load(self, wanted: Iterable[KernelName], rows: bool, notice: str) -> None:
         """Load kernels; `notice` is logged if they have to be compiled."""
         with _notice(notice):
-            for file, name in self.missing(wanted):
-                self.get(file, name)
+            for file, name in self.missing(wanted, rows):
+                self.get(file, name, rows)
 
-    def _load(self, file: str, name: str) -> Kernel:
+    def _load(self, file: str, name: str, rows: bool) -> Kernel:
         source = KERNEL_DIR / f"{file}.cu"
         try:
             code = source.read_text(encoding="utf-8")
-            expressions = (name,) if "<" in name else None
-            module = self._cp.RawModule(code=code, options=source_options(), name_expressions=expressions)
+            expressions, options = (name,) if "<" in name else None, source_options()
+            options = (*options, "-DROW_MATRICES") if rows else options
+            module = self._cp.RawModule(code=code, options=options, name_expressions=expressions)
             kernel = Kernel(module.get_function(name), self._cp.cuda.driver)
         except OSError as error:
             raise EngineError(f"kernel file {source} cannot be read: {error}") from error
         except self._cp.cuda.compiler.CompileException as error:
             raise EngineError(f"kernel {name} of {source.name} does not compile here: {error}") from error
-        self.loaded[file, name] = kernel
+        self.loaded[file, name, rows] = kernel
         return kernel
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import comb
 
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
@@ -51,6 +53,15 @@ class Outlook(NamedTuple):
         busiest = 0xFFFFFFFF - (c.widest & 0xFFFFFFFF)
         return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
 
+    @classmethod
+    def of(cls, level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:
+        """The tests of `targets` pairs in each row."""
+        rows = (targets > 0) & (degrees > level)
+        classes = np.bincount(np.searchsorted(tuning.BOUNDS, degrees[rows]), minlength=6)
+        sets, tests = comb(degrees, level)[rows].sum(), (targets * comb(degrees - 1, level))[rows].sum()
+        widest = int(degrees.max(initial=0))
+        return cls(int(degrees.sum()), widest, 0, tuple(classes.tolist()), float(sets), float(tests), False)
+
 
 def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> Level:
     """The parameters of a level for the kernels; `counters`: a device array of the size of `Counters`."""
@@ -61,9 +72,28 @@ def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> L
 
 def degrees_of(dev: Device, graph: Graph) -> NDArray[np.int64]:
     """Neighbours of each variable, after a wait."""
-    (start,) = dev.transfers.download((graph.start, np.int64, (graph.p + 1,)))
-    dev.wait()
+    (start,) = dev.fetch((graph.start, np.int64, (graph.p + 1,)))
     return np.diff(start)
+
+
+class GraphOfHost:
+    """A graph whose arrays the host makes, for tests apart from a run.
+
+    `arrays`: by their names in `Graph`, of the host or of the device; those on the device live as long as this object.
+    """
+
+    def __init__(self, dev: Device, p: int, **arrays: Any) -> None:
+        self._dev, self._counters = dev, dev.cp.empty(ctypes.sizeof(Counters), dtype=np.uint8)
+        self._widest = int(np.diff(arrays["start"]).max())
+        arrays["best"] = dev.cp.empty(len(arrays["column"]), dtype=np.uint64)
+        self.arrays = {k: dev.transfers.copied(a) if isinstance(a, np.ndarray) else a for k, a in arrays.items()}
+        self.on_device = Graph(p=p, **{name: array.data.ptr for name, array in self.arrays.items()})
+
+    def begin(self, level: int, cutoff: float) -> Level:
+        """The parameters of a level, of which nothing is found yet."""
+        for array, value in ((self.arrays["best"], 0xFF), (self._counters, 0)):
+            self._dev.cp.cuda.runtime.memsetAsync(array.data.ptr, value, array.nbytes, self._dev.stream.ptr)
+        return level_of(self._dev, self._widest, self._counters, level, cutoff)
 
 
 class LevelTests(Protocol):

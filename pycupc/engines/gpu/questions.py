@@ -9,24 +9,20 @@ its size; pairs that the search gives up, with more sets of a size than `tuning.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Questions
-from pycupc.engines.gpu import sieve, tuning
-from pycupc.engines.gpu.device import Device, Session, borrowed_device
+from pycupc.engines.gpu import hubs, schur, tuning
+from pycupc.engines.gpu.device import Device, borrowed_device, session
 from pycupc.engines.gpu.graph import FIXED, LIVE
-from pycupc.engines.gpu.kernels import with_row_matrices
-from pycupc.engines.gpu.levels import MOST_TESTS, Outlook, level_of
+from pycupc.engines.gpu.levels import MOST_TESTS, GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import outcome, search
-from pycupc.engines.gpu.smallest import outlook_of
-from pycupc.engines.gpu.structures import Counters, Graph, Level
 from pycupc.engines.subsets import about, exact_members
 from pycupc.independence.gaussian.family import GaussianTest
 
@@ -54,7 +50,7 @@ def search_on_device(
         return {}
     out: dict[int, Reached] = {}
     device: AbstractContextManager[Device] = borrowed_device(index)
-    with device as dev, Session(dev, dev.scratch.release):
+    with device as dev, session(dev, dev.scratch.release):
         for at in _batches(np.flatnonzero(fit), (number + 2) ** 2):
             out |= _Batch(dev, test, questions, pairs[at]).reached(first[at], last[at])
     return out
@@ -77,7 +73,7 @@ def _batches(numbers: Indices, cells: Indices) -> Iterator[Indices]:
 
 
 class _Batch:
-    """Questions that are searched together; use it inside a `Session`."""
+    """Questions that are searched together; use it inside a `session`."""
 
     def __init__(self, dev: Device, test: GaussianTest, questions: Questions, pairs: Indices) -> None:
         self._dev, self._test, self._pairs = dev, test, pairs
@@ -85,26 +81,25 @@ class _Batch:
             [*questions.candidates.of_question(i), int(questions.y[i]), int(questions.x[i])] for i in pairs.tolist()
         ]
         self._degrees = np.array([0, *(len(v) - 1 for v in lists)], dtype=np.int64)  # row 0 is empty
-        width = np.where(self._degrees > 0, self._degrees + 1, 0)
-        self._ends = np.cumsum(self._degrees)
-        entries = int(self._ends[-1])
+        start = np.append(0, np.cumsum(self._degrees))
+        self._target, rows, entries = start[2:] - 1, len(self._degrees), int(start[-1])  # y is the last of its row
+        matrix, width, place = hubs.layout(self._degrees, [0])
         C = test.data.C
-        matrices = np.concatenate([C[np.ix_(v, v)].ravel() for v in lists])
-        place = np.arange(entries) - np.repeat(self._ends - self._degrees, self._degrees)
-        row = np.repeat(np.arange(len(width)), self._degrees)
-        arrays = [
-            matrices, np.full(entries, FIXED, np.uint8), np.concatenate(([0], self._ends)),
-            np.zeros(entries, np.int32),  # every neighbour has the number 0: the targets come before their rows
-            row.astype(np.int32), np.zeros(entries), np.cumsum(width**2) - width**2, width.astype(np.int32),
-            place.astype(np.int32), np.zeros(len(width), np.int32),
-        ]  # fmt: skip
-        self._arrays = [dev.transfers.copied(a) for a in arrays]
-        self._best = dev.cp.empty(entries, dtype=np.uint64)
-        self._counters = dev.cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
-        at = [int(a.data.ptr) for a in self._arrays]
-        self._graph = Graph(*at[:5], self._best.data.ptr, at[5], None, len(self._degrees), *at[6:9])
-        self._open = at[9]
-        self._tests = sieve.RowTests(dev.processors, dev.shared_block, prune=False)
+        self._graph = GraphOfHost(
+            dev,
+            rows,
+            C=np.concatenate([C[np.ix_(v, v)].ravel() for v in lists]),
+            G=np.empty(entries, dtype=np.uint8),
+            start=start,
+            column=np.zeros(entries, np.int32),  # every neighbour has the number 0: the targets come before their rows
+            source=np.repeat(np.arange(rows, dtype=np.int32), self._degrees),
+            least=np.zeros(entries),
+            matrix=matrix,
+            width=width,
+            place=place,
+        )
+        self._open = dev.cp.empty(rows, dtype=np.int32)
+        self._tests = schur.SchurTests(dev.processors, dev.shared_block, prune=False)
 
     def reached(self, first: Indices, last: Indices) -> dict[int, Reached]:
         """How far each pair gets, from its sets of first[i] members to those of last[i]."""
@@ -124,40 +119,29 @@ class _Batch:
 
     def _search(self, size: int, asked: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
         """Whether the sets of a size of each pair are decided, and the rank of the first that separates it."""
-        dev, rows = self._dev, np.concatenate(([False], asked))
-        outlook = outlook_of(size, self._degrees, rows.astype(np.int64))
-        self._mark(rows)
+        dev, graph, at = self._dev, self._graph.on_device, self._target
+        outlook = Outlook.of(size, self._degrees, np.append(0, asked))
         dev.scratch.reset()
-        dev.cp.cuda.runtime.memsetAsync(self._counters.data.ptr, 0, self._counters.nbytes, dev.stream.ptr)
-        dev.cp.cuda.runtime.memsetAsync(self._best.data.ptr, 0xFF, self._best.nbytes, dev.stream.ptr)
-        widest = int(self._degrees.max())
-        wanted = [*map(with_row_matrices, search.kernels(size, widest)), *self._tests.kernels(size, outlook)]
-        dev.kernels.load(wanted, "compiling the search for separating sets, once per machine")
-        level = level_of(dev, widest, self._counters, size, self._test.cutoff(size))
-        found = search.launch(dev, self._graph, level, outlook, self._open, ends_early=False)
-        at, n = self._ends[1:] - 1, len(self._best)
-        decided, rank = dev.transfers.download((found.decided, np.uint8, (n,)), (found.rank, np.uint64, (n,)))
-        dev.wait()
+        level = self._graph.begin(size, self._test.cutoff(size))
+        wanted = [*search.kernels(size, outlook.widest), *self._tests.kernels(size, outlook)]
+        dev.kernels.load(wanted, True, "compiling the search for separating sets, once per machine")
+        self._ask(asked)
+        found = search.launch(dev, graph, level, outlook, int(self._open.data.ptr), ends_early=False)
+        shape = (outlook.pairs,)
+        decided, rank = dev.fetch((found.decided, np.uint8, shape), (found.rank, np.uint64, shape))
         decided, rank = decided[at] == 1, rank[at].copy()
-        sets = np.array([about(d, size) for d in self._degrees.tolist()])
-        walked = asked & ~decided & (sets[1:] <= tuning.WALKED_SETS)
+        sets = np.array([about(d, size) for d in self._degrees[1:].tolist()])
+        walked = asked & ~decided & (sets <= tuning.WALKED_SETS)
         if walked.any():
-            best = self._walk(level, outlook, np.concatenate(([False], walked)))[at]
-            rank[walked] = best[walked]
+            dev.transfers.upload(np.append(0, walked).astype(np.int32), self._open)
+            self._tests.launch_walk(dev, graph, level, outlook, int(self._open.data.ptr))
+            (best,) = dev.fetch((graph.best, np.uint64, shape))
+            rank[walked] = best[at[walked]]
         return decided | walked, rank
 
-    def _mark(self, rows: NDArray[np.bool_]) -> None:
-        """Make y the target of these rows."""
-        state = np.full(len(self._best), FIXED, dtype=np.uint8)
-        state[self._ends[rows] - 1] = LIVE
-        self._dev.transfers.upload(state, self._arrays[1])
-        self._dev.transfers.upload(rows.astype(np.int32), self._arrays[-1])
-
-    def _walk(self, level: Level, outlook: Outlook, rows: NDArray[np.bool_]) -> NDArray[Any]:
-        """The rank that the tests of these rows find for each pair."""
-        dev = self._dev
-        dev.transfers.upload(rows.astype(np.int32), self._arrays[-1])
-        self._tests.launch_walk(dev, self._graph, level, outlook, self._open)
-        (best,) = dev.transfers.download((int(self._best.data.ptr), np.uint64, (len(self._best),)))
-        dev.wait()
-        return best
+    def _ask(self, asked: NDArray[np.bool_]) -> None:
+        """Make y the only target of these rows; no other row has one."""
+        state = np.full(int(self._degrees.sum()), FIXED, dtype=np.uint8)
+        state[self._target[asked]] = LIVE
+        self._dev.transfers.upload(state, self._graph.arrays["G"])
+        self._dev.transfers.upload(np.append(0, asked).astype(np.int32), self._open)

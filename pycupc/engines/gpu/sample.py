@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,41 +14,29 @@ from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 
 
-class Strip(NamedTuple):
-    """Level 0 of the last variables with all others."""
+def sampled(graph: sieve.RowGraph, test: GaussianTest, engine: Engine) -> Sampled:
+    """Level 0 of the last variables with all others, and the other levels of these and their neighbours, by `engine`.
 
-    # x, y: (m,): the pairs that it leaves.
-    x: NDArray[np.int64]
-    y: NDArray[np.int64]
-    first: int  # the first of these variables
-    seconds: float  # of level 0 of all variables
+    Level 0 goes through the last two columns of squares of the sieve. Call it inside a `session`, once the kernels are
+    compiled.
+    """
+    from pycupc.engines.cpu.sample import later_seconds  # loads Numba
 
-
-def strip_of(graph: sieve.RowGraph, cutoff: float) -> Strip:
-    """The last two columns of squares of the sieve; use it inside a `Session`, once the kernels are compiled."""
-    p, (group, on_side) = graph.p, sieve.squares_of(graph.p)
-    before, times = max(0, on_side - 2), []
+    p, (group, on_side), X, times = graph.p, sieve.squares_of(graph.p), test.data.rows, []
+    assert X is not None
+    before = max(0, on_side - 2)
     end, first = on_side * (on_side + 1) // 2, before * group * sieve.SIDE
     for begin in (end, before * (before + 1) // 2):  # first no squares, for the work that is not the sieve's
         graph.some_squares = begin, end
         start = time.perf_counter()
-        graph.launch_level0(cutoff)
-        left = graph.pairs_left()
+        graph.launch_level0(test.cutoff(0))
+        x, y = np.divmod(graph.pairs_left().astype(np.int64), p)
         times.append(time.perf_counter() - start)
     of_all = (times[1] - times[0]) / (1 - (first / p) ** 2)
-    return Strip(*np.divmod(left.astype(np.int64), p), first, times[0] + of_all)
-
-
-def from_strip(strip: Strip, test: GaussianTest, engine: Engine) -> Sampled:
-    """The estimate; `engine` makes the other levels of the variables of a strip and their neighbours."""
-    from pycupc.engines.cpu.sample import later_seconds  # loads Numba
-
-    p, X = test.p, test.data.rows
-    assert X is not None
-    degrees = np.bincount(np.concatenate([strip.x, strip.y]), minlength=p)[strip.first :]
-    part = np.unique(np.concatenate([np.arange(strip.first, p), strip.x, strip.y]))
+    degrees = np.bincount(np.concatenate([x, y]), minlength=p)[first:]
+    part = np.unique(np.concatenate([np.arange(first, p), x, y]))
     later = later_seconds(SuffStat.from_table(Table.of_values(X[:, part], None)), test.alpha, engine)
-    return Sampled(degrees, strip.seconds + later * p / len(part), _peak(degrees, X))
+    return Sampled(degrees, times[0] + of_all + later * p / len(part), _peak(degrees, X))
 
 
 def _peak(degrees: NDArray[np.int64], X: NDArray[np.floating]) -> int:

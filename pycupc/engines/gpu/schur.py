@@ -18,9 +18,10 @@ from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.pruning import outcome, search, walk
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, Queue, RowClass, i32, i64, ptr
 
-#: The kernel of level 1; the kernels that plan levels above; schur_sets by suffix size and by whether it is made for
-#: ill-conditioned data; schur_tiles by the latter.
+#: The kernels of level 1, with one matrix and with a matrix for each row; the kernels that plan levels above;
+#: schur_sets by suffix size and by whether it is made for ill-conditioned data; schur_tiles by the latter.
 LEVEL1: KernelName = ("schur/level1", "level1")
+LEVEL1_ROWS: KernelName = ("schur/level1_rows", "level1_rows")
 PLAN: list[KernelName] = [("schur/plan", "plan_phases"), ("schur/plan", "subset_table")]
 SETS = {
     (suffix, ill): ("schur/sets", f"schur_sets<{suffix}, {str(ill).lower()}>")
@@ -150,27 +151,14 @@ class SchurTests:
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
         if level == 1:
-            return [LEVEL1]
+            return [LEVEL1_ROWS if outlook.rough is None else LEVEL1]
         chosen, choices = self._decide(level, outlook)
-        first = self.of_pruning(chosen.kernels(level)) if chosen else []
+        first = chosen.kernels(level) if chosen else []
         return first + PLAN + [c.kernel for c in choices]
-
-    def of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
-        """These kernels as the tests need them."""
-        return kernels
-
-    def all_kernels(self) -> list[KernelName]:
-        first = [*(k for l in walk.LEVELS for k in walk.kernels(l)), *search.kernels(0)] if self._prune else []
-        return [LEVEL1, *PLAN, *first, *SETS.values(), *TILES.values()]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         if level.level == 1:
-            mirrored = outlook.mirrored and level.cutoff >= LEAST_CUTOFF
-            of_level1 = ptr(outlook.adjacent), ptr(outlook.rough), i64(outlook.pairs), i32(mirrored)
-            kernel = dev.kernels.get(*LEVEL1)
-            resident = dev.processors * kernel.blocks_per_processor(256, 0)
-            grid = (min(resident, -(-outlook.pairs // 256)),)
-            kernel(grid, (256,), (graph, level, *of_level1), stream=dev.stream.ptr)
+            _launch_level1(dev, graph, level, outlook)
             return
         chosen, _ = self._decide(level.level, outlook)
         found = chosen.launch(dev, graph, level, outlook, rows) if chosen else None
@@ -197,6 +185,17 @@ class SchurTests:
             dev.stream.wait_event(end)
 
 
+def _launch_level1(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:
+    if graph.in_rows:
+        of_pairs = (graph, level, i64(0), i64(outlook.pairs), ptr(None))
+        dev.launch(*LEVEL1_ROWS, (dev.blocks(32 * outlook.pairs),), (256,), of_pairs)
+        return
+    mirrored = outlook.mirrored and level.cutoff >= LEAST_CUTOFF
+    args = (graph, level, ptr(outlook.adjacent), ptr(outlook.rough), i64(outlook.pairs), i32(mirrored))
+    resident = dev.processors * dev.kernels.get(*LEVEL1).blocks_per_processor(256, 0)
+    dev.launch(*LEVEL1, (min(resident, -(-outlook.pairs // 256)),), (256,), args)
+
+
 def _launch_class(
     dev: Device, graph: Graph, level: Level, choice: Choice, sets: float, open_pairs: int | None, stream: Any
 ) -> None:
@@ -205,7 +204,7 @@ def _launch_class(
     `sets`: conditioning sets of all rows at this level; `open_pairs`: address of RowClass.open, or None.
     """
     l, p, take = level.level, graph.p, dev.scratch.take
-    kernel = dev.kernels.get(*choice.kernel)
+    kernel = dev.kernels.get(*choice.kernel, graph.in_rows)
     grid = dev.processors * kernel.blocks_per_processor(choice.block, choice.shared)
     sets_per_item = choice.sets_per_item
     if choice.block == 32:  # on small levels fewer sets per item, so that all multiprocessors get some

@@ -24,18 +24,15 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, degrees_of
-from pycupc.engines.gpu.pruning.outcome import of
 from pycupc.engines.gpu.structures import Counters, Graph, Level, i64, ptr
 
-#: The kernels.
-CHOOSE, JOIN, STATES = (("graph/share", name) for name in ("choose_rows", "join_findings", "join_states"))
+KERNELS: list[KernelName] = [("graph/share", name) for name in ("choose_rows", "join_findings", "join_states")]
+CHOOSE, JOIN, STATES = KERNELS
 #: Counts of a level that the tests of each device add to.
 OF_TESTS = ("doubtful", "decided", "bounds", "spared")
 #: The arrays that are kept of a level: `best` and `least` of its graph, and its counts, with the rows that are tested.
 KEPT = ("best", "least", "counts")
 
-#: Called while the host waits.
-Tick = Callable[[], None]
 _T = TypeVar("_T")
 
 
@@ -70,11 +67,7 @@ class Member:
         self._meeting.barrier.wait()
         return out
 
-    def kernels(self, graph: Graph) -> list[KernelName]:
-        """Kernels that a level needs besides."""
-        return [of(graph, kernel) for kernel in (CHOOSE, JOIN, STATES)]
-
-    def run(self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook], tick: Tick) -> None:
+    def run(self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook]) -> None:
         """Make the tests of a level, and join the findings of all devices.
 
         Slices are consecutive rows: side B then knows the removals of the slices before.
@@ -87,7 +80,7 @@ class Member:
             return
         degrees = degrees_of(dev, graph)
         if not sliced:
-            self._run_rows(dev, tests, of_level, degrees, tick)
+            self._run_rows(dev, tests, of_level, degrees)
             return
         before = np.append(0.0, np.cumsum(degrees * comb(degrees - 1, level.level)))  # tests of the rows before each
         done, size = self._resume(dev, graph, level, outlook.pairs), tuning.SLICED_FROM
@@ -97,7 +90,7 @@ class Member:
             self.stretch = before[done] / before[-1], (before[end] - before[done]) / before[-1]
             rows = np.zeros_like(degrees)
             rows[done:end] = degrees[done:end]
-            self._run_rows(dev, tests, of_level, rows, tick)
+            self._run_rows(dev, tests, of_level, rows)
             done = end
             self._count(dev, level)
             if self.number == 0 and self.kept is not None and done < graph.p:
@@ -117,7 +110,7 @@ class Member:
             self._counts, done = counts[:-1] if self.number == 0 else self._counts, int(counts[-1])
             for address, array in ((graph.best, best), (graph.least, least)):
                 dev.transfers.write(address, np.ascontiguousarray(array))
-            dev.launch(*of(graph, STATES), (dev.blocks(pairs),), (256,), (graph, i64(pairs)))
+            dev.launch(*STATES, (dev.blocks(pairs),), (256,), (graph, i64(pairs)))
             return True
 
         assert self.kept is not None
@@ -127,8 +120,7 @@ class Member:
     def _findings(self, dev: Device, graph: Graph, pairs: int, done: int) -> dict[str, NDArray[Any]]:
         """The findings so far, after the tests of so many rows."""
         dtypes = ((graph.best, np.int64), (graph.least, np.int64))
-        best, least = dev.transfers.download(*((address, dtype, (pairs,)) for address, dtype in dtypes))
-        dev.wait()
+        best, least = dev.fetch(*((address, dtype, (pairs,)) for address, dtype in dtypes))
         return dict(zip(KEPT, (best, least, np.append(self._counts, done)), strict=True))
 
     def _count(self, dev: Device, level: Level) -> None:
@@ -141,9 +133,8 @@ class Member:
             self._counts = self._counts + np.sum(of_all, axis=0, dtype=np.int64)
 
     def _run_rows(
-        self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook], degrees: NDArray[np.int64],
-        tick: Tick,
-    ) -> None:  # fmt: skip
+        self, dev: Device, tests: LevelTests, of_level: tuple[Graph, Level, Outlook], degrees: NDArray[np.int64]
+    ) -> None:
         """Make the tests of some rows; `degrees`: of these rows, 0 for the others.
 
         The rows are dealt out by their degrees, hence by the number of their tests, in turns from the first device to
@@ -161,9 +152,9 @@ class Member:
         on_device = dev.scratch.take(mine.nbytes)
         dev.cp.cuda.runtime.memcpyAsync(on_device, mine.ctypes.data, mine.nbytes, 1, dev.stream.ptr)
         args = (graph, ptr(on_device), i64(outlook.pairs))
-        dev.launch(*of(graph, CHOOSE), (dev.blocks(outlook.pairs),), (256,), args)
+        dev.launch(*CHOOSE, (dev.blocks(outlook.pairs),), (256,), args)
         tests.launch(dev, self._with_peers(dev, graph), level, outlook, on_device)
-        dev.wait(tick)
+        dev.wait()
         self._join(dev, graph, outlook.pairs)
 
     def _with_peers(self, dev: Device, graph: Graph) -> Graph:
@@ -192,8 +183,8 @@ class Member:
         dev.wait()
         self._meeting.barrier.wait()  # all have copied, so that all may change theirs
         for best, least in copies:
-            dev.launch(*of(graph, JOIN), grid, (256,), (graph, ptr(best), ptr(least), i64(pairs)))
-        dev.launch(*of(graph, STATES), grid, (256,), (graph, i64(pairs)))
+            dev.launch(*JOIN, grid, (256,), (graph, ptr(best), ptr(least), i64(pairs)))
+        dev.launch(*STATES, grid, (256,), (graph, i64(pairs)))
 
     def total(self, counters: Counters) -> None:
         """Add up the counts of the tests that each device has made, slice after slice."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,9 @@ from pycupc.engines.base import Finished, Floats, Ints, Pairs
 from pycupc.engines.gpu import hubs, tuning
 from pycupc.engines.gpu.correlation import KERNELS, centred
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import LISTS, DeviceGraph
-from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
-from pycupc.engines.gpu.levels import Outlook, degrees_of, level_of
-from pycupc.engines.gpu.records import Running
-from pycupc.engines.gpu.schur import Choice, SchurTests
+from pycupc.engines.gpu.graph import LISTS, DeviceGraph, Running
+from pycupc.engines.gpu.kernels import KernelName
+from pycupc.engines.gpu.levels import LevelTests, degrees_of, level_of
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Records, RowCounts, f32, f64, i32, i64, ptr, u64
 from pycupc.independence.gaussian import fisher_z
@@ -83,32 +80,8 @@ class _Sieve:
             args: tuple[Any, ...] = (ptr(self._halves), i32(self._words), i32(self._p), f32(float(threshold)))
             args += (i64(first), i32(group), u64(room - before), ptr(self._count), ptr(there), ptr(self._stop))
             dev.launch(*PICK[n > STRETCH], grid, (256,), args)
-        (found,) = dev.transfers.download((self._count.data.ptr, np.uint64, (1,)))
-        dev.wait()
+        (found,) = dev.fetch((self._count.data.ptr, np.uint64, (1,)))
         return before + int(found[0])
-
-
-class RowTests(SchurTests):
-    """Tests of a level by the Schur walk, with a matrix for each row; see `SchurTests`."""
-
-    def choices(self, level: int, outlook: Outlook) -> list[Choice]:
-        return [replace(c, kernel=with_row_matrices(c.kernel)) for c in super().choices(level, outlook)]
-
-    def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
-        return [hubs.LEVEL1] if level == 1 else super().kernels(level, outlook)
-
-    def of_pruning(self, kernels: list[KernelName]) -> list[KernelName]:
-        return [with_row_matrices(k) for k in kernels]
-
-    def all_kernels(self) -> list[KernelName]:
-        return [hubs.LEVEL1, *(with_row_matrices(k) for k in super().all_kernels()[1:])]
-
-    def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
-        if level.level > 1:
-            super().launch(dev, graph, level, outlook, rows)
-            return
-        args = (graph, level, i64(0), i64(outlook.pairs), ptr(None))
-        dev.launch(*hubs.LEVEL1, (dev.blocks(32 * outlook.pairs),), (256,), args)
 
 
 class RowGraph(DeviceGraph):
@@ -120,10 +93,9 @@ class RowGraph(DeviceGraph):
     """
 
     lists = LISTS | {"place": 4, "G": 1}
-    ends = ("rows/removals", "settle"), ("rows/removals", "finish")
 
     def __init__(
-        self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None, tests: RowTests,
+        self, dev: Device, X: Floats, gaps: Pairs | None, fixed: Pairs | None, tests: LevelTests,
         most_entries: float = math.inf,
     ) -> None:  # fmt: skip
         n, p = X.shape
@@ -172,7 +144,7 @@ class RowGraph(DeviceGraph):
         args += (tested, u64(n_fixed), ptr(dev.answer))
         dev.launch(*COUNT, (1,), (1024,), args)
         self._picked = pairs, r, picked
-        return Running(0, cutoff, p * (p - 1), None)
+        return Running(0)
 
     def _pick(self, level: Level) -> tuple[Any, int]:
         """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""
@@ -201,8 +173,7 @@ class RowGraph(DeviceGraph):
                 pairs = self._room_for(room, left)
                 dev.transfers.duplicate(before.data.ptr, pairs[:picked])  # then the same part once more
             if kept is not None:
-                (keys,) = dev.transfers.download((pairs.data.ptr + 8 * picked, np.int64, (found - picked,)))
-                dev.wait()
+                (keys,) = dev.fetch((pairs.data.ptr + 8 * picked, np.int64, (found - picked,)))
                 kept.add(cut, part, (*np.divmod(keys, p), NOTHING))
             picked = found
         if n_devices > 1:
@@ -242,8 +213,7 @@ class RowGraph(DeviceGraph):
             return super()._remedy()
         if left is None:
             _, of_device, picked = self._picked
-            (r,) = dev.transfers.download((of_device.data.ptr, np.float64, (picked,)))
-            dev.wait()
+            (r,) = dev.fetch((of_device.data.ptr, np.float64, (picked,)))
 
             def left(cutoff: float) -> int:
                 return int((np.abs(r) > cutoff).sum())
@@ -259,8 +229,7 @@ class RowGraph(DeviceGraph):
     def pairs_left(self) -> NDArray[np.uint64]:
         """Keys of the pairs that `launch_level0` has left."""
         pairs, _, picked = self._picked
-        (keys,) = self._dev.transfers.download((pairs.data.ptr, np.uint64, (picked,)))
-        self._dev.wait()
+        (keys,) = self._dev.fetch((pairs.data.ptr, np.uint64, (picked,)))
         left: NDArray[np.uint64] = keys[keys != NO_PAIR]
         return left
 
@@ -317,17 +286,6 @@ class RowGraph(DeviceGraph):
         super()._finish(graph, level, records, most)
         if self._hubs is not None and level.level == 1:
             self._hubs.correlate_records(self._dev, graph, records, most)
-
-
-def all_kernels() -> list[KernelName]:
-    """All kernels of runs without a correlation matrix, but those that other runs have."""
-    return [
-        *RowGraph.first_kernels(),
-        *RowGraph.ends,
-        hubs.STRIPE,
-        hubs.OF_RECORDS,
-        *RowTests(1, 1 << 18).all_kernels(),
-    ]
 
 
 def squares_of(p: int) -> tuple[int, int]:

@@ -8,7 +8,6 @@ take too long, is left to the CPU.
 
 from __future__ import annotations
 
-import ctypes
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -19,21 +18,33 @@ from numpy.typing import NDArray
 from scipy.special import comb
 
 from pycupc.engines.base import EngineError, Floats, Ints
-from pycupc.engines.gpu import correlation, hubs, schur, sieve, tuning
-from pycupc.engines.gpu.device import Device, Session, borrowed_device
-from pycupc.engines.gpu.levels import Outlook, level_of
+from pycupc.engines.gpu import correlation, hubs, schur
+from pycupc.engines.gpu.device import Device, borrowed_device, session
+from pycupc.engines.gpu.graph import LIVE
+from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import search
-from pycupc.engines.gpu.records import PendingLevel
-from pycupc.engines.gpu.structures import Counters, Graph, Level
 from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.log import LARGEST_P, logger
+from pycupc.system.machine import available_cores
 from pycupc.system.message import Message
 
 #: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
 FEW_TESTS, MANY_TESTS = 1e10, 2e12
-_LIVE = 1  # kernels/common/structures.cuh
+
+
+@dataclass(frozen=True)
+class PendingLevel:
+    """A level at which pruning decided pairs without all their tests."""
+
+    level: int
+    cutoff: float  # largest |r| that a test of the level calls independent
+    offsets: NDArray[np.int64]  # (p + 1,)
+    # (E,): the graph that the level tested: the neighbours of x are neighbours[offsets[x] : offsets[x + 1]], ascending.
+    neighbours: Ints
+    # bool (E,) or None: ordered pairs whose smallest |z| at this level is still to be found; None: all.
+    unknown: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,8 @@ class SmallestZ:
 
     index: int  # number of the CUDA device
     data: SuffStat
-    pending: list[PendingLevel]
+    cutoffs: dict[int, float]  # of the levels at which pruning decided pairs; see `PendingLevel`
+    removed: list[tuple[int, Ints, Ints]]  # each level from 1 on, and the ends of the edges that it removed
     # x, y: (m,): the edges, x < y.
     x: Ints
     y: Ints
@@ -55,16 +67,29 @@ class SmallestZ:
         return self.by_rows and not self.data.has_C
 
     def __call__(self) -> Floats:
-        begin, z, left = time.perf_counter(), self.z, self.pending
+        begin, z, left = time.perf_counter(), self.z, self._pending()
         try:
-            with borrowed_device(self.index) as dev, Session(dev, dev.scratch.release):
-                kind = RowSearch if self._has_rows else Search
-                z, left = kind(dev, self.data, self.x, self.y).levels(left, z)
+            with borrowed_device(self.index) as dev, session(dev, dev.scratch.release):
+                z, left = Search(dev, self.data, self.x, self.y, by_rows=self._has_rows).levels(left, z)
             logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         except EngineError as error:
             text = Message("the largest p-values are searched for on the CPU: {error}", error=error)
             warnings.warn(text, stacklevel=2)
         return self._on_cpu(left, z) if left else z
+
+    def _pending(self) -> list[PendingLevel]:
+        """The graph of a level has the edges of the next graph, and those that the level removed."""
+        p, keys, out = self.data.p, self._keys(self.x, self.y), []
+        for level, x, y in reversed(self.removed):
+            keys = np.sort(np.concatenate([keys, self._keys(x, y)]))
+            if level in self.cutoffs:
+                offsets, neighbours = np.searchsorted(keys, np.arange(p + 1) * p), (keys % p).astype(np.int32)
+                out.append(PendingLevel(level, self.cutoffs[level], offsets, neighbours))
+        return out[::-1]
+
+    def _keys(self, x: Ints, y: Ints) -> NDArray[np.int64]:
+        p = self.data.p
+        return np.concatenate([x.astype(np.int64) * p + y, y.astype(np.int64) * p + x])
 
     def _on_cpu(self, left: list[PendingLevel], z: Floats) -> Floats:
         from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource
@@ -72,48 +97,32 @@ class SmallestZ:
 
         source = ColumnSource(self.data.correlations.columns()) if self._has_rows else MatrixSource(self.data.C)
         levels = [smallest.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in left]
-        return smallest.SmallestZ.on_all_cores(source, self.data.n, levels, self.x, self.y, z)()
+        return smallest.SmallestZ(source, self.data.n, available_cores(), levels, self.x, self.y, z)()
 
 
 class Search:
-    """The search on one device; use it inside a `Session`. Arguments as of `SmallestZ`."""
+    """The search on one device; use it inside a `session`. Arguments as of `SmallestZ`."""
 
-    def __init__(self, dev: Device, data: SuffStat, x: Ints, y: Ints) -> None:
-        self._dev, self._n, self._x, self._y, self._p = dev, data.n, x, y, data.p
-        self._counters = dev.cp.zeros(ctypes.sizeof(Counters), dtype=np.uint8)
-        self._tests = self._read(data)
-
-    def _read(self, data: SuffStat) -> schur.SchurTests:
-        """Take the correlations; returns the tests that read them."""
-        dev = self._dev
-        if data.has_C:
-            self._C = self._upload(np.ascontiguousarray(data.C, dtype=np.float64))
+    def __init__(self, dev: Device, data: SuffStat, x: Ints, y: Ints, *, by_rows: bool) -> None:
+        self._dev, self._n, self._x, self._y, self._p, self._by_rows = dev, data.n, x, y, data.p, by_rows
+        self._tests = schur.SchurTests(dev.processors, dev.shared_block, prune=False)
+        self._C: Any = None  # the correlations, and then the states, of all pairs; else the columns
+        self._G: Any = None
+        self._columns: Any = None
+        if data.has_C or data.rows is None:
+            self._C = dev.transfers.copied(data.C.astype(np.float64, copy=False))
+        elif by_rows:
+            self._columns = correlation.centred(dev, data.rows, by_column=True)
         else:
-            assert data.rows is not None
             self._C = correlation.correlation(dev, data.rows)
-        self._G = dev.cp.empty(self._C.shape, dtype=np.uint8)
-        return schur.SchurTests(dev.processors, dev.shared_block, prune=False)
-
-    def _put_states(self, tested: NDArray[np.bool_]) -> None:
-        """The states of the pairs, before the first level."""
-        G = np.zeros((self._p, self._p), dtype=np.uint8)
-        G[self._x[tested], self._y[tested]] = G[self._y[tested], self._x[tested]] = _LIVE
-        self._dev.transfers.upload(G, self._G)
-
-    def _matrices(self, graph: Graph, degrees: NDArray[np.int64], entries: NDArray[np.int64]) -> list[Any]:
-        """Complete the graph of a level, in which `entries` are tested; returns what must be kept as long."""
-        graph.C, graph.G = self._C.data.ptr, self._G.data.ptr
-        return []
-
-    def _upload(self, array: NDArray[Any]) -> Any:
-        out = self._dev.cp.empty(array.shape, dtype=array.dtype)
-        self._dev.transfers.upload(array, out)
-        return out
 
     def levels(self, pending: list[PendingLevel], z: Floats) -> tuple[Floats, list[PendingLevel]]:
         """The smallest |z| after these levels, and the remaining levels, with `unknown` pairs."""
         z, tested, left = z.copy(), np.isfinite(z), []
-        self._put_states(tested)
+        if not self._by_rows:
+            G = np.zeros((self._p, self._p), dtype=np.uint8)
+            G[self._x[tested], self._y[tested]] = G[self._y[tested], self._x[tested]] = LIVE
+            self._G = self._dev.transfers.copied(G)
         for done, level in enumerate(reversed(pending)):
             logger.info(LARGEST_P, level.level, done, len(pending))
             unknown = self._level(level, z, tested)
@@ -136,21 +145,11 @@ class Search:
         least = np.zeros(len(keys))
         least[entries] = np.tile(np.tanh(z[tested] / root) ** 2, 2)
         targets = np.bincount(source[entries], minlength=p)
-        outlook = outlook_of(at.level, degrees, targets)
 
         dev.scratch.reset()
-        arrays = [self._upload(a) for a in (at.offsets, at.neighbours, source, least)]
-        best = dev.cp.empty(len(keys), dtype=np.uint64)
-        dev.cp.cuda.runtime.memsetAsync(best.data.ptr, 0xFF, best.nbytes, dev.stream.ptr)
-        dev.cp.cuda.runtime.memsetAsync(self._counters.data.ptr, 0, self._counters.nbytes, dev.stream.ptr)
-        start, column, rows, smallest = (int(a.data.ptr) for a in arrays)
-        graph = Graph(None, None, start, column, rows, best.data.ptr, smallest, None, p)
-        kept = self._matrices(graph, degrees, entries)
-        level = level_of(dev, p, self._counters, at.level, at.cutoff)
-        unknown = self._launch(graph, level, outlook, degrees)
-        (lowest,) = dev.transfers.download((smallest, np.float64, (len(keys),)))
-        dev.wait()
-        kept.clear()
+        graph = self._graph(degrees, entries, start=at.offsets, column=at.neighbours, source=source, least=least)
+        unknown = self._launch(graph, at, Outlook.of(at.level, degrees, targets), degrees)
+        (lowest,) = dev.fetch((graph.on_device.least, np.float64, (len(keys),)))
 
         lower = lowest[entries] < least[entries]
         new = np.where(lower, z_score(np.sqrt(lowest[entries]), self._n, at.level), np.inf).reshape(2, -1).min(axis=0)
@@ -159,54 +158,29 @@ class Search:
         wanted[entries[made]] = True
         return unknown & wanted
 
-    def _launch(self, graph: Graph, level: Level, outlook: Outlook, degrees: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _graph(self, degrees: NDArray[np.int64], entries: NDArray[np.int64], **lists: NDArray[Any]) -> GraphOfHost:
+        """The graph of a level, in which `entries` are tested, with its correlations."""
+        if not self._by_rows:
+            return GraphOfHost(self._dev, self._p, **lists, C=self._C, G=self._G)
+        lists["G"] = np.zeros(len(lists["column"]), dtype=np.uint8)
+        lists["G"][entries] = LIVE
+        matrix, lists["width"], lists["place"] = hubs.layout(degrees)
+        graph = GraphOfHost(self._dev, self._p, **lists, matrix=matrix, C=self._dev.cp.empty(int(matrix[-1])))
+        hubs.launch_matrices(self._dev, graph.on_device, self._columns, graph.arrays["C"], int(self._n))
+        return graph
+
+    def _launch(
+        self, graph: GraphOfHost, at: PendingLevel, outlook: Outlook, degrees: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
         """Launch search and tests; returns the ordered pairs that are left, which may be no targets at all."""
-        dev, pairs = self._dev, outlook.pairs
-        self._load(level.level, outlook)
+        dev, pairs, level = self._dev, outlook.pairs, graph.begin(at.level, at.cutoff)
+        wanted = [*search.kernels(at.level), *self._tests.kernels(at.level, outlook)]
+        dev.kernels.load(wanted, self._by_rows, "compiling the search for the largest p-values, once per machine")
         found, decided = None, np.ones(pairs, dtype=np.uint8)
         if outlook.tests_at_most > FEW_TESTS:
-            found = search.launch(dev, graph, level, outlook, minimum=True)
-            opened, decided = dev.transfers.download(
-                (found.left, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,))
-            )
-            dev.wait()
-            if float((opened * comb(degrees - 1, level.level)).sum()) > MANY_TESTS:
+            found = search.launch(dev, graph.on_device, level, outlook, minimum=True)
+            opened, decided = dev.fetch((found.left, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,)))
+            if float((opened * comb(degrees - 1, at.level)).sum()) > MANY_TESTS:
                 return np.not_equal(decided, 1)
-        self._tests.launch_walk(dev, graph, level, outlook, found.left if found else None)
+        self._tests.launch_walk(dev, graph.on_device, level, outlook, found.left if found else None)
         return np.zeros(pairs, dtype=np.bool_)
-
-    def _load(self, level: int, outlook: Outlook) -> None:
-        wanted = [*self._tests.of_pruning(search.kernels(level)), *self._tests.kernels(level, outlook)]
-        self._dev.kernels.load(wanted, "compiling the search for the largest p-values, once per machine")
-
-
-class RowSearch(Search):
-    """The search with a matrix for each row, which is computed anew for each level."""
-
-    def _read(self, data: SuffStat) -> schur.SchurTests:
-        assert data.rows is not None
-        self._columns = correlation.centred(self._dev, data.rows, by_column=True)
-        return sieve.RowTests(self._dev.processors, self._dev.shared_block, prune=False)
-
-    def _put_states(self, tested: NDArray[np.bool_]) -> None:
-        """They lie in a list of the pairs of each level."""
-
-    def _matrices(self, graph: Graph, degrees: NDArray[np.int64], entries: NDArray[np.int64]) -> list[Any]:
-        state = np.zeros(int(degrees.sum()), dtype=np.uint8)
-        state[entries] = _LIVE
-        arrays = state, *hubs.layout(degrees)
-        kept = [self._upload(a) for a in arrays]
-        graph.G, graph.matrix, graph.width, graph.place = (int(a.data.ptr) for a in kept)
-        C = self._dev.cp.empty(int(arrays[1][-1]))
-        graph.C = C.data.ptr
-        hubs.launch_matrices(self._dev, graph, self._columns, C, int(self._n))
-        return [*kept, C]
-
-
-def outlook_of(level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:
-    """The tests of `targets` pairs in each row."""
-    rows = (targets > 0) & (degrees > level)
-    classes = np.bincount(np.searchsorted(tuning.BOUNDS, degrees[rows]), minlength=6)
-    sets, tests = comb(degrees, level)[rows].sum(), (targets * comb(degrees - 1, level))[rows].sum()
-    widest = int(degrees.max(initial=0))
-    return Outlook(int(degrees.sum()), widest, 0, tuple(classes.tolist()), float(sets), float(tests), False)

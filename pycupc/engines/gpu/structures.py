@@ -23,6 +23,11 @@ class Graph(ctypes.Structure):
         ("n_peers", c_longlong),
     ]
 
+    @property
+    def in_rows(self) -> bool:
+        """Whether each row has a matrix of its own, instead of one matrix of all correlations."""
+        return bool(self.matrix)
+
 
 class Counters(ctypes.Structure):
     _fields_ = [

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import itertools
 import math
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -47,8 +44,8 @@ class Transfers:
     def uploading(self, array: NDArray[Any], out: Any) -> Iterator[None]:
         """As `upload`, with work of the caller, the block of the `with` statement, done at the same time.
 
-        While the block runs, other threads copy a large array to staging memory. After the block, this thread helps
-        them and sends the array to the device. Arrays uploaded within the block are copied without staging memory.
+        While the block runs, threads copy a large array to staging memory. After the block, this thread sends it to the
+        device. Arrays uploaded within the block are copied without staging memory.
         """
         source, target, total = array.ctypes.data, int(out.data.ptr), array.nbytes
         if total <= tuning.DIRECT or self._filling:
@@ -57,20 +54,22 @@ class Transfers:
             return
         if self._staging is None:
             self._staging = self._cp.cuda.alloc_pinned_memory(tuning.STAGING)
-        staging, through = int(self._staging.ptr), self._stream.ptr
         for start in range(0, total, tuning.STAGING):
             self._stream.synchronize()  # an earlier copy may still read the staging memory
-            staged = _StagedCopy(source + start, staging, min(tuning.STAGING, total - start))
+            pieces = [
+                (int(self._staging.ptr) + at - start, at, min(tuning.PIECE, total - at))
+                for at in range(start, min(start + tuning.STAGING, total), tuning.PIECE)
+            ]
+            fills = [_threads().submit(ctypes.memmove, to, source + at, size) for to, at, size in pieces]
             self._filling = True
             try:
                 if start == 0:
                     yield
-                for at, nbytes in staged.stretches():
-                    self._copy(target + start + at, staging + at, nbytes, 1, through)
-            except BaseException:
-                staged.abandon()
-                raise
+                for (to, at, size), fill in zip(pieces, fills, strict=True):
+                    fill.result()
+                    self._copy(target + at, to, size, 1, self._stream.ptr)
             finally:
+                wait(fills)  # then no thread reads the array any more
                 self._filling = False
 
     def write(self, target: int, array: NDArray[Any]) -> None:
@@ -83,102 +82,36 @@ class Transfers:
         self._copy(out.data.ptr, source, out.nbytes, 3, self._stream.ptr)
 
     def download(self, *pieces: Piece) -> list[NDArray[Any]]:
-        """Start copying device memory to the host; wait for the stream before reading the arrays.
-
-        The arrays share one block of memory; see `_host_memory`.
-        """
-        sizes = [-(-math.prod(shape) * np.dtype(dtype).itemsize // 64) * 64 for _, dtype, shape in pieces]
-        memory, address = self._host_memory(sum(sizes))
-        out, offset = [], 0
-        for (source, dtype, shape), size in zip(pieces, sizes, strict=True):
+        """Start copying device memory to the host; wait for the stream before reading the arrays."""
+        out = []
+        for source, dtype, shape in pieces:
             count = math.prod(shape)
-            if count:
-                self._copy(address + offset, source, count * np.dtype(dtype).itemsize, 2, self._stream.ptr)
-            out.append(np.frombuffer(memory, dtype=dtype, count=count, offset=offset).reshape(shape))
-            offset += size
+            memory = self.download_bytes(source, count * np.dtype(dtype).itemsize, self._stream)
+            out.append(np.frombuffer(memory, dtype, count).reshape(shape))
         return out
 
     def download_bytes(self, source: int, nbytes: int, stream: Any) -> Any:
-        """Start copying `nbytes` of device memory through `stream`; returns a buffer for `numpy.frombuffer`."""
-        memory, address = self._host_memory(nbytes)
-        self._copy(address, source, nbytes, 2, stream.ptr)
-        return memory
-
-    def _host_memory(self, nbytes: int) -> tuple[Any, int]:
-        """Memory for a download, and its address.
+        """Start copying `nbytes` of device memory through `stream`; returns a buffer for `numpy.frombuffer`.
 
         Up to `tuning.MOST_LOCKED` bytes it is page-locked and comes from CuPy's pool, which takes it back when the last
         array in it is gone.
         """
+        if nbytes == 0:
+            return b""
         if nbytes > tuning.MOST_LOCKED:
             memory = np.empty(nbytes, dtype=np.uint8)
-            return memory, memory.ctypes.data
-        locked = self._cp.cuda.alloc_pinned_memory(max(nbytes, 64))
-        return locked, int(locked.ptr)
-
-
-class _StagedCopy:
-    """Fills staging memory with pieces of an array, in several threads; helpers begin at once.
-
-    One thread sends them to the device. If each thread sent its own, they would wait for each other in the driver.
-    """
-
-    def __init__(self, source: int, staging: int, total: int) -> None:
-        self._source, self._staging, self._total = source, staging, total
-        self._next = itertools.count(0, tuning.PIECE).__next__  # where the next piece that nobody has taken begins
-        self._filled = bytearray(-(-total // tuning.PIECE))
-        self._helpers = min(tuning.COPY_THREADS - 1, total // tuning.BYTES_PER_THREAD)
-        self._ended: SimpleQueue[None] = SimpleQueue()
-        for _ in range(self._helpers):
-            jobs().put(self._help)
-
-    def _fill(self) -> bool:
-        """Fill the next piece, unless all are taken."""
-        at = self._next()
-        if at >= self._total:
-            return False
-        size = min(tuning.PIECE, self._total - at)
-        ctypes.memmove(self._staging + at, self._source + at, size)  # without Python's lock
-        self._filled[at // tuning.PIECE] = True
-        return True
-
-    def _help(self) -> None:
-        while self._fill():
-            pass
-        self._ended.put(None)
-
-    def stretches(self) -> Iterator[tuple[int, int]]:
-        """Copy the remaining pieces; yield the first byte and the number of bytes of each stretch that is ready."""
-        sent = 0
-        while sent < self._total:
-            if not self._fill():
-                time.sleep(0)  # lets the others finish their last pieces
-            missing = self._filled.find(0, sent // tuning.PIECE)
-            end = self._total if missing < 0 else missing * tuning.PIECE
-            if end > sent:
-                yield sent, end - sent
-                sent = end
-
-    def abandon(self) -> None:
-        """Wait until no thread reads the array any more."""
-        while self._next() < self._total:
-            pass
-        for _ in range(self._helpers):
-            self._ended.get()
+            address = memory.ctypes.data
+        else:
+            memory = self._cp.cuda.alloc_pinned_memory(nbytes)
+            address = int(memory.ptr)
+        self._copy(address, source, nbytes, 2, stream.ptr)
+        return memory
 
 
 @functools.cache
-def jobs() -> SimpleQueue[Callable[[], None]]:
-    """The queue of functions for the threads started here; a pool of futures would take twice the time."""
-    queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
-
-    def work() -> None:
-        while True:
-            queue.get()()
-
-    for _ in range(tuning.COPY_THREADS - 1):
-        threading.Thread(target=work, name="pycupc-copy", daemon=True).start()
-    return queue
+def _threads() -> ThreadPoolExecutor:
+    """Threads that fill staging memory; a copy by `ctypes` needs no lock of Python's."""
+    return ThreadPoolExecutor(tuning.COPY_THREADS, thread_name_prefix="pycupc-copy")
 
 
 class Scratch:
@@ -186,31 +119,28 @@ class Scratch:
 
     def __init__(self, cp: Any) -> None:
         self._cp = cp
+        self.release()
+
+    def release(self) -> None:
         self._blocks: list[Any] = []
-        self._first = self._next = self._end = 0  # addresses in the last block
-        self._full = 0  # bytes handed out from the blocks before it
+        self._next = self._end = 0  # addresses in the last block
 
     def reset(self) -> None:
-        """Take everything back. If one block was not enough, it is replaced by one that would have been."""
+        """Take everything back. If one block was not enough, it is replaced by one of the size of all."""
         if len(self._blocks) > 1:
-            used = self._full + self._next - self._first
+            size = self.size
             self.release()
-            self._add(used + used // 4)
-        self._next = self._first
+            self._add(size)
+        self._next = int(self._blocks[0].data.ptr) if self._blocks else 0
 
     def _add(self, nbytes: int) -> None:
-        block = self._cp.empty(nbytes, dtype=np.uint8)
-        self._blocks.append(block)
-        self._full += self._next - self._first
-        self._first = self._next = int(block.data.ptr)
-        self._end = self._first + nbytes
+        self._blocks.append(self._cp.empty(nbytes, dtype=np.uint8))
+        self._next = int(self._blocks[-1].data.ptr)
+        self._end = self._next + nbytes
 
     @property
     def size(self) -> int:
         return sum(int(b.nbytes) for b in self._blocks)
-
-    def release(self) -> None:
-        self._blocks, self._first, self._next, self._end, self._full = [], 0, 0, 0, 0
 
     def take(self, nbytes: int) -> int:
         """Address of `nbytes` bytes, 256-byte aligned."""

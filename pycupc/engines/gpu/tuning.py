@@ -137,7 +137,7 @@ QUESTION_SETS, WALKED_SETS, QUESTION_BYTES = 2e7, 1e9, 1 << 30
 STAGING, PIECE = 64 << 20, 1 << 20
 #: Bytes up to which CUDA's own staging is as fast. Log, "The whole call".
 DIRECT = 4 << 20
-#: Most threads that copy, the calling one included; bytes for which one more of them pays. Log, "The whole call".
-COPY_THREADS, BYTES_PER_THREAD = max(1, min(4, os.cpu_count() or 1)), 4 << 20
+#: Threads that copy. Log, "The whole call".
+COPY_THREADS = max(1, min(4, os.cpu_count() or 1))
 #: Bytes of a result, at most, that go to page-locked memory, not to ordinary memory. Judged.
 MOST_LOCKED = 2 << 30

@@ -21,7 +21,6 @@ from __future__ import annotations
 import base64
 import io
 import textwrap
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
 MAX_LABELLED, MAX_LABELLED_EDGES = 60, 180
 #: Most variables with edges, and most edges, that are drawn as a network of dots.
 MAX_NETWORK, MAX_NETWORK_EDGES = 3_000, 9_000
-#: Colours of a .png: a few, and what lies between them and white.
-COLOURS = 128
 
 
 def plot(
@@ -108,31 +105,7 @@ def save(graph: SparseGraph, labels: Sequence[str], *paths: str | Path, dpi: int
     # unhinted letters look the same at this resolution, and take half the time
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none", "text.hinting": "none"}):
         for path in map(Path, paths):
-            ending = path.suffix.lower().lstrip(".")
-            if ending == "png":
-                _save_few_colours(figure, path, dpi)
-            else:
-                figure.savefig(path, dpi=dpi, metadata=undated.get(ending))
-
-
-def _save_few_colours(figure: Figure, path: Path | io.BytesIO, dpi: int) -> None:
-    """Write a .png with a palette, which takes a third of the size of full colours."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
-
-    figure.set_dpi(dpi)
-    canvas: Any = FigureCanvasAgg(figure)
-    canvas.draw()
-    pixels = np.asarray(canvas.buffer_rgba()).view(np.uint32)[:, :, 0]
-    drawn = np.flatnonzero(pixels != 0xFFFFFFFF)  # not white, which quantize would make grey; few, so that it is quick
-    colours = Image.fromarray(pixels.ravel()[drawn].view(np.uint8).reshape(1, -1, 4)).convert("RGB")
-    few = colours.quantize(COLOURS - 1, Image.Quantize.FASTOCTREE)
-    numbers = np.zeros(pixels.shape, dtype=np.uint8)
-    numbers.ravel()[drawn] = np.asarray(few)[0] + 1
-    picture = Image.fromarray(numbers)
-    picture.putpalette([255, 255, 255, *(few.getpalette() or ())[: 3 * COLOURS - 3]])
-    # run lengths: the quickest strategy of compression; of dots and lines it makes the smallest files, too
-    picture.save(path, format="png", dpi=(dpi, dpi), compress_type=zlib.Z_RLE)
+            figure.savefig(path, dpi=dpi, metadata=undated.get(path.suffix.lower().lstrip(".")))
 
 
 def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:
@@ -212,8 +185,7 @@ CELLS = 500
 def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
     """Draw the pattern of the matrix, its variables in an order that puts neighbours near the diagonal.
 
-    It is drawn as an image, so that the time does not depend on the number of edges. A cell of the image takes the
-    colour of the kind of most of its edges, and is darker the more there are.
+    It is drawn as an image, so that the time does not depend on the number of edges.
     """
     from matplotlib.patches import Patch
     from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -225,41 +197,31 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
     p, place = max(graph.p, 1), np.empty(graph.p, dtype=np.int64)
     if graph.p:
         place[reverse_cuthill_mckee(graph.adjacency(), symmetric_mode=True)] = np.arange(p)
-    image, kinds = _matrix_image(graph, place)
-    ax.imshow(image, extent=(0.5, p + 0.5, p + 0.5, 0.5), interpolation="nearest")
+    ax.imshow(matrix_image(graph, place), extent=(0.5, p + 0.5, p + 0.5, 0.5), interpolation="nearest")
     order = "neighbours near each other: reverse Cuthill-McKee order"
     ax.set_xlabel(f"position of the variable an edge goes to (column), 1 to {p:,}\n{order}", fontsize=9)
     ax.set_ylabel(f"position of the variable an edge comes from (row), 1 to {p:,}", fontsize=9)
     ax.tick_params(labelsize=7)
     ax.set_title(title, fontsize=10, loc="left", y=1.005)  # matplotlib takes long to find a place itself
-    if kinds:
-        forms = {kind: "in both cells" if one == two else "from row to column" for kind, (one, two) in KINDS.items()}
-        patches = [Patch(color=EDGE_STYLES[kind].color, label=f"{kind} ({forms[kind]})") for kind in kinds]
-        legend = ax.legend(handles=patches, loc="upper right", fontsize=8, framealpha=0.9)
-        legend.get_frame().set_edgecolor(GREY)
+    forms = {kind: "in both cells" if one == two else "from row to column" for kind, (one, two) in KINDS.items()}
+    kinds = [kind for kind, n in graph.counts().items() if n]
+    patches = [Patch(color=EDGE_STYLES[kind].color, label=f"{kind} ({forms[kind]})") for kind in kinds]
+    if patches:
+        ax.legend(handles=patches, loc="upper right", fontsize=8, framealpha=0.9, edgecolor=GREY)
 
 
-def _matrix_image(graph: SparseGraph, place: NDArray[np.int64]) -> tuple[NDArray[np.uint8], list[str]]:
-    """Red, green and blue of each cell, uint8 (side, side, 3), white without edges; and the kinds of edges."""
+def matrix_image(graph: SparseGraph, place: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Red, green and blue of each cell, float64 (side, side, 3): those of the kind of most of its edges, else white."""
     from matplotlib.colors import to_rgb
 
-    p = max(graph.p, 1)
-    side = min(p, CELLS)
-    tail, head, kind = graph.edge_list()
-    counts = []
-    kinds = [name for name, n in graph.counts().items() if n]
-    for name in kinds:
-        row, column = place[tail[kind == name]], place[head[kind == name]]
-        if len({*KINDS[name]}) == 1:
-            row, column = np.r_[row, column], np.r_[column, row]
-        cell = (row * side // p) * side + column * side // p
-        counts.append(np.bincount(cell, minlength=side * side))
-    image = np.full((side * side, 3), 255, dtype=np.uint8)
-    if kinds:
-        table = np.stack(counts)
-        total = table.sum(axis=0)
-        there = total > 0
-        pure = np.array([to_rgb(EDGE_STYLES[name].color) for name in kinds])[table[:, there].argmax(axis=0)]
-        strength = 0.55 + 0.45 * np.minimum(1.0, np.sqrt(total[there] / max(1, int(np.quantile(total[there], 0.95)))))
-        image[there] = np.round(255 * (1 - strength[:, None] * (1 - pure)))
-    return image.reshape(side, side, 3), kinds
+    side = min(max(graph.p, 1), CELLS)
+    tail, head, _ = graph.edge_list()
+    row, column = (place[end] * side // max(graph.p, 1) for end in (tail, head))
+    kind, both = graph.kind_numbers(), graph.low_mark == graph.high_mark
+    counts = np.zeros((len(KINDS), side, side), dtype=np.int64)
+    np.add.at(counts, (kind, row, column), 1)
+    np.add.at(counts, (kind[both], column[both], row[both]), 1)
+    colours = np.array([to_rgb(style.color) for style in EDGE_STYLES.values()])
+    image: NDArray[np.float64] = colours[counts.argmax(axis=0)]
+    image[counts.sum(axis=0) == 0] = 1.0
+    return image

@@ -5,19 +5,14 @@ Everything is deterministic: the same graph is drawn the same way on every machi
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.drawing.layered import layered_layout
 from pycupc.graph.drawing.stress import stress_layout
-from pycupc.graph.sparse import DIRECTED, SparseGraph, read_only
+from pycupc.graph.sparse import DIRECTED, SparseGraph
 
 Floats = NDArray[np.float64]
-Nodes = NDArray[np.integer]
-#: Largest graph that is drawn in detail.
-OVERVIEW = 600
 
 
 def layout(graph: SparseGraph, sizes: Floats, spacing: float | None = None) -> Floats:
@@ -35,14 +30,14 @@ def layout(graph: SparseGraph, sizes: Floats, spacing: float | None = None) -> F
     component, first = np.repeat(np.arange(len(parts)), count), np.cumsum(count) - count
     place = np.empty(graph.p, dtype=np.int64)
     place[nodes] = np.arange(graph.p)
-    rough, linked, placed = graph.p > OVERVIEW, int((count > 1).sum()), []
+    linked, placed = int((count > 1).sum()), []
     for part in parts[:linked]:
         own = graph.subgraph(part)
         if spacing is None:
             placed.append(layered_layout(own, sizes[part]))
         else:
-            reach = max((0.6 if rough else 0.75) * spacing, 1.3 * float(sizes[part].max()))
-            placed.append(_dots(own.p, own.low.tobytes(), own.high.tobytes(), spacing, reach, rough))
+            reach = max(0.75 * spacing, 1.3 * float(sizes[part].max()))
+            placed.append(_push_apart(stress_layout(own.adjacency()) * spacing, reach))
     xy, size = np.concatenate([*placed, np.zeros((len(parts) - linked, 2))]), sizes[nodes]
     if spacing is not None:  # wider for labels, and so that most arrows of a component point down
         tail, head, kind = graph.edge_list()
@@ -53,13 +48,6 @@ def layout(graph: SparseGraph, sizes: Floats, spacing: float | None = None) -> F
     low, high = np.minimum.reduceat(xy - size / 2, first), np.maximum.reduceat(xy + size / 2, first)
     corners = _below(high - low, linked)
     return (xy - low[component] + corners[component])[place]
-
-
-@lru_cache(maxsize=1000)  # a picture and a page of the same graph are made one after the other
-def _dots(k: int, low: bytes, high: bytes, spacing: float, reach: float, rough: bool) -> Floats:
-    """Positions of the nodes of a connected graph, given by the bytes of the ends of its edges."""
-    graph = SparseGraph.undirected(k, np.frombuffer(low, np.int32), np.frombuffer(high, np.int32))
-    return read_only(_push_apart(stress_layout(graph.adjacency(), rough=rough) * spacing, reach))
 
 
 def _below(extents: Floats, linked: int) -> Floats:
@@ -82,9 +70,11 @@ def _push_apart(xy: Floats, reach: float) -> Floats:
     The first rounds move them too far, which spreads a crowd; the last ones settle what that has thrown together. None
     moves far in one round, or the neighbours of a hub, which begin at nearly one place, would drive each other away.
     """
+    from scipy.spatial import KDTree
+
     x, y = xy.T.copy()
     for share in (0.9, 0.9, 0.9, 0.9, 0.25, 0.25, 0.25, 0.25):
-        a, b = close_pairs(x, y, reach)
+        a, b = KDTree(np.column_stack([x, y])).query_pairs(reach, output_type="ndarray").T
         if not len(a):
             break
         dx, dy = x[a] - x[b], y[a] - y[b]
@@ -94,26 +84,3 @@ def _push_apart(xy: Floats, reach: float) -> Floats:
         x += right * bound
         y += up * bound
     return np.column_stack([x, y])
-
-
-def close_pairs(x: Floats, y: Floats, reach: float) -> tuple[Nodes, Nodes]:
-    """Pairs of points closer than `reach`, found on a grid of cells of this size.
-
-    Each point is compared with those that follow it in its cell and the next, and with those in three cells above.
-    """
-    column, row = ((at - at.min()) // reach for at in (x, y))
-    wide = int(column.max()) + 3  # at least one empty cell between the rows
-    cell = (row * wide + column).astype(np.int64)
-    order = np.argsort(cell, kind="stable")
-    cell, x, y = cell[order], x[order], y[order]
-    next_cells = np.arange(1, len(cell) + 1), cell.searchsorted(cell + 2)
-    cells_above = cell.searchsorted(cell + wide - 1), cell.searchsorted(cell + wide + 2)
-    found: list[tuple[Nodes, Nodes]] = []
-    for first, end in (next_cells, cells_above):
-        count = end - first
-        j = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
-        dx, dy = np.repeat(x, count) - x[j], np.repeat(y, count) - y[j]
-        close = np.flatnonzero(dx * dx + dy * dy < reach * reach)
-        found.append((np.repeat(order, count)[close], order[j[close]]))
-    a, b = zip(*found, strict=True)
-    return np.concatenate(a), np.concatenate(b)

@@ -23,15 +23,12 @@ Floats = NDArray[np.float64]
 MAX_DENSE, PIVOTS = 250, 48
 
 
-def stress_layout(pattern: csr_array, *, rough: bool = False) -> Floats:
-    """Positions, float64 (k, 2), of a connected graph whose edges have length 1; `pattern` (k, k) has its pairs.
-
-    `rough` saves most of the steps of a small component, which nobody sees in an overview.
-    """
+def stress_layout(pattern: csr_array) -> Floats:
+    """Positions, float64 (k, 2), of a connected graph whose edges have length 1; `pattern` (k, k) has its pairs."""
     k = pattern.shape[0]
     if k == 2:
         return np.array([[0.0, 0.5], [0.0, -0.5]])
-    xy = _placed(pattern, *_pivot_distances(pattern), *((20, 0.05) if rough or k > MAX_DENSE else (60, 0.003)))
+    xy = _placed(pattern, *_pivot_distances(pattern), *((20, 0.05) if k > MAX_DENSE else (60, 0.003)))
     centred: Floats = xy - xy.mean(axis=0)
     return centred
 

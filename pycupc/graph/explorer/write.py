@@ -73,9 +73,6 @@ class Content:
     edge_r: Floats | None = None
     edge_tests: Floats | None = None
     edge_level: NDArray[np.int64] | None = None
-    # sequence of m (sequence, float) or None: the set and the partial correlation of the test with the largest p-value;
-    # None or empty if not determined.
-    weakest: Sequence[tuple[Sequence[str | int], float] | None] = ()
     # sequence of m sequences: what set its marks: each [variable at whose end the mark is, rule, variable, ...]; `pag`:
     # the rules are those of FCI, not Meek's.
     reasons: Sequence[Sequence[Sequence[str | int]]] = ()

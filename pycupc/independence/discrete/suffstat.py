@@ -83,7 +83,8 @@ class DiscreteSuffStat(Mapping[str, Any]):
             raise ValueError(f"df must be 'pcalg' or 'observed', got {df!r}")
         if df == "observed" and adaptDF:
             raise ValueError("choose one of adaptDF=True and df='observed', which both change the degrees of freedom")
-        values, columns, _ = values_of(dm, "dm")
+        raw = values_of(dm, "dm")
+        values, columns = raw.values, raw.labels
         labels = columns if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, values.shape[1])
         names = names_for(self.labels, values.shape[1])

@@ -74,7 +74,6 @@ def _in_parts(
     function: Callable[..., Any], calls: list[Any], threads: int, progress: CountHook | None = None, before: int = 0
 ) -> None:
     """Call the function with each of the tuples, in threads; progress begins with the number of calls `before`."""
-    from pycupc.system.compiled import announced
 
     step = max(1, len(calls) // (threads * CALLS_PER_THREAD))
     parts = [calls[k : k + step] for k in range(0, len(calls), step)]
@@ -84,11 +83,10 @@ def _in_parts(
         for arguments in part:
             function(*arguments)
 
-    with announced("compiling for correlations, once per machine"):
-        for part, _ in zip(parts, in_threads(run, parts, threads), strict=True):
-            done += len(part)
-            if progress is not None:
-                progress(done, total)
+    for part, _ in zip(parts, in_threads(run, parts, threads), strict=True):
+        done += len(part)
+        if progress is not None:
+            progress(done, total)
 
 
 def scaled(X: Floats, ends: Ends | None = None) -> Floats:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from pycupc.independence.gaussian.compiled_p_values import p_value
 from pycupc.independence.gaussian.exact import exact_correlation
 from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
-from pycupc.system.compiled import announced, call_address, compiled, compiled_callback, copied_part, frozen
+from pycupc.system.compiled import call_address, compiled, compiled_callback, copied_part, frozen
 
 _one_at_a_time = threading.Lock()
 
@@ -112,8 +112,7 @@ def careful_address() -> int:
 def _compiled_careful():
     double, index = types.CPointer(types.float64), types.CPointer(types.int64)
     signature = types.float64(double, types.int64, index, types.int64, double, types.int64)
-    with announced("compiling for ill-conditioned tests, once per machine"):
-        return compiled_callback(_careful, signature)
+    return compiled_callback(_careful, signature)
 
 
 def _careful(C, p, nodes, size, A, width):

@@ -103,7 +103,8 @@ class SuffStat:
     """
 
     def __init__(self, C: Any, n: Any, labels: Sequence[str] | None = None, *, n_rule: str = "mean") -> None:
-        values, names, _ = converted(C, "C")
+        raw = converted(C, "C")
+        values, names = raw.values, raw.labels
         if values.ndim != 2 or values.shape[0] != values.shape[1]:
             raise ValueError(f"C must be square, got shape {values.shape}")
         if len(values) < 2:

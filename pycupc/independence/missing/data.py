@@ -163,8 +163,9 @@ class IncompleteTable:
         self.categories, self.adaptDF = categories, bool(adaptDF)
         names: Sequence[str] | None
         if categories:
-            values, names, _ = values_of(data, "dm")
-            self.values: NDArray[Any] = _codes(values, names_for(names if labels is None else labels, values.shape[1]))
+            raw = values_of(data, "dm")
+            names = raw.labels
+            self.values: NDArray[Any] = _codes(raw.values, raw.names if labels is None else labels)
         else:
             table = data if isinstance(data, Table) else Table.of(data, labels, **options)
             table.check(complete=False)

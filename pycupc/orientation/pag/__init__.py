@@ -8,7 +8,7 @@ dependence.py    the tests of rfci that remove edges
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,17 +16,9 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
-from pycupc.orientation.trace import Reason
+from pycupc.orientation import Orientation
 
-__all__ = [
-    "ALL_RULES",
-    "FCI_LOOPS",
-    "RFCI_LOOPS",
-    "JointCausalInference",
-    "PagOrientation",
-    "orient_pag",
-    "without_selection",
-]
+__all__ = ["ALL_RULES", "FCI_LOOPS", "RFCI_LOOPS", "JointCausalInference", "orient_pag", "without_selection"]
 
 #: The rules 1 to 10.
 ALL_RULES = (True,) * 10
@@ -46,19 +38,6 @@ class JointCausalInference:
     context: Sequence[int]
 
 
-@dataclass(frozen=True)
-class PagOrientation:
-    """A PAG, and what set its marks.
-
-    `trace` has for the mark at b of the edge a, b, by the key (a, b), unless it is a circle: ``("collider", x, y, z)``,
-    ``("R1", a, b, c)`` and so on with the variables named as in docs/LATENT.md, rules 4, 5 and 9 with their path,
-    ``("JCI", a, b)``, or ``("tier", a, b)``.
-    """
-
-    graph: SparseGraph
-    trace: Mapping[tuple[int, int], Reason]
-
-
 def without_selection(rules: Sequence[bool]) -> list[bool]:
     """The rules without 5 to 7, which are for selection bias."""
     return [bool(rule) and number not in (5, 6, 7) for number, rule in enumerate(rules, 1)]
@@ -74,7 +53,7 @@ def orient_pag(
     arrowheads: Iterable[tuple[int, int]] = (),
     quirks: bool = False,
     of_rfci: bool = False,
-) -> PagOrientation:
+) -> Orientation:
     """Orient the edges of a skeleton as ``pcalg::fci`` does, or as rfci where its tests remove no edge.
 
     `skeleton`: the edges; their marks do not matter. `rules`, sequence of 10 bool: which of the rules to use.

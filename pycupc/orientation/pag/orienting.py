@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
+from pycupc.orientation import Orientation
 from pycupc.orientation.colliders import mark_triples
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
@@ -18,7 +19,6 @@ from pycupc.orientation.mixed_graph import (
     MIRROR,
     NEIGHBOUR,
     MixedGraph,
-    compiling,
     find,
     owners,
     steps_of,
@@ -26,8 +26,9 @@ from pycupc.orientation.mixed_graph import (
     triple_number,
     undirected,
 )
-from pycupc.orientation.pag import Decide, JointCausalInference, PagOrientation, lists, local_rules, paths
+from pycupc.orientation.pag import Decide, JointCausalInference, lists, local_rules, paths
 from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN, KNOWN, Reason
+from pycupc.system.compiled import plain_if_small
 
 Indices = NDArray[np.int64]
 _TIER, _JCI = FIRST_KNOWN + KNOWN.index("tier"), FIRST_KNOWN + KNOWN.index("JCI")
@@ -57,22 +58,22 @@ class Orienting:
         self._paths: list[Reason] = []
         self._seen = np.zeros(max(self.p, 2 * len(skeleton)) + 1, dtype=np.int64)
         self._work = np.zeros((3, self.p + 3), dtype=np.int64)
-        with compiling(self._steps):
+        with plain_if_small(self._steps):
             self.graph = undirected(skeleton)
         self.graph.entry[KIND] = CIRCLE
         self._owner = owners(self.graph.entry)
 
     def compiling(self) -> AbstractContextManager[None]:
         """For what follows, of which small graphs are oriented by plain Python."""
-        return compiling(20 * self._steps)
+        return plain_if_small(20 * self._steps)
 
     def left(self) -> SparseGraph:
         """The edges left, with their marks."""
         return lists.to_sparse(self.graph, self.p)
 
-    def oriented(self) -> PagOrientation:
+    def oriented(self) -> Orientation:
         """The result."""
-        return PagOrientation(self.left(), trace(self.graph, (ARROW, TAIL), lists.FORMS, self._paths))
+        return Orientation(self.left(), trace(self.graph, (ARROW, TAIL), lists.FORMS, self._paths))
 
     # -- before the rules ---------------------------------------------------------------------------------------------
 

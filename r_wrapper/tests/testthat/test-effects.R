@@ -54,19 +54,6 @@ test_that("adjustment sets and verdicts are pcalg's", {
   }
 })
 
-test_that("adjustment in a PAG", {
-  m <- matrix(0, 4, 4, dimnames = rep(list(letters[1:4]), 2)) # a o-> c <-o b, c --> d
-  m["a", "c"] <- m["b", "c"] <- m["c", "d"] <- 2
-  m["c", "a"] <- m["c", "b"] <- 1
-  m["d", "c"] <- 3
-  expect_true(cu_adjustment(m, "c", "d", z = "a", type = "pag"))
-  expect_false(cu_adjustment(m, 1, 4, integer(0), type = "pag"))
-  expect_true(cu_adjustment(m, 1, 4, integer(0), type = "pag", quirks = TRUE))
-  expect_error(cu_adjustment(m, 1, 4, type = "pag"), "`z` must be given")
-  expect_error(cu_adjustment(m, 1, 4, "e", type = "pag"), "z")
-  expect_error(cu_adjustment(diag(2) * 0, 1, 2), "no variable of y is a descendant of x")
-})
-
 test_that("what does not fit is refused in R's terms", {
   m <- matrix(0, 3, 3)
   m[1, 2] <- m[2, 1] <- m[2, 3] <- 1
@@ -76,4 +63,6 @@ test_that("what does not fit is refused in R's terms", {
   expect_error(cu_ida(1:2, 3, diag(3), m, "optimal", y.notparent = TRUE), "y.notparent is not available")
   expect_message(cu_ida(1, 3, diag(3), m), "not a CPDAG")
   expect_error(cu_jointIda(1:2, 3, diag(3)), "all.pasets")
+  expect_error(cu_adjustment(m * 0, 1, 2), "no variable of y is a descendant of x")
+  expect_error(cu_adjustment(m, 1, 3, 4), "z")
 })

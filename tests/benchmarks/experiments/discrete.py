@@ -1,8 +1,5 @@
 """Discrete data: the engines beside pcalg, bnlearn, pgmpy and causal-learn, whole calls of pc() on sampled networks."""
 
-import gc
-import time
-
 import numpy as np
 
 import pycupc
@@ -68,7 +65,7 @@ def _problems(args):
     return [(name, alpha) for name in args.sets or networks.NETWORKS for alpha in sorted(networks.ALPHAS)]
 
 
-def _repeat(table, how, limit, runs_at_most=None, check=None):
+def _repeat(table, how, limit, runs_at_most=RUNS, check=None):
     """Whole calls of pc(): a first run, which is compared with `check`; then warm ones, if its answer is right.
 
     Returns the columns of the run, and its result or None.
@@ -77,21 +74,17 @@ def _repeat(table, how, limit, runs_at_most=None, check=None):
     pycupc.pc(_copies(), disCItest, **how)  # loads the code
     try:
         fit, first = runs.timed(pycupc.pc, suff, disCItest, **how, progress=runs.stop_at(limit))
-    except runs.TooSlow as stopped:
-        return stopped.columns, None
+    except runs.TooSlow:
+        return {"outcome": "stopped", "limit": limit}, None
     row = {"first": first, "answer": Answer.of(fit).digest, "edges": len(fit.sparse_graph)}
     row |= {"tests": sum(fit.n_edgetests), "last_level": len(fit.n_edgetests) - 1}
     if check is not None:
         row |= {"checked_by": "cpu engine", "differs": ", ".join(Answer.of(check).differences(Answer.of(fit)))}
-    times, ends = [], time.perf_counter() + BUDGET
-    most = 0 if row.get("differs") else RUNS if runs_at_most is None else runs_at_most
-    with runs.quick_collection():
-        while len(times) < most and (not times or time.perf_counter() < ends):
-            again, taken = runs.timed(pycupc.pc, suff, disCItest, **how)
-            times.append(taken)
-            gc.collect()
-    if times and Answer.of(again).digest != row["answer"]:
-        row["differs"] = "between runs"
+    times, most = [], 0 if row.get("differs") else runs_at_most
+    for again, taken in runs.warm(lambda: pycupc.pc(suff, disCItest, **how), most, BUDGET):
+        times.append(taken)
+        if Answer.of(again).digest != row["answer"]:
+            row["differs"] = "between runs"
     return row | record.statistics(times), fit
 
 

@@ -1,7 +1,5 @@
 """Hidden variables and tiers: fci(), rfci() and pc() with tiers beside pcalg and tpc, whole calls, answers compared."""
 
-import time
-
 import numpy as np
 
 import pycupc
@@ -28,37 +26,32 @@ def latent(args):
             continue
         w = workloads.load(name, args.data, 0.01)
         kept = np.arange(len(w.C)) % 4 != 3 if hidden else np.ones(len(w.C), dtype=bool)
-        C = np.ascontiguousarray(w.C[np.ix_(kept, kept)])
-        facts = {"set": name, "p": len(C), "n": w.n, "alpha": 0.01, "call": call}
-        row, graph = _ours(function, C, w.n, m_max, args.threads)
-        yield {**facts, "engine": "cpu", **row}
-        job = [function, len(C), w.n, 0.01, m_max, 3, 60]
+        w = workloads.Workload(name, np.ascontiguousarray(w.C[np.ix_(kept, kept)]), w.n, w.alpha)
+        row, graph = _ours(function, w, m_max, args.threads)
+        yield {**w.facts, "call": call, "engine": "cpu", **row}
         packages = ("pcalg", "tpc") if function == "tpc" else ("pcalg",)
-        out, arrays = peers.in_r("latent.R", packages, {"C": C}, job, args.limit or 600.0)
-        if "graph" in arrays:
-            out["differs"] = "graph" * (not np.array_equal(arrays["graph"].reshape(graph.shape), graph))
-            out |= {"ratio": float(np.median(out["times"])) / row["seconds"]}
-        times = record.statistics(out.pop("times", []))
-        yield {**facts, "engine": packages[-1], **times, **{name: out[name] for name in out if name != "tests"}}
+        out = peers.in_r(function, packages, {"C": w.C}, w, peers.Effort(limit=args.limit or 600.0), m_max=m_max)
+        theirs = peers.summary({name: out[name] for name in out if name != "graph"}, None)
+        if "graph" in out:
+            theirs["differs"] = "graph" * (not np.array_equal(out["graph"], graph))
+            theirs["ratio"] = theirs["seconds"] / row["seconds"]
+        yield {**w.facts, "call": call, "engine": packages[-1], **theirs}
 
 
-def _ours(function, C, n, m_max, threads):
+def _ours(function, w, m_max, threads):
     """The columns of our runs, and the graph as R has it."""
-    data = pycupc.SuffStat(C, n)
-    how = {"alpha": 0.01, "m_max": m_max, "engine": "cpu", "numCores": threads}
+    data = pycupc.SuffStat(w.C, w.n)
+    how = {"alpha": w.alpha, "m_max": m_max, "engine": "cpu", "numCores": threads}
     if function == "tpc":
-        run, how = pycupc.pc, how | {"tiers": tiers_of(len(C))}
+        run, how = pycupc.pc, how | {"tiers": tiers_of(w.p)}
     else:
         run, how = getattr(pycupc, function), how | {"quirks": True}
     fit, first = runs.timed(run, data, **how)
     graph = fit.sparse_graph.dense() if function == "tpc" else fit.sparse_graph.amat_pag()
-    times, ends = [], time.perf_counter() + BUDGET
-    with runs.quick_collection():
-        while len(times) < RUNS and (not times or time.perf_counter() < ends):
-            times.append(runs.timed(run, data, **how)[1])
+    times = [seconds for _, seconds in runs.warm(lambda: run(data, **how), RUNS, BUDGET)]
     return {"first": first, "edges": len(fit.sparse_graph), **record.statistics(times)}, graph
 
 
 def tiers_of(p):
-    """Three tiers of equal size, as in latent.R."""
+    """Three tiers of equal size, as in worker.R."""
     return [3 * v // p for v in range(p)]

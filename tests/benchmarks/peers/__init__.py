@@ -68,21 +68,22 @@ def has_r_package(name):
     return subprocess.run(["Rscript", "--vanilla", "-e", test], capture_output=True).returncode == 0
 
 
-def in_r(script, packages, arrays, job, limit, environment=None):
-    """Run one of the R scripts here: it is given arrays as NAME.bin and the lines of job.txt.
+def in_r(call, packages, arrays, w, effort, *, processes=1, m_max=math.inf, environment=None):
+    """Run a call of worker.R on arrays, with the p, n and alpha of a problem.
 
-    Returns "times", "version", "tests", "cpu_seconds" (all threads, median); and the int32 NAME.bin that it left.
+    Returns "times", "version", "tests", "cpu_seconds" (all threads, median), and the int32 arrays that R left.
     """
     for package in packages:
         if not has_r_package(package):
-            return {"outcome": "not installed", "why": f"no Rscript with the R package {package}"}, {}
+            return {"outcome": "not installed", "why": f"no Rscript with the R package {package}"}
+    job = [call, " ".join(packages), w.p, w.n, repr(w.alpha), processes, m_max, effort.repeats, effort.budget]
     with tempfile.TemporaryDirectory(prefix="pycupc-bench-") as name:
         folder = Path(name)
         for file, array in arrays.items():
             np.asarray(array).ravel(order="F").tofile(folder / f"{file}.bin")
         (folder / "job.txt").write_text("\n".join(map(str, job)) + "\n")
-        if why := run_limited(["Rscript", "--vanilla", HERE / script, folder], limit, environment):
-            return why, {}
+        if why := run_limited(["Rscript", "--vanilla", HERE / "worker.R", folder], effort.limit, environment):
+            return why
 
         def numbers(file):
             path = folder / f"{file}.txt"
@@ -92,14 +93,14 @@ def in_r(script, packages, arrays, job, limit, environment=None):
         named = zip(("R", *packages), (v.removeprefix("R version ") for v in versions), strict=True)
         out = {"times": numbers("seconds"), "version": ", ".join(map(" ".join, named))}
         out |= {"tests": tuple(int(v) for v in numbers("tests"))}
-        if cpu := numbers("cpu_seconds"):
-            out["cpu_seconds"] = float(np.median(cpu))
+        out |= {"cpu_seconds": float(np.median(numbers("cpu_seconds")))}
         new = [path for path in folder.glob("*.bin") if path.stem not in arrays]
-        return out, {path.stem: np.fromfile(path, dtype=np.int32) for path in new}
+        out |= {path.stem: np.fromfile(path, dtype=np.int32) for path in new}
+        return out | {"graph": out["graph"].reshape(w.p, w.p)}
 
 
 def pcalg(w, method, threads, effort, *, library=None):
-    """The skeleton by a `method` of pcalg.R, from the same correlations.
+    """The skeleton by a `method` of worker.R, from the same correlations.
 
     `library` is an R library folder to be searched before R's own ones.
     """
@@ -108,9 +109,7 @@ def pcalg(w, method, threads, effort, *, library=None):
         folders = [str(library.resolve()), os.environ.get("R_LIBS", "")]
         environment["R_LIBS"] = os.pathsep.join(folders).strip(os.pathsep)
     packages = ("pcalg", "ParallelPC") if method.startswith("ParallelPC") else ("pcalg",)
-    job = [w.p, w.n, repr(w.alpha), method, threads, effort.repeats, effort.budget]
-    out, arrays = in_r("pcalg.R", packages, {"C": w.C}, job, effort.limit, environment)
-    return out | {name: array.reshape(w.p, w.p) for name, array in arrays.items()}
+    return in_r(method, packages, {"C": w.C}, w, effort, processes=threads, environment=environment)
 
 
 def faster(ways):
@@ -180,13 +179,10 @@ def discrete(peer, table, python, threads, effort):
 
 
 def _discrete_in_r(package, table, processes, effort):
-    (n, p), arrays = table.codes.shape, {"codes": table.codes.astype(np.int32), "nlev": table.nlev.astype(np.int32)}
-    job = [package, n, p, repr(table.alpha), processes, effort.repeats, effort.budget]
-    out, found = in_r("discrete.R", (package,), arrays, job, effort.limit)
-    if "graph" in found:
-        out["graph"] = found["graph"].reshape(p, p)
-    if "sepset_x" in found:
-        x, y, length, members = (found[f"sepset_{part}"] for part in ("x", "y", "len", "members"))
+    arrays = {"codes": table.codes.astype(np.int32), "nlev": table.nlev.astype(np.int32)}
+    out = in_r(package, (package,), arrays, table, effort, processes=processes)
+    if "sepset_x" in out:
+        x, y, length, members = (out[f"sepset_{part}"] for part in ("x", "y", "len", "members"))
         kept, skeleton = length > 0, (out["graph"] != 0) | (out["graph"] != 0).T
         out["answer"] = Answer(skeleton, (x[kept], y[kept], length[kept], members), out["tests"])
         out["empty_sets"] = int((~kept).sum())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import random
 from collections.abc import Sequence
 from math import comb
 from typing import NamedTuple
@@ -23,12 +22,11 @@ from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import State
 from pycupc.engines.cpu.walk_state import Cutoff, Side
-from pycupc.engines.subsets import about, exact_rank
+from pycupc.engines.subsets import about, by_degree, exact_rank
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.system.compiled import announced, frozen
+from pycupc.system.compiled import frozen
 
 #: A search is about sets of at least two members: smaller ones have formulas of their own.
 SMALLEST = 2
@@ -41,25 +39,21 @@ def first_searched(questions: Questions, pruning: PruningMode) -> Indices:
     global _loaded
     sizes, degree = questions.sizes(), np.diff(questions.candidates.offsets)
     few = 0 if pruning == "always" else tuning.FEW_SETS
-    if _first_of(int(degree.max(initial=0)), sizes, few)[0] == sizes.stop:  # the quick way of small questions
-        return np.full(len(degree), sizes.stop)
-    plans = np.full((int(degree.max(initial=0)) + 1, 2), (sizes.stop, 0.0))
-    for d in np.flatnonzero(np.bincount(degree)[: tuning.MOST_SEARCHED + 1]).tolist():
-        plans[d] = _first_of(d, sizes, few)
-    first, tests = plans[degree].T
+
+    def first_of(d: int) -> int:
+        large = (size for size in sizes if size >= SMALLEST and about(d, size) > few)
+        return next(large, sizes.stop) if d <= tuning.MOST_SEARCHED else sizes.stop
+
+    def tests(d: int) -> float:
+        return sum(about(d, size) for size in range(first_of(d), sizes.stop))
+
+    first = by_degree(first_of, degree).astype(np.int64)
     # what is loaded must not matter to a budget, which leaves the same pairs in every process
     least = tuning.WORTH_LOADING if questions.budget is None and not _loaded else tuning.WORTH
-    if few and TEST_SECONDS * tests.sum() < least:
+    if few and TEST_SECONDS * by_degree(tests, degree).sum() < least:
         first[:] = sizes.stop
     _loaded = _loaded or bool((first < sizes.stop).any())
-    searched: Indices = first.astype(np.int64)
-    return searched
-
-
-def _first_of(d: int, sizes: range, few: int) -> tuple[int, float]:
-    """The size of the first sets of d candidates that are more than `few`, and the number of sets from there on."""
-    many = [size for size in sizes if size >= SMALLEST and about(d, size) > few]
-    return (many[0], sum(about(d, size) for size in range(many[0], sizes.stop))) if many else (sizes.stop, 0.0)
+    return first
 
 
 #: A size of sets that a pair has got to, which no smaller set separates, and the positions among the candidates of the
@@ -82,10 +76,9 @@ def load() -> None:
     """Load the code of a search, or compile it, by a question about six variables."""
     C = np.where(np.eye(6), 1.0, 0.5)
     question = Questions(np.array([0]), np.array([1]), Lists.of([[2, 3, 4, 5]]), SMALLEST, 4)
-    with announced("compiling for searches about single pairs, once per machine"):
-        search = PairSearch(GaussianTest(SuffStat(C, 100), 0.01), question, np.ones(4, dtype=np.bool_))
-        search(0, SMALLEST, math.inf, 0.0, np.zeros(4, dtype=np.int64))
-        search.smallest(0, SMALLEST, 0, math.inf, 0.0, np.zeros(4, dtype=np.int64))
+    search = PairSearch(GaussianTest(SuffStat(C, 100), 0.01), question, np.ones(4, dtype=np.bool_))
+    search(0, SMALLEST, math.inf, 0.0, np.zeros(4, dtype=np.int64))
+    search.smallest(0, SMALLEST, 0, math.inf, 0.0, np.zeros(4, dtype=np.int64))
 
 
 class PairSearch:
@@ -164,21 +157,6 @@ class PairSearch:
         last = min(self._questions.largest, int(offsets[i + 1] - offsets[i]))
         part = slice(first - SMALLEST, last + 1 - SMALLEST)
         return Sizes(*(values[part] for values in self._sizes))  # type: ignore[arg-type]
-
-    def contradicted(self, i: int, first: int, outcome: Outcome) -> bool:
-        """Whether a test of a random sample contradicts the outcome of the search about pair i."""
-        draw, asked, found = random.Random(i), self._asked_of(i), outcome.positions
-        sizes, candidates = range(first, first + len(outcome.n_tests)), self._questions.candidates.of_question(i)
-
-        def separates(positions: list[int]) -> bool:
-            S = sorted(candidates[k] for k in positions)
-            r = canonical_r(self._C, int(self._questions.x[i]), int(self._questions.y[i]), S)
-            return abs(r) <= float(self._sizes.value[len(S) - SMALLEST])
-
-        drawn = draw.choices(sizes, outcome.n_tests, k=tuning.CHECKED_SETS) if sum(outcome.n_tests) else []
-        sets = (sorted(draw.sample(range(len(candidates)), size)) for size in drawn)
-        before = (S for S in sets if asked[S].any() and (found is None or (len(S), S) < (len(found), found)))
-        return any(map(separates, before)) or (found is not None and not separates(found))
 
     def _asked_of(self, i: int) -> Mask:
         offsets = self._questions.candidates.offsets

@@ -83,7 +83,7 @@ class Pruning:
         searches = tuning.ROW_SECONDS + per_pair * per_row
         saved = walk - (tuning.WALK_SHARE * walk if way == "walk" else searches)
         if self._by_cost:
-            rows &= saved > tuning.LEAST_SAVED * walk
+            rows &= saved > 0
             if float(saved[rows].sum()) < (tuning.WORTH if way in _loaded else tuning.WORTH_LOADING):
                 return np.zeros_like(rows)
         _loaded.add(way)
@@ -130,6 +130,5 @@ class Pruning:
             if self._all_sound:
                 return rows
             asked = np.flatnonzero(rows & ~self._sound)
-            parts = np.array_split(asked, 4 * self._n_threads) if len(asked) > tuning.FEW_ROWS else [asked]
-            deque(in_threads(look, parts, self._n_threads if len(parts) > 1 else 1), maxlen=0)
+            deque(in_threads(look, np.array_split(asked, 4 * self._n_threads), self._n_threads), maxlen=0)
         return rows & self._sound

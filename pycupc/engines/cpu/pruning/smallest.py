@@ -22,7 +22,6 @@ from pycupc.engines.cpu.tuning import INLINE_TESTS
 from pycupc.engines.cpu.walk_state import Cutoff, Side
 from pycupc.independence.gaussian import fisher_z
 from pycupc.system.log import LARGEST_P, logger
-from pycupc.system.machine import available_cores
 
 
 def say_unsure(n: int) -> None:
@@ -58,7 +57,6 @@ class SmallestZ:
     """Finds the smallest |z| of the tests of each edge when it is called."""
 
     source: Source
-    pruning: Pruning
     n: float  # number of observations
     n_threads: int
     levels: list[PrunedTests]
@@ -67,25 +65,19 @@ class SmallestZ:
     y: Ints
     z: Floats  # (m,): the smallest |z| of the tests that were made
 
-    @classmethod
-    def on_all_cores(
-        cls, source: Source, n: float, levels: list[PrunedTests], x: Ints, y: Ints, z: Floats
-    ) -> SmallestZ:
-        """For an engine whose own tests do not run here."""
-        return cls(source, Pruning(source, True, available_cores()), n, available_cores(), levels, x, y, z)
-
     def __call__(self) -> Floats:
         """The smallest |z| of all tests of each edge, float64 (m,); of those met, with a warning, if it takes long."""
         begin, z, unsure = time.perf_counter(), self.z.copy(), np.zeros(len(self.z), dtype=np.bool_)
+        pruning = Pruning(self.source, True, self.n_threads)
         for done, tests in enumerate(reversed(self.levels)):
             logger.info(LARGEST_P, tests.level, done, len(self.levels))
             for x, y in ((self.x, self.y), (self.y, self.x)):
-                unsure |= self._lower(z, tests, x, y)
+                unsure |= self._lower(z, tests, x, y, pruning)
         say_unsure(int(unsure.sum()))
         logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         return z
 
-    def _lower(self, z: Floats, tests: PrunedTests, x: Ints, y: Ints) -> Mask:
+    def _lower(self, z: Floats, tests: PrunedTests, x: Ints, y: Ints, pruning: Pruning) -> Mask:
         """Lower z where this level has smaller tests of the ordered pairs (x, y); returns where one may be missing."""
         graph, level = tests.graph, tests.level
         entry = graph.entries(x, y)
@@ -99,7 +91,7 @@ class SmallestZ:
         findings = graph.no_findings()
         for way in WAYS:
             rows = (targets.per_row > 0) & rows_of_way(way, graph.degrees, level)
-            rows = self.pruning.sound(graph, rows) if way == "walk" else rows
+            rows = pruning.sound(graph, rows) if way == "walk" else rows
             part = graph.targets_at(targets.chosen & np.repeat(rows, graph.degrees))
             side = Side.of(graph, part, level, tests.cutoff)
             work = PrunedSide(self.source, graph, part, way, side, findings, bound)

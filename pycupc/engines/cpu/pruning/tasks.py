@@ -1,13 +1,8 @@
-"""Tasks for the rows of a level that are pruned, and the merging of their outcomes into the findings of the level.
-
-In the mode "checked", some of the pairs that bounds have decided are tested as well: pairs with few conditioning sets
-by all of their tests, other pairs by tests drawn at random.
-"""
+"""Tasks for the rows of a level that are pruned, and the merging of their outcomes into the findings of the level."""
 
 from __future__ import annotations
 
 import functools
-import random
 from collections.abc import Callable, Iterator
 from math import comb
 from typing import Any
@@ -16,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Mask
+from pycupc.engines.base import Floats
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
@@ -32,45 +27,7 @@ from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
-from pycupc.independence.gaussian.partial_correlation import canonical_among
-from pycupc.system.compiled import announced
 from pycupc.system.message import Message, Variable
-
-
-def sample(graph: Graph, decided: Mask, level: int) -> tuple[Indices, Indices]:
-    """Entries that were decided, all or some of them: of rows with few conditioning sets, and of the others."""
-    most = tuning.ALL_SETS
-    few = [subsets.about(d - 1, level) <= most and not subsets.is_wide(d, level) for d in graph.degrees.tolist()]
-    in_few = np.array(few)[graph.rows()]
-    few_sets, many_sets = np.flatnonzero(decided & in_few), np.flatnonzero(decided & ~in_few)
-    return _thinned(few_sets), _thinned(many_sets)
-
-
-def _thinned(entries: Indices) -> Indices:
-    """About `tuning.CHECKED_PAIRS` of the entries, evenly spaced."""
-    return entries[:: max(1, len(entries) // tuning.CHECKED_PAIRS)]
-
-
-def contradicted(
-    source: Source, graph: Graph, entries: Indices, findings: Findings, level: int, cutoff: float
-) -> list[int]:
-    """The entries about which tests contradict the findings: their first separating set, or that there is none."""
-    draw, rows = random.Random(level), graph.rows()
-
-    def separates(e: int, rank: int) -> bool:
-        x, y = rows[e], graph.neighbours[e]
-        candidates = graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]]
-        members = candidates[candidates != y][subsets.exact_members(rank, len(candidates) - 1, level)]
-        return abs(canonical_among(source, x, y, members)) <= cutoff
-
-    wrong = []
-    for e in entries.tolist():
-        first = findings.first(e)
-        before = first if first >= 0 else comb(int(graph.degrees[rows[e]]) - 1, level)
-        ranks = [draw.randrange(before) for _ in range(tuning.CHECKED_SETS if before else 0)]
-        if any(separates(e, rank) for rank in ranks) or (first >= 0 and not separates(e, first)):
-            wrong.append(e)
-    return wrong
 
 
 @functools.cache
@@ -82,9 +39,8 @@ def load(way: Way) -> None:
     findings = graph.no_findings()
     targets = graph.targets(2, False, findings)
     side = Side.of(graph, targets, 2, Cutoff.around(0.1))
-    with announced("compiling for pruning, once per machine"):
-        for task in PrunedSide(MatrixSource(C), graph, targets, way, side, findings).tasks():
-            task(np.zeros(2, dtype=np.int64))
+    for task in PrunedSide(MatrixSource(C), graph, targets, way, side, findings).tasks():
+        task(np.zeros(2, dtype=np.int64))
 
 
 class PrunedSide(Queue):
@@ -111,11 +67,6 @@ class PrunedSide(Queue):
     def pays(self) -> bool:
         """Whether the searches took clearly less time than the tests that they replace."""
         return self._spent < tuning.WORTHWHILE * self._replaced
-
-    @property
-    def decided(self) -> Mask:
-        """Entries that were decided."""
-        return self._targets.chosen & ~self.left
 
     def forget_left(self) -> None:
         """Forget the findings about the targets that are left to the walk."""

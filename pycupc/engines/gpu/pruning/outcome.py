@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.kernels import KernelName, with_row_matrices
+from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, i32, i64
-from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.system.machine import available_cores
+from pycupc.independence.gaussian.family import GaussianTest
 
 COUNT: KernelName = ("pruning/decided", "count_left")
 ENTER: KernelName = ("pruning/decided", "enter_ranks")
@@ -16,11 +15,6 @@ ENTER: KernelName = ("pruning/decided", "enter_ranks")
 ROW_BLOCK, STATIC_SHARED = 256, 8192
 #: Rank of a pair that no set separates (kernels/common/structures.cuh).
 NOT_SEPARATED = 2**64 - 1
-
-
-def of(graph: Graph, kernel: KernelName) -> KernelName:
-    """The kernel as the graph needs it: with a matrix of all correlations, or one for each row."""
-    return with_row_matrices(kernel) if graph.matrix else kernel
 
 
 def no_outcome(dev: Device, p: int, pairs: int, rows: int | None) -> Pruning:
@@ -35,7 +29,7 @@ def no_outcome(dev: Device, p: int, pairs: int, rows: int | None) -> Pruning:
 
 def launch_on_pairs(dev: Device, name: KernelName, graph: Graph, level: Level, found: Pruning, pairs: int) -> None:
     """Launch a kernel that gives each ordered pair a thread."""
-    dev.launch(*of(graph, name), (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
+    dev.launch(*name, (min(4096, -(-pairs // 256)),), (256,), (graph, level, found, i64(pairs)))
 
 
 def launch_on_rows(
@@ -46,7 +40,7 @@ def launch_on_rows(
     The matrix lies in shared memory where that has room, else in global memory. `widest`: largest degree of a row.
     The rows are counted in `found.left`.
     """
-    kernel = dev.kernels.get(*of(graph, name))
+    kernel = dev.kernels.get(*name, graph.in_rows)
     room = min(cells, (dev.shared_block - STATIC_SHARED) // 8)
     grid = min(graph.p, dev.processors * kernel.blocks_per_processor(ROW_BLOCK, 8 * room))
     own = with_space(dev, found, grid, 0 if room == cells else cells)
@@ -64,7 +58,7 @@ def with_space(dev: Device, found: Pruning, grid: int, doubles: int) -> Pruning:
 
 def count_left(dev: Device, graph: Graph, found: Pruning) -> None:
     """Launch the kernel that counts the pairs of each row that are left to the tests."""
-    dev.launch(*of(graph, COUNT), (graph.p,), (32,), (graph, found))
+    dev.launch(*COUNT, (graph.p,), (32,), (graph, found))
 
 
 def enter_ranks(dev: Device, graph: Graph, level: Level, found: Pruning, pairs: int) -> None:
@@ -72,23 +66,20 @@ def enter_ranks(dev: Device, graph: Graph, level: Level, found: Pruning, pairs: 
     launch_on_pairs(dev, ENTER, graph, level, found, pairs)
 
 
-def check(dev: Device, data: SuffStat, at: tuple[Graph, Level, int], found: Pruning) -> None:
+def check(dev: Device, test: GaussianTest, at: tuple[Graph, Level, int], found: Pruning) -> None:
     """Mode "checked": make tests of some decided pairs on the CPU; EngineError if one contradicts."""
-    from pycupc.engines.cpu import threads  # here: it loads Numba, which most runs on the GPU do without
-    from pycupc.engines.cpu.gaussian import GaussianTests
+    from pycupc.engines.cpu.check import check_level  # here: it loads Numba, which most runs on the GPU do without
+    from pycupc.engines.cpu.engine import CpuEngine
     from pycupc.engines.cpu.graph import Graph as GraphOnCpu
-    from pycupc.engines.cpu.walk_state import Cutoff
 
     graph, level, pairs = at
     pieces = ((graph.start, np.int64, graph.p + 1), (graph.column, np.int32, pairs), (found.decided, np.uint8, pairs))
     more = ((found.rank, np.uint64, pairs), (found.spares, np.int64, pairs))
-    arrays = dev.transfers.download(*((address, dtype, (size,)) for address, dtype, size in (*pieces, *more)))
-    dev.wait()
+    arrays = dev.fetch(*((address, dtype, (size,)) for address, dtype, size in (*pieces, *more)))
     offsets, neighbours, decided, rank, tests_up_to_it = arrays
     of_level = GraphOnCpu.of_lists(offsets, neighbours)
     findings, separated = of_level.no_findings(), (decided == 1) & (rank != NOT_SEPARATED)
     findings.rank[separated] = tests_up_to_it[separated] - 1  # the CPU engine numbers the subsets without y
-    tests = GaussianTests(data.correlations, data.n, pruning=False, n_threads=available_cores())
-    cutoff = Cutoff.around(level.cutoff)
-    for tasks, size in tests.check(of_level, decided == 1, level.level, cutoff, findings):
-        threads.run(tasks, available_cores(), size)
+    engine = CpuEngine(pruning=False)
+    engine.take(test, [""] * test.p)
+    check_level(of_level, np.flatnonzero(decided == 1), findings, level.level, engine.first_separating)

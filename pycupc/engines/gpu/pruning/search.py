@@ -117,7 +117,7 @@ def _clamped(value: float, limits: tuple[int, int]) -> int:
 def _search_pairs(dev: Device, graph: Graph, level: Level, found: Pruning, launch: tuple[int, int, int]) -> None:
     i, low, high = launch
     block = CLASSES[i][2]
-    kernel, warps = dev.kernels.get(*outcome.of(graph, PAIRS[i])), block // 32
+    kernel, warps = dev.kernels.get(*PAIRS[i], graph.in_rows), block // 32
     room = dev.shared_block - outcome.STATIC_SHARED
     words = next((n for n in (2, 1) if pairs_shared(high, warps, n) <= room), 0)
     shared = pairs_shared(high, warps, words)

@@ -1,7 +1,4 @@
-"""Levels 3 and 4: a walk over the conditioning sets of each row, with bounds; see kernels/pruning/walk.cuh.
-
-The kernels serve levels 2 to 5; `Tuning` says where the walk is worth its time.
-"""
+"""Levels 3 and 4: a walk over the conditioning sets of each row, with bounds; see kernels/pruning/walk.cuh."""
 
 from __future__ import annotations
 
@@ -17,7 +14,8 @@ from pycupc.engines.gpu.structures import Graph, Level, Pruning, Queue, RowClass
 SOUND: KernelName = ("pruning/walk", "sound_rows")
 SETTLE: KernelName = ("pruning/walk", "settle_walked")
 PLAN: KernelName = ("schur/plan", "plan_phases")
-LEVELS = range(2, 6)
+#: At level 2 a row has one prefix, hence one warp; from level 5 on the search is quicker (docs/KERNELS_LOG.md).
+LEVELS = (3, 4)
 TRY: dict[int, KernelName] = {l: ("pruning/walk", f"try_walk<{l - 2}>") for l in LEVELS}
 ROWS: dict[int, KernelName] = {l: ("pruning/walk", f"walk_rows<{l - 2}>") for l in LEVELS}
 #: As in kernels/pruning/walk.cu: largest degree of a row, most warps per block. Index of the counters of work items.
@@ -28,8 +26,6 @@ MOST_WALKED, WARPS, ITEMS = 1024, 16, 6
 class Tuning:
     """Numbers that never change an answer; docs/KERNELS_LOG.md says what they were tuned on."""
 
-    first_level: int = 3
-    last_level: int = 4
     least_tests: float = 2e10  # tests of a level: fewer take 0.1 s, and making them all yields the largest p-values
     most_left: float = 0.4  # largest share of the tests that the bounds may leave in the trial
     prefixes_per_warp: float = 2.0  # prefixes per work item, for each warp of the block
@@ -45,8 +41,7 @@ def kernels(level: int) -> list[KernelName]:
 
 def worthwhile(level: int, outlook: Outlook) -> bool:
     """Whether the walk may pay at a level; a trial on the device ends it early if it does not."""
-    in_range = TUNING.first_level <= level <= TUNING.last_level
-    return in_range and outlook.tests_at_most >= TUNING.least_tests and not outlook.ill_conditioned
+    return level in LEVELS and outlook.tests_at_most >= TUNING.least_tests and not outlook.ill_conditioned
 
 
 def shared_of_block(width: int) -> int:
@@ -61,21 +56,21 @@ def shared_of_warp(width: int, q: int) -> int:
 
 def launch(dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> Pruning:
     """Launch the walk; the pairs it decides are no targets until `outcome.enter_ranks`; `rows` as of `LevelTests`."""
-    try_walk, walk_rows = (outcome.of(graph, kernels[level.level]) for kernels in (TRY, ROWS))
     l, q, p = level.level, level.level - 2, graph.p
     width, warps = _fitting(dev.shared_block - outcome.STATIC_SHARED, min(outlook.widest, MOST_WALKED), q)
     shared, block = shared_of_block(width) + warps * shared_of_warp(width, q), 32 * warps
     found = outcome.no_outcome(dev, p, outlook.pairs, rows)
     found.most_left = TUNING.most_left
     outcome.launch_on_rows(dev, SOUND, graph, level, found, widest=width, cells=(width + 1) ** 2)
-    grid = dev.processors * min(dev.kernels.get(*k).blocks_per_processor(block, shared) for k in (try_walk, walk_rows))
+    loaded = [dev.kernels.get(*kernel, graph.in_rows) for kernel in (TRY[l], ROWS[l])]
+    grid = dev.processors * min(kernel.blocks_per_processor(block, shared) for kernel in loaded)
     own = outcome.with_space(dev, found, grid, (width + 1) ** 2)
     phases = min(62, comb(width - 2, q).bit_length())
     queue = Queue(dev.scratch.take(8 * phases * (p + 1)), dev.scratch.take(8 * p), phases, p, ITEMS)
     sets = TUNING.prefixes_per_warp * warps * width**2 / (l * (l - 1))
     dev.launch(*PLAN, (phases,), (1024,), (graph, level, queue, RowClass(rows, sets, 2, l, width, 0)))
-    dev.launch(*try_walk, (min(grid, p),), (block,), (graph, level, own, i32(width)), shared)
-    dev.launch(*walk_rows, (grid,), (block,), (graph, level, own, queue, i32(width)), shared)
+    dev.launch(*TRY[l], (min(grid, p),), (block,), (graph, level, own, i32(width)), shared)
+    dev.launch(*ROWS[l], (grid,), (block,), (graph, level, own, queue, i32(width)), shared)
     outcome.launch_on_pairs(dev, SETTLE, graph, level, found, outlook.pairs)
     outcome.count_left(dev, graph, found)
     return found

@@ -26,55 +26,34 @@ const graph = (() => {
   // how thick the line of an edge is: a value, its limits between thin, medium and thick, and its name
   if (g.r && g.r.some((r) => !Number.isNaN(r))) g.strength = { of: (k) => Math.abs(g.r[k]), limits: [0.3, 0.6], name: "correlation |r|" };
   else g.strength = g.stability ? { of: (k) => g.stability[k], limits: [0.7, 0.9], name: "stability" } : null;
-  // incident edges of each node: edge numbers in incident[start[v] .. start[v + 1]], smallest p or most stable first
-  g.start = new Uint32Array(g.nodes + 1);
-  for (let k = 0; k < g.m; k++) { g.start[g.tail[k] + 1]++; g.start[g.head[k] + 1]++; }
-  for (let v = 0; v < g.nodes; v++) g.start[v + 1] += g.start[v];
+  // the edges of each node, smallest p or most stable first
   const order = Array.from({ length: g.m }, (_, k) => k).sort((a, b) => (g.p ? g.p[a] - g.p[b] : g.stability[b] - g.stability[a]) || a - b);
-  g.incident = new Uint32Array(2 * g.m);
-  const next = g.start.slice();
-  for (const k of order) { g.incident[next[g.tail[k]]++] = k; g.incident[next[g.head[k]]++] = k; }
+  g.edgesOf = Array.from({ length: g.nodes }, () => []);
+  for (const k of order) { g.edgesOf[g.tail[k]].push(k); g.edgesOf[g.head[k]].push(k); }
   g.edgeOf = new Map();
   for (let k = 0; k < g.m; k++) g.edgeOf.set(pairKey(g.tail[k], g.head[k]), k);
   for (let k = 0; k < data.gaps.length; k += 2) g.gaps.add(pairKey(data.gaps[k], data.gaps[k + 1]));
-  const count = g.removed.x.length;
-  g.removed.start = new Uint32Array(count + 1); // the set of pair k has as many members as its level
-  for (let k = 0; k < count; k++) g.removed.start[k + 1] = g.removed.start[k] + g.removed.level[k];
+  // removed pairs by pair and by node, and their sets, which have as many members as their level
+  const gone = Object.assign(g.removed, { number: new Map(), of: g.edgesOf.map(() => []), sets: [] });
+  for (let k = 0, end = 0; k < gone.x.length; k++) {
+    gone.number.set(pairKey(gone.x[k], gone.y[k]), k);
+    gone.of[gone.x[k]].push(k);
+    gone.of[gone.y[k]].push(k);
+    gone.sets.push(gone.members.subarray(end, end += gone.level[k]));
+  }
   return g;
 })();
 
 function pairKey(a, b) { return a < b ? a * 65536 + b : b * 65536 + a; }
 function name(v) { return graph.labels[v]; }
 function other(k, v) { return graph.tail[k] === v ? graph.head[k] : graph.tail[k]; }
-function edgesOf(v) { return graph.incident.subarray(graph.start[v], graph.start[v + 1]); }
+function edgesOf(v) { return graph.edgesOf[v]; }
 
 /** Sign of edge k as seen from node v: what stands between v and the other end. */
 function signFrom(k, v) { return (graph.tail[k] === v ? SIGNS : TURNED)[graph.kind[k]]; }
 
 /** The mark of edge k at its end v. */
 function markAt(k, v) { return MARKS[graph.kind[k]][Number(graph.tail[k] !== v)]; }
-
-/** Positions in the list of removed pairs by pair, and by variable; made when somebody asks first. */
-const removals = {
-  of: null,
-  ofNode: null,
-  index() {
-    if (this.of) return;
-    this.of = new Map();
-    this.ofNode = new Map();
-    const { x, y } = graph.removed;
-    for (let k = 0; k < x.length; k++) {
-      this.of.set(pairKey(x[k], y[k]), k);
-      for (const v of [x[k], y[k]]) {
-        if (!this.ofNode.has(v)) this.ofNode.set(v, []);
-        this.ofNode.get(v).push(k);
-      }
-    }
-  },
-  find(a, b) { this.index(); return this.of.get(pairKey(a, b)); },
-  at(v) { this.index(); return this.ofNode.get(v) || []; },
-  set(k) { return graph.removed.members.subarray(graph.removed.start[k], graph.removed.start[k + 1]); },
-};
 
 /** Complementary error function; Numerical Recipes' erfcc, relative error below 1.2e-7. */
 function erfc(x) {
@@ -139,7 +118,7 @@ function why(a, b) {
   if (graph.gaps.has(pairKey(a, b))) {
     return { title: pair, status: "no edge", text: "fixedGaps excludes this edge; it was never tested.", facts: [], nodes: [] };
   }
-  const at = removals.find(a, b);
+  const at = graph.removed.number.get(pairKey(a, b));
   if (at !== undefined) return whyRemoved(at);
   if (data.edges_left_out) {
     return { title: pair, status: "not known here", text: "This page holds only a part of the edges. In Python, fit.why() answers for every pair.", facts: [], nodes: [] };
@@ -165,7 +144,7 @@ function whyLevelZero(a, b, r) {
 
 function whyRemoved(k) {
   const { x, y, level, r } = graph.removed;
-  const few = fewText(x[k], y[k]), members = removals.set(k), p = removedP(k), cutoff = data.cutoffs[level[k]];
+  const few = fewText(x[k], y[k]), members = graph.removed.sets[k], p = removedP(k), cutoff = data.cutoffs[level[k]];
   const later = k >= x.length - data.removed.after_levels; // by a set whose members need not be neighbours
   const when = later ? "after the levels" : `at level ${level[k]}`;
   const facts = [["level", later ? when : String(level[k])], ["separating set", setText(members)]];
@@ -175,16 +154,6 @@ function whyRemoved(k) {
   if (r && cutoff) facts.push(["largest |r| judged independent", number(cutoff, 4)], ["margin (cutoff − |r|)", marginText(Math.max(0, cutoff - Math.abs(r[k])))]);
   return { title: `${name(x[k])} and ${name(y[k])}`, status: "no edge", facts, nodes: Array.from(members).filter((v) => v < graph.nodes),
     text: few ? `Removed ${when} without a test given ${setText(members)}: ${few}.` : `Removed ${when}: independent given ${setText(members)}.` };
-}
-
-/** The set of the weakest test of edge k, as numbers and, for variables that the page lacks, names. */
-function weakestSet(k) { return (data.weakest[k] || [[]])[0]; }
-
-function weakestText(k) {
-  const found = data.weakest[k], [a, b] = [graph.tail[k], graph.head[k]].map((v) => JSON.stringify(name(v)));
-  if (!found) return `not computed for this page; in Python, fit.why(${a}, ${b}) computes it if it can`;
-  const members = weakestSet(k).map((v) => (typeof v === "number" ? name(v) : v));
-  return `${members.length ? `given {${members.join(", ")}}` : "without conditioning"}, r = ${number(found[1], 4)}`;
 }
 
 function whyKept(k) {
@@ -197,13 +166,11 @@ function whyKept(k) {
     return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text: "The two variables are adjacent in enough of the resamples.", facts, nodes: [] };
   }
   const p = graph.p[k];
-  let nodes = [], text = "The edge was kept: no tested set makes the two variables independent.";
+  let text = "The edge was kept: no tested set makes the two variables independent.";
   if (p < 0) text = "fixedEdges requires this edge; it was never tested.";
   else {
     const levels = graph.level[k] ? `at levels 0 to ${graph.level[k]}` : "at level 0";
     facts.push(["tests survived", `${graph.tests[k].toLocaleString("en")}, ${levels}`], ["largest p-value of its tests", pText(p)]);
-    facts.push(["of the test", weakestText(k)]);
-    nodes = weakestSet(k).filter((v) => typeof v === "number" && v < graph.nodes);
     if (data.alpha) facts.push(["margin (alpha − p)", `${number(data.alpha - p)} (alpha = ${data.alpha})`]);
   }
   if (graph.r && !Number.isNaN(graph.r[k])) facts.push(["correlation r (no conditioning)", number(graph.r[k], 4)]);
@@ -212,5 +179,5 @@ function whyKept(k) {
   for (const reason of reasons) facts.push([data.pag ? `${markAt(k, reason[0]) ? "arrowhead" : "tail"} at ${name(reason[0])}` : "arrow", reasonText(reason)]);
   if (!data.pag && !reasons.length && graph.kind[k] === 1) facts.push(["arrow", "none: the data do not determine the direction"]);
   for (const v of [a, b]) if (markAt(k, v) === "circle") facts.push([`circle at ${name(v)}`, "arrowhead or tail: the data do not determine which"]);
-  return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text, facts, nodes };
+  return { title: `${name(a)} ${SIGNS[graph.kind[k]]} ${name(b)}`, status: "edge", text, facts, nodes: [] };
 }

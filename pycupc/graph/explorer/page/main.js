@@ -4,9 +4,8 @@
 /** Show the state. `fit` shows everything again; `table: false` leaves the table as it is. */
 function update({ fit: fitted = false, table: tabled = true } = {}) {
   byId("whole").disabled = !state.near;
-  const hidden = state.edges.length ? "" : hiding(state.near ? Array.from(state.grown.keys()).flatMap((v) => Array.from(edgesOf(v))) : Array.from(graph.tail, (_, k) => k));
-  byId("mode").textContent = hidden
-    ? `no edge passes the filters: ${hidden}`
+  byId("mode").textContent = graph.m && !state.edges.length
+    ? "no edge passes the filters"
     : state.near
     ? `${state.nodes.length} variables around ${Array.from(state.grown.keys(), (v) => shortLabel(name(v))).slice(0, 3).join(", ")}${state.grown.size > 3 ? " and others" : ""}; +n: click to add n neighbours`
     : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges${state.edges.length > MANY ? " (undirected ones dashed when you come closer)" : ""}; neighbours lie near each other, the axes have no unit`;
@@ -15,6 +14,9 @@ function update({ fit: fitted = false, table: tabled = true } = {}) {
   fillDetails();
   if (tabled) fillTable();
 }
+
+/** Show the neighbourhood of v. */
+function goTo(v) { startAt(v); update({ fit: true }); }
 
 function filtersChanged() { readFilters(); recompute(); update({ fit: true }); }
 
@@ -73,7 +75,7 @@ function setUpPointer() {
     if (!pointers.size) from = null;
   };
   view.canvas.onpointerleave = () => { tip.hidden = true; };
-  view.canvas.ondblclick = (event) => { const found = under(...point(event)); if (found && found.node !== undefined) { startAt(found.node); update({ fit: true }); } };
+  view.canvas.ondblclick = (event) => { const found = under(...point(event)); if (found && found.node !== undefined) goTo(found.node); };
   view.canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(Math.exp(-event.deltaY / 400), ...point(event)); drawSoon(); }, { passive: false });
 }
 
@@ -83,7 +85,7 @@ function setUpKeys() {
   const steps = {
     "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), 0: fit,
     n: () => walk(1), p: () => walk(-1),
-    Enter: () => { if (state.node !== null) { if (state.near) open({ node: state.node }); else { startAt(state.node); update({ fit: true }); } } },
+    Enter: () => { if (state.node !== null) { if (state.near) open({ node: state.node }); else goTo(state.node); } },
     w: () => { showAll(); update({ fit: true }); },
     Escape: () => { state.node = state.pair = null; recompute(); update(); },
   };
@@ -122,22 +124,17 @@ function walk(step) {
 
 function setUpFilters() {
   byId("filters").onsubmit = (event) => event.preventDefault();
-  for (const field of byId("filters").querySelectorAll("input:not(#slider), select")) field.onchange = filtersChanged;
+  for (const field of byId("filters").querySelectorAll("input, select")) field.onchange = filtersChanged;
   byId("low").oninput = byId("high").oninput = byId("most-p").oninput = filtersChanged;
-  byId("slider").oninput = () => {
-    const slider = byId("slider"), end = Number(slider.max);
-    byId("most-p").value = Number(slider.value) >= end ? "" : (10 ** (-DECADES * (1 - slider.value / end)) * (data.alpha || 1)).toPrecision(2);
-    filtersChanged();
-  };
   byId("reset").onclick = () => { resetFilters(); filtersChanged(); };
-  byId("p-row").hidden = byId("slider").hidden = !graph.p;
+  byId("p-row").hidden = !graph.p;
   byId("list-removed").parentElement.hidden = !graph.p;
   byId("stability-row").hidden = !graph.stability;
   byId("removed-row").hidden = !graph.removed.x.length;
 }
 
 function setUpSearch() {
-  searchField(byId("search"), byId("found"), (v) => { startAt(v); update({ fit: true }); });
+  searchField(byId("search"), byId("found"), goTo);
   const pair = [null, null];
   ["one", "two"].forEach((id, i) => searchField(byId(id), byId(`${id}-found`), (v) => {
     pair[i] = v;

@@ -84,20 +84,19 @@ function pairDetails(a, b) {
     el("p", { className: "hint" }, "Show the neighbourhood of:"), around];
 }
 
-function nodeButton(v) { return button(shortLabel(name(v)), () => { startAt(v); update({ fit: true }); }, name(v)); }
+function nodeButton(v) { return button(shortLabel(name(v)), () => goTo(v), name(v)); }
 
 function button(text, onclick, title = "") { return el("button", { type: "button", title, onclick }, text); }
 
 function nodeDetails(v) {
-  const edges = Array.from(edgesOf(v));
+  const edges = edgesOf(v);
   const count = (sign) => edges.filter((k) => signFrom(k, v) === sign).length;
   const names = { "→": "out of it", "←": "into it", "—": "undirected", "↔": "bidirected" }; // edges with circles: their signs
   const parts = [...new Set(["→", "←", ...SIGNS, ...TURNED])].filter(count).map((sign) => `${count(sign)} ${names[sign] || sign}`);
   const shown = new Set(state.nodes), hidden = state.near ? hiddenNeighbours(v, shown) : 0;
   const actions = el("p", { className: "buttons" });
-  if (!state.near || !state.grown.has(v) || state.grown.size > 1) actions.append(button("Only its neighbourhood", () => { startAt(v); update({ fit: true }); }));
+  if (!state.near || !state.grown.has(v) || state.grown.size > 1) actions.append(button("Only its neighbourhood", () => goTo(v)));
   if (hidden) actions.append(button(`Add ${Math.min(hidden, STEP)} neighbours`, () => { grow(v); update({ fit: true }); }));
-  if (state.near && state.grown.has(v) && state.grown.size > 1) actions.append(button("Hide its neighbours", () => { shrink(v); update({ fit: true }); }));
   const neighbours = el("ul", { className: "neighbours" });
   for (const k of edges.slice(0, 200)) {
     const u = other(k, v);
@@ -106,7 +105,7 @@ function nodeDetails(v) {
     neighbours.append(el("li", {}, button(text, () => { selectPair(v, u); update(); }, `why ${name(u)}?`), el("small", {}, known)));
   }
   const total = graph.degree[v] > edges.length ? `${graph.degree[v]} edges, of which this page holds ${edges.length}` : edgesText(edges.length);
-  return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), ...(hiding(edges) ? [el("p", { id: "hiding" }, `Filters: ${hiding(edges)}`)] : []), actions, ...effectLists(v), ...(graph.effects.value ? [el("h3", {}, "Its edges")] : []), neighbours];
+  return [el("p", { className: "status" }, "variable"), el("h2", {}, name(v)), el("p", {}, parts.length ? `${total}: ${parts.join(", ")}` : total), actions, ...effectLists(v), ...(graph.effects.value ? [el("h3", {}, "Its edges")] : []), neighbours];
 }
 
 const MOST_EFFECTS = 12; // that a list of effects shows
@@ -125,7 +124,7 @@ function effectLists(v) {
       const k = at(u), sure = agreement[k] === 1 && low[k] * high[k] > 0;
       const interval = Number.isNaN(low[k]) ? "" : ` [${number(low[k])}, ${number(high[k])}]`;
       const text = `${number(value[k])}${interval}${agreement[k] === 1 ? "" : ", signs differ"}`;
-      return el("li", { className: "effect" }, button(shortLabel(name(u)), () => { startAt(u); update({ fit: true }); }, name(u)), effectPicture(value[k], low[k], high[k], most, sure), el("small", {}, text));
+      return el("li", { className: "effect" }, button(shortLabel(name(u)), () => goTo(u), name(u)), effectPicture(value[k], low[k], high[k], most, sure), el("small", {}, text));
     });
     const rest = there.length - shown.length;
     return [el("h3", {}, title), el("ul", { className: "effects" }, ...(rows.length ? rows : [el("li", {}, "nothing for sure")])), ...(rest ? [el("p", { className: "hint" }, `and ${rest} with smaller effects`)] : [])];
@@ -146,8 +145,6 @@ function effectPicture(value, low, high, most, sure) {
 /** The identity of the filter of a kind of edge, and the class of its line in the legend. */
 function kindId(kind) { return kind.replace(" ", "-"); }
 
-const DECADES = 15; // of the slider of p-values
-
 /** Read the filters from their fields. */
 function readFilters() {
   const value = (id, otherwise) => (byId(id).value.trim() === "" || Number.isNaN(Number(byId(id).value)) ? otherwise : Number(byId(id).value));
@@ -161,10 +158,6 @@ function readFilters() {
   };
   state.filters = filtersInUse(state.filter);
   state.removedShown = byId("removed-shown").checked;
-  // the slider runs over the logarithm of p, from the smallest p-value to alpha, and follows what is typed
-  const end = Number(byId("slider").max);
-  const at = end * (1 + Math.log10(Math.max(state.filter.p, Number.MIN_VALUE) / (data.alpha || 1)) / DECADES);
-  byId("slider").value = Math.max(0, Math.min(end, at));
 }
 
 function resetFilters() {

@@ -11,7 +11,7 @@ const state = {
   node: null, // selected variable
   pair: null, // selected pair [a, b]
   filter: { p: Infinity, low: 0, high: Infinity, kinds: KINDS.map(() => true), way: "any", stability: 0 },
-  filters: [], // those in use: [what it asks for, whether it lets edge k through]
+  filters: [], // those in use: whether it lets edge k through
   arranged: "", // the filters for which `filtered` was worked out
   filtered: null, // variable -> [x, y] in the whole graph without what the filters hide; null without filters
   removedShown: false,
@@ -23,22 +23,14 @@ const state = {
 function filtersInUse(f) {
   const ends = (k, test) => test(graph.degree[graph.tail[k]]) && test(graph.degree[graph.head[k]]);
   return [
-    [graph.p && f.p < Infinity, `largest p-value ${f.p}`, (k) => graph.p[k] <= f.p],
-    [f.low > 0, `edges of a variable at least ${f.low}`, (k) => ends(k, (degree) => degree >= f.low)],
-    [f.high < Infinity, `edges of a variable at most ${f.high}`, (k) => ends(k, (degree) => degree <= f.high)],
-    [f.kinds.includes(false), `direction ${KINDS.filter((_, i) => f.kinds[i] && graph.kinds[i]).join(" or ") || "none"}`, (k) => f.kinds[graph.kind[k]]],
-    [graph.stability && f.stability > 0, `stability at least ${f.stability}`, (k) => graph.stability[k] >= f.stability],
-  ].filter(([used]) => used).map(([, text, test]) => [text, test]);
+    [graph.p && f.p < Infinity, (k) => graph.p[k] <= f.p],
+    [f.low > 0 || f.high < Infinity, (k) => ends(k, (degree) => degree >= f.low && degree <= f.high)],
+    [f.kinds.includes(false), (k) => f.kinds[graph.kind[k]]],
+    [graph.stability && f.stability > 0, (k) => graph.stability[k] >= f.stability],
+  ].filter(([used]) => used).map(([, test]) => test);
 }
 
-function passes(k) { return state.filters.every(([, test]) => test(k)); }
-
-/** Which filters hide some of these edges, in words; "" if none does. */
-function hiding(edges) {
-  const found = state.filters.map(([text, test]) => [text, edges.filter((k) => !test(k)).length]);
-  if (state.node !== null) found.push([`${state.filter.way === "in" ? "into" : "out of"} the selected variable`, edges.filter((k) => touches(k, state.node) && !goesTheWay(k, state.node)).length]);
-  return found.filter(([, count]) => count).map(([text, count]) => `${text} (hides ${count.toLocaleString("en")})`).join("; ");
-}
+function passes(k) { return state.filters.every((test) => test(k)); }
 
 function inDegree(v) { return graph.degree[v] >= state.filter.low && graph.degree[v] <= state.filter.high; }
 
@@ -51,7 +43,7 @@ function goesTheWay(k, v) {
 
 /** Edges of v that the filters let through. */
 function filteredEdges(v) {
-  return Array.from(edgesOf(v)).filter((k) => passes(k) && (v !== state.node || goesTheWay(k, v)));
+  return edgesOf(v).filter((k) => passes(k) && (v !== state.node || goesTheWay(k, v)));
 }
 
 /** Number of neighbours of v that are not drawn. */
@@ -67,11 +59,11 @@ function recompute() {
     const passing = [], linked = new Uint8Array(graph.nodes);
     for (let k = 0; k < graph.m; k++) if (passes(k)) { passing.push(k); linked[graph.tail[k]] = linked[graph.head[k]] = 1; }
     // a variable that has lost all of its edges goes; one that never had any stays unless a filter is about edges
-    const alone = state.filters.every(([text]) => text.startsWith("edges of a variable"));
+    const f = state.filter, alone = f.p === Infinity && !f.stability && !f.kinds.includes(false);
     state.nodes = [];
     for (let v = 0; v < graph.nodes; v++) if (linked[v] || (alone && inDegree(v) && !edgesOf(v).length)) state.nodes.push(v);
     state.edges = state.node === null ? passing : passing.filter((k) => !touches(k, state.node) || goesTheWay(k, state.node));
-    const wanted = state.filters.map(([text]) => text).join();
+    const wanted = state.filters.length ? JSON.stringify({ ...state.filter, way: null }) : "";
     if (wanted !== state.arranged) state.filtered = wanted ? placeAgain(state.nodes, passing) : null;
     state.arranged = wanted;
     return;
@@ -108,18 +100,6 @@ function grow(v) {
   recompute();
 }
 
-/** Take the neighbours that were reached through v out again, and what was reached through them. */
-function shrink(v) {
-  if (state.grown.size > 1) state.grown.delete(v);
-  let linked = new Set([state.grown.keys().next().value]); // keep what hangs together with the first variable
-  for (let size = 0; size !== linked.size; ) {
-    size = linked.size;
-    for (const u of Array.from(linked)) if (state.grown.has(u)) for (const k of edgesOf(u)) linked.add(other(k, u));
-  }
-  for (const u of Array.from(state.grown.keys())) if (!linked.has(u)) state.grown.delete(u);
-  recompute();
-}
-
 function showAll() { state.near = false; recompute(); }
 
 function select(v) { state.node = v; state.pair = null; }
@@ -127,14 +107,14 @@ function selectPair(a, b) { state.pair = [a, b]; }
 
 /** Removed pairs that the table lists: positions in graph.removed. */
 function removedInScope() {
-  if (state.node !== null) return removals.at(state.node);
+  if (state.node !== null) return graph.removed.of[state.node];
   return state.near ? removedAmong() : Array.from(graph.removed.x, (_, k) => k);
 }
 
 /** Removed pairs among the variables that are drawn. */
 function removedAmong() {
   const shown = new Set(state.nodes), { x, y } = graph.removed;
-  return state.nodes.flatMap((v) => removals.at(v).filter((k) => x[k] === v && shown.has(y[k])));
+  return state.nodes.flatMap((v) => graph.removed.of[v].filter((k) => x[k] === v && shown.has(y[k])));
 }
 
 /** Removed pairs that are drawn as dotted lines: those among the variables of a neighbourhood. */

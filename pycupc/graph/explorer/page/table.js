@@ -20,7 +20,7 @@ const REMOVED_COLUMNS = [
   ["x", (k) => name(graph.removed.x[k])],
   ["y", (k) => name(graph.removed.y[k])],
   ["level", (k) => graph.removed.level[k], String],
-  ["separating set", (k) => setText(removals.set(k))],
+  ["separating set", (k) => setText(graph.removed.sets[k])],
   ...(graph.removed.r ? [["r", (k) => graph.removed.r[k], (r) => number(r)]] : []),
   ["p", removedP, pText],
   ...(graph.untested.size ? [["note", (k) => fewText(graph.removed.x[k], graph.removed.y[k])]] : []),
@@ -34,7 +34,7 @@ function pairOfRow(k) {
 
 /** Fill the table with what belongs to the selection. */
 function fillTable() {
-  table.rows = table.removed ? removedInScope() : state.node === null ? state.edges.slice() : filteredEdges(state.node);
+  table.rows = (table.removed ? removedInScope() : state.node === null ? state.edges : filteredEdges(state.node)).slice();
   if (table.sort !== null) {
     const value = columns()[table.sort][1], sign = table.down ? -1 : 1;
     const keys = new Map(table.rows.map((k) => [k, value(k)]));

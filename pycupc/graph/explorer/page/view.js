@@ -93,7 +93,7 @@ function draw(ratio = window.devicePixelRatio || 1) {
   c.fillRect(0, 0, width, height);
   const at = { x: new Float32Array(graph.nodes), y: new Float32Array(graph.nodes) }; // pixels, of the variables drawn
   for (const v of state.nodes) [at.x[v], at.y[v]] = place(v);
-  const beside = state.node === null ? null : new Set([state.node, ...Array.from(edgesOf(state.node), (k) => other(k, state.node))]);
+  const beside = state.node === null ? null : new Set([state.node, ...edgesOf(state.node).map((k) => other(k, state.node))]);
   drawEdges(c, at);
   drawDots(c, at, beside);
   drawLabels(c, at, beside);

@@ -1,4 +1,4 @@
-// level1.cu -- level 1 with a matrix of correlations for each row (common/pairs.cuh): for each ordered pair, runs along
+// level1_rows.cu -- level 1 with a matrix of correlations for each row (common/pairs.cuh): for each ordered pair, runs along
 //   the candidates until the first separating one. All numbers of a row lie side by side, so double precision will do.
 #define ROW_MATRICES
 #include "common/warp.cuh"

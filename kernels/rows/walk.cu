@@ -1,3 +1,0 @@
-// walk.cu -- the walk with a matrix of correlations for each row (common/pairs.cuh).
-#define ROW_MATRICES
-#include "pruning/walk.cu"

@@ -75,7 +75,7 @@ def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any])
     copies, cells, groups = COPIES, 4 * n // OBSERVATIONS_PER_DF + 4, 0
     if data.observed:
         strata = np.minimum(levels[sets].prod(axis=1, dtype=np.float64), n // 2) + 1
-        copies, cells, groups = 1, int((strata * levels[x] * levels[y]).max(initial=0)), n // 2 + 1
+        copies, cells, groups = 1, int((strata * levels[x] * levels[y]).max(initial=0)), n // 2 + 2
     return Counting(
         np.empty((size + 1, n), np.int32),
         np.empty(size + 1, np.int64),

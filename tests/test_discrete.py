@@ -252,6 +252,15 @@ def test_observed_degrees_of_freedom(seed):
     assert single == pytest.approx(expected, rel=1e-8, abs=1e-300)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_observed_degrees_of_freedom_of_a_few_rows(n):
+    data = prepare(DiscreteSuffStat([[0, 1, 2], [1, 0, 2], [0, 1, 0]][:n], [3, 3, 3], df="observed"), 0.05, quirks=False)
+    for S in ([], [2]):
+        independent, p = single_tests(data, np.array([0]), np.array([1]), np.array([S], dtype=int).reshape(1, -1))
+        assert independent.all()
+        assert p.tolist() == [1.0]
+
+
 def test_observed_degrees_of_freedom_find_edges_that_rare_levels_hide():
     table, levels = rare_levels()
     assert disCItest(1, 2, [0], DiscreteSuffStat(table, levels)) == 1

@@ -72,10 +72,11 @@ def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any])
     """Arrays for these tests."""
     n, (levels, size) = data.codes.shape[1], (data.levels, sets.shape[1])
     # a test is made if n >= 10 (kx - 1)(ky - 1) q, and then its kx ky q cells are at most 4/10 n
-    copies, cells, groups = COPIES, 4 * n // OBSERVATIONS_PER_DF + 4, 0
+    copies, groups, cells = COPIES, 0, 4 * n // OBSERVATIONS_PER_DF + 4
     if data.observed:
-        strata = np.minimum(levels[sets].prod(axis=1, dtype=np.float64), n // 2) + 1
-        copies, cells, groups = 1, int((strata * levels[x] * levels[y]).max(initial=0)), n // 2 + 2
+        copies, groups = 1, max(n // 2, 1) + 1  # those that occur twice or more often, and the others
+        strata = np.minimum(levels[sets].prod(axis=1, dtype=np.float64) + 1, groups)
+        cells = int((strata * levels[x] * levels[y]).max(initial=0))
     return Counting(
         np.empty((size + 1, n), np.int32),
         np.empty(size + 1, np.int64),

@@ -254,7 +254,8 @@ def test_observed_degrees_of_freedom(seed):
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_observed_degrees_of_freedom_of_a_few_rows(n):
-    data = prepare(DiscreteSuffStat([[0, 1, 2], [1, 0, 2], [0, 1, 0]][:n], [3, 3, 3], df="observed"), 0.05, quirks=False)
+    suff = DiscreteSuffStat([[0, 1, 2], [1, 0, 2], [0, 1, 0]][:n], [3, 3, 3], df="observed")
+    data = prepare(suff, 0.05, quirks=False)
     for S in ([], [2]):
         independent, p = single_tests(data, np.array([0]), np.array([1]), np.array([S], dtype=int).reshape(1, -1))
         assert independent.all()

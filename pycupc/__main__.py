@@ -21,9 +21,7 @@ def main() -> int:
     # second before it sleeps, 12 s of processor time on 64 cores; and no command multiplies large matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from pycupc import cli
-    from pycupc.system.machine import keep_memory
 
-    keep_memory()
     code = cli.main()
     gc.freeze()  # Python looks for garbage once more when it ends
     return code

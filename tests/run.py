@@ -56,11 +56,12 @@ def main() -> int:
             return code
         if with_r:  # the other core compiles the tests and the modules that they import, once for all processes
             collected = beside.submit(check, "collecting", [python, "-m", "pytest", "--collect-only", "-q"])
-            install_rpy2(python)
-            collected.result()
         jobs = [beside.submit(check, *job) for job in checks(python.parent)]
-        if with_r and shutil.which("bash"):
-            jobs.append(beside.submit(check, "the R package", ["bash", "tests/check_r.sh"], python))
+        if with_r:
+            install_rpy2(python)
+            if shutil.which("bash"):
+                jobs.append(beside.submit(check, "the R package", ["bash", "tests/check_r.sh"], python))
+            collected.result()
         if run_pytest(python, args):
             failed.append("pytest")
         for job in jobs:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import command, generators, networks, paired, peers, record, runs, workloads
-from benchmarks.experiments import discrete, latent, many, stability
+from benchmarks.experiments import discrete, latent, pruning, scaling, stability
 
 import pycupc
 from pycupc.discrete import disCItest
@@ -74,10 +74,13 @@ def tiny(monkeypatch, tmp_path):
     for name in ("skeleton", "pc"):
         call = getattr(pycupc, name)
         monkeypatch.setattr(pycupc, name, lambda *problem, call=call, **how: call(*problem, **{**how, "engine": "cpu"}))
+    monkeypatch.setattr(scaling, "POINTS", [(20, 0.1, 100), (20, 0.1, 200)])
     pool = type("Pool", (), {"free_all_blocks": lambda self: None, "total_bytes": lambda self: 10**6})
-    monkeypatch.setattr(many, "_pool", pool)
-    monkeypatch.setattr(many, "SIZES", [(100, 50, 1e-3)])
-    monkeypatch.setattr(stability, "LOOP_RESAMPLES", 4)
+    monkeypatch.setattr(scaling, "_pool", pool)
+    monkeypatch.setattr(scaling, "MANY", [(100, 50, 1e-3)])
+    sizes = {"P": (8,), "SAMPLES": (40,), "REPETITIONS": 2, "RESAMPLES": 4, "LOOP_RESAMPLES": 4}
+    for name, value in sizes.items():
+        monkeypatch.setattr(stability, name, value)
     monkeypatch.setattr(discrete, "BUDGET", 0)
     (tmp_path / "discrete").mkdir()
     arrays = {"codes": chain().codes, "nlev": chain().nlev, "labels": np.array(chain().labels)}
@@ -107,16 +110,24 @@ def chain(p=6, n=600):
     [
         ("cpu", ["--sets", TINY, "--engines", "reference"], "answer edges start_up memory_allowed_bytes peak_bytes"),
         ("python-peers", ["--sets", TINY], "answer outcome"),
+        ("pruning", ["--sets", TINY], "pruned plain made bounds p_values spot_checks level"),
+        ("pruning-gpu", ["--sets", TINY], "pruned plain made bounds p_values spot_checks level"),
         ("gpu", ["--sets", TINY], "first seconds seconds_min levels_seconds orientation level tests answer"),
+        ("scaling-large", ["--variables", "100"], "memory_bytes seconds orientation"),
         ("many", ["--variables", "100"], "memory_bytes peak_bytes seconds levels_seconds edges"),
+        ("scaling", ["--seeds", "0", "1"], "generator near_one below_one careful last_level answer"),
         ("discrete", ["--sets", "tiny", "--engines", "pgmpy"], "answer first seconds outcome"),
         ("discrete-gpu", ["--sets", "tiny"], "answer first seconds checked_by"),
         ("latent", [], "first seconds edges"),
+        ("stability-bounds", ["--sets", "star"], "false false_error recall"),
         ("stability-times", ["--sets", "std_10_3_60"], "loop seconds tests checked_by"),
         ("stability-gpu", ["--sets", "std_10_3_60", "--engines", "cpu"], "loop seconds tests checked_by"),
     ],
 )
 def test_every_experiment_yields_its_columns(tiny, monkeypatch, experiment, words, columns):
+    pool = type("Here", (), {"__init__": lambda self, n: None, "map": staticmethod(map)})
+    pool.__enter__, pool.__exit__ = lambda self: self, lambda self, *error: None
+    monkeypatch.setattr(stability, "pool", pool)
     points = [(name, TINY, name != "tpc", name, 2) for name in ("fci", "rfci", "tpc")]
     monkeypatch.setattr(latent, "POINTS", points)
     lines = tiny(experiment, *words)
@@ -131,6 +142,29 @@ def test_every_experiment_yields_its_columns(tiny, monkeypatch, experiment, word
         assert sum(line["tests"] for line in lines if "level" in line) == sum(line["tests"] for line in whole)
         again = tiny(experiment, *words, "--resume")
         assert again == lines  # not measured again
+
+
+def test_the_checks_of_pruning_see_another_answer(tmp_path):
+    w = workloads.load(TINY, tmp_path)
+    fit = pycupc.skeleton({"C": w.C, "n": w.n}, alpha=w.alpha, engine="cpu")
+    assert pruning.spot_checks(fit, w, 50) == 100
+    with pytest.raises(AssertionError):
+        pruning.check(fit, pycupc.skeleton({"C": w.C, "n": w.n}, alpha=0.2, engine="cpu"))
+    w.C = np.where(np.eye(w.p, dtype=bool), 1, 0.5 * w.C)
+    with pytest.raises(AssertionError):
+        pruning.spot_checks(fit, w, 50)
+
+
+def test_an_engine_is_given_up_at_a_point_after_four_graphs():
+    lines = [{"engine": "gpu", "seed": seed, "limit": 7} for seed in range(4)]
+    both = ["gpu", "cupc-e"]
+    assert scaling.engines_left(lines[:3], 3, both, 7) == both
+    assert scaling.engines_left(lines, 3, both, 7) == []  # stopped on this graph
+    assert scaling.engines_left(lines, 3, both, 8) == both
+    assert scaling.engines_left(lines, 4, both, 7) == ["cupc-e"]
+    lines.append({"engine": "gpu", "seed": 9, "seconds": 1.0})
+    assert scaling.engines_left(lines, 4, both, 7) == both
+    assert scaling.engines_left(lines, 9, both, 7) == ["cupc-e"]
 
 
 @pytest.mark.r

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from benchmarks import pictures, record, report
+from benchmarks import generators, pictures, record, report
 
 PAGES = [record.HERE / "BENCHMARKS.md", record.ROOT / "README.md"]
 
@@ -48,11 +48,20 @@ def test_the_results_are_small_and_no_answer_in_them_is_wrong():
         assert "differs" not in rows
 
 
+def test_the_bounds_held_where_their_assumptions_hold():
+    """In the recorded settings: at least 95 % for each bound."""
+    rows = record.read(record.RESULTS, "stability-bounds")
+    for method in report.METHODS:
+        own = rows[rows[f"bound {method}"].notna() & rows.set.isin([*generators.EQUAL])]
+        assert len(own) >= 200
+        assert (own["false"] <= own[f"bound {method}"]).mean() >= 0.95
+
+
 def test_pictures_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     for path in record.RESULTS.glob("*.csv"):
         (tmp_path / path.name).symlink_to(path)
     pictures.draw_all(tmp_path)
     drawn = {path.name: path.stat().st_size for path in tmp_path.glob("*.png")}
-    assert drawn.keys() == {f"{name}.png" for _, name, _ in pictures.DRAWN}
+    assert drawn.keys() == {path.name for path in record.RESULTS.glob("*.png")} - {"stability-examples.png"}
     assert min(drawn.values()) > 5000

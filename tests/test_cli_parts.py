@@ -141,11 +141,3 @@ def test_counts_are_short(value, text):
 def test_sizes_are_short():
     assert estimate.size(5_000_000) == "5 MiB"
     assert estimate.size(3 * 2**30 + 2**29) == "3.5 GiB"
-
-
-def test_stage_counts_are_exact():
-    """A star of 4 leaves: the centre tests 4 edges against C(3, l) sets, each leaf none at level 1."""
-    degrees = np.array([4, 1, 1, 1, 1])
-    stage = estimate._stage(0, degrees, degrees, 10, 0.1, (0, 0))
-    assert (stage.edges, stage.max_degree) == (4, 4)
-    assert stage.most_tests == (4 * 3, 4 * 3, 4 * 1)

@@ -95,6 +95,13 @@ def test_bounds_follow_from_the_graph_of_each_stage(kind, engine, gaps, fixed):
             assert made <= bound
 
 
+def test_other_kinds_of_data_are_estimated():
+    x = np.random.default_rng(7).standard_normal((60, 3))
+    found = run(pycupc.MixedTable.of(np.column_stack([x.astype(object), list("ab") * 30])), 0.05, "cpu")
+    assert found.test == "mixed"
+    assert "level 1" in str(found)
+
+
 class Recorder(ReferenceEngine):
     def __init__(self):
         self.calls = []
@@ -163,7 +170,7 @@ def test_a_run_that_may_not_finish_is_told_with_the_row_and_what_to_do(p):
     assert found.slow_level > found.level
     words = str(estimate).splitlines()[-3:]
     assert words[0].startswith(f"This may not finish: level {found.slow_level} would take longer than a month")
-    assert words[1] == f"1 has the most neighbours, {p - 1}, and {1 / p:.1%} of the tests of that level."
+    assert words[1] == f"1 has the most neighbours, {p - 1}."
     assert f"limit the sets to {found.slow_level - 1} (--m-max, m_max)" in words[2]
 
 

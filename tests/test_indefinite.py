@@ -11,7 +11,6 @@ import pytest
 from conftest import Case, assert_same
 from indefinite_problems import KINDS, defined_r, indefinite_problem
 from record_golden import run_pcalg
-from test_near_collinear import gpu
 from test_pruning import everywhere  # noqa: F401 - a fixture
 
 import pycupc
@@ -85,7 +84,7 @@ def test_runs(everywhere, end):  # noqa: F811
     assert sum(check(seed) for seed in range(first, end, 3)) > 5
 
 
-@pytest.mark.parametrize("engine", [pytest.param(name, marks=gpu) for name in ("gpu", "cupc-e", "cupc-s")])
+@pytest.mark.parametrize("engine", [pytest.param(name, marks=pytest.mark.gpu) for name in ("gpu", "cupc-e", "cupc-s")])
 def test_gpu_engines_equal_the_cpu_engine(engine):
     for seed in range(1000):
         fit, want = run(seed, engine), run(seed, "cpu")

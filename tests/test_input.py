@@ -483,7 +483,6 @@ def test_missing_values_and_categories_are_carried():
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [2, 2, 2]})
     numbers = Table.of(frame)
     assert (numbers.labels, numbers.constant.tolist()) == (("a", "b"), [1])
-    np.testing.assert_array_equal(numbers.missing, np.isnan(frame.to_numpy()))
     sizes = pd.Categorical(["S", "L", "S"], categories=["S", "L"], ordered=True)
     codes = Table.of(pd.DataFrame({"size": sizes, "who": ["x", "y", "y"]}), categories=True)
     assert codes.categories == (("L", "S"), ("x", "y"))

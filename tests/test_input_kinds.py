@@ -289,19 +289,11 @@ RIGHT_FILES = {
     ),
     "csv, header without the row names": right(lambda: text(WITH_ROW_NAMES, index=True)[1:]),
     "csv, no header": right(lambda: BODY, labels=NUMBERED),
-    "csv, no header, row names": right(
-        lambda: "".join(f"r{i},{line}\n" for i, line in enumerate(BODY.splitlines())),
-        labels=NUMBERED,
-        warning="read as an observation that begins with the name of its row, 'r0'",
-    ),
     "csv, columns 0, 1, 2, ...": right(
         lambda: text(DEFAULTS), labels=list("0123"), warning="whole numbers only.*as names"
     ),
     "csv, columns and index 0, 1, 2, ...": right(
         lambda: text(DEFAULTS, index=True), labels=list("0123"), warning="whole numbers only.*as names"
-    ),
-    "csv, index 0, 1, 2, ... and no header": right(
-        lambda: text(index=True, header=False), labels=NUMBERED, warning="column 1 counts 0, 1, 2, ... and was left out"
     ),
     "csv, years": right(lambda: text(FRAME.set_axis(YEARS, axis=1)), labels=YEARS, warning="whole numbers only"),
     "csv, years, said to be names": right(
@@ -383,9 +375,8 @@ REFUSED_FILES = {
         r"distinct whole numbers \(5, 3, 8\), .*read_data\(path, header='yes'\).*read_data\(path, header='no'\)",
     ),
     "whole numbers, years": refused(lambda: "1990,1991\n5,3\n1,2\n", "header='yes'"),
-    "numbered rows, no header": refused(
-        lambda: "".join(f"{i + 1},{line}\n" for i, line in enumerate(BODY.splitlines())),
-        "column 1 counts 1, 2, 3, .*index='yes'.*index='no'",
+    "row names, no header": refused(
+        lambda: "".join(f"r{i},{line}\n" for i, line in enumerate(BODY.splitlines())), "beside r0: say whether these"
     ),
     "header one name short": refused(
         lambda: "b,c,d\n" + BODY,

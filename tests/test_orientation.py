@@ -15,7 +15,7 @@ from pycupc.engines.cpu import all_subsets, threads
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.orientation import orient
+from pycupc.orientation import colliders, orient
 from pycupc.orientation.colliders import mark_triples, orient_colliders
 from pycupc.orientation.lines import lines_of_arrows
 from pycupc.orientation.meek import apply_rules
@@ -74,6 +74,27 @@ def test_small_graphs_are_oriented_without_compiling(plain, monkeypatch):
             if len(skeleton) <= 12 or "u2pd" not in options:
                 more = {**options, "random_state": seed, "ambiguous": ambiguous if "u2pd" not in options else set()}
                 check_against_contract(skeleton, cells, f"{seed} {name}", **more)
+
+
+@pytest.mark.parametrize("cells_per_search", [0, 25, 10**6])
+@pytest.mark.parametrize("plain", [False, True])
+def test_searching_and_reading_a_row_give_the_same_colliders(cells_per_search, plain, monkeypatch):
+    """Sparse graphs with a set of one member, often a common neighbour, for most pairs: all, some or no rows searched.
+
+    With 0 every row with a cell is searched, with 10^6 only the rows without paths are.
+    """
+    monkeypatch.setattr(compiled, "MOST_PLAIN_STEPS", 1e9 if plain else -1)
+    monkeypatch.setattr(colliders, "CELLS_PER_SEARCH", cells_per_search)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        p = int(rng.integers(40, 70))
+        upper = np.triu(rng.random((p, p)) < 1 / p, 1)
+        skeleton, cells = upper | upper.T, {}
+        for x, y in np.argwhere(np.triu(~skeleton, 1)).tolist():
+            between = np.flatnonzero(skeleton[x] & skeleton[y])
+            b = int(rng.choice(between if len(between) and rng.random() < 0.5 else np.setdiff1d(np.arange(p), [x, y])))
+            cells[(x, y) if rng.random() < 0.6 else (y, x)] = (b,)
+        check_against_contract(skeleton, cells, str(seed))
 
 
 @pytest.mark.parametrize("seed", [*range(300), *MEMORABLE])

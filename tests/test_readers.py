@@ -27,13 +27,8 @@ def test_random_numbers_are_read_digit_for_digit(tmp_path):
     np.testing.assert_array_equal(read_data(path).to_numpy(), values)
 
 
-def test_header_is_detected_or_given(tmp_path):
-    bare = write(tmp_path / "d.csv", PLAIN.split("\n", 1)[1])
-    assert list(read_data(bare).columns) == ["V1", "V2", "V3"]
-    assert len(read_data(bare, header="yes")) == 2
-    with pytest.raises(
-        DataError, match=r"line 1 \(row 1 of the data\), column 1 \('V1'\): 'a' is not a number; is it a header\?"
-    ):
+def test_a_header_that_is_denied_is_explained(tmp_path):
+    with pytest.raises(DataError, match=r"line 1 .*column 1 \('V1'\): 'a' is not a number; is it a header\?"):
         read_data(write(tmp_path / "e.csv", PLAIN), header="no")
 
 
@@ -48,21 +43,18 @@ BAD = {
         r"line 2 .*column 1 \('a'\): '1,5' is not a number; if the comma is the decimal point: .*decimal=','\)",
     ),
     "short row": (PLAIN + "7,8\n", r"line 5 \(row 4 of the data\): expected 3 cells, got 2"),
-    "long row": (PLAIN + "7,8,9,10\n", r"line 5 \(row 4 of the data\): expected 3 cells, got 4"),
     "long first row": ("a,b,c\n1,2,3,4,5\n1,2,3\n", r"line 2 \(row 1 of the data\): expected 3 cells, got 5"),
     "infinite": (PLAIN.replace("5.0", "-inf"), r"line 4 .*column 2 \('b'\): infinite value '-inf'"),
     "too large": (PLAIN.replace("5.0", "1e999"), r"line 4 .*column 2 \('b'\): infinite value '1e999'"),
-    "missing": (
-        PLAIN.replace("5.0", ""),
-        r"missing values: 1, rows with any: 1, columns with any: 1 \(b\); the first in row 3, column 'b'",
+    "missing at the end": (
+        PLAIN.replace("6.0", "NA "),
+        r"missing values: 1, rows with any: 1, columns with any: 1 \(c\); the first in row 3, column 'c'",
     ),
-    "missing at the end": (PLAIN.replace("6.0", "NA"), r"missing values: 1, .*the first in row 3, column 'c'"),
     "duplicate names": ("a,b,a\n1,2,3\n", "columns 1 and 3 are both named 'a'"),
     "no rows": ("a,b,c\n", "no rows of data"),
     "one column": ("a\n1\n2\n", "needs at least 2 columns"),
     "empty": ("", "the file is empty"),
     "blank first line": ("\n1,2\n", "the first line is empty"),
-    "missing, blank behind": (PLAIN.replace("5.0", "NA "), r"missing values: 1, .*the first in row 3, column 'b'"),
 }
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, ParamSpec, TypeVar, get_args
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from pycupc.algorithm.options import DEFAULTS, KNOWLEDGE, check_options
 from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import as_knowledge
 from pycupc.data.mixed import MixedTable
-from pycupc.data.names import check_labels, check_real, default_labels, is_real, is_whole
+from pycupc.data.names import check_labels, default_labels, is_real, is_whole
 from pycupc.data.observations import column_names
 from pycupc.data.pairs import Pairs, pairs_of
 from pycupc.engines.base import Engine, ProgressHook
@@ -42,109 +41,12 @@ from pycupc.independence.missing.family import missing_test
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.family import MixedTest
 from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
-from pycupc.orientation import TripleCheck, U2pd, check_triples
-from pycupc.orientation.pag import ALL_RULES
+from pycupc.orientation import TripleCheck, check_triples
 from pycupc.system.log import level_log
-from pycupc.system.message import Argument, Message, Setting, Value
+from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar, progress_hook
 
-Method = Literal["stable", "stable.fast"]
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-
-#: The arguments that say what is known of directions.
-KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
-#: The arguments of `pc`, `skeleton`, `fci` and `rfci` with the values that they have where they are not given.
-DEFAULTS: dict[str, Any] = {
-    **dict.fromkeys(("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "numCores", "correlation", *KNOWLEDGE)),
-    **dict.fromkeys(("engine_options", "checkpoint", "executor", "budget")),
-    **dict.fromkeys(("quirks", "conservative", "maj_rule", "solve_confl", "selectionBias"), False),
-    "alpha": 0.01,
-    "m_max": math.inf,
-    "pdsep_max": math.inf,
-    "NAdelete": True,
-    "engine": "auto",
-    "u2pd": "relaxed",
-    "skel_method": "stable",
-    "type": "normal",
-    "jci": "0",
-    "rules": ALL_RULES,
-}
-#: Arguments with a few values.
-CHOICES = {
-    "skel_method": get_args(Method),
-    "u2pd": get_args(U2pd),
-    "type": ("normal", "anytime", "adaptive"),
-    "jci": ("0", "1", "12", "123"),
-}
-#: Arguments that are numbers: what is expected, and whether a number is that.
-NUMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "alpha": ("a number in [0, 1]", lambda alpha: 0 <= alpha <= 1),
-    "m_max": ("a whole number of at least 0, or inf", lambda m: m == math.inf or (m >= 0 and m == int(m))),
-    "pdsep_max": ("a number of at least 0, or inf", lambda m: m >= 0),
-    "budget": ("a number of seconds above 0, or None", lambda seconds: seconds > 0),
-}
-
-
-def check_options(given: Mapping[str, Any]) -> None:
-    """Raise TypeError or ValueError for arguments, by name, that are invalid or exclude each other, whatever the data.
-
-    In the same cases as pcalg.
-    """
-    given = {**DEFAULTS, **given}
-    if given["skel_method"] == "original":
-        raise ValueError(
-            "method 'original' depends on the order of the variables and is not available; use 'stable', or call "
-            "pcalg::pc()"
-        )
-    for name, choices in CHOICES.items():
-        if given[name] not in choices:
-            *first, last = map(repr, choices)
-            title = "method (of pc: skel_method)" if name == "skel_method" else name
-            raise ValueError(f"{title} must be {', '.join(first)} or {last}, got {given[name]!r}")
-    for name, (expected, valid) in NUMBERS.items():
-        if name != "budget" or given[name] is not None:
-            check_real(name, expected, given[name], valid)
-    cores, checkpoint, executor = given["numCores"], given["checkpoint"], given["executor"]
-    if cores is not None and (not isinstance(cores, (int, np.integer)) or cores < 1):
-        text = "numCores must be a whole number of at least 1, or {none} for all, got {given}"
-        raise ValueError(Message(text, none=Value(None), given=Value(cores)))
-    if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
-        raise TypeError(f"checkpoint must be the path of a folder, got {checkpoint!r}")
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
-    _check_orientation(given)
-    _check_fci(given)
-
-
-def _check_orientation(given: Mapping[str, Any]) -> None:
-    u2pd, rules = given["u2pd"], given["rules"]
-    if u2pd != "relaxed":
-        if any(given[name] is not None for name in KNOWLEDGE):
-            raise ValueError(f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}")
-        for name in ("conservative", "maj_rule", "solve_confl"):
-            if given[name]:
-                raise ValueError(f"{name}=True needs u2pd='relaxed', got u2pd={u2pd!r}")
-    if given["conservative"] and given["maj_rule"]:
-        raise ValueError("choose one of conservative=True and maj_rule=True, got both")
-    if np.ndim(rules) != 1 or len(rules) != 10 or not all(r in (True, False) for r in rules):
-        raise ValueError(f"rules must be 10 values True or False, for the rules 1 to 10, got {rules!r}")
-
-
-def _check_fci(given: Mapping[str, Any]) -> None:
-    jci, selection = given["jci"], given["selectionBias"]
-    type_, m_max = Setting("type", given["type"]), Setting("m_max", given["m_max"])
-    if given["type"] == "anytime" and given["m_max"] == math.inf:
-        raise ValueError(Message("{t} needs a finite {m}, got {given}", t=type_, m=Argument("m_max"), given=m_max))
-    if given["type"] == "adaptive" and given["m_max"] != math.inf:
-        text = "{t} finds {m} itself and needs {inf}, got {given}"
-        raise ValueError(Message(text, t=type_, m=Argument("m_max"), inf=Setting("m_max", math.inf), given=m_max))
-    if jci != "0" and selection:
-        text = "{jci} assumes that there is no selection bias: it needs {bias}"
-        raise ValueError(Message(text, jci=Setting("jci", jci), bias=Setting("selectionBias", False)))
-    if given["tiers"] is not None and (jci != "0" or selection):
-        text = "jci='0'" if jci != "0" else "selectionBias=False: with selection an arrowhead says more"
-        raise ValueError(f"tiers need {text}")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -191,18 +93,17 @@ class Problem:
         return f"{self.function}(alpha={float(self.alpha):g}, m_max={self.m_max}, engine={self.engine_name!r})"
 
 
-def hinted(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """`pc` or `skeleton`, with a remedy for keywords that it does not have but users may expect."""
-    name, known = function.__name__, inspect.signature(function).parameters
+def hinted(function: Function) -> Function:
+    """`pc` or another function, with a remedy for keywords that it does not have but users may expect."""
+    name = function.__name__
 
     @functools.wraps(function)
-    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        unknown = kwargs.keys() - known.keys()
-        if unknown & {"data", "df", "X"}:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.keys() & {"data", "df", "X"}:
             raise TypeError(f"the data are the first argument of {name}, suffStat: {name}(data, alpha=0.01)")
         return function(*args, **kwargs)
 
-    return call
+    return cast("Function", call)
 
 
 @contextmanager
@@ -291,7 +192,7 @@ def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | 
         return MixedTest(as_mixed(given), alpha, quirks=bool(quirks))
     if (of_missing := missing_test(test, given, alpha, quirks=bool(quirks), **how)) is not None:
         return of_missing
-    if isinstance(test, Batch):
+    if test is not None and isinstance(test, Batch):
         test = test.of(given) if hasattr(test, "of") else test
         return BatchTest(test, alpha, p, **how)
     if test is not None and test is not gaussCItest:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Method, Problem, hinted, running
+from pycupc.algorithm.arguments import Problem, hinted, running
+from pycupc.algorithm.options import Jci, Method, Type
 from pycupc.algorithm.possible_d_sep import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
 from pycupc.data.names import position
@@ -29,9 +30,6 @@ from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as
 from pycupc.system.message import Message, Setting
-
-Type = Literal["normal", "anytime", "adaptive"]
-Jci = Literal["0", "1", "12", "123"]
 
 
 @explained_as(skeleton)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Method, Problem, hinted, running
+from pycupc.algorithm.arguments import Problem, hinted, running
+from pycupc.algorithm.options import Method
 from pycupc.algorithm.skeleton import find_skeleton, skeleton
 from pycupc.data.constraints import Constraints
 from pycupc.engines.base import Engine, ProgressHook

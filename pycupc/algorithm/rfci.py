@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Method, Problem, hinted, running
+from pycupc.algorithm.arguments import Problem, hinted, running
 from pycupc.algorithm.fci import Found, fci, first_skeleton, oriented
+from pycupc.algorithm.options import Method
 from pycupc.algorithm.skeleton import keeping, skeleton
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.graph.questions import Lists

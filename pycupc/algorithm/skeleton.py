@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.algorithm.arguments import Method, Problem, hinted, running
+from pycupc.algorithm.arguments import Problem, hinted, running
 from pycupc.algorithm.checkpoint import Checkpoint
+from pycupc.algorithm.options import Method
 from pycupc.algorithm.tiers import TieredLevels
 from pycupc.engines.base import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals

@@ -34,11 +34,8 @@ class Trial:
     level_seconds: float | None = None
     most_seconds: float | None = None  # the same for all levels, if no further edge were removed; at most 1e300
     slow_level: int | None = None  # first level that may take longer than `HOPELESS`
-    # busiest, degree, share: the variable with the most neighbours, their number, and its share of the tests of
-    # `slow_level`; "", 0, 0 without one.
-    busiest: str = ""
-    degree: int = 0
-    share: float = 0.0
+    busiest: str = ""  # the variable with the most neighbours, if the levels do not end
+    degree: int = 0  # their number
     refusal: str = ""  # why the engine refused `level`, "" if it did not
 
 
@@ -106,23 +103,19 @@ def try_levels(
         if not (bound := level_tests(degrees, targets, level)):
             return Trial(level - 1, True, passed)
         busiest = int(np.argmax(degrees))
-
-        def row(slow: int, x: int = busiest, d: Counts = degrees, t: Counts = targets) -> tuple[str, int, float]:
-            return str(labels[x]), int(d[x]), level_tests(d[x : x + 1], t[x : x + 1], slow) / level_tests(d, t, slow)
-
+        row = str(labels[busiest]), int(degrees[busiest])
         watch.begin_level()
         try:
             took = run_level(level).seconds
         except EngineError as error:
-            return Trial(level, False, passed, None, None, level, *row(level), str(error))
+            return Trial(level, False, passed, None, None, level, *row, str(error))
         except _Enough:
             whole = watch.took * watch.at_most / watch.done
             bounds = [level_tests(degrees, targets, k) for k in range(level, int(degrees[busiest]))]
             seconds = [whole * (min(tests, 10**300 * bound) / bound) for tests in bounds]  # floats end beyond 1e308
             slow = next((level + k for k, most in enumerate(seconds) if most > HOPELESS), None)
             most = min(passed + sum(seconds), 1e300)
-            at_slow = ("", 0, 0.0) if slow is None else row(slow)
-            return Trial(level, False, passed + watch.took, whole, most, slow, *at_slow)
+            return Trial(level, False, passed + watch.took, whole, most, slow, *row)
         passed, watch.left, level = passed + took, watch.left - took, level + 1
 
 
@@ -142,9 +135,8 @@ def time_of(trial: Trial) -> str:
             f"This may not finish: level {slow} would take longer than a month, unless earlier ones remove edges."
         )
     return (
-        f"{text}\n{trial.busiest} has the most neighbours, {trial.degree:,}, and {trial.share:.1%} of the tests of "
-        f"that level.\nTake a smaller alpha, limit the sets to {(slow or 1) - 1} (--m-max, m_max), or leave out such "
-        "variables."
+        f"{text}\n{trial.busiest} has the most neighbours, {trial.degree:,}.\n"
+        f"Take a smaller alpha, limit the sets to {(slow or 1) - 1} (--m-max, m_max), or leave out such variables."
     )
 
 

@@ -19,8 +19,6 @@ Ints = NDArray[np.int64]
 
 #: From here on, float64 does not hold every whole number.
 EXACT = 2.0**53
-#: Numbers that are read at a time, so that they are still in the cache when they are read again.
-BLOCK = 1 << 17
 #: Numbers of a table from which on threads read it; each reads at least so many columns at a time.
 THREADED, COLUMNS_OF_THREAD = 1 << 22, 512
 #: Rows whose values distinguish most columns from each other.
@@ -28,8 +26,8 @@ FEW = 8
 #: Difference of mirrored entries, relative to the largest, up to which a matrix counts as symmetric: numbers in files
 #: are rounded.
 SYMMETRIC = 1e-6
-#: Rows from which a column that counts them is taken for their number: more than in a file (data/readers.py), where the
-#: column has no name, because small arrays made by hand often begin with 1, 2, 3.
+#: Rows from which a column that counts them is taken for their number: small arrays made by hand often begin with 1, 2,
+#: 3.
 COUNTING_ROWS = 5
 #: Least size of a number that may stand for a missing value, as -9, 99 and -999 do, but 0 and 1 do not.
 SENTINEL = 9
@@ -48,24 +46,15 @@ class Ends(NamedTuple):
         return np.flatnonzero(~(np.isfinite(self.low) & np.isfinite(self.high)))
 
 
-def ends_of(X: Floats, copy: Floats | None = None) -> Ends:
-    """The ends of a table (n, p), in one pass, in which it is also written to `copy`, of its shape and layout."""
-    n, p = X.shape
+def ends_of(X: Floats) -> Ends:
+    """The ends of a table (n, p)."""
+    p = X.shape[1]
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
-    by_rows = abs(X.strides[0]) >= abs(X.strides[1])
 
     def read(part: tuple[int, int]) -> None:
-        first, end = part
-        step = max(1, BLOCK // max(1, end - first if by_rows else n))
-        for k in range(0, n, step) if by_rows else range(first, end, step):
-            place = (slice(k, k + step), slice(*part)) if by_rows else (slice(None), slice(k, min(k + step, end)))
-            block, columns = X[place], place[1]
-            if copy is not None:
-                copy[place] = block
-                block = copy[place]
-            if len(block):
-                np.minimum(low[columns], block.min(axis=0), out=low[columns])
-                np.maximum(high[columns], block.max(axis=0), out=high[columns])
+        columns = slice(*part)
+        low[columns] = X[:, columns].min(axis=0, initial=np.inf)
+        high[columns] = X[:, columns].max(axis=0, initial=-np.inf)
 
     threads = available_cores() if X.size >= THREADED else 1
     parts = max(1, min(4 * threads, p // COLUMNS_OF_THREAD))
@@ -73,24 +62,9 @@ def ends_of(X: Floats, copy: Floats | None = None) -> Ends:
     return Ends(low, high)
 
 
-def missing_in(X: Floats, ends: Ends) -> NDArray[np.bool_]:
-    """Where values are missing, bool (n, p); only incomplete columns are read."""
-    out, columns = np.zeros(X.shape, dtype=np.bool_), ends.incomplete()
-    out[:, columns] = np.isnan(X[:, columns])
-    return out
-
-
-def has_infinite(X: Floats, ends: Ends) -> bool:
-    return bool(np.isinf(X[:, ends.incomplete()]).any())
-
-
-def rounded(X: Floats, ends: Ends) -> Ints:
+def rounded(X: Floats) -> Ints:
     """The columns with numbers beyond 2^53, of which float64 does not hold every whole one; NaN are ignored."""
-    low, high = ends
-    if gaps := np.flatnonzero(np.isnan(low)).tolist():
-        low, high = low.copy(), high.copy()
-        low[gaps], high[gaps] = np.fmin.reduce(X[:, gaps]), np.fmax.reduce(X[:, gaps])
-    return np.flatnonzero(np.maximum(-low, high) >= EXACT)
+    return np.flatnonzero(np.fmax.reduce(np.abs(X), axis=0, initial=0.0) >= EXACT)
 
 
 def kind_of_matrix(X: Floats) -> Literal["correlation", "covariance"] | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_CODES, MOST_LEVELS, is_missing, read_categories, with_gaps
+from pycupc.data.categories import MOST_CODES, MOST_LEVELS, is_missing, read_categories, values_of, with_gaps
 from pycupc.data.names import check_labels, is_real, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
 from pycupc.data.table import Table
@@ -186,11 +186,7 @@ def _columns_in_memory(data: Any) -> list[Any]:
     """The columns of a table: lists with None where a value is missing, or for pandas categories the column itself."""
     if is_frame(data):
         return [data[name] for name in data.columns]
-    if isinstance(data, np.ma.MaskedArray):
-        data = np.ma.filled(data.astype(object), None)
-    values = np.asarray(data)
-    if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
-        raise ValueError(f"data must be a table with at least 2 rows and 2 columns, got shape {values.shape}")
+    values = values_of(data, "data").values
     return [values[:, j].tolist() for j in range(values.shape[1])]
 
 

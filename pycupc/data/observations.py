@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import NUMERIC, arrow_values, numeric_columns
-from pycupc.data.findings import Ends, ends_of, rounded
+from pycupc.data.findings import Ends, rounded
 from pycupc.data.names import listed, names_for
 from pycupc.data.text_layout import ReadOptions
 from pycupc.system.extras import needed
@@ -45,10 +45,7 @@ class RawTable:
     def warn_of_rounding(self) -> None:
         """Warn about columns of 64-bit integers beyond what float64 holds exactly."""
         wide = [_WIDE.match(kind) is not None for kind in self.types]
-        if not any(wide):
-            return
-        ends = self.ends or ends_of(self.values)
-        if columns := [self.names[k] for k in rounded(self.values, ends).tolist() if wide[k]]:
+        if any(wide) and (columns := [self.names[k] for k in rounded(self.values).tolist() if wide[k]]):
             text = "whole numbers beyond 2^53 are rounded to float64, so that different ones may become equal"
             warnings.warn(f"{text}: {listed(columns)}; leave out identifiers", stacklevel=2)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary
 from pycupc.data.cells import Cells, TextColumn, mixed, warn_left_out
-from pycupc.data.findings import ends_of, has_infinite, missing_in, rounded
+from pycupc.data.findings import ends_of, rounded
 from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.observations import RawTable, converted
 from pycupc.data.source import Source, read_source
@@ -49,10 +49,10 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> RawT
     ends = table.ends or ends_of(table.values)
     if not len(ends.incomplete()):
         return replace(table, ends=ends)
-    if has_infinite(table.values, ends):
-        row, k = np.argwhere(np.isinf(table.values))[0].tolist()
+    if len(infinite := np.argwhere(np.isinf(table.values))):
+        row, k = infinite[0].tolist()
         raise DataError(f"{name}: row {row + 1}, column {table.names[k]!r}: infinite value")
-    return complete_rows(name, replace(table, ends=ends), missing_in(table.values, ends), options.missing)
+    return complete_rows(name, replace(table, ends=ends), np.isnan(table.values), options.missing)
 
 
 def read_data(path: str | PurePath, **options: Any) -> pd.DataFrame:
@@ -115,12 +115,11 @@ def _source(path: str | PurePath, options: ReadOptions) -> Source:
 
 def _from_cells(source: Source, cells: Cells) -> RawTable:
     X = cells.numbers()
-    columns, ends = cells.layout.columns, ends_of(X)
-    types: list[str] = []
-    if len(X) and len(rounded(X, ends)):
+    columns, types = cells.layout.columns, list[str]()
+    if len(rounded(X)):
         texts = [row for _, row in cells.body()]
         types = ["int64" if all(row[k].strip().isdecimal() for row in texts) else "float64" for k in columns]
-    return RawTable(X, [cells.layout.names[k] for k in columns], types, cells.layout.words, source.facts, ends)
+    return RawTable(X, [cells.layout.names[k] for k in columns], types, cells.layout.words, source.facts)
 
 
 def _from_arrow(source: Source, options: ReadOptions) -> RawTable:
@@ -194,17 +193,9 @@ def read_array(path: str | PurePath, options: ReadOptions) -> RawTable:
     kept = kept_names(name, names, options.only, options.drop)
     if len(kept) < len(names):
         X = X[:, [names.index(column) for column in kept]]
-    facts = {"path": name, "sha256": _digest(path), "bytes": Path(path).stat().st_size}
+    content = np.memmap(path, mode="r")
+    facts = {"path": name, "sha256": hashlib.sha256(content.data).hexdigest(), "bytes": len(content)}
     return RawTable(X, kept, layout=f"an array of {X.dtype}", facts=facts)
-
-
-def _digest(path: str | PurePath) -> str:
-    """The file's sha256."""
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while part := file.read(1 << 24):
-            found.update(part)
-    return found.hexdigest()
 
 
 def _npy(path: str | PurePath) -> RawTable:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import findings
-from pycupc.data.categories import code_table, is_measured, read_categories, values_of
+from pycupc.data.categories import code_table, is_measured, look_categorical, read_categories, values_of
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import chosen_columns, converted
@@ -76,9 +76,9 @@ class Table:
             codes, of_columns = code_table(values, names_for(checked, values.shape[1]))
             high = np.array([len(of_column) - 1.0 for of_column in of_columns])
             return cls(codes, checked, Ends(np.zeros(len(high)), high), of_columns, raw.layout, raw.facts)
-        own = values if in_file or is_mapped(values) else np.empty_like(values)  # the caller may change it later
-        ends = raw.ends or ends_of(values, None if own is values else own)
-        replace(raw, values=own, ends=ends).warn_of_rounding()
+        own = values if in_file or is_mapped(values) else values.copy(order="K")  # the caller may change it later
+        ends = raw.ends or ends_of(own)
+        replace(raw, values=own).warn_of_rounding()
         return cls(own, checked, ends, layout=raw.layout, facts=raw.facts)
 
     @classmethod
@@ -90,11 +90,6 @@ class Table:
     def names(self) -> Sequence[str]:
         """The labels, or names for messages."""
         return names_for(self.labels, self.values.shape[1])
-
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Where values are missing, bool (n, p)."""
-        return findings.missing_in(self.values, self.ends)
 
     @cached_property
     def constant(self) -> Ints:
@@ -147,6 +142,10 @@ class Table:
         if self.copies:
             groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
+
+    def looks_categorical(self) -> bool:
+        """Whether categories from a file are words rather than numbers with damaged cells, or measurements."""
+        return look_categorical(self.categories or ())
 
     def warn_of_measurements(self) -> None:
         """Warn of columns of a file with numbers that are not whole, or with too many whole ones for codes."""

@@ -31,8 +31,6 @@ _OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
 
 #: Number of rows from which the layout is determined.
 HEAD = 12
-#: From this number of rows on, a first column that counts is regarded as row numbers.
-COUNTING_ROWS = 3
 
 _CHOICES = {
     "header": ("auto", "yes", "no"),
@@ -144,35 +142,19 @@ def find_layout(name: str, head: Sequence[Sequence[str]], options: ReadOptions, 
     """Determine the layout from the first rows of a table; `matrix` if it is one of correlations."""
     head = [[cell.strip() for cell in row] for row in head]
     first, body = head[0], head[1:]
-    data_with_row_names = _is_observation_with_row_name(first, body) and options.index != "no"
     if options.header != "auto":
         has_header = options.header == "yes"
-    elif data_with_row_names:
-        has_header = False
-        warnings.warn(
-            f"{name}: line 1 was read as an observation that begins with the name of its row, {first[0]!r}; if it "
-            f"holds names: {option('header', 'yes')}",
-            stacklevel=2,
-        )
     else:
         has_header = _words_are_names(name, first) or _numbers_are_names(name, first, body, matrix)
     if has_header:
         names, has_row_names = _names_of_columns(name, first, body, options.index)
     else:
-        counted = options.index == "auto" and not matrix and _numbers_rows(name, [row[0] for row in head], len(first))
-        has_row_names = options.index == "yes" or data_with_row_names or counted
+        has_row_names = options.index == "yes"
         names = [f"V{k + 1}" for k in range(len(first) - has_row_names)]
     kept = set(kept_names(name, names, options.only, options.drop))
     names = [""] * has_row_names + names
     text_columns = frozenset(k for k, n in enumerate(names) if n not in kept)
     return Layout(has_header, has_row_names, names, text_columns)
-
-
-def _is_observation_with_row_name(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is, like the others, a name followed by numbers that cannot be column names."""
-    if len(first) < 3 or is_number(first[0]) or not all(map(is_number, first[1:])) or _distinct_whole(first[1:]):
-        return False
-    return all(len(row) == len(first) and row and not is_number(row[0]) for row in body)
 
 
 def _words_are_names(name: str, first: Sequence[str]) -> bool:
@@ -215,23 +197,6 @@ def _numbers_are_names(name: str, first: Sequence[str], body: Sequence[Sequence[
     warnings.warn(
         f"{name}: line 1 holds whole numbers only ({listed(names, most=4)}) and was read as names; if it is an "
         f"observation: {option('header', 'no')}",
-        stacklevel=2,
-    )
-    return True
-
-
-def _numbers_rows(name: str, column: Sequence[str], width: int) -> bool:
-    """Whether the first column of a table without header counts the rows from 0 on, as the index of pandas does."""
-    if width < 3 or len(column) < COUNTING_ROWS or not counts(column):
-        return False
-    if column[0] == "1":
-        raise DataError(
-            f"{name}: column 1 counts 1, 2, 3, ... and has no name: say whether it numbers the rows "
-            f"({option('index', 'yes')}) or is a variable ({option('index', 'no')})"
-        )
-    warnings.warn(
-        f"{name}: column 1 counts 0, 1, 2, ... and was left out as the number of the row; if it is a variable: "
-        f"{option('index', 'no')}",
         stacklevel=2,
     )
     return True

@@ -7,6 +7,7 @@ import numpy as np
 from pycupc.graph.sepset import SepSets
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
+    MIRROR,
     NEIGHBOUR,
     NO_COLLIDER,
     Indices,
@@ -17,16 +18,27 @@ from pycupc.orientation.mixed_graph import (
     put_arrowhead,
     triple_number,
     triple_numbers,
+    unsigned,
 )
 from pycupc.orientation.trace import COLLIDER
-from pycupc.system.compiled import compiled_for_large
+from pycupc.system.compiled import compiled_for_large, part
+
+#: So many cells of a row are read in the time in which one of them is searched for.
+CELLS_PER_SEARCH = 50
 
 
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices | None) -> None:
     """Mark the triples that are not colliders by their separating sets, and the `ambiguous` triples, int64 (k, 3)."""
+    degree = np.diff(graph.start)
+    beyond = np.concatenate(([0], np.cumsum(degree[graph.entry[NEIGHBOUR]] - 1)))
+    reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
     for block in sepset.blocks:
-        for members in block.members.T:
-            _mark_members(*graph, plain(block.x), plain(block.y), plain(members))
+        x, y, members, size = plain(block.x), plain(block.y), plain(block.members).reshape(-1), block.members.shape[1]
+        if size == 1 and len(x) > reach.sum():
+            search = reach * CELLS_PER_SEARCH < len(x) // len(degree)
+            _mark_by_paths(*graph[:3], x, y, members, search, np.full(len(degree), -1))
+        else:
+            _mark_by_members(*graph, x, y, members, size)
     if ambiguous is not None and len(ambiguous):
         graph.triple[triple_numbers(graph, ambiguous)] |= AMBIGUOUS
 
@@ -42,17 +54,64 @@ def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
 
 
 @compiled_for_large
-def _mark_members(start, entry, triple, near, x, y, members):
-    """Mark each x - b - z whose b is the given member of the set of cell (x, z)."""
-    for k in range(len(x)):
-        b = np.int64(members[k])  # so that `find` and others are not compiled for int32 as well
-        v, w = np.int64(x[k]), np.int64(y[k])
-        if maybe_adjacent(near, b, v) & maybe_adjacent(near, b, w) != 0:
-            j = find(start, entry, b, w)
-            if j >= 0:
-                i = find(start, entry, b, v)
-                if i >= 0:
-                    triple[triple_number(entry, i, j)] |= NO_COLLIDER
+def _mark_by_members(start, entry, triple, near, x, y, members, size):
+    """Mark each x - b - z whose b is in the set of cell (x, z): the first members of all cells, then the second ones.
+
+    A loop over the few members of each cell inside that over the cells would take longer.
+    """
+    for s in range(size):
+        for k in range(len(x)):
+            b = np.int64(members[k * size + s])  # so that `find` and others are not compiled for int32 as well
+            v, w = np.int64(x[k]), np.int64(y[k])
+            if maybe_adjacent(near, b, v) & maybe_adjacent(near, b, w) != 0:
+                j = find(start, entry, b, w)
+                if j >= 0:
+                    i = find(start, entry, b, v)
+                    if i >= 0:
+                        triple[triple_number(entry, i, j)] |= NO_COLLIDER
+
+
+@compiled_for_large
+def _mark_by_paths(start, entry, triple, x, y, member, search, place):
+    """`_mark_by_members` for sets of one member that outnumber the paths x - b - z, row by row and path by path.
+
+    Waiting for memory takes most of the time, so the cells are read once and in their order: x and the member are
+    entered as one number by z in `place`, int64 (p,), where an entry of another row has another x. Where `search`, bool
+    (p,), says that a row has few paths, their cells are searched for and the others are not read.
+    """
+    p = len(place)
+    end = 0
+    while end < len(x):
+        begin = end
+        v = np.int64(x[begin])
+        end = _position(x, begin, begin + p if begin + p < len(x) else len(x), v + 1)
+        if not search[v]:
+            for k in range(begin, end):
+                place[unsigned(y[k])] = v * p + member[k]
+        for e in range(start[v], start[v + 1]):
+            b = entry[NEIGHBOUR, e]
+            if search[v]:
+                for j in range(start[b], start[b + 1]):
+                    z = entry[NEIGHBOUR, j]
+                    k = _position(y, begin, end, z)
+                    if k < end and y[k] == z and member[k] == b:
+                        triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
+            else:
+                for j in range(start[b], start[b + 1]):
+                    if place[unsigned(entry[NEIGHBOUR, unsigned(j)])] == v * p + b:
+                        triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
+
+
+@part
+def _position(values, low, high, wanted):
+    """The first position from `low` on, and before `high`, with a value of at least `wanted`, else `high`."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled_for_large

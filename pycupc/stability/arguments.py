@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.algorithm.arguments import KNOWLEDGE, Problem, check_arguments, check_options
+from pycupc.algorithm.arguments import Problem, check_arguments
+from pycupc.algorithm.options import KNOWLEDGE, check_options
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError

@@ -113,15 +113,6 @@ def _openblas() -> list[tuple[Any, Any]]:
     return found
 
 
-def keep_memory() -> None:
-    """Let glibc keep freed memory, up to 256 MB in blocks of up to 32 MB: the system takes long to make new pages."""
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
-        mallopt = ctypes.CDLL(None).mallopt
-        trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
-        mallopt(mmap_threshold, 32 << 20)  # the most that older versions accept
-        mallopt(trim_threshold, 256 << 20)
-
-
 def physical_memory() -> int | None:
     """Bytes of memory installed; None where the system does not provide the number."""
     return _pages("SC_PHYS_PAGES")

@@ -27,7 +27,8 @@ calls <- list(
   stability = function() cu_stability(rows, n_resamples = 1e4, seed = 1, checkpoint = kept)
 )
 kept <- file.path(tempdir(), "kept")
-invisible(cu_plain("skeleton", S, alpha = 0.01, p = p, m.max = 3)) # starts Python and compiles
+some <- list(C = S$C[1:40, 1:40], n = 4000)
+invisible(cu_plain("skeleton", some, alpha = 0.01, p = 40, m.max = 3)) # starts Python and compiles
 invisible(cu_plain("pc", few, alpha = 0.01, p = 8, conservative = TRUE))
 invisible(cu_stability(rows, n_resamples = 2, seed = 1, checkpoint = kept))
 say <- function(...) {

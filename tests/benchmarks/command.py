@@ -7,12 +7,20 @@ import sys
 from pathlib import Path
 
 from . import networks, paired, record, report, workloads
-from .experiments import cpu, discrete, gpu, latent, many, stability
+from .experiments import cpu, discrete, gpu, latent, pruning, ranking, scaling, stability
 
 #: Each writes the CSV file of its name; the first line of its docstring is its text in the help.
-FUNCTIONS = (cpu.cpu, cpu.python_peers, gpu.gpu, gpu.gpu_peers)
-FUNCTIONS += (many.many, discrete.discrete, discrete.discrete_gpu, paired.paired)
-FUNCTIONS += (latent.latent, stability.stability_times, stability.stability_gpu)
+FUNCTIONS = (cpu.cpu, cpu.python_peers, gpu.gpu, gpu.gpu_peers, pruning.pruning, pruning.pruning_gpu)
+FUNCTIONS += (
+    scaling.scaling,
+    scaling.scaling_large,
+    scaling.many,
+    discrete.discrete,
+    discrete.discrete_gpu,
+    paired.paired,
+)
+FUNCTIONS += (latent.latent, stability.stability_bounds, stability.stability_times, stability.stability_gpu)
+FUNCTIONS += (ranking.cstar_ranking,)
 EXPERIMENTS = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}
 OTHERS = {
     "prepare": "put files that another machine cannot make into --data: exact correlations, discrete tables",
@@ -77,10 +85,12 @@ def parse(argv):
     add("--sets", nargs="+", help="these data sets only; std_P_DEGREE_N, paper_P_DENSITY_N: generated")
     add("--engines", nargs="+", help="these engines or other implementations only")
     add("--threads", type=int, default=record.cores(), help="threads of cpu and stable.fast (all cores)")
-    add("--limit", type=float, help="time limit of one run in seconds (cpu, discrete 600; gpu 60)")
+    add("--limit", type=float, help="time limit of one run in seconds (cpu, discrete 600; gpu 60; scaling 10)")
     add("--calls", nargs="+", choices=paired.CALLS, help="paired: the calls (all)")
     add("--budget", type=float, default=10, help="paired: seconds per data set, engine and call (%(default)g)")
-    add("--variables", type=int, nargs="+", help="many: only these numbers of variables")
+    add("--generators", nargs="+", choices=scaling.GENERATORS, help="scaling: generators of the graphs (both)")
+    add("--seeds", type=int, nargs="+", default=range(10), help="scaling: seeds of the random graphs (0 to 9)")
+    add("--variables", type=int, nargs="+", help="scaling: only points with these numbers of variables")
     add("--peer-python", type=Path, help="a Python that has causal-learn and pgmpy")
     add("--openmp-pcalg", type=Path, help="R library that holds a pcalg built with -fopenmp")
     add("--cupc-library", type=Path, help="shared library with cuPC's C entry point")

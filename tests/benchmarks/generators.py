@@ -1,9 +1,17 @@
-"""Data from known graphs: random graphs by two generators, and data with hubs or modules.
+"""Data from known graphs: random graphs by two generators, data with hubs, and structures for the bounds of stability.
 
 All are functions of their arguments alone; the order of the random draws is fixed, so a seed names a data set.
+
+The theorems on stability ask that the rows be independent and that each pair without an edge be found, on half of the
+rows, with the same probability. The structures of `EQUAL` have this property by their symmetry: some relabelling of the
+variables that does not change the distribution takes any pair without an edge to any other. Those of `UNEQUAL` lack it,
+or are no data from a causal graph of the observed variables with independent rows.
 """
 
 import numpy as np
+
+#: The loading of a variable on its cause: they have a correlation of 0.6, and two effects of one cause one of 0.36.
+LOADING = 0.6
 
 
 def paper(p, density, n, seed):
@@ -98,3 +106,80 @@ def scale_free(p, n, seed, links=2, first=0):
         ends[used : used + len(causes)], ends[used + len(causes) : used + 2 * len(causes)] = causes, i
         used += 2 * len(causes)
     return X
+
+
+def draw(name, p, n, repetitions, seed):
+    """Data sets of a structure, float64 (repetitions, n, p); adjacent pairs, bool (p, p), upper triangle."""
+    X, adjacent = {**EQUAL, **UNEQUAL}[name][0](p, n * repetitions, seed)
+    return X.reshape(repetitions, n, p), np.triu(adjacent | adjacent.T, 1)
+
+
+def independent(p, n, seed):
+    return np.random.default_rng(seed).standard_normal((n, p)), np.zeros((p, p), dtype=bool)
+
+
+def blocks(p, n, seed, size):
+    """Groups of `size` variables in which all are adjacent and all correlations are 0.5."""
+    rng = np.random.default_rng(seed)
+    shared = np.repeat(rng.standard_normal((n, p // size)), size, axis=1)
+    group = np.arange(p) // size
+    return np.sqrt(0.5) * (shared + rng.standard_normal((n, p))), group[:, None] == group
+
+
+def tree(p, n, seed, of):
+    """Each variable but the first has one cause at most: `of` gives it, and the correlation with it, or 0."""
+    X, adjacent = independent(p, n, seed)
+    for j in range(1, p):
+        cause, loading = of(j)
+        X[:, j] = loading * X[:, cause] + np.sqrt(1 - loading**2) * X[:, j]
+        adjacent[cause, j] = loading != 0
+    return X, adjacent
+
+
+def star(*how):
+    return tree(*how, lambda j: (0, LOADING))
+
+
+def chain(*how):
+    return tree(*how, lambda j: (j - 1, 0.8))
+
+
+def near_copies(*how):
+    """Groups of four: a cause, its two effects, and a copy of the cause with a correlation of 0.995."""
+    return tree(*how, lambda j: (j - j % 4, (0, LOADING, LOADING, 0.995)[j % 4]))
+
+
+def latent(p, n, seed):
+    X, _ = star(p // 2 + 1, n, seed)
+    others, _ = independent(p - p // 2, n, seed + 1)
+    return np.hstack([X[:, 1:], others]), np.zeros((p, p), dtype=bool)
+
+
+def measured(p, n, seed):
+    X, adjacent = chain(p, n, seed)
+    return X + 0.5 * np.random.default_rng(seed + 1).standard_normal(X.shape), adjacent
+
+
+def series(p, n, seed):
+    X = np.random.default_rng(seed).standard_normal((p, n)).T.copy()
+    for i in range(1, n):
+        X[i] = 0.8 * X[i - 1] + np.sqrt(1 - 0.8**2) * X[i]
+    return X, np.zeros((p, p), dtype=bool)
+
+
+#: The function of a structure, and the structure in words.
+EQUAL = {
+    "independent": (independent, "no edges"),
+    "pairs": (lambda p, n, seed: blocks(p, n, seed, 2), "pairs of adjacent variables"),
+    "blocks": (lambda p, n, seed: blocks(p, n, seed, 4), "blocks of four variables, all adjacent"),
+    "star": (star, "one variable is the cause of all others"),
+}
+UNEQUAL = {
+    "sparse graph": (lambda p, *how: standardised(p, 2, *how), "random graph, on average 2 neighbours"),
+    "denser graph": (lambda p, *how: standardised(p, 5, *how), "random graph, on average 5 neighbours"),
+    "chain": (chain, "each variable is the cause of the next (correlation 0.8)"),
+    "near copies": (near_copies, "causes with two effects and a near copy (correlation 0.995)"),
+    "latent cause": (latent, "half of the variables have an unobserved cause in common"),
+    "measurement error": (measured, "a chain, observed with an error of a quarter of the variance"),
+    "dependent rows": (series, "no edges; a row has correlation 0.8 with the row before"),
+}

@@ -1,14 +1,16 @@
-"""The pictures of README.md and BENCHMARKS.md. They are readable in black and white: no colours."""
+"""The pictures of README.md, PRUNING.md and STABILITY.md. They are readable in black and white: no colours."""
 
 import numpy as np
 
-from . import record
+from . import generators, record
 from .report import LABELS, read, whole_runs
 
 MARKS = {"stable": "x", "stable.fast": "+", "reference": "1", "cpu": "o", "gpucsl": "v", "cuPC-library": "P"}
 MARKS |= {"cupc-e": "s", "cupc-s": "D", "gpu": "*"}
 FILLED = {"cpu": "0.55", "gpu": "0", "cupc-e": "1", "cupc-s": "1", "gpucsl": "1", "cuPC-library": "0.8"}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+#: Numbers of false edges and bounds below this one are drawn at it: the axes are logarithmic.
+FLOOR = 0.02
 
 
 def draw_all(folder):
@@ -60,6 +62,19 @@ def glance(plt, *frames):
     return fig
 
 
+def pruning(plt, frame):
+    """Tests answered and tests made by level, a panel per data set."""
+    groups = frame[frame.level.notna()].groupby("set", sort=False)
+    fig, axes = plt.subplots(1, len(groups), figsize=(4.2 * len(groups), 3.4), squeeze=False, sharey=True)
+    for ax, (name, own) in zip(axes[0], groups, strict=True):
+        ax.plot(own.level, own.tests, "o-", color="0", markersize=4, label="tests answered")
+        ax.plot(own.level, own.made, "s--", color="0.5", markersize=4, label="tests made")
+        ax.set(yscale="log", xlabel="level", title=name, xticks=range(0, int(own.level.max()) + 1, 5))
+    axes[0, 0].set_ylabel("tests")
+    axes[0, -1].legend(frameon=False)
+    return fig
+
+
 def many(plt, frame):
     """Seconds and memory by the number of variables, with the growth between the smallest and the largest one."""
     fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8), layout="constrained")
@@ -77,5 +92,28 @@ def many(plt, frame):
     return fig
 
 
+def bounds(plt, frame):
+    """Mean false edges over the bound "worst-case", a panel for the structures of either kind; a point is a setting."""
+    fig, axes = plt.subplots(1, 2, figsize=(9.6, 4.6), sharex=True, sharey=True, layout="constrained")
+    kinds = (generators.EQUAL, generators.UNEQUAL), ("the assumptions hold", "they do not hold")
+    for ax, group, title in zip(axes, *kinds, strict=True):
+        for k, name in enumerate(group):
+            own = frame[(frame.set == name) & frame["bound worst-case"].notna()]
+            x, y = (np.maximum(own[column].astype(float), FLOOR) for column in ("bound worst-case", "false"))
+            style = {"marker": MARKERS[k % len(MARKERS)], "markerfacecolor": ("1", "0.6")[k % 2], "color": "0"}
+            ax.plot(x, y, ls="", ms=4, mew=0.6, label=name, **style)
+        ax.plot((FLOOR, 100), (FLOOR, 100), color="0", lw=0.8)
+        ax.set(title=title, xscale="log", yscale="log")
+        ax.legend(frameon=False, fontsize=7, loc="upper left")
+    fig.supxlabel('bound "worst-case" on the mean number of false edges')
+    fig.supylabel(f"mean number of false edges (at least {FLOOR:g})")
+    return fig
+
+
 #: The function, the name of the file, and the experiments whose results it needs.
-DRAWN = ((glance, "glance", "cpu gpu gpu-peers"), (many, "many", "many"))
+DRAWN = (
+    (glance, "glance", "cpu gpu gpu-peers"),
+    (pruning, "pruning", "pruning"),
+    (many, "many", "many"),
+    (bounds, "stability-bounds", "stability-bounds"),
+)

@@ -24,7 +24,7 @@ ROOT = HERE.parent.parent
 RESULTS = HERE / "results"
 PACKAGES = ("numpy", "numba", "cupy-cuda12x", "cupy-cuda13x")
 #: The columns that say which problem a line is about, which program ran, and which call made it (in calls.csv).
-PROBLEM = ("set", "p", "n", "alpha", "n_resamples")
+PROBLEM = ("set", "generator", "density", "p", "n", "seed", "alpha", "n_resamples", "scheme", "threshold")
 PROGRAM = ("call", "engine", "side", "level")
 KEY = (*PROBLEM, *PROGRAM, "experiment", "date", "command")
 #: The columns that say where it ran, and those whose text may look like a number.

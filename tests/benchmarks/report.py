@@ -1,12 +1,14 @@
 """The tables of BENCHMARKS.md and README.md: made from the CSV files, between markers; the rest is written by hand."""
 
+import math
 import re
 
 import numpy as np
 import pandas as pd
 
-from . import record, workloads
+from . import generators, record, workloads
 
+METHODS = {"meinshausen-buehlmann": "Meinshausen and Buehlmann", "worst-case": "worst case", "unimodal": "unimodal"}
 #: Names of implementations in tables, and the unit of their times, in the order of the columns.
 LABELS = {
     "stable": ("pcalg stable", "s"),
@@ -149,6 +151,38 @@ def levels(gpu):
     return pivot(rows, {"data set": "set", "engine": "engine"}, how=lambda ms: digits(ms.sum()))
 
 
+def sweep(frame):
+    """A line per point of the sweeps; the median over the graphs that an engine finished, with their number."""
+    index = {"generator": "generator", "variables p": "p", "density": "density", "samples n": "n"}
+    body = []
+    for _, rows in frame.groupby([*index.values()]):
+        graphs, last = rows.seed.nunique(), rows.last_level.dropna()
+        careful = rows[rows.engine == "gpu"].careful.dropna()
+        line = table_of(rows[:1], index).iloc[0].to_dict()
+        line |= {"graphs": str(graphs), "1 - largest abs(r)": f"{rows.below_one.min():.1g}"}
+        near = rows.drop_duplicates("seed").near_one.mean()
+        line["pairs with abs(r) within 1e-12 of 1 (%)"] = f"{100 * near:.1f}"
+        line["last level"] = " to ".join(map(str, dict.fromkeys((last.min(), last.max())))) if len(last) else ""
+        mean_careful = f"{careful.mean():.3g}" if len(careful) else ""
+        line["tests of gpu decided by the canonical formula, mean per graph"] = mean_careful
+        for engine in [name for name in LABELS if name in set(frame.engine)]:
+            line["{} ({})".format(*LABELS[engine])] = _finished(rows[rows.engine == engine], graphs)
+        body.append(line)
+    return pd.DataFrame(body)
+
+
+def _finished(own, graphs):
+    """The median of an engine at one point in ms, or where it was stopped; nothing if it was not tried."""
+    if own.empty:
+        return ""
+    done, of = own.seconds.dropna(), f"of {len(own)}"
+    if len(done):
+        return digits(1e3 * done.median()) + f" ({len(done)} {of})" * (len(done) < graphs)
+    first = own.iloc[0]
+    where = f"stopped at level {first.stopped_at_level}, which may need {first.tests_at_most:.0e} tests"
+    return f"> {digits(1e3 * first.limit)} (0 {of}; {where})"
+
+
 def calls(frame):
     """Whole calls of two checkouts, and the share of the orientation."""
     at = ["set", "engine"]
@@ -181,6 +215,47 @@ def discrete_ratios(frame):
     return ratios(frame, {"network": "set", "alpha": "alpha"}, names, pair.get)
 
 
+def bounds(frame):
+    """How often each bound held, by structure."""
+    words, body = {**generators.EQUAL, **generators.UNEQUAL}, []
+    for name in ("**all whose assumptions hold**", *words):
+        own = frame[frame.set == name if name in words else frame.set.isin([*generators.EQUAL])]
+        if own.empty:
+            continue
+        line = {"structure": name, "in words": words[name][1] if name in words else ""}
+        line["assumptions"] = "hold" if own.set.iloc[0] in generators.EQUAL else "do not hold"
+        for method, label in METHODS.items():
+            known = own[own[f"bound {method}"].notna()]
+            held = (known["false"] <= known[f"bound {method}"]).sum()
+            line[f"{label}: held in"] = f"{held} of {len(known)} ({100 * held / len(known):.1f} %)"
+        recall = own[own.threshold == 0.6].recall.dropna()
+        line["recall at threshold 0.6 (%)"] = f"{100 * recall.mean():.0f}" if len(recall) and name in words else ""
+        body.append({**line, "least favourable setting": _worst(own)})
+    return pd.DataFrame(body)
+
+
+def _worst(rows):
+    """The setting in which false edges exceed the bound most, or come nearest to it."""
+    long = rows.melt([*SETTING, "false"], [f"bound {m}" for m in METHODS], "method", "bound").dropna(subset="bound")
+    excess, share = long["false"] - long.bound, (long["false"] / long.bound.replace(0, math.nan)).fillna(0)
+    r = long.assign(excess=excess.where(excess > 0, -1), share=share).nlargest(1, ["excess", "share"]).iloc[0]
+    at = ", ".join(f"{name} = {r[name]}" if name in ("p", "n") else f"{name} {r[name]:g}" for name in SETTING)
+    method = METHODS[r.method.removeprefix("bound ")]
+    return f"{digits(r['false'])} false edges, bound {digits(r.bound)} ({method}; {at})"
+
+
+SETTING = ("p", "n", "alpha", "threshold")
+
+
+def ranked(frame):
+    """Means over the data sets for each way of ranking."""
+    means = frame.groupby(["set", "engine"], sort=False).mean(numeric_only=True).reset_index()
+    for at in (60, 75):
+        counts = means[[f"{name}_{at}" for name in ("selected", "false", "bound")]].to_numpy()
+        means[f"text_{at}"] = ["" if pd.isna(row).any() else " / ".join(f"{x:.1f}" for x in row) for row in counts]
+    return table_of(means, RANKED)
+
+
 def plain(columns, has="seconds"):
     """A table with a line per whole run that has a value in column `has`: {head: expression}."""
 
@@ -201,13 +276,20 @@ PARTS["share of the peak (%)"] = "1e3 * tests / levels_seconds / (132 * 1.98e9 *
 CPU_ENGINE = {"data set": "set", "first run (s)": "first", "later runs (s)": "cell", "start-up (s)": "start_up"}
 CPU_ENGINE |= {"orientation (ms)": "1e3 * orientation", "peak memory (MB)": "peak_bytes / 1e6 : .0f"}
 CPU_ENGINE["allowed memory (MB)"] = "memory_allowed_bytes / 1e6 : .0f"
+LARGE = {"variables p": "p", "engine": "engine", **TESTS, "edges": "edges", "skeleton (ms)": "1e3 * seconds"}
+LARGE |= {"orientation (ms)": "1e3 * orientation", "device memory (MiB)": "memory_bytes / 2**20 : ,.0f"}
 MANY = {"variables p": "p", "n": "n", "alpha": "alpha", "engine": "engine", **TESTS, "edges": "edges"}
 MANY |= {"whole call (s)": "seconds : .3g", "levels (s)": "levels_seconds : .3g"}
 MANY |= {"estimated (s)": "estimated_seconds : .3g", "device memory (GB)": "memory_bytes / 1e9 : .2f"}
 MANY |= {"memory of the process (GB)": "peak_bytes / 1e9 : .2f", "estimated memory (GB)": "estimated_bytes / 1e9 : .2f"}
+PRUNED = {"data set": "set", **TESTS, "tests made": "made : .3g", "bounds": "bounds : .3g", "plain (s)": "plain : .2f"}
+PRUNED |= {"pruned (s)": "pruned : .2f", "ratio": "plain / pruned : .1f", "finding pMax (s)": "p_values : .2f"}
 STUDY = {"data set": "set", "engine": "engine", "alpha": "alpha", **SIZE}
 LOOPS = {**STUDY, "resamples": "n_resamples", **TESTS, "stability (s)": "cell", "loop of pc() (s)": "loop"}
 LOOPS |= {"stability / loop": "seconds / loop : .2f", "answers": "answers"}
+RANKED = {"candidates": "set", "ranking by": "engine", "found among the first": "found_first : .2f"}
+RANKED |= {"found among ten times (five times) as many": "found_more : .2f", "time (s)": "seconds : .1f"}
+RANKED |= {f"pi >= 0.{at}: selected / false / bound": f"text_{at}" for at in (60, 75)}
 OF_GPU = ("gpucsl", "cuPC-library", "cupc-e", "cupc-s", "gpu")
 ALL = {**FACTS, **TESTS, "last level": "last_level"}
 IN_README = ("stable.fast", "cuPC-library", "cpu", "gpu")
@@ -220,11 +302,17 @@ TABLES = {
     "python-peers": ("python-peers", lambda frame: times(frame, {"data set": "set", "tests": "tests"})),
     "parts": ("gpu", plain(PARTS, has="levels_seconds")),
     "levels": ("gpu", levels),
+    "sweep": ("scaling", sweep),
+    "large": ("scaling-large", plain(LARGE)),
     "many": ("many", plain(MANY)),
+    "pruning": ("pruning", plain(PRUNED, has="pruned")),
+    "pruning-gpu": ("pruning-gpu", plain(PRUNED, has="pruned")),
     "calls": ("paired", calls),
     "discrete": ("discrete discrete-gpu", discrete),
     "discrete-ratios": ("discrete", discrete_ratios),
+    "bounds": ("stability-bounds", bounds),
     "loops": ("stability-times stability-gpu", plain(LOOPS)),
+    "rankings": ("cstar-ranking", ranked),
     "readme": ("cpu gpu gpu-peers", lambda *frames: times(whole_runs(*frames).query("engine in @IN_README"), FACTS)),
 }
 

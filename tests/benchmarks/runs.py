@@ -19,16 +19,17 @@ WARM_UP = Workload("warm-up", np.eye(16) * 0.7 + 0.3, 10**6, 0.05)
 
 
 class TooSlow(Exception):
-    """A run exceeded its time limit, which is its argument."""
+    """A run exceeded its time limit; the argument: its columns, with the level and the tests that it may need."""
 
 
 def stop_at(limit):
     """A progress hook that raises TooSlow once more than `limit` seconds have passed (None: never)."""
     began = time.perf_counter()
 
-    def progress(*_):
+    def progress(level, _, tests_at_most, edges_left):
         if limit is not None and time.perf_counter() - began > limit:
-            raise TooSlow(limit)
+            reached = {"stopped_at_level": level, "tests_at_most": tests_at_most}
+            raise TooSlow({"outcome": "stopped", "limit": limit, **reached})
 
     return progress
 
@@ -98,8 +99,8 @@ def repeat(w, engine, check, *, threads=None, least=5, budget=10.0, limit=None):
             times.append(taken)
             levels.append([level.seconds for level in again.levels])
             del again
-    except TooSlow:
-        return {"outcome": "stopped", "limit": limit}, None, []
+    except TooSlow as stopped:
+        return stopped.args[0], None, []
     except pycupc.EngineError as error:
         return {"outcome": "failed", "why": str(error)}, None, []
     levels = np.median(levels, axis=0)

@@ -74,8 +74,8 @@ def _repeat(table, how, limit, runs_at_most=RUNS, check=None):
     pycupc.pc(_copies(), disCItest, **how)  # loads the code
     try:
         fit, first = runs.timed(pycupc.pc, suff, disCItest, **how, progress=runs.stop_at(limit))
-    except runs.TooSlow:
-        return {"outcome": "stopped", "limit": limit}, None
+    except runs.TooSlow as stopped:
+        return stopped.args[0], None
     row = {"first": first, "answer": Answer.of(fit).digest, "edges": len(fit.sparse_graph)}
     row |= {"tests": sum(fit.n_edgetests), "last_level": len(fit.n_edgetests) - 1}
     if check is not None:

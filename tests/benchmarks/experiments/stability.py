@@ -1,16 +1,53 @@
-"""The time of resampling beside a loop of pc()."""
+"""Do the bounds on the false ones of the stable edges hold? And the time of resampling beside a loop of pc()."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
 
 import pycupc
+from pycupc.stability.bounds import METHODS
 
-from .. import record, runs, workloads
+from .. import generators, record, runs, workloads
+from ..processes import pool
 
-#: Alpha, the data sets with the turns of both loops, those for a GPU.
+ALPHAS = (0.001, 0.01, 0.05)
+THRESHOLDS = (0.6, 0.7, 0.8, 0.9, 1.0)
+#: The times: alpha, the data sets with the turns of both loops, those for a GPU.
 ALPHA, LOOPS, ON_GPU = 0.01, {"std_50_3_200": 9, "std_500_5_500": 3, "nci60": 2}, ("riboflavin", "tcga_brca_jive")
 LOOP_RESAMPLES = 100
+#: The structures: variables, samples, data sets, resamples.
+P, SAMPLES, REPETITIONS, RESAMPLES = (20, 40), (100, 400), 16, 50
+
+
+def stability_bounds(args):
+    """The bounds on false edges on structures with a known graph (--sets names structures)."""
+    names = args.sets or (*generators.EQUAL, *generators.UNEQUAL)
+    jobs = itertools.product(names, P, SAMPLES, ("subsample", "complementary"), [REPETITIONS], [RESAMPLES])
+    with pool(args.threads) as processes:
+        for lines in processes.map(bounds_of, jobs):
+            yield from lines
+
+
+def bounds_of(job):
+    """For every alpha and threshold: means over the repetitions of the false edges and of the finite bounds."""
+    name, p, n, scheme, repetitions, n_resamples = job
+    data, truth = generators.draw(name, p, n, repetitions, seed=p + n)
+    how = {"n_resamples": n_resamples, "scheme": scheme, "alpha": ALPHAS, "engine": "cpu", "numCores": 1}
+    results = [pycupc.stability(X, random_state=seed, **how) for seed, X in enumerate(data)]
+    facts = {"set": name, "p": p, "n": n, "scheme": scheme, "n_resamples": n_resamples, "runs": repetitions}
+    rows = []
+    for alpha in ALPHAS:
+        for share in THRESHOLDS:
+            found = [np.triu(result.consensus(share, alpha).sparse_graph.skeleton()) for result in results]
+            false = np.array([(f & ~truth).sum() for f in found])
+            row = {**facts, "alpha": alpha, "threshold": share, "false": false.mean()}
+            row["false_error"] = false.std(ddof=1) / np.sqrt(len(false))
+            if truth.any():
+                row["recall"] = np.mean([(f & truth).sum() for f in found]) / truth.sum()
+            means = {m: np.mean([result.bound(share, alpha, m) for result in results]) for m in METHODS[scheme]}
+            rows.append({**row, **{f"bound {method}": float(b) for method, b in means.items() if np.isfinite(b)}})
+    return rows
 
 
 def stability_times(args):

@@ -182,15 +182,15 @@ def count_observed(data, x, y, size, cells, counting):
 
 @part
 def statistic(data, x, y, q, stride, counting):
-    """G^2 / 2 in fixed point, and the number of empty cells, or the degrees of freedom that are observed.
+    """(G^2 / 2 in fixed point, number of empty cells) of the table that was counted.
 
-    Of the table that was counted, of q configurations of S, which are `stride` apart for each level of x.
+    It has q configurations of S, and for each level of x those of the next `stride` places.
     """
     f, counts, of_y = data.f, counting.counts, counting.of_y
     kx, ky = data.levels[x], data.levels[y]
-    total, empty, observed = 0, 0, 0
+    total, empty = 0, 0
     for c in range(q):
-        n_k, rows, columns = 0, 0, 0
+        n_k = 0
         for j in range(ky):
             of_y[j] = 0
         for i in range(kx):
@@ -203,13 +203,30 @@ def statistic(data, x, y, q, stride, counting):
                 of_y[j] += m
             total -= f[of_x]
             n_k += of_x
-            rows += of_x > 0
         for j in range(ky):
             total -= f[of_y[j]]
-            columns += of_y[j] > 0
         total += f[n_k]
-        observed += (rows - 1) * (columns - 1)
-    return total, observed if data.observed else empty
+    return total, empty
+
+
+@part
+def observed_df(data, x, y, q, counting):
+    """The degrees of freedom that are observed; 0 if there are too few observations for them."""
+    kx, ky, df = data.levels[x], data.levels[y], 0
+    for c in range(q):
+        rows, columns = 0, 0
+        for j in range(ky):
+            counting.of_y[j] = 0
+        for i in range(kx):
+            of_x, at = 0, (i * (q + 1) + c) * ky
+            for j in range(ky):
+                of_x += counting.counts[0, at + j]
+                counting.of_y[j] += counting.counts[0, at + j]
+            rows += of_x > 0
+        for j in range(ky):
+            columns += counting.of_y[j] > 0
+        df += (rows - 1) * (columns - 1)
+    return df if data.codes.shape[1] >= OBSERVATIONS_PER_OBSERVED_DF * df else 0
 
 
 @part
@@ -238,9 +255,7 @@ def statistic_in_floats(data, x, y, q, stride, counting):
 
 @part
 def degrees_of_freedom(data, x, y, size, q, empty):
-    """The degrees of freedom of a test, 0 if it is not made; `empty` as of `statistic`."""
-    if data.observed:
-        return empty if data.codes.shape[1] >= OBSERVATIONS_PER_OBSERVED_DF * empty else 0
+    """The degrees of freedom of a test, lowered by the number of empty cells if `data.adapt`."""
     df = (data.levels[x] - 1) * (data.levels[y] - 1) * q
     if data.adapt and size > 0:
         if data.quirks:
@@ -262,10 +277,12 @@ def run_test(data, x, y, size, q, counting):
         q = counting.groups[size]
         stride = q + 1
         count_observed(data, x, y, size, cells * stride, counting)
+        total, _ = statistic(data, x, y, q, stride, counting)
+        df = observed_df(data, x, y, q, counting)
     else:
-        count_table(data, y, size, cells * stride, counting)
-    total, empty = statistic(data, x, y, q, stride, counting)
-    df = degrees_of_freedom(data, x, y, size, q, empty)
+        count_table(data, y, size, cells * q, counting)
+        total, empty = statistic(data, x, y, q, stride, counting)
+        df = degrees_of_freedom(data, x, y, size, q, empty)
     if df == 0:
         return True, 0.0, 1
     g2 = 2.0 * data.unit * total

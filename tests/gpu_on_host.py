@@ -38,7 +38,6 @@ Files = dict[str, tuple[str, ...]]
 ARGUMENTS = ("gx", "gy", "bx", "by", "seed")
 #: Kernel files of a whole run on correlations, and their kernels, without those of the tests of levels >= 1.
 GRAPH_FILES: Files = {
-    "common/binomials": ("binomial_table",),
     "correlation/correlation": ("centre<double>", "centre<float>", "correlate"),
     "graph/inspect": ("inspect",),
     "graph/neighbours": ("level0", "count_neighbours", "list_neighbours", "weakest_evidence"),
@@ -46,7 +45,6 @@ GRAPH_FILES: Files = {
 }
 #: Those of a whole run on discrete data, with the tests.
 FILES: Files = {
-    "common/binomials": ("binomial_table",),
     "graph/neighbours": ("count_neighbours", "list_neighbours", "weakest_evidence"),
     "graph/removals": ("settle",),
     "discrete/data": ("pack_codes", "enter_results"),
@@ -245,10 +243,6 @@ class HostDevice(Device):
         self.lock, self.tick = threading.RLock(), None
         self._binom, self._tables = None, {}
 
-    def subsets(self, size: int, n: int) -> np.ndarray:
-        """Of 50 columns at most: no row has more neighbours here at a level that reads them; they take two seconds."""
-        return super().subsets(size, min(n, 50))
-
     def free_memory(self, enough: int = 0) -> int:
         return 8 << 30
 
@@ -282,8 +276,13 @@ def observations(seed: int, p: int, n: int, strength: float) -> np.ndarray:
 
 
 def compare(engine, C: np.ndarray, n: float, alpha: float, levels: int = 1, **options) -> pycupc.PcAlgo:
+    """As `compare_data`, of correlations."""
+    return compare_data(engine, {"C": C, "n": n}, alpha, levels, **options)
+
+
+def compare_data(engine, data, alpha: float, levels: int = 1, **options) -> pycupc.PcAlgo:
     """The answer, which is that of the CPU engine, with at least so many levels."""
-    fit, expected = (pycupc.skeleton({"C": C, "n": n}, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
+    fit, expected = (pycupc.skeleton(data, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
     assert_same(fit, expected)
     assert len(fit.n_edgetests) >= levels
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)

@@ -175,11 +175,6 @@ def test_wrong_arguments_are_named(call, message):
         call()
 
 
-def test_a_function_without_the_argument_tells_where_it_goes():
-    with pytest.raises(TypeError, match=r"fci has no argument correlation, .*SuffStat.from_data\(data, correlation="):
-        pycupc.fci(chain(), correlation="kendall")
-
-
 # ---------------------------------------------------------------- latent variables
 
 

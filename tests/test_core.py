@@ -115,8 +115,6 @@ def test_sepset_rows_cells_and_pairs():
     assert [fit.sepset.get(x, y) for x, y in cells] == list(cells.values())
     (x, y), S = next((key, S) for key, S in cells.items() if len(S) == 2)
     assert fit.sepset.of_pair(y, x) == S
-    assert fit.sepset.contains(x, y, S[0])
-    assert not fit.sepset.contains(y, x, S[0])
     with pytest.raises(IndexError):
         fit.sepset[60]
     with pytest.raises(IndexError):

@@ -100,7 +100,7 @@ def test_progress_and_memory(monkeypatch):
     tracemalloc.stop()
     assert peak < 8 * 2000**2 + 2 * X.nbytes + (4 << 20)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert seen[-1] == (136, 136)
+    assert seen[-1] == (120, 120)
 
 
 def test_correlations_are_computed_when_asked_for():

@@ -213,6 +213,15 @@ def literal(x, y, S, dm, nlev, adaptDF, few=10):
     return df, g2, float(chi2.sf(g2, df))
 
 
+def observed_df(x, y, S, dm):
+    """Degrees of freedom of the levels that occur in each configuration of S."""
+    strata: dict = {}
+    for row in dm.tolist():
+        strata.setdefault(tuple(row[s] for s in S), []).append((row[x], row[y]))
+    seen = [[len(set(column)) for column in zip(*rows, strict=True)] for rows in strata.values()]
+    return sum((r - 1) * (c - 1) for r, c in seen)
+
+
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("adaptDF", [False, True])
 def test_single_test_at_any_level(seed, adaptDF):
@@ -234,18 +243,23 @@ def test_observed_degrees_of_freedom(seed):
     rng = np.random.default_rng(seed)
     x, y, *others = rng.permutation(9).tolist()
     S = others[: seed % 8]
-    g2, strata, df = literal(x, y, S, codes, levels.tolist(), False, few=0)[1], {}, 0
-    for row in codes.tolist():
-        strata.setdefault(tuple(row[s] for s in S), []).append((row[x], row[y]))
-    for rows in strata.values():
-        seen_x, seen_y = map(set, zip(*rows, strict=True))
-        df += (len(seen_x) - 1) * (len(seen_y) - 1)
+    g2, df = literal(x, y, S, codes, levels.tolist(), False, few=0)[1], observed_df(x, y, S, codes)
     expected = 1.0 if df == 0 or len(codes) < 5 * df else float(chi2.sf(g2, df))
     suff = DiscreteSuffStat(codes, levels, df="observed")
     assert disCItest(x, y, S, suff) == pytest.approx(expected, rel=1e-9, abs=1e-300)
     tested = [np.array([value], dtype=int) for value in (x, y, sorted(S))]
     (single,) = single_tests(prepare(suff, 0.01, quirks=False), *tested)[1]
     assert single == pytest.approx(expected, rel=1e-8, abs=1e-300)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_observed_degrees_of_freedom_of_a_few_rows(n):
+    suff = DiscreteSuffStat([[0, 1, 2], [1, 0, 2], [0, 1, 0]][:n], [3, 3, 3], df="observed")
+    data = prepare(suff, 0.05, quirks=False)
+    for S in ([], [2]):
+        independent, p = single_tests(data, np.array([0]), np.array([1]), np.array([S], dtype=int).reshape(1, -1))
+        assert independent.all()
+        assert p.tolist() == [1.0]
 
 
 def test_observed_degrees_of_freedom_find_edges_that_rare_levels_hide():
@@ -455,11 +469,7 @@ def test_the_untested_pairs_are_those_whose_test_was_not_made(seed, p, n, alpha,
         if df == "pcalg":
             needed = 10 * (levels[x] - 1) * (levels[y] - 1) * int(np.prod(levels[list(S)]))
         else:
-            strata: dict = {}
-            for row in codes.tolist():
-                strata.setdefault(tuple(row[s] for s in S), []).append((row[x], row[y]))
-            seen = [[len(set(column)) for column in zip(*rows, strict=True)] for rows in strata.values()]
-            needed = 5 * sum((r - 1) * (c - 1) for r, c in seen)
+            needed = 5 * observed_df(x, y, S, codes)
         if needed > n:
             expected[min(x, y), max(x, y)] = needed
             assert fit.pMax[x, y] == 1

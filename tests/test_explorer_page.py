@@ -418,7 +418,7 @@ def test_the_page_of_a_consensus_has_shares_in_place_of_tests(chromium, tmp_path
     assert "Adjacent in too few of the resamples" in chromium.script("return why(...arguments).text", *missing)
     chromium.script("startAt(graph.tail[0]); update({ fit: true })")
     assert "in " in chromium.text(".neighbours small")
-    for hidden in ("#p-row", "#negative", "#removed-row"):
+    for hidden in ("#p-row", "#negative"):
         assert not chromium.script("return document.querySelector(arguments[0]).offsetParent", hidden)
     assert "stability below 0.7, up to 0.9, above" in chromium.text("#legend")
     assert chromium.complaints() == []

@@ -59,11 +59,11 @@ def test_tables_without_room_are_made_on_the_host(library, monkeypatch, room):
         compare(engine, random_problem(seed, small=True, observed=True))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"CONFIGURATIONS": 0}, {"CELLS": 300}, {"MASK_WORDS": 4096 + 256, "FIRST_SETS": 1, "GROWTH": 1}, {"DOUBTFUL": 0}],
-    ids=str,
-)
+PARTS_OF_MASKS = {"MASK_WORDS": 4096 + 256, "FIRST_SETS": 1, "GROWTH": 1}
+TUNING = ({"CONFIGURATIONS": 0}, {"CELLS": 300}, PARTS_OF_MASKS, {"DOUBTFUL": 0})
+
+
+@pytest.mark.parametrize("change", TUNING, ids=str)
 def test_tuning_changes_nothing(library, monkeypatch, change):
     for name, value in change.items():
         monkeypatch.setattr(tuning, name, value)

@@ -19,9 +19,10 @@ def test_engine_agrees_with_cpu(library, family):
     assert max(map(len, made)) > 2
 
 
-@pytest.mark.parametrize(
-    "change", [{"DOUBTFUL": 0}, {"OBSERVED_SHARED_BYTES": 0}, {"OBSERVED_TABLE_BYTES": 40}], ids=str
-)
+TUNING = ({"DOUBTFUL": 0}, {"OBSERVED_SHARED_BYTES": 0}, {"OBSERVED_TABLE_BYTES": 40})
+
+
+@pytest.mark.parametrize("change", TUNING, ids=str)
 def test_tuning_changes_nothing(library, monkeypatch, change):
     for name, value in change.items():
         monkeypatch.setattr(tuning, name, value)

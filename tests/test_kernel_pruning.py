@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conftest import take
+from conftest import gaussian_test, take
 from gpu_on_host import KERNELS, HostDevice, build, library_of
 from pruning_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 
@@ -23,7 +23,6 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 
 NEVER = 1 << 30
 FILES = {
-    "common/binomials": ("binomial_table",),
     "schur/plan": ("plan_phases",),
     "pruning/walk": (
         *("sound_rows", "settle_walked"),
@@ -235,11 +234,12 @@ def test_checked_pruning_holds_and_a_wrong_one_is_reported(device, monkeypatch, 
         found = launch(dev, graph, level, outlook)
         spares = (ctypes.c_uint64 * outlook.pairs).from_address(found.spares)
         spares[:] = [n + later for n in spares]
-        outcome.check(dev, SuffStat(problem.C, 60), (graph, level, outlook.pairs), found)
+        test = gaussian_test(problem.C, 60.0, problem.cutoff)
+        outcome.check(dev, test, (graph, level, outlook.pairs), found)
         return found
 
     monkeypatch.setattr(search, "launch", checked)
-    with pytest.raises(EngineError, match="a bound is wrong at level 3") if later else nullcontext():
+    with pytest.raises(EngineError, match="a bound is wrong: it says") if later else nullcontext():
         searched(problem, device)
 
 

@@ -15,6 +15,7 @@ from gpu_on_host import (
     HostEngine,
     build,
     compare,
+    compare_data,
     compare_states,
     library_of,
     loaded,
@@ -50,7 +51,7 @@ FILES = GRAPH_FILES | {
     "schur/level1_rows": ("level1_rows",),
     "rows/schur/sets": tuple(name for (_, ill), (_, name) in schur.SETS.items() if not ill),
     "rows/schur/tiles": (schur.TILES[False][1],),
-    "schur/plan": ("plan_phases", "subset_table"),
+    "schur/plan": ("plan_phases",),
     "rows/graph/share": ("choose_rows", "join_findings", "join_states"),
     "graph/share": ("choose_rows", "join_findings", "join_states"),
     "cupc/cupc_e": ("cupc_e<1>", "cupc_e<2>"),
@@ -87,15 +88,6 @@ def two(libraries):
 @pytest.fixture(scope="module")
 def engine(library):  # one for all tests: its tables of subsets take two seconds
     return HostEngine(library, correlations="rows")
-
-
-def compare_data(engine, X, alpha, levels=1, **options):
-    """The answer on data, which is that of the CPU engine, with at least so many levels."""
-    fit, expected = (pycupc.skeleton(X, alpha=alpha, engine=e, **options) for e in (engine, "cpu"))
-    assert_same(fit, expected)
-    assert len(fit.n_edgetests) >= levels
-    np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-300)
-    return fit
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -213,7 +205,6 @@ def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change, capl
     monkeypatch.setattr(tuning, "QUESTION_SETS", 0)
     monkeypatch.setattr(tuning, "WALKED_SETS", 0 if "nodes" in change else 1e9)
     monkeypatch.setattr(cpu_tuning, "FEW_SETS", 0)
-    monkeypatch.setattr(schur, "TABLE_COLUMNS", dict.fromkeys((2, 3, 4), 16))
     reached, device = {}, HostDevice(library)
 
     def counted(*args):

@@ -29,7 +29,7 @@ VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh
 
 FILES = GRAPH_FILES | {
     "schur/level1": ("level1",),
-    "schur/plan": ("plan_phases", "subset_table"),
+    "schur/plan": ("plan_phases",),
     "schur/sets": tuple(name for _, name in schur.SETS.values()),
     "schur/tiles": tuple(name for _, name in schur.TILES.values()),
 }
@@ -72,7 +72,7 @@ def test_states_between_levels(engine, restricted):
 
 
 def test_a_level_that_the_device_cannot_count(engine, monkeypatch):
-    monkeypatch.setattr(levels, "MOST_TESTS", 100.0)
+    monkeypatch.setattr(levels, "TOO_MANY", 100.0)
     match = r"level 1 may need more than 2\^62 tests \(variable \d+ has \d+ neighbours\).*; use engine='cpu', set m_max"
     with pytest.raises(EngineError, match=match):
         compare(engine, np.corrcoef(observations(0, 18, 60, 0.5), rowvar=False), 60, 0.3, 5)

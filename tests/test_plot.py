@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from pycupc.graph.drawing import describe, draw, labelled, network, plot, save
@@ -116,9 +117,13 @@ def test_wide_layers_are_several_rows_so_that_a_star_fits_a_page():
     assert np.ptp(xy[:, 0]) < 59 * 1.2 / 2
 
 
+def is_of_arrowheads(collection):
+    return type(collection) is PathCollection and not len(collection.get_sizes())  # not the dots of variables
+
+
 def drawn_marks(ax):
     """The triangles of all arrowheads, (k, 4, 2), their tips first, and the centres of all circles, (m, 2)."""
-    heads = [path.vertices for c in ax.collections if type(c).__name__ == "PathCollection" for path in c.get_paths()]
+    heads = [path.vertices for c in ax.collections if is_of_arrowheads(c) for path in c.get_paths()]
     rings = [line.get_xydata() for line in ax.lines if line.get_markerfacecolor() == "white"]
     return np.concatenate([np.zeros((0, 2)), *heads]).reshape(-1, 4, 2), np.concatenate([np.zeros((0, 2)), *rings])
 
@@ -314,24 +319,19 @@ def test_every_variable_has_its_dot_of_one_colour_and_the_caption_says_what_its_
     graph = graph.subgraph(np.flatnonzero(graph.degrees()))
     ax = drawn(graph)
     xy, radius = place_dots(graph)
-    dots = ax.lines
-    at = np.concatenate([dot.get_xydata() for dot in dots])
-    size = np.concatenate([np.full(len(dot.get_xydata()), dot.get_markersize()) for dot in dots])
-    order, expected = np.lexsort(at.T), np.lexsort(xy.T)
-    assert np.array_equal(at[order], xy[expected])
-    assert np.allclose(size[order], 2 * 72 * radius[expected])
-    assert len({dot.get_markerfacecolor() for dot in dots}) == 1
+    (dots,) = (c for c in ax.collections if type(c) is PathCollection and not is_of_arrowheads(c))
+    assert np.array_equal(dots.get_offsets(), xy)
+    assert np.allclose(dots.get_sizes(), (2 * 72 * radius) ** 2)
+    assert len(dots.get_facecolor()) == 1
     assert any("larger dots have more neighbours" in t.get_text() for t in ax.texts)
 
 
 @pytest.mark.parametrize(("p", "edges"), [(100, 120), (100, 200), (300, 320)])
 def test_no_label_covers_an_arrowhead(p, edges):
-    from matplotlib.collections import PathCollection
-
     ax = drawn(random_graph(p, edges, p), [f"variable {i}" for i in range(p)])
     renderer = FigureCanvasAgg(ax.figure).get_renderer()
     labels = np.array([t.get_window_extent(renderer).extents for t in ax.texts if t.get_text().startswith("variable ")])
-    heads = [path for c in ax.collections if type(c) is PathCollection for path in c.get_paths()]
+    heads = [path for c in ax.collections if is_of_arrowheads(c) for path in c.get_paths()]
     tips = np.concatenate([path.vertices.reshape(-1, 4, 2) for path in heads])
     assert len(tips) > edges / 2
     tips = ax.transData.transform(tips.reshape(-1, 2)).reshape(-1, 4, 2)

@@ -181,9 +181,6 @@ def test_changed_sets_equal_a_dict_of_cells(seed):
     there, found = changed.of_cells(*np.array(everywhere).reshape(-1, 2).T)
     held = [S if t else None for t, S in zip(there, sets_of(found), strict=True)]
     assert held == [(cells | changes).get(cell) for cell in everywhere]
-    for b in range(p):
-        want = [b in (cells | changes).get(cell, ()) for cell in everywhere]
-        assert [changed.contains(x, y, b) for x, y in everywhere] == want
     assert not len(changed.of_cells(np.zeros(0, dtype=int), np.zeros(0, dtype=int))[0])
 
 

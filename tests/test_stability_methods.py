@@ -124,4 +124,5 @@ def test_command_line(tmp_path, monkeypatch):
     amat = pd.read_csv("out/amat.csv", index_col=0)
     np.testing.assert_array_equal(amat, result.consensus().amat_pag())
     assert json.loads((tmp_path / "out/manifest.json").read_text())["study"]["method"] == "rfci"
+    pytest.importorskip("matplotlib")
     assert cli.main(["plot", "out", "--out", "a.svg"]) == cli.OK

@@ -20,31 +20,11 @@ constexpr u64 BINOM_MAX = 1ULL << 62;  // larger counts are stored as this one a
 
 // Table of C(n, k), saturated at BINOM_MAX.
 struct Binomials {
-    const u64* table;  // [columns, stride] C(n, k) at k * stride + n; written by binomial_table (common/binomials.cu)
+    const u64* table;  // [columns, stride] C(n, k) at k * stride + n; Device.binomials of pycupc/engines/gpu
     int stride;
     HD const u64* column(int k) const { return table + (i64)k * stride; }
     HD u64 operator()(int n, int k) const { return table[(i64)k * stride + n]; }
 };
-
-// C(n, k) from below = C(n, k - 1), exactly and saturated: below * (n - k + 1) / k without a 128-bit product.
-HD u64 binomial_next(u64 below, int n, int k) {
-    if (n < k) return 0;
-    if (below >= BINOM_MAX) return BINOM_MAX;
-    const u64 m = (u64)(n - k + 1), d = (u64)k;
-    const u64 whole = below / d, rest = below % d;  // rest * m < k * n does not overflow for n < 2^31
-    if (whole > BINOM_MAX / m) return BINOM_MAX;
-    const u64 r = whole * m + rest * m / d;
-    return r < BINOM_MAX ? r : BINOM_MAX;
-}
-
-// C(n, k) without a table, saturated.
-HD u64 binomial(int n, int k) {
-    if (k < 0 || k > n) return 0;
-    if (k > n - k) k = n - k;  // so that no intermediate count is larger than the result
-    u64 b = 1;
-    for (int i = 1; i <= k; ++i) b = binomial_next(b, n, i);
-    return b;
-}
 
 // The terms of the first `known` members s[0..known-1] in the rank of a k-subset of {0..n-1}; the caller subtracts
 // the terms of the other members. With known = k this is the rank of s.
@@ -89,6 +69,19 @@ HD void subset_unrank(const Binomials& binom, int n, int k, u64 rank, int* s) {
         left -= column[c];
         top = c - 1;
     }
+}
+
+// pcalg's number of tests of the target at position y up to the set of this rank.
+HD u64 tests_up_to(const Binomials& binom, const int d, const int l, const int y, const u64 rank) {
+    u64 left = binom(d, l) - 1 - rank, tests = binom(d - 1, l);
+    for (int i = 0, top = d - 1; i < l; ++i) {
+        const u64* column = binom.column(l - i);
+        const int c = binomial_floor(column, top, left), k = d - 1 - c;
+        tests -= binom(d - 2 - (k - (k > y)), l - i);
+        left -= column[c];
+        top = c - 1;
+    }
+    return tests;
 }
 
 // Makes s the next k-subset in lexicographic order. Returns the first position that changed, -1 after the last subset.

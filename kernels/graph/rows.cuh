@@ -26,35 +26,22 @@ DEVICE void add_row(Outlook& o, const int x, const int degree, const int level, 
     int group = 0;
     for (int c = 0; c < 5; ++c) group += degree > classes.bound[c];
     for (int c = 0; c < 6; ++c) o.rows[c] += group == c;
-    const double sets = (double)binom(degree, level);
+    const double sets = level == 1 ? degree : (double)binom(degree, level);  // after level 0 there is no table yet
     o.sets += sets;
     o.tests += sets * (degree - level);  // = degree * C(degree - 1, level): each set serves the neighbours outside it
 }
-
-// Consecutive rows per thread and turn, which the thread adds up by itself.
-constexpr int ROWS = 4;
 
 // Exclusive sums of counts [p] to starts [p + 1]; calls each(x, counts[x]) for every row. Returns the total, in all
 // threads. Whole block.
 template <typename Each>
 DEVICE i64 scan_counts(const i64* counts, i64* starts, const int p, i64* partial, Each each) {
     i64 before = 0;
-    for (int base = 0; base < p; base += ROWS * blockDim.x) {
-        const int x0 = base + ROWS * threadIdx.x;
-        i64 own[ROWS], sum = 0;
-        UNROLL
-        for (int h = 0; h < ROWS; ++h) {
-            own[h] = x0 + h < p ? counts[x0 + h] : 0;
-            sum += own[h];
-        }
-        i64 at = scan_over_block(sum, partial, before);
-        UNROLL
-        for (int h = 0; h < ROWS; ++h) {
-            if (x0 + h >= p) break;
-            starts[x0 + h] = at;
-            at += own[h];
-            each(x0 + h, (int)own[h]);
-        }
+    for (int base = 0; base < p; base += blockDim.x) {
+        const int x = base + threadIdx.x;
+        const i64 own = x < p ? counts[x] : 0, at = scan_over_block(own, partial, before);
+        if (x >= p) continue;
+        starts[x] = at;
+        each(x, (int)own);
     }
     if (threadIdx.x == 0) starts[p] = before;
     return before;

@@ -1,4 +1,4 @@
-// firsts.cuh -- finds the first separating set of a target with all warps of a block, and with other blocks where that
+// separate.cuh -- finds the first separating set of a target with all warps of a block, and with other blocks where that
 //   takes long.
 #pragma once
 #include "pruning/exchange.cuh"

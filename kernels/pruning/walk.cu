@@ -204,14 +204,8 @@ extern "C" __global__ void settle_walked(const Graph g, const Level lv, const Pr
         if (x > y && state == GONE_A) continue;  // not all of its sets were looked at, and none matters
         const int d = (int)(g.start[x + 1] - g.start[x]), l = lv.level, at = (int)(e - g.start[x]);
         const u64 rank = g.best[e];
-        u64 tests = lv.binom(d - 1, l);
-        if (rank != NOT_SEPARATED) {
-            int S[4];
-            subset_unrank(lv.binom, d, l, rank, S);
-            for (int i = 0; i < l; ++i) tests -= lv.binom(d - 2 - (S[i] - (S[i] > at)), l - i);
-        }
         f.rank[e] = rank;
-        f.spares[e] = tests;
+        f.spares[e] = rank == NOT_SEPARATED ? lv.binom(d - 1, l) : tests_up_to(lv.binom, d, l, at, rank);
         f.decided[e] = 1;
         g.best[e] = 0;
         ++decided;

@@ -52,19 +52,6 @@ OUT_OF_LINE u64 rank_of(const Binomials binom, const int d, const int l, const M
     return rank;
 }
 
-// pcalg's number of tests of the target at position y up to the set of this rank. One thread.
-OUT_OF_LINE u64 tests_up_to(const Binomials binom, const int d, const int l, const int y, const u64 rank) {
-    u64 left = binom(d, l) - 1 - rank, tests = binom(d - 1, l);
-    for (int i = 0, top = d - 1; i < l; ++i) {
-        const u64* column = binom.column(l - i);
-        const int c = binomial_floor(column, top, left), k = d - 1 - c;
-        tests -= binom(d - 2 - (k - (k > y)), l - i);
-        left -= column[c];
-        top = c - 1;
-    }
-    return tests;
-}
-
 // Orders open sets by rank. unsure: x and y are not surely independent given it.
 DEVICE u64 key_of(const u64 rank, const bool unsure) { return 2 * rank + unsure; }
 

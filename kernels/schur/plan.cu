@@ -1,4 +1,4 @@
-// plan.cu -- the queues of work items of schur_sets, schur_tiles and walk_rows, and the table of suffixes.
+// plan.cu -- the queues of work items of schur_sets, schur_tiles and walk_rows.
 #include "common/warp.cuh"
 
 // Number of work items of row x; 0 where the row is not of this class or has nothing to test. `chunk` receives the
@@ -42,25 +42,4 @@ extern "C" __global__ void plan_phases(const Graph g, const Level lv, const Queu
     }
     if (t == 0) out[p] = before;
     if (t == 0 && last) lv.counters->items[queue.index] = before;
-}
-
-// The T-subsets of {0..n-1} in colexicographic order, T <= 4: entry i holds the i-th, one byte per member, ascending
-// from the lowest byte. Since the order does not depend on n, the table serves every range of at most n columns.
-//   Work    one thread per entry
-//   Launch  grid ceil(entries/128), block 128
-//   table   [entries] uint32, entries = C(n, T); written here
-extern "C" __global__ void subset_table(unsigned* table, const int T, const int n, const unsigned entries) {
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= entries) return;
-    u64 left = i;
-    unsigned code = 0;
-    int top = n - 1;
-    for (int j = T; j >= 1; --j) {
-        int c = top;
-        while (binomial(c, j) > left) --c;
-        left -= binomial(c, j);
-        code |= (unsigned)c << (8 * (j - 1));
-        top = c - 1;
-    }
-    table[i] = code;
 }

@@ -5,7 +5,8 @@
 //   Reads   g.C, g.start, g.column, g.G, lv.binom, queue
 //   Writes  g.best, g.least (atomicMin), g.G (GONE_A), lv.counters->doubtful, ->handed_out
 //   lv.work  canonical_doubles(level) doubles for each of lv.slots lanes of each warp
-//   table    [C(columns, T)] uint32, the T-subsets in colexicographic order, a byte per member; subset_table writes it
+//   table    [C(columns, T)] uint32, the T-subsets in colexicographic order, a byte per member, ascending from the lowest
+//            byte; they do not depend on the number of columns, see Device.subsets
 //   width    largest degree of the rows in this launch
 //   Template arguments: T, members in the suffix; ILL, whether the kernel is made for ill-conditioned data.
 #include "schur/sweep.cuh"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycupc.data import DataError
-from pycupc.data.categories import look_categorical
+from pycupc.data.categories import MOST_CODES
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed
 from pycupc.data.observations import RawTable
@@ -141,21 +142,25 @@ def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> 
     """The choice for a table that holds words; None if they are damaged numbers or names of rows."""
     why = "holds categories, so that the G^2 test of discrete data runs (--test discrete); with --test gaussian only "
     why += "numbers are accepted"
+    complete = options | {"missing": "error"} if options["missing"] == "keep" else options
+    with contextlib.suppress(DataError):
+        table = Table.of(path, categories=True, **complete)
+        if table.looks_categorical() and args.correlation is None:
+            data = DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df)
+            return Chosen("categories", data, table, why)
     try:
         mixed = MixedTable.of(path, **options)
     except DataError:
         return None
     words = [c for c in mixed.categories if c is not None]
-    if args.correlation is None and look_categorical(_texts(mixed)):
-        if np.isnan(mixed.values).any():
-            mixed.check_levels()
-        return _of_categories(args, path, options, why)
     names_rows = mixed.categories[0] is not None and len(mixed.categories[0]) == mixed.n
     if not words or names_rows or any(like_a_number(str(text)) for categories in words for text in categories):
         return None
     mixed.check_levels()
     if args.correlation is not None:
         return _latent(args, mixed)
+    if 2 * len(words) >= mixed.p and _holds_codes(mixed):
+        return _of_categories_with_gaps(args, mixed, why)
     names = [name for name, categories in zip(mixed.names, mixed.categories, strict=True) if categories is not None]
     text = f"{len(names)} of {mixed.p} columns hold words ({listed(names, most=3)}), so that the test of numbers and "
     text += (
@@ -173,13 +178,13 @@ def _latent(args: argparse.Namespace, mixed: MixedTable) -> Chosen:
     return Chosen("data", data, table, "--correlation latent, with words as the two classes of a variable")
 
 
-def _texts(mixed: MixedTable) -> list[list[str]]:
-    """The different texts of each column; of numbers those that Python writes."""
-    columns = zip(mixed.categories, mixed.values.T, strict=True)
-    return [
-        list(map(str, categories)) if categories is not None else list(map(str, np.unique(values[~np.isnan(values)])))
-        for categories, values in columns
-    ]
+def _holds_codes(mixed: MixedTable) -> bool:
+    """Whether the columns of numbers may be codes of categories."""
+    for column in mixed.numbers().T:
+        different = np.unique(column[~np.isnan(column)])
+        if len(different) > MOST_CODES or (different != np.floor(different)).any():
+            return False
+    return True
 
 
 def _of_both(mixed: MixedTable, why: str) -> Chosen:

@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--units", action="store_true", help=units)
     add_resampling_arguments(parser, "subsample")
     inputs.add_test_arguments(parser, limited=True)
-    inputs.add_tiers_argument(inputs.add_orientation_arguments(parser))
+    inputs.add_orientation_arguments(parser)
     parser.set_defaults(method="pc", pdsep_max=math.inf)
     output.add_folder_arguments(parser, graph=False)
 

@@ -26,7 +26,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = add_command(commands, "estimate", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     tests = inputs.add_test_arguments(parser)
-    inputs.add_tiers_argument(inputs.add_method_arguments(parser))
+    inputs.add_method_arguments(parser)
     tests.add_argument(
         "--levels", choices=(0, 1, 2), type=int, default=2, help="number of levels to run (default: 2, levels 0 and 1)"
     )

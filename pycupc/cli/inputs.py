@@ -113,6 +113,11 @@ def add_test_arguments(
     add("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
     add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
     add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
+    tiers = (
+        "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
+        "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
+    )
+    add("--tiers", type=Path, metavar="FILE", help=tiers)
     return group
 
 
@@ -127,26 +132,15 @@ def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._Argu
     return group
 
 
-def add_tiers_argument(group: argparse._ArgumentGroup) -> None:
-    """Add the argument that says what is known beforehand."""
-    tiers = (
-        "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
-        "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
-    )
-    group.add_argument("--tiers", type=Path, metavar="FILE", help=tiers)
-
-
-def add_method_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the arguments that select the algorithm; returns their group."""
-    group = parser.add_argument_group("algorithm")
-    add = group.add_argument
+def add_method_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that select the algorithm."""
+    add = parser.add_argument_group("algorithm").add_argument
     method = (
         "pc: every common cause of two variables is among the data (a CPDAG); fci, rfci: some may be hidden (a PAG)"
     )
     add("--method", choices=("pc", "fci", "rfci"), default="pc", help=f"{method}; rfci makes far fewer tests than fci")
     pdsep = "fci: leave an edge whose Possible-D-SEP has more than K variables (default: no limit)"
     add("--pdsep-max", type=level, default=math.inf, metavar="K", help=pdsep)
-    return group
 
 
 def _check_method(args: argparse.Namespace) -> None:

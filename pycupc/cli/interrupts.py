@@ -27,22 +27,13 @@ def shown_warnings() -> Iterator[list[str]]:
 
 
 @contextmanager
-def interrupting() -> Iterator[None]:
+def interrupting(answer: str | None = None) -> Iterator[Callable[[], None]]:
     """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, so that no half-written folder remains.
 
-    After it, the program (see `pycupc.__main__`) ignores them: what ends late must not change the exit code.
+    With an `answer`, only the first signal does; later ones print it, as do all after a call of the yielded function.
+    After the block of a whole command, the program (see `pycupc.__main__`) ignores signals: what ends late must not
+    change the exit code.
     """
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with _handled(interrupt, then_ignored=signal.getsignal(signal.SIGINT) is signal.SIG_DFL):
-        yield
-
-
-@contextmanager
-def only_once(answer: str) -> Iterator[Callable[[], None]]:
-    """Interrupt at the first signal only; later ones print `answer`, as do all after a call of the yielded function."""
     interrupted = False
 
     def no_more() -> None:
@@ -50,28 +41,23 @@ def only_once(answer: str) -> Iterator[Callable[[], None]]:
         interrupted = True
 
     def interrupt(*_: object) -> None:
-        if interrupted:
+        if interrupted and answer is not None:
             print(f"pycupc: {answer}", file=sys.stderr, flush=True)
             return
         no_more()
         raise KeyboardInterrupt
 
-    with _handled(interrupt):
-        yield no_more
-
-
-@contextmanager
-def _handled(handler: Callable[..., Any], *, then_ignored: bool = False) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # no other thread may set a handler
-        yield
+        yield no_more
         return
     # A signal that is ignored, as SIGINT of a job in the background, stays ignored.
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     before = {number: old for number, old in before.items() if old not in (None, signal.SIG_IGN)}
+    of_program = before.get(signal.SIGINT) is signal.SIG_DFL
     for number in before:
-        signal.signal(number, handler)
+        signal.signal(number, interrupt)
     try:
-        yield
+        yield no_more
     finally:
         for number, old in before.items():
-            signal.signal(number, signal.SIG_IGN if then_ignored else old)
+            signal.signal(number, signal.SIG_IGN if of_program else old)

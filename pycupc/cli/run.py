@@ -6,7 +6,6 @@ import argparse
 import os
 import shutil
 import sys
-from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import pycupc
 from pycupc.cli import inputs, output, writing
 from pycupc.cli.choice import Data
 from pycupc.cli.folder import OutputFolder
-from pycupc.cli.interrupts import only_once
+from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, FolderError, add_command
 from pycupc.cli.writing import FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
@@ -35,15 +34,11 @@ a PAG (--method fci or rfci); and write into a folder:
 
     edges.csv        one line per edge: from, to, type (directed, undirected, ...), evidence
     graph.graphml, graph.dot, graph.json       the graph for other programs
-    graph.html       the graph and its evidence, to explore in a browser
-    graph.png        a picture (see --plot); this and the four files above only for up to 300,000 variables and edges
+    graph.html, graph.png                      the explorer of the graph and its evidence, and a picture (see --plot)
+    sepsets.csv, amat.csv                      separating sets with their tests; adjacency matrix in pcalg's coding
     result.npz       the complete result, for pycupc.PcAlgo.load
     summary.txt      numbers of edges and tests, level by level
-    manifest.json    versions, arguments, hash of the input, tests and edges level by level, timings
-    sepsets.csv      one line per pair separated by a non-empty set: set, partial correlation, p-value, margin;
-                     if there are more than 20,000, only with --all-sepsets
-    amat.csv         adjacency matrix in pcalg's coding: [i, j] = 1 and [j, i] = 0 means j --> i; of a PAG [i, j] is
-                     the mark at j: 1 circle, 2 arrowhead, 3 tail; for more than 1,000 variables only with --amat
+    manifest.json    versions, arguments, hash of the input, timings; how to read each file, and why some are left out
 
 The folder appears only when it is complete. If it cannot be written, the results are kept in another folder,
 which a message names.
@@ -56,7 +51,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_test_arguments(parser, limited=True)
     inputs.add_method_arguments(parser)
     orientation = inputs.add_orientation_arguments(parser)
-    inputs.add_tiers_argument(orientation)
     orientation.add_argument("--seed", type=int, metavar="K", help="seed of the random draws of --u2pd rand and retry")
     add = output.add_folder_arguments(parser).add_argument
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
@@ -83,7 +77,7 @@ def main(args: argparse.Namespace) -> int:
     answer = "the results are being written; please wait"
     shown = output.progress_wanted(args)
     with (
-        only_once(answer) if args.keep_partial else nullcontext(lambda: None) as no_more_interrupts,
+        interrupting(answer if args.keep_partial else None) as no_more_interrupts,
         writing.begun(args, "pycupc", FILES) as record,
     ):
         with record.timed("read"), level_bar(wanted=shown) as bar:

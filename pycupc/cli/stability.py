@@ -26,18 +26,14 @@ _DESCRIPTION = """\
 Find the causal graph (a CPDAG, or with --method fci or rfci a PAG) of many resamples of the rows of a table, count how
 often each edge is found, and write into a folder:
 
-    edges.csv        one line per pair that was ever adjacent, and per alpha: from, to, and the shares of the resamples
-                     in which they are adjacent, from --> to, to --> from, undirected, bidirected; of a PAG, of those
-                     with a circle, an arrowhead or a tail at each end
+    edges.csv        one line per pair that was ever adjacent, and per alpha: the shares of the resamples in which they
+                     are adjacent, and have each kind of edge (of a PAG, each mark)
     consensus.csv    the edges of the consensus graph: pairs adjacent in at least the share --threshold
-    graph.graphml, graph.dot, graph.json       the consensus graph for other programs
-    graph.html       the consensus graph and the shares of its edges, to explore in a browser
-    graph.png        a picture of it, frequent edges thicker (see --plot)
+    graph.graphml, graph.dot, graph.json, amat.csv       the consensus graph for other programs
+    graph.html, graph.png                                its explorer, and a picture (see --plot)
     stability.npz    the complete result, for pycupc.Stability.load
     summary.txt      numbers of edges by frequency
-    manifest.json    versions, arguments, hash of the input, seed, timings
-    amat.csv         adjacency matrix of the consensus graph in pcalg's coding; for more than 1,000 variables only
-                     with --amat
+    manifest.json    versions, arguments, hash of the input, seed, timings; how to read each file
 
 Finished resamples are kept beside that folder, in DIR-resamples, until the results are written: after an interrupt, the
 same command resumes from there.
@@ -52,7 +48,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_resampling_arguments(parser, "bootstrap")
     inputs.add_test_arguments(parser, several=True, limited=True)
     inputs.add_method_arguments(parser)
-    inputs.add_tiers_argument(inputs.add_orientation_arguments(parser))
+    inputs.add_orientation_arguments(parser)
     parser.set_defaults(around=())
     add = output.add_folder_arguments(parser).add_argument
     least = "least share of the resamples that have an edge of the consensus graph (default: 0.5)"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import findings
-from pycupc.data.categories import code_table, is_measured, read_categories, values_of
+from pycupc.data.categories import code_table, is_measured, look_categorical, read_categories, values_of
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import chosen_columns, converted
@@ -142,6 +142,10 @@ class Table:
         if self.copies:
             groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
+
+    def looks_categorical(self) -> bool:
+        """Whether categories from a file are words rather than numbers with damaged cells, or measurements."""
+        return look_categorical(self.categories or ())
 
     def warn_of_measurements(self) -> None:
         """Warn of columns of a file with numbers that are not whole, or with too many whole ones for codes."""

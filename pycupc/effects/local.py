@@ -128,7 +128,9 @@ def _largest(block: Block, effects: Ints, k: int, floors: list[float]) -> Pairs:
     """The pairs of a block that may be among the k largest of all, in any order; `floors` gets a higher one."""
     size = block.summary("smallest")
     size[block.causes[:, None] == effects] = np.nan
-    flat = size.ravel()
+    flat, of_columns = size.ravel(), np.fmax.reduce(size, axis=0, initial=-1.0)
+    if len(of_columns) >= k > 0:  # so many pairs, in different columns
+        floors.append(float(np.partition(of_columns, -k)[-k]))
     at = np.flatnonzero(flat >= max(floors))
     if len(at) >= k > 0:
         floors.append(float(np.partition(flat[at], -k)[-k]))

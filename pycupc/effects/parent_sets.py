@@ -112,19 +112,19 @@ def _possible_parents(graph: SparseGraph) -> tuple[_Lists, _Lists, NDArray[np.bo
     always, siblings = kind == IN, np.flatnonzero((kind != IN) & (kind != OUT))
     row, parent = _Lists.of(x[always], near[always], p).beside(near[siblings])
     always[siblings[row[~graph.adjacent(x[siblings[row]], parent)]]] = True
-    base, may = _Lists.of(x[always], near[always], p), np.ones(len(x), dtype=np.bool_)
+    base, complete = _Lists.of(x[always], near[always], p), np.ones(len(x), dtype=np.bool_)
     row, member = base.beside(x[siblings])
     sibling = near[siblings[row]]
-    may[siblings[row[(sibling != member) & ~graph.adjacent(sibling, member)]]] = False
-    valid, free = np.ones(p, dtype=np.bool_), siblings[may[siblings] & ~always[siblings]]
-    valid[x[always & ~may]] = False
+    complete[siblings[row[(sibling != member) & ~graph.adjacent(sibling, member)]]] = False
+    valid, free = np.ones(p, dtype=np.bool_), siblings[complete[siblings] & ~always[siblings]]
+    valid[x[always & ~complete]] = False  # a sibling that must be, and cannot be, a parent
     return base, _Lists.of(x[free], near[free], p), valid
 
 
 def _in_order(x: Ints, number: Ints, parts: list[tuple[Ints, Ints]], base: _Lists, free: _Lists) -> ParentSets:
     """The sets of the causes x: for each size the numbers of their causes, and their siblings."""
     of = np.concatenate([np.zeros(0, dtype=np.int64), *(of for of, _ in parts)])
-    place = np.empty_like(of)
+    place = np.empty_like(of)  # of each set: by cause, and those of a cause in the order of `parts`
     place[np.argsort(of, kind="stable")] = np.arange(len(of))
     row, always = base.beside(x[of])
     sizes = np.repeat([chosen.shape[1] for _, chosen in parts], [len(of) for of, _ in parts]).astype(np.int64)

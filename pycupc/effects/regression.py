@@ -125,13 +125,13 @@ def half_widths(C: Floats, n: float | None, members: Sequence[int], ys: Ints, le
     free = (n or 0.0) - len(members) - 1
     if free <= 0:
         return np.full(len(ys), np.nan)
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     at = np.array(members)
     c = C[np.ix_(at, ys)]
     inverse = np.linalg.inv(C[np.ix_(at, at)])
     left = np.maximum(0.0, C[ys, ys] - (c * (inverse @ c)).sum(axis=0))
-    half: Floats = float(t.ppf((1 + level) / 2, free)) * np.sqrt(left * inverse[-1, -1] / free)
+    half: Floats = float(stdtrit(free, (1 + level) / 2)) * np.sqrt(left * inverse[-1, -1] / free)
     return half
 
 

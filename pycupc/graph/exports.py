@@ -10,7 +10,7 @@ import html
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from csv import writer
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,6 @@ BOTH_WAYS = "source --> target where type is directed; an undirected or bidirect
 CIRCLES = "; partially directed: from o-> to; partially undirected: from o-- to; nondirected: o-o, order as above"
 PAG_AMAT = "[i, j] is the mark at j of the edge i - j: 0 no edge, 1 circle, 2 arrowhead, 3 tail (pcalg's amat.pag)"
 
-_PLAIN = re.compile("[\\w .-]*")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 #: The name of each mark in causal-learn's Endpoint.
@@ -186,7 +185,7 @@ class Exported:
         keys = ['  <key id="label" for="node" attr.name="label" attr.type="string"/>']
         keys += ['  <key id="type" for="edge" attr.name="type" attr.type="string"/>']
         for k, (name, type_) in enumerate(kinds.items()):
-            keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml([name])[0]}" attr.type="{type_}"/>')
+            keys.append(f'  <key id="a{k}" for="edge" attr.name="{_xml(name)}" attr.type="{type_}"/>')
         about = self.convention(BOTH_WAYS).replace("-->", "to").replace("--", "-")  # no two hyphens in an XML comment
         lines = [
             '<?xml version="1.0" encoding="UTF-8"?>',
@@ -195,9 +194,9 @@ class Exported:
             *keys,
             '  <graph edgedefault="directed">',
         ]
-        shown = _xml(distinct(self._names(), _without_controls))
+        shown = map(_xml, distinct(self._names(), _without_controls))
         lines += [f'    <node id="n{i}"><data key="label">{label}</data></node>' for i, label in enumerate(shown)]
-        texts = [_digits(a) if kinds[name] == "double" else _xml(a.tolist()) for name, a in columns.items()]
+        texts = [_digits(a) if kinds[name] == "double" else map(_xml, a.tolist()) for name, a in columns.items()]
         form = '<data key="type">%s</data>' + "".join(f'<data key="a{k}">%s</data>' for k in range(len(texts)))
         data = [form % row for row in zip(graph.edge_list()[2].tolist(), *texts, strict=True)]
         lines += [f'    <edge source="n{u}" target="n{v}">{data[k]}</edge>' for u, v, k in _arcs(graph)]
@@ -260,17 +259,11 @@ def _arcs(graph: SparseGraph) -> Iterator[tuple[int, int, int]]:
             yield v, u, k
 
 
-def _xml(values: Sequence[object]) -> list[str]:
-    texts = list(map(str, values))
-    if _PLAIN.fullmatch("".join(texts)):
-        return texts
-    return [text if _PLAIN.fullmatch(text) else _escaped(text) for text in texts]
-
-
 def _without_controls(text: str) -> str:
     """`text` with a question mark for each character that XML does not allow."""
     return _NOT_XML.sub("?", text)
 
 
-def _escaped(text: str) -> str:
-    return html.escape(_without_controls(text)).replace("\r", "&#13;")  # which readers would turn into a new line
+def _xml(text: object) -> str:
+    """As text of XML; a carriage return as a reference, which readers would turn into a new line."""
+    return html.escape(_without_controls(str(text))).replace("\r", "&#13;")

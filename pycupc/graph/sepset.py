@@ -6,7 +6,7 @@ import reprlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -115,16 +115,7 @@ class SepSets:
     def __len__(self) -> int:
         return self.p
 
-    @overload
-    def __getitem__(self, x: int) -> SepSetRow: ...
-    @overload
-    def __getitem__(self, x: tuple[str, str]) -> tuple[str, ...] | None: ...
-    @overload
-    def __getitem__(self, x: tuple[int, int]) -> tuple[int, ...] | None: ...
-
-    def __getitem__(
-        self, x: int | tuple[str, str] | tuple[int, int]
-    ) -> SepSetRow | tuple[str, ...] | tuple[int, ...] | None:
+    def __getitem__(self, x: int | tuple[int, int] | tuple[str, str]) -> Any:
         if isinstance(x, tuple):
             labels = self.labels or default_labels(self.p)
             try:
@@ -162,10 +153,6 @@ class SepSets:
             return found
         is_gap = look_up(self._gaps, pair_keys(x, y, self.p)) >= 0
         return None if is_gap or self._stored(y, x) is not None else ()
-
-    def contains(self, x: int, y: int, b: int) -> bool:
-        """Is b in the set of cell (x, y)? False where there is none."""
-        return b in (self._stored(x, y) or ())
 
     def of_pair(self, x: int, y: int) -> tuple[int, ...] | None:
         """The set of the unordered pair, from whichever cell holds it."""
@@ -260,8 +247,6 @@ class SepSets:
         same = all(np.array_equal(a, b) for a, b in zip(self.flat(), other.flat(), strict=True))
         pairs = np.array_equal(self._skeleton.keys, other._skeleton.keys)
         return self.p == other.p and pairs and np.array_equal(self._gaps, other._gaps) and same
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _joined(one: FlatCells, other: FlatCells) -> FlatCells:

@@ -133,8 +133,6 @@ class SparseGraph:
         same_marks = np.array_equal(self.low_mark, other.low_mark) and np.array_equal(self.high_mark, other.high_mark)
         return self.p == other.p and same_ends and same_marks
 
-    __hash__ = None  # type: ignore[assignment]
-
     @cached_property
     def keys(self) -> NDArray[np.int64]:
         """`pair_keys` of the edges, ascending."""

@@ -27,7 +27,7 @@ _MEEK: Forms = {1: ("R1", (2, 0, 1)), 2: ("R2", (0, 2, 1)), 3: ("R3", (0, 2, 3, 
 
 
 class Trace(Mapping[tuple[int, int], Reason]):
-    """The reasons of `Orientation.trace`, from arrays with one entry per mark, which come on first access.
+    """The reasons of `Orientation.trace`, from arrays with one entry per mark, on first access.
 
     `arrays` returns five arrays of int, (k,): the two ends, of which the second has the mark; the number of the rule;
     first and second, the variables that took part besides. The reason of a rule without a form is ``paths[first]``.
@@ -36,16 +36,12 @@ class Trace(Mapping[tuple[int, int], Reason]):
     def __init__(
         self, arrays: Callable[[], tuple[Integers, ...]], forms: Forms = _MEEK, paths: Sequence[Reason] = ()
     ) -> None:
-        self._of, self._forms, self._paths = arrays, forms, paths
-
-    @cached_property
-    def _arrays(self) -> tuple[Integers, ...]:
-        return self._of()
+        self._arrays, self._forms, self._paths = arrays, forms, paths
 
     @cached_property
     def _reasons(self) -> dict[tuple[int, int], Reason]:
         found: dict[tuple[int, int], Reason] = {}
-        for a, b, rule, first, second in zip(*(values.tolist() for values in self._arrays), strict=True):
+        for a, b, rule, first, second in zip(*(values.tolist() for values in self._arrays()), strict=True):
             if rule in self._forms:
                 name, order = self._forms[rule]
                 variables = (a, b, first, second)
@@ -69,7 +65,7 @@ class Trace(Mapping[tuple[int, int], Reason]):
         return self._reasons.items()
 
     def __len__(self) -> int:
-        return len(self._arrays[0])
+        return len(self._reasons)
 
     def __repr__(self) -> str:
         return repr(self._reasons)

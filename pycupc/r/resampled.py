@@ -107,7 +107,7 @@ def answer(arrays: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tu
     found = getattr(from_values(options, arrays), question)(**given)
     if question == "consensus":
         graph = found.sparse_graph
-        return {}, to_plain(cell_arrays(graph) if options["method"] == "pc" else edge_arrays(graph))
+        return {}, to_plain(edge_arrays(graph) | (cell_arrays(graph) if options["method"] == "pc" else {}))
     if question == "indices":
         return {}, {"indices": (found + 1).astype(np.int32)}
     return {"value": found}, {}

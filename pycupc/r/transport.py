@@ -278,19 +278,21 @@ def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tup
     from 0 as values, and the verdict on a set is 0 or 1.
     """
     labels, function, arguments = tuple(map(str, options["labels"])), options["function"], dict(options["arguments"])
-    p, x, y, graph, found = len(labels), options["x"], options["y"], None, []
+    p, x, y = len(labels), options["x"], options["y"]
+    graph: Any = None
+    found: Sequence[Any]
     if "graph" in sent:
         sparse = SparseGraph.from_dense(sent["graph"].reshape(p, p, order="F").astype(np.int8))
         graph = NamedGraph(labels=labels, sparse_graph=sparse)
-    C = sent["C"].reshape(p, p, order="F") if "C" in sent else None
+    C: Any = sent["C"].reshape(p, p, order="F") if "C" in sent else None
     if "dags" in sent:
         arguments["all_dags"] = sent["dags"].reshape(-1, p * p)
     if function == "adjustment":
-        found = [[labels.index(name) for name in adjustment_set(graph, x, y, **arguments)]]  # type: ignore[arg-type]
+        found = [[labels.index(name) for name in adjustment_set(graph, x, y, **arguments)]]
     elif function == "is_adjustment":
-        found = [[is_adjustment_set(graph, x, y, **arguments)]]  # type: ignore[arg-type]
+        found = [[is_adjustment_set(graph, x, y, **arguments)]]
     elif function == "idaFast":
-        found = [ida_fast(x[0], y, C, graph)]  # type: ignore[arg-type, list-item]
+        found = [ida_fast(x[0], y, C, graph)]
     else:
         of: Callable[..., Any] = ida if function == "ida" else joint_ida
         found = of(x, y, C, graph, **arguments)

@@ -110,7 +110,7 @@ class Side:
 
     def explains(self, x: int, y: int, z: int) -> bool:
         """Is y in the set stored for x and z, so that x - y - z is no collider?"""
-        return self.fit.sepset.contains(x, z, y) or self.fit.sepset.contains(z, x, y)
+        return any(y in (self.fit.sepset.get(*ends) or ()) for ends in ((x, z), (z, x)))
 
     def set_text(self, S: Iterable[int]) -> str:
         return "{" + ", ".join(self.fit.labels[s] for s in S) + "}"

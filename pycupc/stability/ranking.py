@@ -58,6 +58,8 @@ class CStaR(OverResamples):
     """
 
     KIND = npz.Kind("pycupc-cstar-1", "a result that CStaR.save wrote")
+    FACTS = ("alpha",)
+    ARRAYS = (*_INDICES, "value")
     alpha: float
     causes: Ints
     effects: Ints
@@ -189,12 +191,6 @@ class CStaR(OverResamples):
                 f"{cause:<20} {effect:<20} {rank:>11g} {pi:>6.2f} {value:>9.3g} {low:>9.3g} {high:>9.3g} {bound:>9}"
             )
         return "\n".join(lines)
-
-    def meta(self) -> dict[str, Any]:
-        return {"labels": list(self.labels), "alpha": self.alpha, **self.drawn(), "arguments": dict(self.arguments)}
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, name) for name in (*_INDICES, "value")}
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CStaR:

@@ -63,6 +63,8 @@ class Stability(OverResamples):
     """
 
     KIND = npz.Kind("pycupc-stability-1", "a result that Stability.save wrote")
+    FACTS = ("alphas", "n_pairs", "n_fixed", "notes", "method")
+    ARRAYS = NUMBERS
     alphas: tuple[float, ...]
     counts: tuple[Counts, ...]
     n_tests: Floats
@@ -273,15 +275,8 @@ class Stability(OverResamples):
 
     # -- files --------------------------------------------------------------------------------------------------------
 
-    def meta(self) -> dict[str, Any]:
-        others: dict[str, Any] = {"n_pairs": self.n_pairs, "n_fixed": self.n_fixed}
-        others |= {"arguments": dict(self.arguments), "notes": dict(self.notes)}
-        others |= {"method": self.method} if self.method != "pc" else {}
-        return {"labels": list(self.labels), "alphas": list(self.alphas), **self.drawn(), **others}
-
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        out: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in NUMBERS}
-        out["n_tests"] = self.n_tests.ravel()
+        out = super().to_arrays() | {"n_tests": self.n_tests.ravel()}
         for k, counts in enumerate(self.counts):
             out |= {f"low_{k}": counts.low, f"high_{k}": counts.high, f"kinds_{k}": counts.kinds.ravel()}
         return out

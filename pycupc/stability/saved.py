@@ -1,7 +1,6 @@
 """Files of `Stability` results, and the checks of such a file before anything is computed from it.
 
-meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments, notes, and unless it is pc
-          the method
+meta      labels, alphas, n, scheme, fraction, random_state, n_pairs, n_fixed, arguments, notes, method
 arrays    resamples, n_constant, n_copies (one number per resample), constant (one per variable),
           n_tests (float64: resample by resample, the alphas of each one after the other),
           and for the alpha with the number k: low_k, high_k, kinds_k (pair by pair, four numbers each, of a PAG six)
@@ -37,6 +36,9 @@ class OverResamples:
     """A result over resamples. `Stability` describes the attributes."""
 
     KIND: ClassVar[npz.Kind]
+    #: The other attributes that are facts, and those that are arrays, in a file.
+    FACTS: ClassVar[tuple[str, ...]]
+    ARRAYS: ClassVar[tuple[str, ...]]
     labels: tuple[str, ...]
     resampling: Resampling
     resamples: Ints
@@ -64,11 +66,12 @@ class OverResamples:
 
     def meta(self) -> dict[str, Any]:
         """Everything that is not an array, for a file."""
-        raise NotImplementedError
+        own = {name: getattr(self, name) for name in ("labels", "arguments", *self.FACTS)}
+        return own | dict(zip(DRAWN, astuple(self.resampling), strict=True))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays, all of one dimension."""
-        raise NotImplementedError
+        return {name: getattr(self, name) for name in self.ARRAYS}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
@@ -86,10 +89,6 @@ class OverResamples:
     def _repr_html_(self) -> str:
         """For notebooks: the summary."""
         return f"<pre>{html.escape(self.summary())}</pre>"
-
-    def drawn(self) -> dict[str, Any]:
-        """How the resamples were drawn, for a file."""
-        return dict(zip(DRAWN, astuple(self.resampling), strict=True))
 
 
 def stability_fields(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

@@ -64,6 +64,7 @@ SOURCES = (
     "engines/cpu/*.py",
     "engines/cpu/pruning/*.py",
     "orientation/*.py",
+    "orientation/pag/*.py",
     "effects/parent_sets.py",
     "effects/regression.py",
 )

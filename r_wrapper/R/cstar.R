@@ -76,7 +76,7 @@ cu_cstar <- function(x, causes = NULL, effects = NULL, q = NULL, n_resamples = 1
 
 #' @rdname cu_cstar
 #' @param row.names,optional Not used.
-#' @param ... Not used.
+#' @param ... For `plot`, arguments of [graphics::dotchart()]; otherwise not used.
 #' @export
 as.data.frame.cu_cstar <- function(x, row.names = NULL, optional = FALSE, ...) x$ranking
 
@@ -85,5 +85,23 @@ print.cu_cstar <- function(x, ...) {
   cat(sprintf("Causal stability ranking of %.0f pairs on %d resamples (%s) of %d observations, seed %.0f\n", x$n_pairs,
     as.integer(x$n_resamples), x$scheme, as.integer(x$n), x$seed))
   print(utils::head(x$ranking, 10), digits = 3)
+  invisible(x)
+}
+
+#' @rdname cu_cstar
+#' @param n The number of pairs in the picture: the first of the ranking, their effects with the intervals.
+#' @export
+plot.cu_cstar <- function(x, n = 20, ...) {
+  n <- check_number(n, "n", "a number of pairs, at least 1", function(n) n >= 1)
+  shown <- utils::head(x$ranking, n)
+  if (nrow(shown) == 0) refuse("x", "a ranking with a pair", "none")
+  shown <- shown[rev(seq_len(nrow(shown))), ] # the first is on top
+  arguments <- list(
+    x = shown$value, labels = paste(shown$cause, shown$effect, sep = " -> "), pch = 19, xlab = "Effect",
+    xlim = range(0, shown[c("value", "low", "high")], finite = TRUE)
+  )
+  do.call(graphics::dotchart, utils::modifyList(arguments, list(...)))
+  graphics::segments(shown$low, seq_len(nrow(shown)), shown$high)
+  graphics::abline(v = 0, lty = 3)
   invisible(x)
 }

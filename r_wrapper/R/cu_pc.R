@@ -107,8 +107,8 @@
 #'   level. The same call resumes after them if R, or the machine, stopped; a folder made with other data or arguments
 #'   is refused. Not for a function of R as `indepTest`.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()] or [pcalg::skeleton()].
-#' @seealso [cu_why()] and [as.data.frame.pcAlgo()] for the reasons of edges; [cu_compare()] to check
-#'   the answer against pcalg; [cu_sitrep()] if something is missing.
+#' @seealso [cu_why()] and `as.data.frame()` for the reasons of edges; [cu_compare()] to check the answer against pcalg;
+#'   [cu_sitrep()] if something is missing.
 #' @references Colombo, D. and Maathuis, M. H. (2014). Order-independent constraint-based causal structure learning.
 #'   Journal of Machine Learning Research 15, 3741-3782.
 #'

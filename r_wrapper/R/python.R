@@ -120,13 +120,7 @@ python_remedy <- function(made = installed_path()) {
   )
 }
 
-#' Can the Python side be used?
-#'
-#' Starts Python.
-#'
-#' @return TRUE if reticulate, Python and the Python package pycupc work.
-#' @examples
-#' cu_available()
+#' @rdname cu_sitrep
 #' @export
 cu_available <- function() {
   tryCatch(is.environment(python_side()), error = function(e) FALSE)

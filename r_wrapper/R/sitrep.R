@@ -2,11 +2,13 @@
 #'
 #' Prints the versions of R, pcalg, reticulate, Python and pycupc, which engines can run, the GPU, what [cu_install()]
 #' has made and how to undo it, the environment variables that matter, and the command that installs whatever is
-#' missing. Starts Python.
+#' missing. `cu_available()` says whether the Python side can be used. Both start Python.
 #'
-#' @return Invisibly, the printed lines.
+#' @return `cu_sitrep()`: invisibly, the printed lines. `cu_available()`: TRUE if reticulate, Python and the Python
+#'   package pycupc work.
 #' @examples
 #' cu_sitrep()
+#' cu_available()
 #' @export
 cu_sitrep <- function() {
   version <- function(package) {

@@ -4,14 +4,15 @@
 #' Methods for the result of `cu_stability()`
 #'
 #' `print()` shows what was run, and `summary()` how many edges are stable and, if a bound is known, how many of these
-#' are expected to be false. `as.data.frame()` lists the edges.
+#' are expected to be false. `as.data.frame()` lists the edges, `plot()` draws [cu_consensus()] with package igraph, the
+#' more frequent edges thicker. `cu_rows()` gives the rows of a resample.
 #'
 #' @param object,x A result of [cu_stability()].
 #' @param threshold Least share of the resamples in which the two variables are adjacent.
-#' @param alpha One of the levels of the run; by default all of them.
+#' @param alpha One of the levels of the run; by default all of them, for `plot()` the first.
 #' @param method See [cu_bound()].
 #' @param row.names,optional Not used.
-#' @param ... Not used.
+#' @param ... For `plot()`: arguments of [igraph::plot.igraph()]. Otherwise not used.
 #' @return `as.data.frame()`: a data frame with the columns `from` and `to` (labels); `adjacent`, `directed` (from -->
 #'   to), `reversed` (from <-- to), `undirected`, `bidirected`: shares of the resamples; and `alpha`. Most frequent
 #'   edges first; from --> to is the more frequent of the two directions. Of a PAG the shares are `adjacent` and those
@@ -21,6 +22,9 @@
 #'   for each level: `alpha`, `edges_per_graph` (mean), `ever_adjacent`, `stable` (pairs that are adjacent in at least a
 #'   share `threshold`), `tests_per_graph` (mean), and `bound`, [cu_bound()] or NA; and `note`, why there is no bound,
 #'   or NULL.
+#'
+#'   `cu_rows()`: positions of rows, ascending; with the bootstrap a row may occur several times. The graph of the
+#'   resample is that of [cu_pc()] on these rows.
 #' @seealso [cu_stability()]
 #' @name cu_stability-methods
 #' @examples
@@ -28,6 +32,7 @@
 #'   found <- cu_stability(as.matrix(iris[, 1:4]), n_resamples = 20, scheme = "subsample", seed = 1)
 #'   summary(found, threshold = 0.8)
 #'   as.data.frame(found, threshold = 0.5)
+#'   cu_rows(found, 1)
 #' }
 NULL
 
@@ -94,6 +99,30 @@ as.data.frame.cu_stability <- function(x, row.names = NULL, optional = FALSE, ..
   data.frame(from = x$labels[pairs$from], to = x$labels[pairs$to], shares, alpha = pairs$alpha, row.names = NULL)
 }
 
+#' @rdname cu_stability-methods
+#' @export
+plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
+  if (!requireNamespace("igraph", quietly = TRUE)) {
+    error("plot() of a result of cu_stability() needs the package igraph: install.packages(\"igraph\")")
+  }
+  edge <- consensus_part(x, threshold, alpha, "edge")
+  ends <- cbind(edge$low, edge$high)
+  mode <- (edge$low_mark == 2) + 2 * (edge$high_mark == 2) # igraph: 1 backward, 2 forward, 3 both ends, 0 none
+  pairs <- x$pairs[x$pairs$alpha == alpha, ]
+  key <- function(a, b) paste(pmin(a, b), pmax(a, b))
+  share <- (adjacent(pairs) / x$n_resamples)[match(key(ends[, 1], ends[, 2]), key(pairs$from, pairs$to))]
+  used <- sort(unique(as.vector(ends)))
+  graph <- igraph::make_empty_graph(length(used))
+  graph <- igraph::add_edges(graph, match(t(ends), used))
+  look <- list(vertex.label = x$labels[used], edge.arrow.mode = mode, edge.width = 4 * share)
+  if (method_of(x) != "pc") {
+    look$edge.label <- paste0(c("o", "<", "-")[edge$low_mark], "-", c("o", ">", "-")[edge$high_mark])
+  }
+  given <- list(...)
+  do.call(plot, c(list(graph), look[setdiff(names(look), names(given))], given))
+  invisible(x)
+}
+
 #' The graph of the stable edges
 #'
 #' @param object A result of [cu_stability()].
@@ -118,13 +147,12 @@ as.data.frame.cu_stability <- function(x, row.names = NULL, optional = FALSE, ..
 cu_consensus <- function(object, threshold = 0.5, alpha = object$alpha[1]) {
   cl <- match.call()
   need_pcalg("cu_consensus()", "as.data.frame() lists the stable edges")
-  check_share(threshold)
-  alpha <- alpha_of(object, alpha, one = TRUE)
-  arrays <- ask(object, "consensus", threshold = threshold, alpha = alpha)$arrays
   plain <- list(labels = object$labels, max.ord = 0L, n.edgetests = 0)
-  if (method_of(object) == "pc") return(as_pcalgo(c(plain, list(graph = part(arrays, "graph"))), cl, "double"))
+  if (method_of(object) == "pc") {
+    return(as_pcalgo(c(plain, list(graph = consensus_part(object, threshold, alpha, "graph"))), cl, "double"))
+  }
   untested <- list(pdsep = list(length = 0L), n.edgetestsPDSEP = 0, max.ordPDSEP = 0L, sets = list())
-  as_fcialgo(c(plain, list(edge = part(arrays, "edge")), untested), cl)
+  as_fcialgo(c(plain, list(edge = consensus_part(object, threshold, alpha, "edge")), untested), cl)
 }
 
 #' How many stable edges are expected to be false?
@@ -176,21 +204,19 @@ cu_threshold <- function(object, n_false, alpha = object$alpha[1], method = NULL
   ask(object, "threshold_for", n_false = n_false, alpha = alpha, method = method)$value
 }
 
-#' The rows of a resample
-#'
-#' @param object A result of [cu_stability()].
+#' @rdname cu_stability-methods
 #' @param i Number of a resample, from 1 on.
-#' @return Positions of rows, ascending; with the bootstrap a row may occur several times. The graph of the resample is
-#'   that of [cu_pc()] on these rows.
-#' @examples
-#' if (cu_available()) {
-#'   found <- cu_stability(as.matrix(iris[, 1:4]), n_resamples = 20, seed = 1)
-#'   cu_rows(found, 1)
-#' }
 #' @export
 cu_rows <- function(object, i) {
   i <- check_number(i, "i", "the number of a resample, from 1 on", function(x) x >= 1 && x == round(x))
   ask(object, "indices", i = as.integer(i))$arrays$indices
+}
+
+# The consensus graph as `edge`, or as `graph` if it has no circles, of pcalgo.R.
+consensus_part <- function(object, threshold, alpha, name) {
+  check_share(threshold)
+  alpha <- alpha_of(object, alpha, one = TRUE)
+  part(ask(object, "consensus", threshold = threshold, alpha = alpha)$arrays, name)
 }
 
 # The algorithm; objects of earlier versions lack it.

@@ -1,7 +1,8 @@
-#' Why two variables are, or are not, joined by an edge
+#' Why two variables are, or are not, joined by an edge, and all edges of a result
 #'
-#' Names the test that removed an edge or, for a kept edge, its largest p-value and the reason of its arrow or of its
-#' marks: the collider or the rule that set it.
+#' `cu_why()` names the test that removed an edge or, for a kept edge, its largest p-value and the reason of its arrow
+#' or of its marks: the collider or the rule that set it. `as.data.frame()` lists all edges with their types, largest
+#' p-values and reasons.
 #'
 #' The object does not hold the reasons of its marks. They are found by orienting the skeleton again, and are missing
 #' where that does not give the graph of the object: with `u2pd = "rand"`, where tests of [cu_rfci()] removed edges
@@ -12,11 +13,11 @@
 #'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_tpc()], [cu_fci()] or [cu_rfci()], or of the same function of
 #'   pcalg.
-#' @param x,y Two variables, by position or by name.
+#' @param x,y Two variables, by position or by name. For `as.data.frame()`, `x` is the result, also of [cu_consensus()].
 #' @param suffStat What `fit` was computed from by [pcalg::gaussCItest()]: the list with `C` and `n`, or the
 #'   observations. With it, the answer has the partial correlation and the cutoff of the test, too.
 #' @param alpha The significance level of `fit`. By default the number in its call, if the call has one.
-#' @return A list of class `cu_why`, which prints as a sentence, its `text`, with the elements
+#' @return `cu_why()`: a list of class `cu_why`, which prints as a sentence, its `text`, with the elements
 #'   * `x`, `y`: the variables, in the order of the deciding test;
 #'   * `status`: `"removed"`, `"kept"`, `"gap"` (excluded by `fixedGaps`) or `"fixed"` (required by `fixedEdges`);
 #'   * `level`, `side`, `S`, `r`, `z`, `p`, `cutoff`, `margin`: the test that removed the edge, or that came closest to
@@ -26,6 +27,15 @@
 #'   * `stage`: `"possible-d-sep"` or `"rfci"` if a test after those of the skeleton removed the edge;
 #'   * `symbol` and `set_by`, of a PAG: the edge with its marks, such as `"o->"`, and what set the mark at `x` and that
 #'     at `y`, nothing for a circle.
+#'
+#'   `as.data.frame()`: a data frame with a row for each edge:
+#'   * `from`, `to`: its ends, `from` --> `to` where it is directed;
+#'   * `type`: `"directed"`, `"undirected"` or `"bidirected"`; of a PAG also `"partially directed"` (`o->`),
+#'     `"nondirected"` (`o-o`) or `"partially undirected"` (`o--`);
+#'   * `pMax`: the largest p-value of its tests, NA if the object has none;
+#'   * `set_by`: what set the arrow: `collider`, or `R1`, `R2` or `R3` for a rule, and the variables that took part; ""
+#'     if the edge has no arrow or the reason is not known. Of a PAG this is about the mark at `to`, and the column
+#'     `from_set_by` about that at `from`; `edge` has both marks, such as `o->`.
 #' @examples
 #' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
 #'   set.seed(1)
@@ -34,7 +44,7 @@
 #'   cu_why(fit, "1", "2", X)
 #'   as.data.frame(fit)
 #' }
-#' @seealso [as.data.frame.pcAlgo()] for all edges, [cu_sepset()]
+#' @seealso [cu_sepset()]
 #' @export
 cu_why <- function(fit, x, y, suffStat = NULL, alpha = NULL) {
   pag <- methods::is(fit, "fciAlgo")
@@ -57,30 +67,8 @@ print.cu_why <- function(x, ...) {
   invisible(x)
 }
 
-#' The edges of a result as a data frame
-#'
-#' Lists the edges with their types, their largest p-values and the reasons of their arrows.
-#'
-#' @param x A result of [cu_pc()], [cu_skeleton()], [cu_tpc()], [cu_fci()] or [cu_rfci()], or of the same function of
-#'   pcalg, or of [cu_consensus()].
-#' @param row.names,optional Not used.
-#' @param suffStat,alpha As of [cu_why()]: needed only for what set the arrows after the conservative or the majority
-#'   rule.
-#' @param ... Not used.
-#' @return A data frame with a row for each edge:
-#'   * `from`, `to`: its ends, `from` --> `to` where it is directed;
-#'   * `type`: `"directed"`, `"undirected"` or `"bidirected"`; of a PAG also `"partially directed"` (`o->`),
-#'     `"nondirected"` (`o-o`) or `"partially undirected"` (`o--`);
-#'   * `pMax`: the largest p-value of its tests, NA if the object has none;
-#'   * `set_by`: what set the arrow: `collider`, or `R1`, `R2` or `R3` for a rule, and the variables that took part; ""
-#'     if the edge has no arrow or the reason is not known (see [cu_why()]). Of a PAG this is about the mark at `to`,
-#'     and the column `from_set_by` about that at `from`; `edge` has both marks, such as `o->`.
-#' @examples
-#' if (requireNamespace("pcalg", quietly = TRUE) && cu_available()) {
-#'   set.seed(1)
-#'   X <- pcalg::rmvDAG(500, pcalg::randomDAG(10, 0.3))
-#'   as.data.frame(cu_pc(X, alpha = 0.05))
-#' }
+#' @rdname cu_why
+#' @param row.names,optional,... Not used.
 #' @export
 as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
   answer <- explain(x, suffStat, alpha, question = "edges")
@@ -93,7 +81,7 @@ as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat
   data.frame(found[intersect(columns, names(found))])
 }
 
-#' @rdname as.data.frame.pcAlgo
+#' @rdname cu_why
 #' @export
 as.data.frame.fciAlgo <- as.data.frame.pcAlgo
 

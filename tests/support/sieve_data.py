@@ -40,7 +40,7 @@ def check_sieve(dev: Device, X: np.ndarray, cutoff: float) -> None:
     """Beyond the cutoff every pair is picked, below it by more than twice the margin none."""
     n, p = X.shape
     graph = row_graph(dev, X)
-    pairs, picked = graph._pick(level_of(dev, p, graph._counters, 0, cutoff))
+    pairs, picked = graph._pick(level_of(dev, 0, graph._counters, 0, cutoff))
     (keys,) = dev.fetch((pairs.data.ptr, np.int64, (picked,)))
     found = np.zeros((p, p), dtype=bool)
     found[np.divmod(keys, p)] = True

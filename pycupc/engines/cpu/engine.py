@@ -121,7 +121,7 @@ class CpuEngine(Engine):
                 data.correlations, data.n, self._pruning, self.threads, reading
             )
         elif isinstance(test, EnumeratedTest):
-            self._tests = EnumeratedTests(test)
+            self._tests = EnumeratedTests(test, self.threads)
         self._first = FirstGraph(test.p, self._gaps, self._fixed)
         self._graph: Graph | None = None  # exists from level 0 on
 

@@ -17,7 +17,14 @@ from pycupc.engines.base import CountHook, Division, Floats, Ints, Mask, Pairs, 
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.questions import first_separating
 from pycupc.engines.cpu.threads import STOP, State, Task
-from pycupc.engines.cpu.tuning import CANDIDATES_AT_ONCE, INLINE_TESTS, PAIRS_AT_ONCE, TASK_TESTS, WORK_AT_ONCE
+from pycupc.engines.cpu.tuning import (
+    CANDIDATES_AT_ONCE,
+    INLINE_TESTS,
+    PAIRS_AT_ONCE,
+    TASK_TESTS,
+    TASKS_PER_THREAD,
+    WORK_AT_ONCE,
+)
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.system.machine import in_threads
 
@@ -29,8 +36,8 @@ class EnumeratedTests:
     B, because the test is not symmetric, and their p-values.
     """
 
-    def __init__(self, test: EnumeratedTest) -> None:
-        self._test = test
+    def __init__(self, test: EnumeratedTest, n_threads: int) -> None:
+        self._test, self._n_threads = test, n_threads
         none = np.zeros(0, dtype=np.int32)
         self.side_b_of_level0 = none, none, np.zeros(0)
 
@@ -91,7 +98,8 @@ class EnumeratedTests:
         if not self._test.at_once:
             number, sets = np.unique(wide, return_inverse=True)
             work = np.array([min(self._work(comb(d, level)), 1 << 40) for d in number.tolist()], dtype=np.int64)[sets]
-            part += np.cumsum(work) // WORK_AT_ONCE + np.arange(len(entries)) // PAIRS_AT_ONCE
+            share = min(max(int(work.sum()) // (TASKS_PER_THREAD * self._n_threads), INLINE_TESTS), WORK_AT_ONCE)
+            part += np.cumsum(work) // share + np.arange(len(entries)) // PAIRS_AT_ONCE
         cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(entries)]
 
         def task(some: slice) -> Task:

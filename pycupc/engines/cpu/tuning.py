@@ -94,6 +94,8 @@ WORTH_A_WARNING = 60.0
 #: Tests without bounds: pairs that a task takes at most, and candidates of all of them; and Gaussian tests that take as
 #: long as its tests, if they are more than those of one pair: some 100 milliseconds, so that threads end together.
 PAIRS_AT_ONCE, CANDIDATES_AT_ONCE, WORK_AT_ONCE = 512, 1 << 22, 5_000_000
+#: Such tasks of a level for each thread, where there is less work: each repeats what a round costs.
+TASKS_PER_THREAD = 2
 
 # -- pruning ----------------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.kernels import Kernels
-from pycupc.engines.gpu.structures import Binomials, Graph, i32, ptr, u32
+from pycupc.engines.gpu.structures import Binomials, Graph
 from pycupc.engines.gpu.transfers import Piece, Scratch, Transfers
+from pycupc.engines.subsets import TOO_MANY, binomial_table
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Message, Setting
 
@@ -120,23 +121,25 @@ class Device:
         copy(self.stop.data.ptr, order, 4, 1, self._signals.ptr)
         self._signals.synchronize()
 
-    def binomials(self, p: int, columns: int) -> Binomials:
-        """Table of C(n, k) for n <= p and k < columns, at least."""
+    def binomials(self, n: int, columns: int) -> Binomials:
+        """Table of C(m, k) for m <= n and k < columns, at least."""
         rows, stride = self._binom.shape if self._binom is not None else (0, 0)
-        if stride < p + 1 or rows < columns:
-            rows, stride = max(columns + 8, 24), max(p + 1, stride)
-            self._binom = self.cp.empty((rows, stride), dtype=np.uint64)
-            args = (ptr(self._binom), i32(stride), i32(rows))
-            self.launch("common/binomials", "binomial_table", (-(-stride // 128),), (128,), args)
+        if stride <= n or rows < columns:
+            rows, stride = max(columns + 8, 24), max(n + 1, stride)
+            table = np.minimum(binomial_table(stride - 1, rows - 1).T, TOO_MANY)
+            self._binom = self.transfers.copied(table.astype(np.uint64))
         return Binomials(self._binom.data.ptr, stride)
 
     def subsets(self, size: int, n: int) -> Any:
-        """The `size`-subsets of range(n), colexicographic, a byte per member, uint32; one `n` for each `size`."""
+        """The `size`-subsets of range(n), colexicographic, a byte per member, uint32; one `n` for each `size`.
+
+        In this order, the subsets of range(m) are the first ones.
+        """
         if size not in self._tables:
-            entries = comb(n, size)
-            self._tables[size] = self.cp.empty(entries, dtype=np.uint32)
-            args = (ptr(self._tables[size]), i32(size), i32(n), u32(entries))
-            self.launch("schur/plan", "subset_table", (-(-entries // 128),), (128,), args)
+            table = np.arange(n, dtype=np.uint32)
+            for j in range(1, size):
+                table = np.concatenate([table[: comb(top, j)] | np.uint32(top << 8 * j) for top in range(n)])
+            self._tables[size] = self.transfers.copied(table)
         return self._tables[size]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, Floats, Mask
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.enumerated import ENTER, PLAN, TALLY, EnumeratedTests, Shape
+from pycupc.engines.gpu.enumerated import EnumeratedTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Codes, Graph, Level, Records, TableSpace, ptr
 from pycupc.system.message import Message, Setting
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 THREADS, MOST_OFFSETS = 256, 1536
 STATE_BYTES = 30 * THREADS + 256
 
-PACK = ("discrete/data", "pack_codes")
-PAIRS: list[KernelName] = [("discrete/pairs", "contingency_pairs"), TALLY]
-SETS: list[KernelName] = [*PLAN, ("discrete/sets", "contingency_sets")]
-RECORDS: list[KernelName] = [("discrete/sets", name) for name in ("contingency_records", "p_values")]
-KERNELS: list[KernelName] = [PACK, ENTER, *PAIRS, *SETS, *RECORDS]
+PACK: KernelName = ("discrete/data", "pack_codes")
+P_VALUES: KernelName = ("discrete/sets", "p_values")
 
 
 def shared_bytes(level: int) -> int:
@@ -80,8 +77,10 @@ class DeviceCodes:
 class ContingencyTests(EnumeratedTests):
     """G^2 tests of a level; EngineError if blocks have too little shared memory (compute capability 7.5)."""
 
-    pairs, sets, records = PAIRS[0], SETS[2], RECORDS[0]
-    further = tuple(RECORDS[1:])
+    pairs = "discrete/pairs", "contingency_pairs"
+    sets = "discrete/sets", "contingency_sets"
+    records = "discrete/sets", "contingency_records"
+    further = (P_VALUES,)
 
     def __init__(self, dev: Device, test: DiscreteTest) -> None:
         super().__init__(dev)
@@ -119,7 +118,7 @@ class ContingencyTests(EnumeratedTests):
         args: tuple[Any, ...] = (graph, level, *shape.data, records, df)
         dev.launch(*self.records, (min(shape.grid, most),), (THREADS,), args, shape.shared)
         args = (graph, level, records, df, ptr(dev.answer))
-        dev.launch(*RECORDS[1], (min(2048, -(-most // 64)),), (64,), args)
+        dev.launch(*P_VALUES, (min(2048, -(-most // 64)),), (64,), args)
 
     def on_host(self, *tests: NDArray[Any]) -> tuple[Mask, Floats]:
         from pycupc.independence.discrete.contingency import single_tests  # loads Numba, which most runs do without

@@ -102,7 +102,7 @@ class DeviceGraph:
         """Kernels that a level needs besides its tests."""
         if level:
             return [SETTLE, FINISH]
-        return [*cls.first_kernels(), ("common/binomials", "binomial_table"), WEAKEST]
+        return [*cls.first_kernels(), WEAKEST]
 
     @classmethod
     def first_kernels(cls) -> list[KernelName]:
@@ -122,7 +122,7 @@ class DeviceGraph:
     def launch_level0(self, cutoff: float) -> Running:
         """Launch level 0, which removes the edges with |r| <= `cutoff`."""
         dev, p = self._dev, self.p
-        level, tiles = level_of(dev, p, self._counters, 0, cutoff), -(-p // 32)
+        level, tiles = level_of(dev, 0, self._counters, 0, cutoff), -(-p // 32)
         graph, rows = self._graphs[0], RowCounts(dev.scratch.take(8 * p), None)
         self._test_pairs(graph, level)
         args: tuple[Any, ...] = (graph, level, rows, self._classes, ptr(dev.answer))
@@ -188,7 +188,7 @@ class DeviceGraph:
     # ---------------------------------------------------------------- levels from 1 on
 
     def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
-        """Prepare a level, whose structures it returns; EngineError from `levels.MOST_TESTS` tests on."""
+        """Prepare a level, whose structures it returns; EngineError from `subsets.TOO_MANY` tests on."""
         if not self.outlook.countable:
             raise EngineError(
                 Message(
@@ -203,7 +203,7 @@ class DeviceGraph:
             )
         self._dev.scratch.reset()
         self._share = 0.0
-        return self.present, level_of(self._dev, self.p, self._counters, level, cutoff)
+        return self.present, level_of(self._dev, self.outlook.widest, self._counters, level, cutoff)
 
     def settle(self, graph: Graph, level: Level) -> Running:
         """Launch the next graph and the records of separating sets."""

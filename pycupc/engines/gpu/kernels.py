@@ -7,8 +7,7 @@ import functools
 import hashlib
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,10 +119,15 @@ class Kernels:
         return [(f, name) for f, name in wanted if (f, name, rows and f in WITH_ROW_MATRICES) not in self.loaded]
 
     def load(self, wanted: Iterable[KernelName], rows: bool, notice: str) -> None:
-        """Load kernels; `notice` is logged if they have to be compiled."""
-        with _notice(notice):
+        """Load kernels; `notice` is logged if that takes so long that they must be compiling."""
+        timer = threading.Timer(tuning.NOTICE_AFTER, logger.info, args=(notice,))
+        timer.daemon = True
+        timer.start()
+        try:
             for file, name in self.missing(wanted, rows):
                 self.get(file, name, rows)
+        finally:
+            timer.cancel()
 
     def _load(self, file: str, name: str, rows: bool) -> Kernel:
         source = KERNEL_DIR / f"{file}.cu"
@@ -139,15 +143,3 @@ class Kernels:
             raise EngineError(f"kernel {name} of {source.name} does not compile here: {error}") from error
         self.loaded[file, name, rows] = kernel
         return kernel
-
-
-@contextmanager
-def _notice(message: str) -> Iterator[None]:
-    """Log `message` if the block takes so long that it must be compiling."""
-    timer = threading.Timer(tuning.NOTICE_AFTER, logger.info, args=(message,))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

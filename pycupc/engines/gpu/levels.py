@@ -13,11 +13,8 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Counters, Graph, Level
+from pycupc.engines.subsets import TOO_MANY
 from pycupc.independence.gaussian.limits import CUTOFF_BAND
-
-#: Tests of a level that cannot be counted: binomial coefficients saturate here (BINOM_MAX of
-#: kernels/common/subsets.cuh).
-MOST_TESTS = 2.0**62
 
 
 def canonical_doubles(level: int) -> int:
@@ -44,7 +41,7 @@ class Outlook(NamedTuple):
     @property
     def countable(self) -> bool:
         """Whether the device's 64-bit numbers can count the level's conditioning sets and tests."""
-        return max(self.sets, self.tests_at_most) < MOST_TESTS
+        return max(self.sets, self.tests_at_most) < TOO_MANY
 
     @classmethod
     def after(cls, c: Counters) -> Outlook:
@@ -63,11 +60,14 @@ class Outlook(NamedTuple):
         return cls(int(degrees.sum()), widest, 0, tuple(classes.tolist()), float(sets), float(tests), False)
 
 
-def level_of(dev: Device, p: int, counters: Any, level: int, cutoff: float) -> Level:
-    """The parameters of a level for the kernels; `counters`: a device array of the size of `Counters`."""
+def level_of(dev: Device, widest: int, counters: Any, level: int, cutoff: float) -> Level:
+    """The parameters of a level for the kernels; `counters`: a device array of the size of `Counters`.
+
+    `widest`: the largest degree, if level >= 1.
+    """
     square = cutoff * cutoff
     thresholds = (cutoff, square * (1 - CUTOFF_BAND), square * (1 + CUTOFF_BAND))
-    return Level(dev.binomials(p, level + 3), counters.data.ptr, None, dev.stop.data.ptr, *thresholds, level, 0)
+    return Level(dev.binomials(widest, level + 3), counters.data.ptr, None, dev.stop.data.ptr, *thresholds, level, 0)
 
 
 def degrees_of(dev: Device, graph: Graph) -> NDArray[np.int64]:

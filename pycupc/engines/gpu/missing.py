@@ -12,7 +12,7 @@ from pycupc.data.categories import MOST_LEVELS
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.enumerated import ENTER, PLAN, TALLY, EnumeratedTests, Shape
+from pycupc.engines.gpu.enumerated import EnumeratedTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Observed, Records, WarpSpace, ptr
 from pycupc.independence.gaussian.local import LocalGaussianTest
@@ -32,9 +32,6 @@ WARPS = 4
 def kernels_of(family: int) -> list[KernelName]:
     """The kernels of level 0, of sets, and of records."""
     return [("missing/tests", f"observed_{name}<{family}>") for name in ("pairs", "sets", "records")]
-
-
-KERNELS: list[KernelName] = [ENTER, TALLY, *PLAN, *(k for family in range(5) for k in kernels_of(family))]
 
 
 class ObservedTests(EnumeratedTests):

@@ -21,9 +21,9 @@ from pycupc.engines.base import Questions
 from pycupc.engines.gpu import hubs, schur, tuning
 from pycupc.engines.gpu.device import Device, borrowed_device, session
 from pycupc.engines.gpu.graph import FIXED, LIVE
-from pycupc.engines.gpu.levels import MOST_TESTS, GraphOfHost, Outlook
+from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import outcome, search
-from pycupc.engines.subsets import about, exact_members
+from pycupc.engines.subsets import TOO_MANY, about, exact_members
 from pycupc.independence.gaussian.family import GaussianTest
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class _Batch:
             decided, rank = self._search(size, asked)
             for k in np.flatnonzero(asked & ~(decided & (rank == outcome.NOT_SEPARATED))).tolist():
                 d, left[k], members = int(self._degrees[k + 1]), False, None
-                if decided[k] and comb(d, size) < MOST_TESTS:
+                if decided[k] and comb(d, size) < TOO_MANY:
                     members = exact_members(int(rank[k]), d, size)
                 out[int(self._pairs[k])] = size, members
         return out | {int(self._pairs[k]): (int(last[k]) + 1, None) for k in np.flatnonzero(left).tolist()}

@@ -50,4 +50,4 @@ def _peak(degrees: NDArray[np.int64], X: NDArray[np.floating]) -> int:
     of_sieve = 2 * (n + 16) * (p + sieve.SIDE) + 8 * max(sieve.first_room(p), pairs) + 8 * pairs
     lists = 4 * pairs * sum(sieve.RowGraph.lists.values())
     after = 16 * pairs + lists + 8 * int(((degrees + 1.0) ** 2).mean() * p)
-    return int(8 * n * p + X.nbytes + of_sieve + after + 300 * p + tuning.FIXED_BYTES)
+    return int(8 * n * p + X.nbytes + of_sieve + after + 110 * p + tuning.FIXED_BYTES)

@@ -18,11 +18,11 @@ from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.pruning import outcome, search, walk
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, Queue, RowClass, i32, i64, ptr
 
-#: The kernels of level 1, with one matrix and with a matrix for each row; the kernels that plan levels above;
+#: The kernels of level 1, with one matrix and with a matrix for each row; the kernel that plans levels above;
 #: schur_sets by suffix size and by whether it is made for ill-conditioned data; schur_tiles by the latter.
 LEVEL1: KernelName = ("schur/level1", "level1")
 LEVEL1_ROWS: KernelName = ("schur/level1_rows", "level1_rows")
-PLAN: list[KernelName] = [("schur/plan", "plan_phases"), ("schur/plan", "subset_table")]
+PLAN: KernelName = ("schur/plan", "plan_phases")
 SETS = {
     (suffix, ill): ("schur/sets", f"schur_sets<{suffix}, {str(ill).lower()}>")
     for suffix, ill in ((2, False), (3, False), (4, False), (2, True), (3, True))
@@ -84,6 +84,10 @@ class Choice:
     high: int
     items_at_most: int  # work items per row
     sets_per_item: float  # conditioning sets per item, where there are no tiles
+
+    def suffixes(self, dev: Device) -> Any:
+        """The table of suffixes, a device array; None for tiles."""
+        return None if self.ptile else dev.subsets(self.suffix, TABLE_COLUMNS[self.suffix])
 
 
 @functools.lru_cache(maxsize=1024)
@@ -154,13 +158,15 @@ class SchurTests:
             return [LEVEL1_ROWS if outlook.rough is None else LEVEL1]
         chosen, choices = self._decide(level, outlook)
         first = chosen.kernels(level) if chosen else []
-        return first + PLAN + [c.kernel for c in choices]
+        return [*first, PLAN, *(c.kernel for c in choices)]
 
     def launch(self, dev: Device, graph: Graph, level: Level, outlook: Outlook, rows: int | None = None) -> None:
         if level.level == 1:
             _launch_level1(dev, graph, level, outlook)
             return
-        chosen, _ = self._decide(level.level, outlook)
+        chosen, choices = self._decide(level.level, outlook)
+        for choice in choices:
+            choice.suffixes(dev)  # whose copy would wait for the kernels
         found = chosen.launch(dev, graph, level, outlook, rows) if chosen else None
         self.launch_walk(dev, graph, level, outlook, found.left if found else rows)
         if found:
@@ -222,8 +228,8 @@ def _launch_class(
         w_doubles = w_pitch(l - choice.suffix) * (choice.high + 1) + 2 * (choice.high // 4 + 1)
         args = (ptr(take(8 * grid * w_doubles)), i64(w_doubles), i32(choice.ptile))
     else:
-        args = (ptr(dev.subsets(choice.suffix, TABLE_COLUMNS[choice.suffix])), i32(choice.high))
+        args = (ptr(choice.suffixes(dev)), i32(choice.high))
     if stream is not dev.stream:
         stream.wait_event(dev.stream.record())
-    dev.kernels.get(*PLAN[0])((phases,), (1024,), (graph, level, queue, rows), stream=stream.ptr)
+    dev.kernels.get(*PLAN)((phases,), (1024,), (graph, level, queue, rows), stream=stream.ptr)
     kernel((grid,), (choice.block,), (graph, own, queue, *args), stream=stream.ptr, shared=choice.shared)

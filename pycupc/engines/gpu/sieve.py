@@ -121,14 +121,14 @@ class RowGraph(DeviceGraph):
     @staticmethod
     def memory(n: int, p: int) -> int:
         """Bytes that a run needs at its start: the data, twice, the unit columns, and the pairs that are picked."""
-        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * first_room(p) + 300 * p + tuning.FIXED_BYTES
+        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * first_room(p) + 110 * p + tuning.FIXED_BYTES
 
     def launch_level0(self, cutoff: float) -> Running:
         """Sieve, which takes a wait, and launch level 0 of the pairs that are left."""
         dev, p, n = self._dev, self.p, int(self._n)
         dev.scratch.reset()
         self._cutoff = cutoff
-        level, kept = level_of(dev, p, self._counters, 0, cutoff), dev.scratch.take(8 * p)
+        level, kept = level_of(dev, 0, self._counters, 0, cutoff), dev.scratch.take(8 * p)
         pairs, picked = self._pick(level)
         n_gaps, n_fixed = self._n_keys
         total = picked + n_fixed

@@ -78,6 +78,8 @@ def _across(rank: NDArray[np.int64], near: Floats, width: Floats) -> Floats:
 
     The nodes of a rank are in the order of the places to which they are drawn, as close to these as their widths allow.
     """
+    from scipy.optimize import isotonic_regression
+
     x, rows = np.zeros(len(rank)), [np.flatnonzero(rank == r) for r in range(int(rank.max()) + 1)]
     for sweep in range(SWEEPS):
         down = sweep % 2 == 1
@@ -88,17 +90,5 @@ def _across(rank: NDArray[np.int64], near: Floats, width: Floats) -> Floats:
             order = np.lexsort((x[row], wanted))
             row, wanted = row[order], wanted[order]
             offset = np.cumsum(width[row]) - width[row] / 2
-            x[row] = offset + _ascending(wanted - offset, weight.sum(axis=1)[order])
+            x[row] = offset + isotonic_regression(wanted - offset, weights=weight.sum(axis=1)[order]).x
     return x
-
-
-def _ascending(wanted: Floats, weight: Floats) -> Floats:
-    """The ascending numbers nearest to the wanted ones: pools of adjacent violators (weighted least squares)."""
-    pools: list[tuple[float, float, int]] = []
-    for value, w in zip(wanted.tolist(), weight.tolist(), strict=True):
-        pool = (value, w, 1)
-        while pools and pools[-1][0] >= pool[0]:
-            mean, total, count = pools.pop()
-            pool = ((mean * total + pool[0] * pool[1]) / (total + pool[1]), total + pool[1], count + pool[2])
-        pools.append(pool)
-    return np.repeat([mean for mean, _, _ in pools], [count for _, _, count in pools])

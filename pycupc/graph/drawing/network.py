@@ -29,9 +29,6 @@ def draw_network(
     graph: SparseGraph, labels: Sequence[str], ax: Axes, title: str, strength: Floats | None = None
 ) -> None:
     """Draw each variable as a dot that grows with its number of neighbours, and name those there is room for."""
-    from matplotlib.collections import PolyCollection
-    from matplotlib.lines import Line2D
-
     degree = graph.degrees()
     named = graph.p if graph.p <= MAX_NAMED else HUBS
     xy, radius = place_dots(graph)
@@ -51,20 +48,15 @@ def draw_network(
         if len(some := np.flatnonzero(kind == name)):
             of_some = None if strength is None else strength[some]
             heads.append(canvas.edges(name, lines[some], of_some, thin=0.45, opacity=0.55))
-    style: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgecolor": GREY, "markerfacecolor": "#e3ebf2"}
-    style.update(markeredgewidth=0.5 * canvas.scale, zorder=3)
-    for size in np.unique(radius).tolist():  # dots of the same size together, which matplotlib paints once and copies
-        canvas.ax.add_artist(Line2D(*xy[radius == size].T, markersize=144 * size * canvas.scale, **style))
+    size, outline = (144 * radius * canvas.scale) ** 2, 0.5 * canvas.scale
+    canvas.ax.scatter(xy[:, 0], xy[:, 1], size, "#e3ebf2", edgecolors=GREY, linewidths=outline, zorder=3)
     obstacles = np.zeros((2, 0, 2))  # in an overview, hubs are named over the small dots and arrowheads of others
     if named == graph.p:
         dots = np.stack([xy - radius[:, None], xy + radius[:, None]])
         obstacles = np.concatenate([dots, *heads], axis=1)
     places = place_labels(xy, radius, order, np.array(boxes).reshape(-1, 2), obstacles)
-    sizes, corners = dict(zip(order.tolist(), boxes, strict=True)), np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) / 2
-    plates = [np.array(centre) + corners * sizes[v] for v, centre in places.items()]
-    below = PolyCollection(plates, facecolors="white", alpha=0.75, linewidths=0, zorder=4)
-    canvas.ax.add_collection(below, autolim=False)  # to read labels over lines; all together, as text boxes are slow
-    style = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False}
+    style: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False}
+    style["bbox"] = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0}  # to read labels over lines
     for v, (x, y) in places.items():
         canvas.text(x, y, short(labels[v]), points, **style)
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.1, title, 10 * enlarged, va="top", color=INK)

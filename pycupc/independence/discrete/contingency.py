@@ -19,7 +19,6 @@ from pycupc.independence.discrete.g_square import (
     OBSERVATIONS_PER_DF,
     OBSERVATIONS_PER_OBSERVED_DF,
 )
-from pycupc.independence.discrete.strata import divide_strata, start_strata, statistic_of_strata
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.system.compiled import compiled, part
 
@@ -53,14 +52,12 @@ class Counting(NamedTuple):
     """Work space of a thread."""
 
     # (l + 1, n): of each observation: row t of x and the first t members of S. If the degrees of freedom are those
-    # observed: row t has the observations, stratum after stratum of the first t members of S.
+    # observed: row t without x, those that occur twice or more often are numbered, and the others have the next number.
     configuration: Ints
-    counts: Ints  # (COPIES, most cells)
+    groups: NDArray[np.int64]  # (l + 1,): then how many are numbered in row t
+    place: Ints  # (groups times levels,): space for `divide`
+    counts: Ints  # (COPIES, most cells), or (1, most cells)
     of_y: NDArray[np.int64]  # (256,)
-    # (l + 1, most strata + 1): position of the first observation of each stratum in row t of `configuration`; last, the
-    # position of the end.
-    begin: Ints
-    strata: NDArray[np.int64]  # (l + 1,): how many there are in row t
 
 
 def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
@@ -71,19 +68,21 @@ def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
     return Data(suff.codes, suff.nlev, *entropy(suff.n), cutoff, float(alpha), *flags)
 
 
-def work_space(data: Data, level: int) -> Counting:
-    """Arrays for the tests of sets of `level` variables."""
-    n = data.codes.shape[1]
+def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> Counting:
+    """Arrays for these tests."""
+    n, (levels, size) = data.codes.shape[1], (data.levels, sets.shape[1])
     # a test is made if n >= 10 (kx - 1)(ky - 1) q, and then its kx ky q cells are at most 4/10 n
-    cells, strata = 4 * n // OBSERVATIONS_PER_DF + 4, 0
-    if data.observed:  # a table per stratum, of which each has at least two observations
-        cells, strata = int(data.levels.max()) ** 2, max(n // 2, 1)
+    copies, groups, cells = COPIES, 0, 4 * n // OBSERVATIONS_PER_DF + 4
+    if data.observed:
+        copies, groups = 1, max(n // 2, 1) + 1  # those that occur twice or more often, and the others
+        strata = np.minimum(levels[sets].prod(axis=1, dtype=np.float64) + 1, groups)
+        cells = int((strata * levels[x] * levels[y]).max(initial=0))
     return Counting(
-        np.empty((level + 1, n), np.int32),
-        np.empty((1 if data.observed else COPIES, cells), np.int32),
+        np.empty((size + 1, n), np.int32),
+        np.empty(size + 1, np.int64),
+        np.empty(groups * int(levels.max()), np.int32),
+        np.empty((copies, cells), np.int32),
         np.empty(256, np.int64),
-        np.empty((level + 1, strata + 1), np.int32),
-        np.empty(level + 1, np.int64),
     )
 
 
@@ -113,23 +112,43 @@ def is_tested(data, x, y, size, q):
 
 @part
 def start_configuration(data, x, counting):
-    """Row 0 of the configurations: the codes of x; or row 0 of the strata."""
-    if data.observed:
-        start_strata(counting, data.codes.shape[1])
-        return
+    """Row 0 of the configurations: the codes of x; if the degrees of freedom are those observed, one for all."""
+    counting.groups[0] = 1
     for s in range(data.codes.shape[1]):
-        counting.configuration[0, s] = data.codes[x, s]
+        counting.configuration[0, s] = 0 if data.observed else data.codes[x, s]
 
 
 @part
 def extend_configuration(data, z, t, counting):
-    """Row t + 1 of the configurations, or of the strata: z as well."""
+    """Row t + 1 of the configurations: z as well."""
     if data.observed:
-        divide_strata(data, z, t, counting)
+        divide(data, z, t, counting)
         return
     k = np.int32(data.levels[z])
     for s in range(data.codes.shape[1]):
         counting.configuration[t + 1, s] = counting.configuration[t, s] * k + data.codes[z, s]
+
+
+@part
+def divide(data, z, t, counting):
+    """`extend_configuration` if the degrees of freedom are those observed.
+
+    A configuration that occurs once has a table of one row and one column, which adds nothing.
+    """
+    before, after, place = counting.configuration[t], counting.configuration[t + 1], counting.place
+    groups, k, made = counting.groups[t], data.levels[z], 0
+    for cell in range((groups + 1) * k):
+        place[cell] = 0
+    for s in range(len(before)):
+        place[before[s] * k + data.codes[z, s]] += 1
+    for cell in range(groups * k):  # from how often it occurs to its number
+        often = place[cell] > 1
+        place[cell] = made if often else -1
+        made += often
+    for s in range(len(before)):
+        number = place[before[s] * k + data.codes[z, s]] if before[s] < groups else -1
+        after[s] = number if number >= 0 else made
+    counting.groups[t + 1] = made
 
 
 @part
@@ -152,8 +171,21 @@ def count_table(data, y, size, cells, counting):
 
 
 @part
-def statistic(data, x, y, q, counting):
-    """(G^2 / 2 in fixed point, number of empty cells) of the table that was counted."""
+def count_observed(data, x, y, size, cells, counting):
+    """`count_table` if the degrees of freedom are those observed."""
+    stride, k = counting.groups[size] + 1, data.levels[y]
+    for c in range(cells):
+        counting.counts[0, c] = 0
+    for s in range(data.codes.shape[1]):
+        counting.counts[0, (data.codes[x, s] * stride + counting.configuration[size, s]) * k + data.codes[y, s]] += 1
+
+
+@part
+def statistic(data, x, y, q, stride, counting):
+    """(G^2 / 2 in fixed point, number of empty cells) of the table that was counted.
+
+    It has q configurations of S, and for each level of x those of the next `stride` places.
+    """
     f, counts, of_y = data.f, counting.counts, counting.of_y
     kx, ky = data.levels[x], data.levels[y]
     total, empty = 0, 0
@@ -162,7 +194,7 @@ def statistic(data, x, y, q, counting):
         for j in range(ky):
             of_y[j] = 0
         for i in range(kx):
-            of_x, at = 0, (i * q + c) * ky
+            of_x, at = 0, (i * stride + c) * ky
             for j in range(ky):
                 m = counts[0, at + j]
                 total += f[m]
@@ -178,7 +210,27 @@ def statistic(data, x, y, q, counting):
 
 
 @part
-def statistic_in_floats(data, x, y, q, counting):
+def observed_df(data, x, y, q, counting):
+    """The degrees of freedom that are observed; 0 if there are too few observations for them."""
+    kx, ky, df = data.levels[x], data.levels[y], 0
+    for c in range(q):
+        rows, columns = 0, 0
+        for j in range(ky):
+            counting.of_y[j] = 0
+        for i in range(kx):
+            of_x, at = 0, (i * (q + 1) + c) * ky
+            for j in range(ky):
+                of_x += counting.counts[0, at + j]
+                counting.of_y[j] += counting.counts[0, at + j]
+            rows += of_x > 0
+        for j in range(ky):
+            columns += counting.of_y[j] > 0
+        df += (rows - 1) * (columns - 1)
+    return df if data.codes.shape[1] >= OBSERVATIONS_PER_OBSERVED_DF * df else 0
+
+
+@part
+def statistic_in_floats(data, x, y, q, stride, counting):
     """G^2 of the table that was counted, as pcalg computes it."""
     counts, of_y = counting.counts, counting.of_y
     kx, ky = data.levels[x], data.levels[y]
@@ -188,10 +240,10 @@ def statistic_in_floats(data, x, y, q, counting):
         for j in range(ky):
             of_y[j] = 0
             for i in range(kx):
-                of_y[j] += counts[0, (i * q + c) * ky + j]
+                of_y[j] += counts[0, (i * stride + c) * ky + j]
             n_k += of_y[j]
         for i in range(kx):
-            of_x, at = 0, (i * q + c) * ky
+            of_x, at = 0, (i * stride + c) * ky
             for j in range(ky):
                 of_x += counts[0, at + j]
             for j in range(ky):
@@ -220,22 +272,24 @@ def run_test(data, x, y, size, q, counting):
 
     A test without enough observations has G^2 = 0, of which the p-value is 1.
     """
+    stride, cells = q, data.levels[x] * data.levels[y]
     if data.observed:
-        total, df, _ = statistic_of_strata(data, x, y, size, False, counting)
-        if df == 0 or data.codes.shape[1] < OBSERVATIONS_PER_OBSERVED_DF * df:
-            return True, 0.0, 1
+        q = counting.groups[size]
+        stride = q + 1
+        count_observed(data, x, y, size, cells * stride, counting)
+        total, _ = statistic(data, x, y, q, stride, counting)
+        df = observed_df(data, x, y, q, counting)
     else:
-        count_table(data, y, size, data.levels[x] * q * data.levels[y], counting)
-        total, empty = statistic(data, x, y, q, counting)
+        count_table(data, y, size, cells * q, counting)
+        total, empty = statistic(data, x, y, q, stride, counting)
         df = degrees_of_freedom(data, x, y, size, q, empty)
+    if df == 0:
+        return True, 0.0, 1
     g2 = 2.0 * data.unit * total
     sure = df < len(data.cutoff) and abs(g2 - data.cutoff[df]) > data.band
     if sure and g2 >= SMALL:
         return g2 < data.cutoff[df], g2, df
-    if data.observed:
-        in_floats = statistic_of_strata(data, x, y, size, True, counting)[2]
-    else:
-        in_floats = statistic_in_floats(data, x, y, q, counting)
+    in_floats = statistic_in_floats(data, x, y, q, stride, counting)
     if sure:
         return g2 < data.cutoff[df], in_floats, df
     return upper_tail(in_floats, df) >= data.alpha, in_floats, df
@@ -268,5 +322,5 @@ def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any
     order = np.lexsort((y, *sets.T[::-1], x)) if sets.shape[1] else np.arange(len(x))
     x, y, sets = (values.astype(np.int64, copy=False) for values in (x, y, sets))
     independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
-    run_tests(data, x, y, sets, order, work_space(data, sets.shape[1]), independent, p)
+    run_tests(data, x, y, sets, order, work_space(data, x, y, sets), independent, p)
     return independent, p

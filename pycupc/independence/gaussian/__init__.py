@@ -6,7 +6,7 @@ correlations.py          the correlations as an object: all of them, rows, block
 correlation.py           the definition of the correlations of data; pairwise.py, its compiled half
 fisher_z.py              partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;
                          compiled_p_values.py, its compiled half
-p_values.py              the p-values of a result; p_matrix.py, those of all pairs
+p_values.py              the p-values of a result
 limits.py                the numbers from which all engines take their rules
 partial_correlation.py   the canonical partial correlation, by which every engine decides a doubtful test
 exact.py                 the same of ill-conditioned matrices, in double-double arithmetic

@@ -21,8 +21,8 @@ not matter where a matrix is computed, or whether it is computed twice, as a who
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -36,57 +36,34 @@ from pycupc.system.progress import CountHook
 EXPONENTS = 256
 #: Below this number of multiplications, starting threads takes longer than the work.
 INLINE_WORK = 1 << 24
-#: Calls per thread, so that all end at about the same time.
-CALLS_PER_THREAD = 16
 
 
 def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     """Correlation matrix of a table, by the definition at the head of this module; R's ``cor`` up to rounding.
 
     `X`, float64 (n, p): finite, in any memory layout; one copy of it is held. `progress`, callable ``(done, total)``:
-    called while the matrix is computed, in tiles of the matrix done and in all. Returns float64 (p, p), exactly
+    called while the matrix is computed, in tiles of it done and in all. Returns float64 (p, p), exactly
     symmetric; 1 on the diagonal, and NaN in rows and columns of constant variables.
     """
     from pycupc.independence.gaussian.pairwise import Blocks  # Numba, which takes a while to import
 
     n, p = X.shape
-    table = Blocks(n, p, Blocks.width_for(p))
-    C, threads = np.empty((p, p)), _threads(p * p * n)
+    table, C = Blocks(n, p, Blocks.width_for(p)), np.empty((p, p))
+    blocks, threads = range(len(table)), 1 if p * p * n < INLINE_WORK else available_cores()
 
     def centre(b: int) -> None:
         C[table.place(b), table.place(b)] = table.centre(b, X)
 
-    def correlate(i: int, j: int) -> None:
-        tile, rows, columns = table.correlate(i, table, j), table.place(i), table.place(j)
+    def correlate(pair: tuple[int, int]) -> None:
+        tile, (rows, columns) = table.correlate(*pair), map(table.place, pair)
         C[rows, columns], C[columns, rows] = tile, tile.T
 
-    tiles = [(i, j) for i in range(len(table)) for j in range(i + 1, len(table))]
-    _in_parts(centre, [(b,) for b in range(len(table))], threads)
-    _in_parts(correlate, tiles, threads, progress, len(table))
-    return C
-
-
-def _threads(multiplications: int) -> int:
-    return 1 if multiplications < INLINE_WORK else available_cores()
-
-
-def _in_parts(
-    function: Callable[..., Any], calls: list[Any], threads: int, progress: CountHook | None = None, before: int = 0
-) -> None:
-    """Call the function with each of the tuples, in threads; progress begins with the number of calls `before`."""
-
-    step = max(1, len(calls) // (threads * CALLS_PER_THREAD))
-    parts = [calls[k : k + step] for k in range(0, len(calls), step)]
-    done, total = before, before + len(calls)
-
-    def run(part: Iterable[Any]) -> None:
-        for arguments in part:
-            function(*arguments)
-
-    for part, _ in zip(parts, in_threads(run, parts, threads), strict=True):
-        done += len(part)
+    for _ in in_threads(centre, blocks, threads):
+        pass
+    for done, _ in enumerate(in_threads(correlate, combinations(blocks, 2), threads), start=1):
         if progress is not None:
-            progress(done, total)
+            progress(done, comb(len(table), 2))
+    return C
 
 
 def scaled(X: Floats, ends: Ends | None = None) -> Floats:

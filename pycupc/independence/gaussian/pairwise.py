@@ -68,11 +68,11 @@ class Blocks:
         _normalise(S, self.squares[b], self.squares[b])
         return S[:m, :m]
 
-    def correlate(self, i: int, other: Blocks, j: int) -> Floats:
-        """Correlations of the columns of block `i` with those of block `j` of `other`, which has the same width."""
-        S = _products(self.centred[i], other.centred[j])
-        _normalise(S, self.squares[i], other.squares[j])
-        rows, columns = self.place(i), other.place(j)
+    def correlate(self, i: int, j: int) -> Floats:
+        """Correlations of the columns of block `i` with those of block `j`."""
+        S = _products(self.centred[i], self.centred[j])
+        _normalise(S, self.squares[i], self.squares[j])
+        rows, columns = self.place(i), self.place(j)
         return S[: rows.stop - rows.start, : columns.stop - columns.start]
 
 

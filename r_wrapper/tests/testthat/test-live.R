@@ -62,23 +62,6 @@ test_that("gaps and fixed edges, an empty graph, a complete graph", {
   }
 })
 
-test_that("constant columns and single missing correlations give pcalg's object, with warn = 2 as well", {
-  skip_if_no_pcalg()
-  old <- options(warn = 2)
-  on.exit(options(old))
-  d <- simulated(8, 200, 4, 1)
-  constant <- single <- d$suffStat
-  constant$C[2, ] <- constant$C[, 2] <- NA
-  single$C[1, 3] <- single$C[3, 1] <- NaN
-  for (suffStat in list(constant, single)) {
-    for (extra in list(list(), list(NAdelete = FALSE), list(maj.rule = TRUE))) {
-      args <- c(list(suffStat, pcalg::gaussCItest, 0.05, p = 8), extra)
-      expect_message(ours <- do.call(cu_pc, args), "C has NaN")
-      same_object(ours, do.call(pcalg::pc, args))
-    }
-  }
-})
-
 test_that("an effective sample size and correlations that rounding put beyond 1 give pcalg's object", {
   skip_if_no_pcalg()
   d <- simulated(10, 60, 4, 5)
@@ -143,9 +126,7 @@ test_that("another indepTest is called back and gives pcalg's object", {
   same(list(dm = X, nlev = rep(2, 6), adaptDF = FALSE), pcalg::disCItest, alpha = 0.05, p = 6)
   same(list(dm = X, adaptDF = FALSE), pcalg::binCItest, alpha = 0.05, p = 6, conservative = TRUE)
   same(list(g = dag, jp = RBGL::johnson.all.pairs.sp(dag)), pcalg::dsepTest, alpha = 0.05, p = 6)
-  my_test <- function(x, y, S, suffStat) if (x + y > 7) NA else pcalg::gaussCItest(x, y, S, suffStat)
   d <- problems()[[1]]
-  for (NAdelete in c(TRUE, FALSE)) same(d$suffStat, my_test, alpha = 0.05, p = 10, NAdelete = NAdelete)
   drawn <- list(d$suffStat, function(...) pcalg::gaussCItest(...), 0.05, p = 10, u2pd = "rand")
   set.seed(7)
   ours <- do.call(cu_pc, drawn)
@@ -275,23 +256,4 @@ test_that("pcalg's functions give on our object what they give on pcalg's", {
     })
   }
   expect_identical(refused, 0) # no function stopped with an error
-})
-
-test_that("pdsep() and udag2pag() go on from our skeleton as from pcalg's", {
-  skip_if_no_pcalg()
-  for (seed in 1:3) {
-    set.seed(seed)
-    X <- pcalg::rmvDAG(2000, pcalg::randomDAG(12, 0.3))[, -1] # the first variable is hidden
-    S <- list(C = stats::cor(X), n = 2000)
-    onward <- function(skeleton) {
-      found <- pcalg::pdsep(skeleton@graph, S, pcalg::gaussCItest, p = 11, sepset = skeleton@sepset, alpha = 0.01,
-        pMax = skeleton@pMax)
-      list(found, pcalg::udag2pag(found$G * 1, found$sepset))
-    }
-    ours <- cu_skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11)
-    theirs <- pcalg::skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11)
-    expect_equal(onward(ours), onward(theirs))
-    sparse <- cu_skeleton(S, pcalg::gaussCItest, alpha = 0.01, p = 11, sepset = "sparse")
-    expect_equal(onward(cu_expand(sparse)), onward(theirs))
-  }
 })

@@ -218,6 +218,17 @@ test_that("without pcalg the consensus is an error that says what to do", {
   expect_error(cu_consensus(found), "pcalg, which is not installed.*as.data.frame\\(\\) lists the stable edges")
 })
 
+test_that("plot() draws with igraph", {
+  skip_if_no_python()
+  skip_if_not_installed("igraph")
+  found <- cu_stability(observations(), n_resamples = 4, seed = 2)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_identical(plot(found, threshold = 0.2, vertex.size = 20, edge.width = 1), found)
+  none <- cu_stability(matrix(stats::rnorm(300), 100), alpha = 0, n_resamples = 1, seed = 1)
+  expect_identical(plot(none), none)
+})
+
 test_that("a checkpoint is gone on from, with its seed, and refused for other data", {
   skip_if_no_python()
   X <- observations()

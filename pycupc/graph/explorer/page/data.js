@@ -111,49 +111,36 @@ function fewText(a, b) {
 
 /** The evidence for or against the edge between a and b: {title, status, text, facts: [[name, value]], nodes}. */
 function why(a, b) {
-  const k = graph.edgeOf.get(pairKey(a, b));
+  const k = graph.edgeOf.get(pairKey(a, b)), at = graph.removed.number.get(pairKey(a, b)), { complete_from } = data.removed;
   if (k !== undefined) return whyKept(k);
-  const pair = `${name(a)} and ${name(b)}`;
-  if (!graph.p) return { title: pair, status: "no edge", text: "Adjacent in too few of the resamples. Stability.edges() in Python, or edges.csv, has the share of every pair.", facts: [], nodes: [] };
-  if (graph.gaps.has(pairKey(a, b))) {
-    return { title: pair, status: "no edge", text: "fixedGaps excludes this edge; it was never tested.", facts: [], nodes: [] };
-  }
-  const at = graph.removed.number.get(pairKey(a, b));
+  if (!graph.p) return noEdge(a, b, "Adjacent in too few of the resamples. Stability.edges() in Python, or edges.csv, has the share of every pair.");
+  if (graph.gaps.has(pairKey(a, b))) return noEdge(a, b, "fixedGaps excludes this edge; it was never tested.");
   if (at !== undefined) return whyRemoved(at);
-  if (data.edges_left_out) {
-    return { title: pair, status: "not known here", text: "This page holds only a part of the edges. In Python, fit.why() answers for every pair.", facts: [], nodes: [] };
-  }
-  if (data.removed.complete_from > 1) {
-    return { title: pair, status: "no edge", facts: [], nodes: [],
-      text: `Removed at level ${data.removed.complete_from - 1} or earlier. This page lists the removed pairs that came closest to staying; in Python, fit.why() answers for every pair.` };
-  }
-  return whyLevelZero(a, b, marginal(a, b));
+  if (data.edges_left_out) return { ...noEdge(a, b, "This page holds only a part of the edges. In Python, fit.why() answers for every pair."), status: "not known here" };
+  if (complete_from > 1) return noEdge(a, b, `Removed at level ${complete_from - 1} or earlier. This page lists the removed pairs that came closest to staying; in Python, fit.why() answers for every pair.`);
+  const r = marginal(a, b);
+  return whyGone(a, b, { level: 0, members: [], r, p: r === null ? null : pValue(r, 0) });
 }
 
-function whyLevelZero(a, b, r) {
-  const facts = [["level", "0"], ["separating set", "the empty set"]];
-  if (r !== null) facts.push(["correlation r", number(r, 4)], ["p-value", pText(pValue(r, 0))]);
-  const cutoff = data.cutoffs[0];
-  if (cutoff) {
-    facts.push(["largest |r| judged independent", number(cutoff, 4)]);
-    if (r !== null) facts.push(["margin (cutoff − |r|)", marginText(Math.max(0, cutoff - Math.abs(r)))]);
-  }
-  const few = fewText(a, b), text = few ? `Removed at level 0 without a test: ${few}.` : "Removed at level 0: independent without conditioning on anything.";
-  return { title: `${name(a)} and ${name(b)}`, status: "no edge", text, facts, nodes: [] };
-}
+function noEdge(a, b, text, facts = [], nodes = []) { return { title: `${name(a)} and ${name(b)}`, status: "no edge", text, facts, nodes }; }
 
 function whyRemoved(k) {
-  const { x, y, level, r } = graph.removed;
-  const few = fewText(x[k], y[k]), members = graph.removed.sets[k], p = removedP(k), cutoff = data.cutoffs[level[k]];
+  const { x, y, level, r, sets } = graph.removed;
   const later = k >= x.length - data.removed.after_levels; // by a set whose members need not be neighbours
-  const when = later ? "after the levels" : `at level ${level[k]}`;
-  const facts = [["level", later ? when : String(level[k])], ["separating set", setText(members)]];
-  if (!later) facts.push(["side", `${x[k] < y[k] ? "A" : "B"}: neighbours of ${name(x[k])}`]);
-  if (r) facts.push(["partial correlation r", number(r[k], 4)]);
-  facts.push(["p-value", few || pText(p)]);
-  if (r && cutoff) facts.push(["largest |r| judged independent", number(cutoff, 4)], ["margin (cutoff − |r|)", marginText(Math.max(0, cutoff - Math.abs(r[k])))]);
-  return { title: `${name(x[k])} and ${name(y[k])}`, status: "no edge", facts, nodes: Array.from(members).filter((v) => v < graph.nodes),
-    text: few ? `Removed ${when} without a test given ${setText(members)}: ${few}.` : `Removed ${when}: independent given ${setText(members)}.` };
+  return whyGone(x[k], y[k], { level: level[k], members: sets[k], r: r ? r[k] : null, p: removedP(k), later });
+}
+
+/** The test of a and b given `members` that removed their edge; its r and p are null if they are not known. */
+function whyGone(a, b, { level, members, r, p, later = false }) {
+  const few = fewText(a, b), cutoff = data.cutoffs[level], set = setText(members), when = later ? "after the levels" : `at level ${level}`;
+  const facts = [["level", later ? when : String(level)], ["separating set", set]];
+  if (level && !later) facts.push(["side", `${a < b ? "A" : "B"}: neighbours of ${name(a)}`]);
+  if (r !== null) facts.push([level ? "partial correlation r" : "correlation r", number(r, 4)]);
+  if (few || p !== null) facts.push(["p-value", few || pText(p)]);
+  if (cutoff) facts.push(["largest |r| judged independent", number(cutoff, 4)]);
+  if (cutoff && r !== null) facts.push(["margin (cutoff − |r|)", marginText(Math.max(0, cutoff - Math.abs(r)))]);
+  const text = few ? ` without a test${level ? ` given ${set}` : ""}: ${few}` : `: independent ${level ? `given ${set}` : "without conditioning on anything"}`;
+  return noEdge(a, b, `Removed ${when}${text}.`, facts, Array.from(members).filter((v) => v < graph.nodes));
 }
 
 function whyKept(k) {

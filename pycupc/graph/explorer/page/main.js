@@ -130,7 +130,6 @@ function setUpFilters() {
   byId("p-row").hidden = !graph.p;
   byId("list-removed").parentElement.hidden = !graph.p;
   byId("stability-row").hidden = !graph.stability;
-  byId("removed-row").hidden = !graph.removed.x.length;
 }
 
 function setUpSearch() {

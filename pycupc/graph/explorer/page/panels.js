@@ -157,7 +157,6 @@ function readFilters() {
     stability: value("stability", 0),
   };
   state.filters = filtersInUse(state.filter);
-  state.removedShown = byId("removed-shown").checked;
 }
 
 function resetFilters() {

@@ -14,7 +14,6 @@ const state = {
   filters: [], // those in use: whether it lets edge k through
   arranged: "", // the filters for which `filtered` was worked out
   filtered: null, // variable -> [x, y] in the whole graph without what the filters hide; null without filters
-  removedShown: false,
   nodes: [], // what is drawn
   edges: [],
 };
@@ -116,6 +115,3 @@ function removedAmong() {
   const shown = new Set(state.nodes), { x, y } = graph.removed;
   return state.nodes.flatMap((v) => graph.removed.of[v].filter((k) => x[k] === v && shown.has(y[k])));
 }
-
-/** Removed pairs that are drawn as dotted lines: those among the variables of a neighbourhood. */
-function removedDrawn() { return state.removedShown && state.near ? removedAmong() : []; }

@@ -3,7 +3,7 @@
 
 const ROW = 26; // pixels
 
-const table = { removed: false, rows: [], sort: null, down: false, active: -1, first: 0 };
+const table = { removed: false, rows: [], sort: null, down: false, active: -1 };
 
 const EDGE_COLUMNS = [
   ["from", (k) => name(graph.tail[k])],

@@ -1,7 +1,7 @@
 "use strict";
 // The picture: draws what state.js says is shown, and finds what lies under the pointer.
 
-const COLOURS = { ink: "#10202e", grey: "#5b6b7a", pale: "#b8c2cb", dot: "#dce6ee", chosen: "#f2c14e", mark: "#e39b00", grown: "#9db8cc", removed: "#6d6d6d" };
+const COLOURS = { ink: "#10202e", grey: "#5b6b7a", dot: "#dce6ee", chosen: "#f2c14e", mark: "#e39b00", grown: "#9db8cc" };
 // the kinds differ in form as well as in colour, so that they remain distinct without colours
 const STYLES = [
   { colour: "#1d3d5c", width: 1.3, dash: [] },
@@ -101,7 +101,6 @@ function draw(ratio = window.devicePixelRatio || 1) {
 
 function drawEdges(c, at) {
   c.lineCap = "butt";
-  for (const k of removedDrawn()) line(c, at, graph.removed.x[k], graph.removed.y[k], COLOURS.removed, 1.2, [1.5, 4]);
   const chosen = state.pair && graph.edgeOf.get(pairKey(...state.pair));
   const thin = state.near ? 1 : Math.min(1, 0.35 + 600 / (state.edges.length + 600));
   const looks = STYLES.map(() => [[], []]); // by kind, and whether an edge is faded or bright
@@ -273,7 +272,7 @@ function drawLabels(c, at, beside) {
   c.textAlign = "start";
 }
 
-/** The variable, edge or removed pair at a point of the picture: {node}, {pair} or null. */
+/** The variable or edge at a point of the picture: {node}, {pair} or null. */
 function under(x, y) {
   let best = null, nearest = 1;
   for (const v of state.nodes) {
@@ -282,10 +281,9 @@ function under(x, y) {
   }
   if (!best) for (const l of view.labelled) if (x > l.x && x < l.x + l.width && Math.abs(y - l.y) < 8) best = { node: l.v };
   if (best) return best;
-  const pairs = [...state.edges.map((k) => [graph.tail[k], graph.head[k]]), ...removedDrawn().map((k) => [graph.removed.x[k], graph.removed.y[k]])];
   nearest = 6;
-  for (const [a, b] of pairs) {
-    const d = fromLine(x, y, place(a), place(b));
+  for (const k of state.edges) {
+    const a = graph.tail[k], b = graph.head[k], d = fromLine(x, y, place(a), place(b));
     if (d < nearest) { nearest = d; best = { pair: [a, b] }; }
   }
   return best;

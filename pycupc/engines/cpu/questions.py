@@ -30,6 +30,7 @@ from pycupc.engines.cpu.tuning import (
     INLINE_TESTS,
     PART_SETS,
     ROUND_SETS,
+    ROUND_WORK,
     WORTH_A_WARNING,
 )
 from pycupc.engines.subsets import about
@@ -280,10 +281,11 @@ def _rounds(
     x, y = questions.x.astype(np.int64), questions.y.astype(np.int64)
     assert isinstance(test, EnumeratedTest)
     at_once, growth = (FIRST_ROUND, GROWTH) if test.cost < COSTLY else CAUTIOUS
+    most = ROUND_SETS if test.cost < COSTLY else max(1, int(ROUND_WORK / test.cost))
     tests, limit = test.single_tests, test.at_once
     step = limit or PART_SETS
     while (pairs := np.flatnonzero(left)).size:
-        at_once = min(at_once, max(1, ROUND_SETS // len(pairs)))
+        at_once = min(at_once, max(1, most // len(pairs)))
         owner = np.empty(at_once * len(pairs), dtype=np.int64)
         positions = np.empty((len(owner), size), dtype=np.int64)
         n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)

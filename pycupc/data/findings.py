@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 
 #: From here on, float64 does not hold every whole number.
 EXACT = 2.0**53
+#: Numbers that are read at a time, so that they are still in the cache when they are read again.
+BLOCK = 1 << 17
 #: Numbers of a table from which on threads read it; each reads at least so many columns at a time.
 THREADED, COLUMNS_OF_THREAD = 1 << 22, 512
 #: Rows whose values distinguish most columns from each other.
@@ -46,15 +48,24 @@ class Ends(NamedTuple):
         return np.flatnonzero(~(np.isfinite(self.low) & np.isfinite(self.high)))
 
 
-def ends_of(X: Floats) -> Ends:
-    """The ends of a table (n, p)."""
-    p = X.shape[1]
+def ends_of(X: Floats, copy: Floats | None = None) -> Ends:
+    """The ends of a table (n, p), in one pass, in which it is also written to `copy`, of its shape and layout."""
+    n, p = X.shape
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
+    by_rows = abs(X.strides[0]) >= abs(X.strides[1])
 
     def read(part: tuple[int, int]) -> None:
-        columns = slice(*part)
-        low[columns] = X[:, columns].min(axis=0, initial=np.inf)
-        high[columns] = X[:, columns].max(axis=0, initial=-np.inf)
+        first, end = part
+        step = max(1, BLOCK // max(1, end - first if by_rows else n))
+        for k in range(0, n, step) if by_rows else range(first, end, step):
+            place = (slice(k, k + step), slice(*part)) if by_rows else (slice(None), slice(k, min(k + step, end)))
+            block, columns = X[place], place[1]
+            if copy is not None:
+                copy[place] = block
+                block = copy[place]
+            if len(block):
+                np.minimum(low[columns], block.min(axis=0), out=low[columns])
+                np.maximum(high[columns], block.max(axis=0), out=high[columns])
 
     threads = available_cores() if X.size >= THREADED else 1
     parts = max(1, min(4 * threads, p // COLUMNS_OF_THREAD))

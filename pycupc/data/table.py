@@ -76,8 +76,8 @@ class Table:
             codes, of_columns = code_table(values, names_for(checked, values.shape[1]))
             high = np.array([len(of_column) - 1.0 for of_column in of_columns])
             return cls(codes, checked, Ends(np.zeros(len(high)), high), of_columns, raw.layout, raw.facts)
-        own = values if in_file or is_mapped(values) else values.copy(order="K")  # the caller may change it later
-        ends = raw.ends or ends_of(own)
+        own = values if in_file or is_mapped(values) else np.empty_like(values)  # the caller may change it later
+        ends = raw.ends or ends_of(values, None if own is values else own)
         replace(raw, values=own).warn_of_rounding()
         return cls(own, checked, ends, layout=raw.layout, facts=raw.facts)
 

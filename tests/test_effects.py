@@ -281,6 +281,12 @@ def test_a_graph_of_no_class_is_said_to_be_one():
         pycupc.effects(named(m), np.eye(3))
 
 
+@pytest.mark.parametrize("name", ["causes", "effects"])
+def test_no_variables_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name} must have at least one variable, got none"):
+        pycupc.effects(named(np.triu(np.ones((3, 3), dtype=int), 1)), np.eye(3), **{name: []})
+
+
 def test_variables_in_another_order_are_refused():
     X = pd.DataFrame(np.random.default_rng(1).normal(size=(30, 3)), columns=list("cba"))
     fit = pycupc.pc(np.random.default_rng(2).normal(size=(30, 3)), alpha=0.01, labels=list("abc"))

@@ -18,7 +18,7 @@ from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.machine import gpu_works
-from pycupc.system.message import Message, Setting, Value
+from pycupc.system.message import Argument, Message, Setting, Value
 
 
 def effects(
@@ -79,6 +79,9 @@ def effects(
     with_knowledge = method == "local" and _has_knowledge(graph)
     chosen = (range(fit.p) if names is None else positions(names, fit.labels) for names in (causes, effects))
     of, on = (np.array(at, dtype=np.int64) for at in chosen)
+    for name, at in (("causes", of), ("effects", on)):
+        if not len(at):
+            raise ValueError(Message("{name} must have at least one variable, got none", name=Argument(name)))
     return Effects(
         labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=fit.sparse_graph,
         _with_knowledge=with_knowledge,

@@ -69,7 +69,7 @@ class InBlocks:
             last = int(np.searchsorted(first, first[bounds[-1]] + most, "right")) - 1
             bounds.append(min(n, max(last, bounds[-1] + 1)))
         slices = [slice(a, b) for a, b in pairwise(bounds)]
-        yield from in_threads(of_block, slices, max(1, min(available_cores(), len(slices))))
+        yield from in_threads(of_block, slices, min(available_cores(), len(slices)))
 
 
 @dataclass(frozen=True)

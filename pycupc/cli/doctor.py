@@ -166,6 +166,8 @@ def report(found: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, dict) and "works" in value:
+        return f"{'works' if value['works'] else 'does not work'}: {value['detail']}"
     if isinstance(value, dict):
         return ", ".join(f"{name} {_text(one)}" for name, one in value.items())
     if isinstance(value, list):

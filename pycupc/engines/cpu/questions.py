@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,32 +17,19 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import Asked, walk_sets
-from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, Reached, first_searched
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import say_unsure
-from pycupc.engines.cpu.tuning import (
-    CAUTIOUS,
-    COSTLY,
-    FIRST_ROUND,
-    GROWTH,
-    INLINE_TESTS,
-    PART_SETS,
-    ROUND_SETS,
-    ROUND_WORK,
-    WORTH_A_WARNING,
-)
+from pycupc.engines.cpu.rounds import Found, rounds, skipped, take_round
+from pycupc.engines.cpu.tuning import INLINE_TESTS, WORTH_A_WARNING
 from pycupc.engines.subsets import about
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest, no_p_value
-from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.system.compiled import compiled
 from pycupc.system.log import logger
-from pycupc.system.machine import in_threads
 
 #: Searches pairs of the questions, given the sets of some size or more of each: how far they get, by pair.
 OnDevice = Callable[[GaussianTest, Questions, Indices, Indices], dict[int, Reached]]
@@ -104,10 +91,10 @@ class _Run:
             asked = self._left & (begin <= size) & (size < end)
             if not asked.any():
                 continue
-            rounds = _rounds(self._test, self._questions, size, asked, self._room, self._over, self._n_threads)
-            found = _Found(self._n_tests, self._weight, self._value, self._separated, self._inside)
-            for owner, positions, _, independent, p in rounds:
-                _take_round(offsets, owner, positions, independent, p, self._test.na_p, found)
+            made = rounds(self._test, self._questions, size, asked, self._room, self._over, self._n_threads)
+            found = Found(self._n_tests, self._weight, self._value, self._separated, self._inside)
+            for owner, positions, _, independent, p in made:
+                take_round(offsets, owner, positions, independent, p, self._test.na_p, found)
                 asked &= ~self._separated
                 self._over &= ~self._separated
                 self._left &= ~self._over & ~self._separated
@@ -133,7 +120,7 @@ class _Run:
         if not len(pairs):
             return unsound
         reached = device(test, self._questions, pairs, first[pairs]) if device else None
-        skip = _skipped(self._questions)
+        skip = skipped(self._questions)
         asked = ~skip if len(skip) else np.ones(degree.sum(), dtype=np.bool_)
         search = PairSearch(test, self._questions, asked, reached)
         outcomes: dict[int, Outcome] = {}
@@ -249,7 +236,7 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
     found, containing = np.zeros(m, dtype=np.int64), np.zeros(len(candidates), dtype=np.int64)
     asked, over = np.ones(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
     for size in sizes:
-        for owner, positions, sets, independent, p in _rounds(test, questions, size, asked, room, over, n_threads):
+        for owner, positions, sets, independent, p in rounds(test, questions, size, asked, room, over, n_threads):
             if (undefined := np.flatnonzero(np.isnan(p))).size:
                 i = undefined[0]
                 raise no_p_value(int(questions.x[owner[i]]), int(questions.y[owner[i]]), tuple(sets[i].tolist()))
@@ -263,103 +250,4 @@ def _asked(questions: Questions, first: Indices, last: Indices, room: Indices) -
     """The questions about sets of first[i] to last[i] members."""
     (offsets, members), ends = questions.candidates, (questions.x, questions.y)
     x, y, candidates = (np.ascontiguousarray(values, dtype=np.int64) for values in (*ends, members))
-    return Asked(x, y, offsets, candidates, _skipped(questions), first, last, room)
-
-
-def _rounds(
-    test: IndependenceTest, questions: Questions, size: int, asked: Mask, room: Indices, over: Mask, n_threads: int
-) -> Iterator[tuple[Indices, Indices, Indices, Mask, Floats]]:
-    """Tests of all sets of one size: the number of the pair, the positions of the set, its members, the outcome, p.
-
-    Each pair meets its sets in order, as many as it has room; one with further sets is `over` then. One that is `asked`
-    no more after a round meets no more.
-    """
-    (offsets, candidates), skip = questions.candidates, _skipped(questions)
-    degree = np.diff(offsets)
-    chosen = np.tile(np.arange(size), (len(degree), 1))
-    left = asked & ~over & (degree >= size)
-    x, y = questions.x.astype(np.int64), questions.y.astype(np.int64)
-    assert isinstance(test, EnumeratedTest)
-    at_once, growth = (FIRST_ROUND, GROWTH) if test.cost < COSTLY else CAUTIOUS
-    most = ROUND_SETS if test.cost < COSTLY else max(1, int(ROUND_WORK / test.cost))
-    tests, limit = test.single_tests, test.at_once
-    step = limit or PART_SETS
-    while (pairs := np.flatnonzero(left)).size:
-        at_once = min(at_once, max(1, most // len(pairs)))
-        owner = np.empty(at_once * len(pairs), dtype=np.int64)
-        positions = np.empty((len(owner), size), dtype=np.int64)
-        n = _next_sets(offsets, skip, pairs, chosen, left, room, over, at_once, owner, positions)
-        owner, positions = owner[:n], positions[:n]
-        members = candidates[offsets[owner, None] + positions].astype(np.int64)
-        asking, cuts = (x[owner], y[owner], members), range(step, n, step)
-        if cuts:
-            parts = zip(*(np.split(values, cuts) for values in asking), strict=True)
-            made = in_threads(lambda part: tests(*part), parts, 1 if limit else n_threads)
-            yield owner, positions, members, *map(np.concatenate, zip(*made, strict=True))
-        else:  # most rounds are small, and so is their time
-            yield owner, positions, members, *tests(*asking)
-        left &= asked
-        at_once *= growth
-
-
-class _Found(NamedTuple):
-    """What the rounds have found out about m pairs; fields as in `_Run`, with `inside` by candidate."""
-
-    n_tests: Indices
-    weight: Floats
-    value: Floats
-    separated: Mask
-    inside: Mask
-
-
-@compiled
-def _take_round(offsets, owner, positions, independent, p, na_p, found):
-    """Count the tests of each pair up to the first that separates it, whose set and p-value are kept."""
-    size = positions.shape[1]
-    for i in range(len(owner)):
-        pair = owner[i]
-        if found.separated[pair]:
-            continue
-        weight = p[i] if p[i] == p[i] else na_p
-        found.n_tests[pair, size] += 1
-        found.weight[pair] = max(found.weight[pair], weight)
-        if independent[i]:
-            found.separated[pair], found.value[pair] = True, weight
-            for t in range(size):
-                found.inside[offsets[pair] + positions[i, t]] = True
-
-
-def _skipped(questions: Questions) -> Mask:
-    """Which candidates are in the list of `skip` of their pair; empty if there are no such lists."""
-    if questions.skip is None:
-        return np.zeros(0, dtype=np.bool_)
-    (offsets, candidates), (starts, members) = questions.candidates, questions.skip
-    most = max(int(candidates.max(initial=0)), int(members.max(initial=0))) + 1
-    keys = (np.repeat(np.arange(len(v) - 1), np.diff(v)) * most for v in (offsets, starts))
-    return np.isin(next(keys) + candidates, next(keys) + members)
-
-
-@compiled
-def _next_sets(offsets, skipped, pairs, chosen, left, room, over, at_once, owner, positions):  # noqa: PLR0913
-    """Write the next sets of each pair, at most `at_once` that are tested; returns how many there are.
-
-    A pair without further sets is left no longer, nor one without room for a further set, which is `over`.
-    """
-    n, size = 0, chosen.shape[1]
-    for pair in pairs:
-        start, d = offsets[pair], offsets[pair + 1] - offsets[pair]
-        made = 0
-        while made < at_once and left[pair]:
-            inside = len(skipped) > 0
-            for t in range(size):
-                positions[n, t] = chosen[pair, t]
-                inside = inside and skipped[start + chosen[pair, t]]
-            if not inside and room[pair] == 0:
-                over[pair] = True
-            elif not inside:
-                owner[n] = pair
-                n += 1
-                made += 1
-                room[pair] -= 1
-            left[pair] = not over[pair] and next_subset(chosen[pair], size, d) >= 0
-    return n
+    return Asked(x, y, offsets, candidates, skipped(questions), first, last, room)

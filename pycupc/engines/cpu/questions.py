@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import Asked, walk_sets
+from pycupc.engines.cpu.discrete import tests_in_turn
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, Reached, first_searched
 from pycupc.engines.cpu.pruning.plan import PruningMode
@@ -26,6 +27,7 @@ from pycupc.engines.cpu.tuning import INLINE_TESTS, WORTH_A_WARNING
 from pycupc.engines.subsets import about
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest, no_p_value
+from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_r
@@ -86,19 +88,27 @@ class _Run:
         if isinstance(self._test, GaussianTest):
             self._walk(self._test, begin, end)
             return
-        offsets = self._questions.candidates.offsets
         for size in self._questions.sizes():
             asked = self._left & (begin <= size) & (size < end)
             if not asked.any():
                 continue
-            made = rounds(self._test, self._questions, size, asked, self._room, self._over, self._n_threads)
-            found = Found(self._n_tests, self._weight, self._value, self._separated, self._inside)
-            for owner, positions, _, independent, p in made:
-                take_round(offsets, owner, positions, independent, p, self._test.na_p, found)
+            for _ in self._tests_of(size, asked):
                 asked &= ~self._separated
                 self._over &= ~self._separated
                 self._left &= ~self._over & ~self._separated
                 self._report(int(self._left.sum()))
+
+    def _tests_of(self, size: int, asked: Mask) -> Iterator[None]:
+        """Make the tests of the pairs that are `asked` given their sets of one size, some at a time."""
+        test, over, separated = self._test, self._over, self._separated
+        found = Found(self._n_tests, self._weight, self._value, separated, self._inside, self._room, over)
+        if isinstance(test, DiscreteTest):
+            yield from tests_in_turn(test, self._questions, size, asked, found, self._n_threads)
+            return
+        made = rounds(test, self._questions, size, asked, self._room, over, self._n_threads)
+        for owner, positions, _, independent, p in made:
+            take_round(self._questions.candidates.offsets, owner, positions, independent, p, test.na_p, found)
+            yield
 
     def _walk(self, test: GaussianTest, begin: Indices, end: Indices) -> None:
         """`enumerate` Gaussian tests."""

@@ -13,7 +13,7 @@ from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.tuning import CAUTIOUS, COSTLY, FIRST_ROUND, GROWTH, PART_SETS, ROUND_SETS, ROUND_WORK
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.enumerated import EnumeratedTest
-from pycupc.system.compiled import compiled
+from pycupc.system.compiled import compiled, copied_part
 from pycupc.system.machine import in_threads
 
 
@@ -54,30 +54,37 @@ def rounds(
 
 
 class Found(NamedTuple):
-    """What the rounds have found out about m pairs; fields as in `questions._Run`, with `inside` by candidate."""
+    """What the tests have found out about m pairs; fields as in `questions._Run`, with `inside` by candidate."""
 
     n_tests: Indices
     weight: Floats
     value: Floats
     separated: Mask
     inside: Mask
+    room: Indices
+    over: Mask
 
 
 @compiled
 def take_round(offsets, owner, positions, independent, p, na_p, found):
     """Count the tests of each pair up to the first that separates it, whose set and p-value are kept."""
-    size = positions.shape[1]
     for i in range(len(owner)):
         pair = owner[i]
-        if found.separated[pair]:
-            continue
-        weight = p[i] if p[i] == p[i] else na_p
-        found.n_tests[pair, size] += 1
-        found.weight[pair] = max(found.weight[pair], weight)
-        if independent[i]:
-            found.separated[pair], found.value[pair] = True, weight
-            for t in range(size):
-                found.inside[offsets[pair] + positions[i, t]] = True
+        if not found.separated[pair]:
+            weight = p[i] if p[i] == p[i] else na_p
+            take_test(offsets[pair], pair, positions[i], independent[i], weight, found)
+
+
+@copied_part
+def take_test(start, pair, positions, independent, p, found):
+    """Count a test of a pair whose candidates begin at `start`, given the set at these positions."""
+    size = len(positions)
+    found.n_tests[pair, size] += 1
+    found.weight[pair] = max(found.weight[pair], p)
+    if independent:
+        found.separated[pair], found.value[pair] = True, p
+        for t in range(size):
+            found.inside[start + positions[t]] = True
 
 
 def skipped(questions: Questions) -> Mask:
@@ -88,6 +95,15 @@ def skipped(questions: Questions) -> Mask:
     most = max(int(candidates.max(initial=0)), int(members.max(initial=0))) + 1
     keys = (np.repeat(np.arange(len(v) - 1), np.diff(v)) * most for v in (offsets, starts))
     return np.isin(next(keys) + candidates, next(keys) + members)
+
+
+@copied_part
+def is_skipped(skipped, start, positions):
+    """Whether a set of the candidates that begin at `start` lies wholly in the list of `skip`."""
+    inside = len(skipped) > 0
+    for t in range(len(positions)):
+        inside = inside and skipped[start + positions[t]]
+    return inside
 
 
 @compiled
@@ -101,13 +117,12 @@ def _next_sets(offsets, skipped, pairs, chosen, left, room, over, at_once, owner
         start, d = offsets[pair], offsets[pair + 1] - offsets[pair]
         made = 0
         while made < at_once and left[pair]:
-            inside = len(skipped) > 0
-            for t in range(size):
-                positions[n, t] = chosen[pair, t]
-                inside = inside and skipped[start + chosen[pair, t]]
+            inside = is_skipped(skipped, start, chosen[pair])
             if not inside and room[pair] == 0:
                 over[pair] = True
             elif not inside:
+                for t in range(size):
+                    positions[n, t] = chosen[pair, t]
                 owner[n] = pair
                 n += 1
                 made += 1

@@ -87,8 +87,8 @@ FIRST_ROUND, GROWTH = 8, 4
 COSTLY, CAUTIOUS = 20.0, (1, 2)
 #: Sets of all pairs in a round, about; more would not leave the cache sooner. A part for a thread.
 ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
-#: Of costly tests: work of a round, in Gaussian tests, as those after the first separating set are made in vain.
-#: Measured: with `ROUND_SETS`, 22 % more tests of network munin1 than counted, with this 1 % less.
+#: Of costly tests: work of a round, in Gaussian tests, as those after the first separating set are made in vain: with
+#: `ROUND_SETS`, 22 % more tests of a discrete network than counted, with this 3 %.
 ROUND_WORK = 3e4
 #: Sets of one size of a pair that are tested rather than searched. Measured.
 FEW_SETS = 5000
@@ -98,7 +98,7 @@ WORTH_A_WARNING = 60.0
 #: long as its tests, if they are more than those of one pair: some 100 milliseconds, so that threads end together.
 PAIRS_AT_ONCE, CANDIDATES_AT_ONCE, WORK_AT_ONCE = 512, 1 << 22, 5_000_000
 #: Such tasks of a level for each thread, where there is less work: each repeats what a round costs.
-TASKS_PER_THREAD = 2
+TASKS_PER_THREAD = 4
 
 # -- pruning ----------------------------------------------------------------------------------------------------------
 

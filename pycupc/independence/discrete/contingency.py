@@ -58,6 +58,7 @@ class Counting(NamedTuple):
     place: Ints  # (groups times levels,): space for `divide`
     counts: Ints  # (COPIES, most cells), or (1, most cells)
     of_y: NDArray[np.int64]  # (256,)
+    known: NDArray[np.int64]  # (l + 1,): x and the members of S whose configurations are there; -1 before
 
 
 def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
@@ -69,7 +70,7 @@ def prepare(suff: DiscreteSuffStat, alpha: float, *, quirks: bool) -> Data:
 
 
 def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> Counting:
-    """Arrays for these tests."""
+    """Arrays for these tests; one of the sets, (1, l), stands for all if none has more configurations."""
     n, (levels, size) = data.codes.shape[1], (data.levels, sets.shape[1])
     # a test is made if n >= 10 (kx - 1)(ky - 1) q, and then its kx ky q cells are at most 4/10 n
     copies, groups, cells = COPIES, 0, 4 * n // OBSERVATIONS_PER_DF + 4
@@ -83,6 +84,7 @@ def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any])
         np.empty(groups * int(levels.max()), np.int32),
         np.empty((copies, cells), np.int32),
         np.empty(256, np.int64),
+        np.full(size + 1, -1, np.int64),
     )
 
 
@@ -295,26 +297,30 @@ def run_test(data, x, y, size, q, counting):
     return upper_tail(in_floats, df) >= data.alpha, in_floats, df
 
 
+@part
+def run_test_given(data, x, y, S, counting):
+    """Test x and y given S, with the configurations that are there: (independent, p)."""
+    size, known, ready = len(S), counting.known, 0
+    while x == known[0] and ready < size and S[ready] == known[ready + 1]:
+        ready += 1
+    q = configurations(data.levels, S, size, data.codes.shape[1])
+    if not is_tested(data, x, y, size, q):
+        return True, 1.0  # too few observations count as independence
+    if x != known[0]:
+        start_configuration(data, x, counting)
+        known[0] = x
+    for t in range(ready, size):
+        extend_configuration(data, S[t], t, counting)
+        known[t + 1] = S[t]
+    independent, g2, df = run_test(data, x, y, size, q, counting)
+    return independent, upper_tail(g2, df)
+
+
 @compiled
 def run_tests(data, x, y, sets, order, counting, independent, p):
     """Write whether x[i] and y[i] are independent given sets[i], and p, for i in `order`: equal sets together."""
-    size, n = sets.shape[1], data.codes.shape[1]
-    before = -1  # the test whose configurations are there
     for i in order:
-        ready = 0  # members whose configurations are there
-        while before >= 0 and x[i] == x[before] and ready < size and sets[i, ready] == sets[before, ready]:
-            ready += 1
-        q = configurations(data.levels, sets[i], size, n)
-        if not is_tested(data, x[i], y[i], size, q):
-            independent[i], p[i] = True, 1.0  # too few observations count as independence
-            continue
-        if before < 0 or x[i] != x[before]:
-            start_configuration(data, x[i], counting)
-        for t in range(ready, size):
-            extend_configuration(data, sets[i, t], t, counting)
-        before = i
-        independent[i], g2, df = run_test(data, x[i], y[i], size, q, counting)
-        p[i] = upper_tail(g2, df)
+        independent[i], p[i] = run_test_given(data, x[i], y[i], sets[i], counting)
 
 
 def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:

@@ -98,7 +98,8 @@ class EnumeratedTests:
         if not self._test.at_once:
             number, sets = np.unique(wide, return_inverse=True)
             work = np.array([min(self._work(comb(d, level)), 1 << 40) for d in number.tolist()], dtype=np.int64)[sets]
-            share = min(max(int(work.sum()) // (TASKS_PER_THREAD * self._n_threads), INLINE_TESTS), WORK_AT_ONCE)
+            tasks = TASKS_PER_THREAD * self._n_threads if self._n_threads > 1 else 1
+            share = min(max(int(work.sum()) // tasks, TASK_TESTS), WORK_AT_ONCE)
             part += np.cumsum(work) // share + np.arange(len(entries)) // PAIRS_AT_ONCE
         cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(entries)]
 

@@ -279,12 +279,10 @@ def run_test(data, x, y, size, q, counting):
         q = counting.groups[size]
         stride = q + 1
         count_observed(data, x, y, size, cells * stride, counting)
-        total, _ = statistic(data, x, y, q, stride, counting)
-        df = observed_df(data, x, y, q, counting)
     else:
         count_table(data, y, size, cells * q, counting)
-        total, empty = statistic(data, x, y, q, stride, counting)
-        df = degrees_of_freedom(data, x, y, size, q, empty)
+    total, empty = statistic(data, x, y, q, stride, counting)
+    df = observed_df(data, x, y, q, counting) if data.observed else degrees_of_freedom(data, x, y, size, q, empty)
     if df == 0:
         return True, 0.0, 1
     g2 = 2.0 * data.unit * total

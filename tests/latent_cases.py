@@ -92,6 +92,8 @@ def rule_10_case(rng, smallest=5, largest=9, share=0.0) -> dict:
     for v in range(2, p):
         if rng.random() < 0.5:
             M[v, 1], M[1, v] = 2, 3
+        elif rng.random() < 0.3:  # a path may pass the end of the edge
+            M[1, v], M[v, 1] = rng.choice([1, 2]), rng.choice([1, 3])
         if rng.random() < 0.6:
             M[0, v], M[v, 0] = rng.choice([1, 2]), rng.choice([1, 3])
     M[0, 1], M[1, 0] = 2, 1

@@ -57,6 +57,21 @@ def test_rule_10_misses_a_path():
     assert (pcalgs[8, 0], right[8, 0]) == (1, 3)
 
 
+def test_rule_10_passes_no_path_over_the_end():
+    """0, 1, 2, 4, 3 and 0, 5, 6, for the parents 3 and 6 of 1."""
+    M = marked("0o>1", "1oo2", "2oo4", "4oo3", "3->1", "0oo5", "5oo6", "6->1", p=7)
+    pcalgs, right = both(M, 10)
+    assert (pcalgs[1, 0], right[1, 0]) == (1, 3)
+
+
+def test_rule_10_takes_the_steps_only():
+    """0, 2 and 0, 3 make an ambiguous triple; 0, 2 and 0, 4, 5, 3 do not."""
+    M = marked("0o>1", "0oo2", "0oo3", "2->1", "3->1", "0oo4", "4oo5", "5oo3", p=6)
+    for ambiguous, found in ((set(), 3), ({(2, 0, 3)}, 1)):
+        pcalgs, right = both(M, 10, ambiguous=ambiguous)
+        assert (pcalgs[1, 0], right[1, 0]) == (found, 3)
+
+
 def test_rule_5_misses_a_cycle():
     """A cycle 2, 3, ..., 13 with a detour over 0 and another one over 1, which are covered."""
     cycle = range(2, 14)

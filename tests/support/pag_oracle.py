@@ -257,17 +257,20 @@ class Pag:
         for a, c in scan(M, lambda at_c, at_a: at_c == 2 and at_a == 1):
             parents = [b for b in self.p if M[b][c] == 2 and M[c][b] == 3]
             for b, d in combinations(parents, 2):
-                if M[c][a] == 1 and self.two_paths(a, b, d):
+                if M[c][a] == 1 and self.two_paths(a, b, d, c):
                     self.put(c, a, 3, ("R10", a, b, c, d))
 
-    def two_paths(self, a, b, d):
+    def two_paths(self, a, b, d, c, ends_at_once=True):
+        """`ends_at_once`: a step to b is a path to b."""
         M = self.M
-        firsts = [x for x in self.p if self.step(a, x)]
+        if self.quirks and self.step(a, b) and self.step(a, d) and not M[b][d]:
+            return not self.unclear(b, a, d)
+        firsts = [x for x in self.p if self.step(a, x) and not (self.quirks and x == c)]
         for x, y in combinations(firsts, 2):
             if M[x][y] or self.unclear(x, a, y):
                 continue
-            for one, two in ((x, y), (y, x)):
-                if all(v == end or self.directed_path(a, v, end) for v, end in ((one, b), (two, d))):
+            for ends in (((x, b), (y, d)), ((y, b), (x, d))):
+                if all((ends_at_once and v == end) or self.directed_path(a, v, end) for v, end in ends):
                     return True
         return False
 

@@ -4,10 +4,10 @@ A is pcalg's amat.pag as int (p, p); `cells` a dict of separating sets by cell; 
 a function (x, y, S) -> p.
 """
 
-from itertools import chain, combinations, pairwise, permutations
+from itertools import chain, combinations, pairwise
 
 import numpy as np
-from pag_oracle import ALL_RULES, Pag, scan
+from pag_oracle import ALL_RULES, Pag
 
 
 class Problem:
@@ -172,21 +172,8 @@ class RfciPag(Pag):
             if again:
                 self.discriminate(again)
 
-    def rule10(self):
-        M = self.M
-        if not self.quirks:
-            super().rule10()
-            return
-        for a, c in scan(M, lambda at_c, at_a: at_c == 2 and at_a == 1):
-            parents = [b for b in self.p if M[b][c] == 2 and M[c][b] == 3]
-            firsts = [x for x in self.p if x != c and self.step(a, x)]
-            for b, d in combinations(parents, 2):
-                if M[c][a] == 1 and any(
-                    (x, y) == (b, d) or (self.directed_path(a, x, b) and self.directed_path(a, y, d))
-                    for x, y in permutations(firsts, 2)
-                    if not M[x][y] and not self.unclear(x, a, y)
-                ):
-                    self.put(c, a, 3, ("R10", a, b, c, d))
+    def two_paths(self, a, b, d, c, ends_at_once=True):
+        return super().two_paths(a, b, d, c, ends_at_once and not self.quirks)
 
     def run(self, rules=ALL_RULES):
         before = None

@@ -47,7 +47,7 @@ def in_sets(sepset: SepSets) -> Decide:
 class Orienting:
     """A skeleton while it becomes a PAG, whose lists are described in `pycupc.orientation.pag.lists`.
 
-    `quirks`: check the triples of paths as pcalg does, and with `of_rfci` use its rule 10 of rfci.
+    `quirks`: search for paths as pcalg does, and with `of_rfci` as its rfci does.
     """
 
     graph: MixedGraph

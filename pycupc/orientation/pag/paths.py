@@ -83,13 +83,10 @@ def _discriminating(start, entry, near, i, b, c, seen, work):
                 work[PATH, length] = b
                 work[PATH, length + 1] = c
                 return length + 2
-            if (
-                entry[KIND, entry[MIRROR, i]] != ARROW
-                or entry[KIND, k] != ARROW
-                or entry[KIND, entry[MIRROR, k]] != TAIL
-            ):
+            at_d, at_c, tail = entry[KIND, entry[MIRROR, i]], entry[KIND, k], entry[KIND, entry[MIRROR, k]]
+            if at_d != ARROW or at_c != ARROW or tail != TAIL:  # no d <-> v, or no d --> c
                 continue
-            if n == work.shape[1]:  # d <-> v, d --> c
+            if n == work.shape[1]:
                 return FULL
             seen[d] = number
             work[QUEUE, n] = d
@@ -145,7 +142,7 @@ def _parents(start, entry, triple, near, a, c, seen, work, quirks, of_rfci):  # 
         for j in range(i + 1, start[c + 1]):
             if entry[KIND, j] == ARROW and entry[KIND, entry[MIRROR, j]] == TAIL:
                 b, d = entry[NEIGHBOUR, i], entry[NEIGHBOUR, j]
-                found = _two_paths(start, entry, triple, near, a, b, d, c if of_rfci else -1, seen, work, quirks)
+                found = _two_paths(start, entry, triple, near, a, b, d, c, seen, work, quirks, of_rfci)
                 if found != 0:
                     work[PATH, 0] = b
                     work[PATH, 1] = d
@@ -154,12 +151,16 @@ def _parents(start, entry, triple, near, a, c, seen, work, quirks, of_rfci):  # 
 
 
 @part
-def _two_paths(start, entry, triple, near, a, b, d, avoided, seen, work, quirks):  # noqa: PLR0913 - as above
+def _two_paths(start, entry, triple, near, a, b, d, c, seen, work, quirks, of_rfci):  # noqa: PLR0913 - as above
     """Whether there are paths from a to b and from a to d whose second variables are not adjacent; or FULL.
 
-    A second variable that is b, or d, is the end of its path; if `avoided` is not -1, as in pcalg's rfci, only where
-    that holds for both. `avoided` is the second variable of no path.
+    A second variable that is b, or d, is the end of its path. With `quirks` steps to both, if b and d are not adjacent,
+    are the only paths that count; else c is no second variable, and `of_rfci` no second variable is the end.
     """
+    if quirks and edge(start, entry, near, b, d) < 0:
+        i, j = edge(start, entry, near, a, b), edge(start, entry, near, a, d)
+        if i >= 0 and j >= 0 and _is_step(entry, i, FORWARDS) and _is_step(entry, j, FORWARDS):
+            return 0 if is_ambiguous(entry, triple, i, j) else 1
     for i in range(start[a], start[a + 1]):
         if not _is_step(entry, i, FORWARDS):
             continue
@@ -167,14 +168,13 @@ def _two_paths(start, entry, triple, near, a, b, d, avoided, seen, work, quirks)
             if not _is_step(entry, j, FORWARDS) or is_ambiguous(entry, triple, i, j):
                 continue
             x, y = entry[NEIGHBOUR, i], entry[NEIGHBOUR, j]
-            if edge(start, entry, near, x, y) >= 0 or x == avoided or y == avoided:
+            if edge(start, entry, near, x, y) >= 0 or (quirks and c in (x, y)):
                 continue
             for turn in range(2):
                 found = 1
-                at_once = (x, y)[turn] == b and (x, y)[1 - turn] == d
                 for goal in range(2):
                     first, end = (x, y)[(turn + goal) & 1], (b, d)[goal]
-                    if found > 0 and not at_once and (first != end or avoided >= 0):
+                    if found > 0 and (first != end or of_rfci):
                         found = _search(start, entry, triple, near, a, first, end, -1, FORWARDS, seen, work, quirks)
                 if found != 0:
                     return found

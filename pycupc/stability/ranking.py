@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels, check_real
+from pycupc.graph.lists import spans
 from pycupc.results import npz
 from pycupc.results.arrays import indices, require
 from pycupc.stability import bounds
@@ -143,7 +144,7 @@ class CStaR(OverResamples):
     def _pairs(self) -> dict[str, NDArray[Any]]:
         """The pairs that were selected, the best first; `times`: by how many resamples, a row for each q."""
         keys, pair = np.unique(self.cause * len(self.labels) + self.effect, return_inverse=True)
-        place = np.arange(len(pair)) - np.repeat(self.start[:-1], np.diff(self.start))
+        place = spans(0, np.diff(self.start))
         times = np.stack([np.bincount(pair[place < q], minlength=len(keys)) for q in self.q])
         rank = np.median([_ranks(row) for row in times], axis=0)
         values, number = self.value[np.lexsort((self.value, pair))], times[-1]

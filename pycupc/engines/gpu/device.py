@@ -144,7 +144,7 @@ class Device:
 
 
 @contextlib.contextmanager
-def session(dev: Device, release: Callable[[], None]) -> Iterator[None]:
+def session(dev: Device, release: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Makes a device and its stream current. Any error but Ctrl-C calls `release`; CUDA's become an `EngineError`."""
     cp = dev.cp
     with dev.lock, cp.cuda.Device(dev.index), dev.stream:

@@ -40,7 +40,8 @@ class Lists(NamedTuple):
     def of_each(self, i: Integers) -> tuple[Indices, NDArray[Any]]:
         """The lists i[0], i[1], ... one after the other: the position in `i` of each member, and the members."""
         sizes = self.sizes[i]
-        return np.repeat(np.arange(len(i)), sizes), self.members[spans(self.offsets[i], sizes)]
+        members = self.members[spans(self.offsets[i], sizes)]
+        return np.repeat(np.arange(len(i)), sizes), members
 
 
 def starts(sizes: Sequence[int] | NDArray[Any]) -> Indices:

@@ -200,7 +200,8 @@ def open_device(index: int) -> Device:
 @contextlib.contextmanager
 def borrowed_device(index: int) -> Iterator[Device]:
     """A `Device` that is not this thread's own, on which a run may be under way; errors as of `open_device`."""
-    yield _own(index).device
+    owned = _own(index)  # which gives the device back when it goes
+    yield owned.device
 
 
 def _own(index: int) -> _OwnedDevice:

@@ -10,7 +10,6 @@ its size; pairs that the search gives up, with more sets of a size than `tuning.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -50,8 +49,7 @@ def search_on_device(
     if questions.budget is not None or float(np.dot(sets, of_kind)) < tuning.QUESTION_SETS:
         return {}
     out: dict[int, Reached] = {}
-    device: AbstractContextManager[Device] = borrowed_device(index)
-    with device as dev, session(dev, dev.scratch.release):
+    with borrowed_device(index) as dev, session(dev, dev.scratch.release):
         for at in _batches(np.flatnonzero(fit), (number + 2) ** 2):
             out |= _Batch(dev, test, questions, pairs[at]).reached(first[at], last[at])
     return out

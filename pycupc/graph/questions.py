@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pycupc.graph.lists import Indices, Lists
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 #: Seconds of a `Questions.budget` that a Gaussian test counts where tests are made one by one.

@@ -66,7 +66,6 @@ SOURCES = (
     "engines/cpu/pruning/*.py",
     "orientation/*.py",
     "orientation/pag/*.py",
-    "effects/parent_sets.py",
     "effects/regression.py",
 )
 

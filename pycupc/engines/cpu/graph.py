@@ -238,12 +238,8 @@ class Graph:
 
     def restricted(self, entries: Indices, z: Floats) -> Graph:
         """The graph of these entries alone; `z` of this level joins the z of the earlier ones."""
-        return Graph(
-            np.searchsorted(entries, self.offsets),
-            self.neighbours[entries],
-            self.fixed[entries],
-            np.minimum(self.z(entries), z),
-        )
+        lists = np.searchsorted(entries, self.offsets), self.neighbours[entries], self.fixed[entries]
+        return Graph(*lists, np.minimum(self.z(entries), z))
 
 
 def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:

@@ -1,6 +1,7 @@
 """A user who can write neither the package nor a home directory: a container, a service account."""
 
 import errno
+import gc
 import importlib.util
 import logging
 import os
@@ -209,6 +210,25 @@ def test_an_interrupt_does_not_wait_for_the_compiler():
     assert not done.is_set()
     ends.set()
     assert done.wait(600)
+
+
+def test_the_collector_rests_until_the_last_of_two_threads_has_compiled():
+    one_began, other_began, one_ended, collecting = (*(threading.Event() for _ in range(3)), [])
+
+    def one():
+        compiled._in_a_thread(lambda: one_began.set() or other_began.wait(1))  # in vain, if they take turns
+        one_ended.set()
+
+    def other():
+        other_began.set()
+        assert one_ended.wait(600)
+        collecting.append(gc.isenabled())
+
+    threading.Thread(target=one).start()
+    assert one_began.wait(600)
+    compiled._in_a_thread(other)
+    assert collecting == [False]
+    assert gc.isenabled()
 
 
 def test_what_fails_while_compiling_fails_here():

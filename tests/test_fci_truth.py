@@ -229,9 +229,7 @@ def test_components_by_position():
         one, two = fitted(named, quirks=False), fitted(numbered, quirks=False)
         assert (one.sparse_graph, one.sepset) == (two.sparse_graph, two.sepset)
         parts = [set(part.tolist()) for part in biconnected(one.skeleton_fit.sparse_graph)]
-        for x, y, S in zip(
-            one.later.x, one.later.y, map(one.later.S.of_question, range(len(one.later.x))), strict=True
-        ):
+        for x, y, S in zip(one.later.x, one.later.y, map(one.later.S.of_one, range(len(one.later.x))), strict=True):
             assert any({x, y, *S} <= part for part in parts)
         n += sum(one.later.n_tests) > sum(fitted(named).later.n_tests)
     assert n > 0

@@ -61,6 +61,16 @@ def test_a_thread_takes_over_the_device_of_one_that_has_ended(opened):
     assert len(opened) == 1
 
 
+def test_a_borrowed_device_is_nobody_elses_until_it_is_given_back(opened):
+    mine = device.open_device(0)
+    with device.borrowed_device(0) as borrowed:
+        assert borrowed is not mine
+        with device.borrowed_device(0) as other:
+            assert other is not borrowed
+    with device.borrowed_device(0) as again:
+        assert again in (borrowed, other)
+
+
 def test_a_device_that_fails_to_start(opened):
     with pytest.raises(EngineError, match="CUDA device 7 failed to start: no memory"):
         device.open_device(7)

@@ -22,7 +22,7 @@ from indefinite_problems import indefinite_problem
 import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
-from pycupc.engines.gpu import levels, schur, tuning
+from pycupc.engines.gpu import graph, schur, tuning
 from pycupc.independence.gaussian.family import GaussianTest
 
 VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh
@@ -72,7 +72,7 @@ def test_states_between_levels(engine, restricted):
 
 
 def test_a_level_that_the_device_cannot_count(engine, monkeypatch):
-    monkeypatch.setattr(levels, "TOO_MANY", 100.0)
+    monkeypatch.setattr(graph, "TOO_MANY", 100.0)
     match = r"level 1 may need more than 2\^62 tests \(variable \d+ has \d+ neighbours\).*; use engine='cpu', set m_max"
     with pytest.raises(EngineError, match=match):
         compare(engine, np.corrcoef(observations(0, 18, 60, 0.5), rowvar=False), 60, 0.3, 5)

@@ -150,27 +150,36 @@ def test_of_two_runs_into_one_folder_none_is_lost(tmp_path, force):
     assert [name for name in contents(tmp_path) if name.startswith(".")] == []
 
 
-@pytest.mark.parametrize("moved", range(3))
-def test_what_a_run_leaves_that_is_killed_while_it_replaces_results(tmp_path, monkeypatch, moved):
-    """The folder calls itself unfinished, holds no file by half, and the next run replaces it."""
-    target = tmp_path / "out"
+@pytest.mark.parametrize("steps", range(7))
+def test_what_a_run_leaves_that_is_killed_while_it_replaces_results(tmp_path, monkeypatch, steps):
+    """The old results, or a folder that calls itself unfinished, with files of one run; the next run replaces it."""
+    target, names = tmp_path / "out", {"edges.csv", "result.npz", "summary.txt"}
     write(target, "1", names=("edges.csv", "summary.txt"))
     (target / "thesis.tex").write_text("mine")
-    calls, replace = [], os.replace
+    left = [steps]  # the steps before the kill: the manifest, two files deleted, two files and a manifest moved
 
-    def killed(source, place):
-        calls.append(place)
-        if len(calls) == 2 + moved:  # the first one puts the manifest there
-            raise SystemExit
-        replace(source, place)
+    def killed_at_last(step):
+        def either(*args, **options):
+            left[0] -= 1
+            if left[0] == -1:
+                raise SystemExit
+            return step(*args, **options)
+
+        return either
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", killed)
-        with pytest.raises(SystemExit):
+        patch.setattr(os, "replace", killed_at_last(os.replace))
+        patch.setattr(type(target), "unlink", killed_at_last(type(target).unlink))
+        if steps < 6:
+            with pytest.raises(SystemExit):
+                write(target, "2", names=("edges.csv", "result.npz"), force=True)
+        else:
             write(target, "2", names=("edges.csv", "result.npz"), force=True)
     manifest = json.loads((target / "manifest.json").read_text())
-    assert manifest["unfinished"]
-    assert set(manifest["files"]) == {"edges.csv", "result.npz", "summary.txt"}
+    there = {name: (target / name).read_text() for name in names if (target / name).exists()}
+    assert manifest.get("unfinished", False) == (0 < steps < 6)
+    assert set(manifest["files"]) == (names if manifest.get("unfinished") else set(there))
+    assert set(there.values()) == [{"1"}, {"1"}, {"1"}, set(), {"2"}, {"2"}, {"2"}][steps]
     write(target, "3", force=True)
     assert contents(tmp_path) == ["out", "out/edges.csv", "out/manifest.json", "out/thesis.tex"]
     assert [(target / name).read_text() for name in ("edges.csv", "thesis.tex")] == ["3", "mine"]

@@ -57,8 +57,8 @@ def asked(seed: int, *, skip: bool, sizes: tuple[int, int] = (0, P)) -> Question
 
 
 def sets_of(question: Questions, i: int, size: int) -> list[tuple[int, ...]]:
-    sets = combinations(question.candidates.of_question(i), size)
-    skip = None if question.skip is None else set(question.skip.of_question(i))
+    sets = combinations(question.candidates.of_one(i), size)
+    skip = None if question.skip is None else set(question.skip.of_one(i))
     return [S for S in sets if skip is None or not set(S) <= skip]
 
 
@@ -75,15 +75,13 @@ def expected(test: IndependenceTest, question: Questions) -> tuple[list, list, l
                     separating.append(S)
         found.append(first)
         tests.append(made.tolist())
-        numbers.append(
-            [len(separating), *(sum(v in S for S in separating) for v in question.candidates.of_question(i))]
-        )
+        numbers.append([len(separating), *(sum(v in S for S in separating) for v in question.candidates.of_one(i))])
     return found, tests, numbers
 
 
 def listed(question: Questions, answers: Answers, counts: Counts) -> tuple[list, list, list]:
     """The answers in the form of `expected`."""
-    sets = [tuple(answers.S.of_question(i)) if found else None for i, found in enumerate(answers.found)]
+    sets = [tuple(answers.S.of_one(i)) if found else None for i, found in enumerate(answers.found)]
     parts = np.split(counts.containing, question.candidates.offsets[1:-1])
     numbers = [[found, *part.tolist()] for found, part in zip(counts.found.tolist(), parts, strict=True)]
     return sets, answers.n_tests.tolist(), numbers
@@ -181,7 +179,7 @@ def test_a_users_function_is_asked_in_order_and_NaN_is_an_error_only_where_sets_
     for delete, first in ((True, (4, 2)), (False, ())):
         engine = take(ReferenceEngine(), CustomTest(function, None, 0.05, 5, NAdelete=delete))
         answers = engine.first_separating(question)
-        assert (bool(answers.found[0]), tuple(answers.S.of_question(0))) == (delete, first)
+        assert (bool(answers.found[0]), tuple(answers.S.of_one(0))) == (delete, first)
         with pytest.raises(ValueError, match=r"indep_test must return a p-value, got NaN for x=3, y=1, S=\(4, 2\)"):
             engine.count_separating(question)
     assert calls[:5] == [(3, 1, S) for S in ((), (4,), (2,), (0,), (4, 2))]

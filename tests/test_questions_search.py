@@ -91,7 +91,7 @@ def test_the_one_separating_set_among_many_is_found(in_skip):
         np.array([x]), np.array([y]), Lists.of([others]), size - 1, 60, Lists.of([S[:in_skip]]), largest_p=False
     )
     answers = answered(test, questions, pruning=True)
-    assert answers.S.of_question(0) == S
+    assert answers.S.of_one(0) == S
     assert abs(answers.value[0]) < 1e-12
     assert answers.p[0] > 0.99
     kept = np.array([v not in S[:in_skip] for v in others])

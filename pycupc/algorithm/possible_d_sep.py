@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
-from pycupc.graph.questions import Answers, Floats, Indices, Lists, Questions
+from pycupc.graph.lists import Indices, Lists
+from pycupc.graph.questions import Answers, Floats, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.graph.tiers import Tiers
@@ -77,8 +78,7 @@ def run_stage(
     ask : function
         `Engine.first_separating` of an engine that has taken `test`.
     """
-    start, neighbours = graph.neighbour_lists()
-    near = [neighbours[a:b].tolist() for a, b in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)]
+    near = list(map(graph.neighbour_lists().of_one, range(graph.p)))
     asked: dict[int, tuple[list[int], list[Edge]]] = {}  # the neighbours of x and its edges
     done: list[list[Edge]] = []
     for x in range(graph.p):
@@ -110,10 +110,10 @@ def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage
     """The sets that the stage would test if no edge were removed; arguments as of `run_stage`."""
     from pycupc.orientation.pag.possible_d_sep import possible_d_sep  # loads Numba
 
-    pds, (start, neighbours) = possible_d_sep(graph, sepset), graph.neighbour_lists()
+    pds, lists = possible_d_sep(graph, sepset), graph.neighbour_lists()
     kinds: Counter[tuple[int, int]] = Counter()  # members, and among them neighbours
     for x in range(graph.p):
-        row = _row(x, neighbours[start[x] : start[x + 1]].tolist(), pds[x], stage, graph.p)
+        row = _row(x, lists.of_one(x), pds[x], stage, graph.p)
         kinds.update((len(edge.T), len(edge.T) - len(edge.further)) for edge in row if edge.examined)
     sizes = range(min(max((t for t, _ in kinds), default=0), SHOWN_SIZES) + 1)
     by_size = tuple(sum(n * (comb(t, size) - comb(near, size)) for (t, near), n in kinds.items()) for size in sizes)
@@ -167,7 +167,7 @@ def _ask_for(
     answers = ask(Questions(x, y, lists, smallest, most, skip, budget=stage.budget))
     facts = zip(*(values.tolist() for values in (answers.found, answers.value, answers.p, answers.open)), strict=True)
     for i, (edge, (found, value, p, is_open)) in enumerate(zip(edges, facts, strict=True)):
-        edge.S, edge.value = (answers.S.of_question(i), value) if found else (None, nan)
+        edge.S, edge.value = (answers.S.of_one(i), value) if found else (None, nan)
         edge.p, edge.is_open = max(edge.p, p), edge.is_open or is_open
         edge.n_tests.append(answers.n_tests[i].tolist())
         if answers.unfinished is not None:
@@ -197,7 +197,7 @@ def _recorded(
         y=y,
         S=S,
         value=value,
-        p=p_value(value, test.n, np.diff(S.offsets)) if test.has_r and test.n is not None else value,
+        p=p_value(value, test.n, S.sizes) if test.has_r and test.n is not None else value,
         n_tests=counts,
         all_pdsep=_all_pdsep(pds, rows, stage),
         n_edgetests_pdsep=counts[: last + 1],

@@ -14,7 +14,7 @@ from pycupc.algorithm.fci import Found, fci, first_skeleton, oriented
 from pycupc.algorithm.options import Method
 from pycupc.algorithm.skeleton import keeping, skeleton
 from pycupc.engines.base import Engine, ProgressHook
-from pycupc.graph.questions import Lists
+from pycupc.graph.lists import Lists
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation.conservative import unshielded
 from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS, without_selection

@@ -18,7 +18,6 @@ from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
 from pycupc.system.progress import ProgressHook
 
-Ints = NDArray[np.int32]
 Indices = NDArray[np.int64]
 
 #: A level with fewer Gaussian tests asks about both sides together: the tests of side B that are made in vain take less

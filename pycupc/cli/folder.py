@@ -125,16 +125,17 @@ def _ours(folder: Path) -> frozenset[str]:
 def _replace(target: Path, work: Path) -> None:
     """Put the files of `work` into the place of those that the manifest of `target` lists.
 
-    Until all are there, a manifest that says so lists the files of both, so that --force can replace them.
+    Until all are there, a manifest that says so lists the files of both, so that --force can replace them. The old ones
+    go before any new one comes, so that a folder of a killed run never holds files of two runs.
     """
     old, new = _ours(target), {entry.name for entry in work.iterdir()}
     listed = dict.fromkeys(sorted((old | new) - {MANIFEST}), "")
     with whole_file(target / MANIFEST) as file:
         file.write(json.dumps({"program": "pycupc", "unfinished": True, "files": listed}).encode())
+    for name in sorted(old - {MANIFEST}):
+        (target / name).unlink(missing_ok=True)
     for name in sorted(new - {MANIFEST}) + [MANIFEST]:
         os.replace(work / name, target / name)
-    for name in old - new:
-        (target / name).unlink(missing_ok=True)
 
 
 def _clean_up(target: Path, names: frozenset[str]) -> None:

@@ -10,8 +10,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from pycupc.effects.orientations import Ints
-from pycupc.effects.parent_sets import ParentSets, spans
+from pycupc.effects.parent_sets import ParentSets
 from pycupc.effects.regression import Floats, weights_of
+from pycupc.graph.lists import spans
 from pycupc.system.machine import available_cores, in_threads
 
 #: Effects of a block that is computed at once: 16 MB.
@@ -136,8 +137,9 @@ def _largest(block: Block, effects: Ints, k: int, floors: list[float]) -> Pairs:
         floors.append(float(np.partition(flat[at], -k)[-k]))
         at = at[flat[at] >= floors[-1]]
     row, column = np.divmod(at, len(effects))
-    pair, entry = spans(block.start[row], block.start[row + 1])
-    values = block.values[entry, column[pair]]
+    sizes = np.diff(block.start)[row]
+    pair = np.repeat(np.arange(len(row)), sizes)
+    values = block.values[spans(block.start[row], sizes), column[pair]]
     hits = np.flatnonzero(np.abs(values) == flat[at[pair]])
     first = hits[np.unique(pair[hits], return_index=True)[1]]
     return block.causes[row], effects[column], values[first]

@@ -30,7 +30,7 @@ def summary(C: Floats, of: LocalEffects, how: str, device: int) -> Floats:
     EngineError if there is no usable device, or its memory does not suffice.
     """
     dev, found = open_device(device), np.empty((len(of.causes), len(of.effects)))
-    with session(dev, lambda: None):
+    with session(dev):
         for causes, out in _launched(dev, dev.transfers.copied(C), of, HOW[how]):
             (values,) = dev.fetch((out.data.ptr, np.float64, out.shape))
             found[causes] = values
@@ -40,7 +40,7 @@ def summary(C: Floats, of: LocalEffects, how: str, device: int) -> Floats:
 def largest(C: Floats, of: LocalEffects, k: int, least: float, device: int) -> Pairs:
     """As `pycupc.effects.local.largest`; EngineError as of `summary`."""
     dev = open_device(device)
-    with session(dev, lambda: None):
+    with session(dev):
         return _largest(dev, dev.transfers.copied(C), of, k, least)
 
 
@@ -52,7 +52,7 @@ def largest_of(
     The covariances are correlations, times the standard deviations of the variables if they are given.
     """
     dev = open_device(device)
-    with session(dev, lambda: None):
+    with session(dev):
         C = correlation(dev, X)
         if deviations is not None:
             scale = dev.transfers.copied(deviations)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pycupc.effects.dags import all_dags
 from pycupc.effects.orientations import Ints, Nodes, Orientations
+from pycupc.graph.lists import Lists, spans, starts
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.meek import with_arrow
 from pycupc.orientation.mixed_graph import BOTH, IN, KIND, MIRROR, NEIGHBOUR, OUT, UNDIRECTED, directed_as, owners
@@ -36,7 +37,7 @@ class ParentSets(NamedTuple):
     def of(cls, causes: Sequence[int], sets: Sequence[Sequence[Iterable[int]]]) -> ParentSets:
         """Given parent sets of each cause."""
         lists = [[*sorted(parents), x] for x, of_one in zip(causes, sets, strict=True) for parents in of_one]
-        first, start = (np.cumsum([0, *map(len, parts)], dtype=np.int64) for parts in (sets, lists))
+        first, start = (starts([*map(len, parts)]) for parts in (sets, lists))
         return cls(first, start, np.array([v for members in lists for v in members], dtype=np.int64))
 
     def of_cause(self, k: int) -> list[Nodes]:
@@ -46,16 +47,10 @@ class ParentSets(NamedTuple):
 
     def pairs(self) -> tuple[Ints, Ints]:
         """All pairs within the sets, of a set after the other: member i with the members 0 to i, for ascending i."""
-        begin = np.repeat(self.start[:-1], np.diff(self.start))
-        member, low = spans(begin, np.arange(len(begin)) + 1)
-        return self.members[member], self.members[low]
-
-
-def spans(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """The numbers ``begin[k]`` to ``end[k] - 1`` for one k after the other: the k of each, and the numbers."""
-    size = end - begin
-    which = np.repeat(np.arange(len(begin)), size)
-    return which, np.arange(len(which)) - np.repeat(np.cumsum(size) - size - begin, size)
+        sizes = np.diff(self.start)
+        before = spans(1, sizes)
+        low = spans(np.repeat(self.start[:-1], sizes), before)
+        return np.repeat(self.members, before), self.members[low]
 
 
 def parent_sets(graph: SparseGraph, causes: Sequence[int], *, with_knowledge: bool = False) -> ParentSets:
@@ -70,39 +65,24 @@ def parent_sets(graph: SparseGraph, causes: Sequence[int], *, with_knowledge: bo
     x = np.asarray(causes, dtype=np.int64)
     base, free, valid = _possible_parents(graph)
     of = np.flatnonzero(valid[x])  # the number of the cause of each set
-    chosen = np.zeros((len(of), 0), dtype=np.int64)  # the siblings in it, as positions in `free.member`
+    chosen = np.zeros((len(of), 0), dtype=np.int64)  # the siblings in it, as positions in `free.members`
     number, parts = np.zeros(len(x), dtype=np.int64), []
     while len(of):  # the sets with one sibling more at a time
         number += np.bincount(of, minlength=len(x))
         for k in np.flatnonzero(number > MOST_PARENT_SETS).tolist():
             _check_number(MOST_PARENT_SETS + 1, [int(x[k])])
         parts.append((of, chosen))
-        last = chosen[:, -1] + 1 if chosen.shape[1] else free.start[x[of]]
-        row, sibling = spans(last, free.start[x[of] + 1])
+        first = chosen[:, -1] + 1 if chosen.shape[1] else free.offsets[x[of]]
+        left = free.offsets[x[of] + 1] - first
+        row, sibling = np.repeat(np.arange(len(of)), left), spans(first, left)
         for others in chosen.T:
-            complete = graph.adjacent(free.member[sibling], free.member[others[row]])
+            complete = graph.adjacent(free.members[sibling], free.members[others[row]])
             row, sibling = row[complete], sibling[complete]
         of, chosen = of[row], np.column_stack([chosen[row], sibling])
     return _in_order(x, number, parts, base, free)
 
 
-class _Lists(NamedTuple):
-    """A list of variables, ascending, for each variable: ``member[start[v] : start[v + 1]]``."""
-
-    start: Ints
-    member: Ints
-
-    @classmethod
-    def of(cls, owner: Ints, member: Ints, p: int) -> _Lists:
-        return cls(np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=p))]), member)
-
-    def beside(self, v: Ints) -> tuple[Ints, Ints]:
-        """The members of the lists of v[0], v[1], ...: the position in v of each, and the members."""
-        row, at = spans(self.start[v], self.start[v + 1])
-        return row, self.member[at]
-
-
-def _possible_parents(graph: SparseGraph) -> tuple[_Lists, _Lists, NDArray[np.bool_]]:
+def _possible_parents(graph: SparseGraph) -> tuple[Lists, Lists, NDArray[np.bool_]]:
     """The parents in all sets of each variable, siblings that may join them, and whether any set is valid, bool (p,).
 
     A sibling with a parent that is not adjacent to x is in all sets: as a child of x it would be a new collider.
@@ -110,29 +90,29 @@ def _possible_parents(graph: SparseGraph) -> tuple[_Lists, _Lists, NDArray[np.bo
     lists = directed_as(graph)
     x, near, kind, p = owners(lists.entry), lists.entry[NEIGHBOUR], lists.entry[KIND], graph.p
     always, siblings = kind == IN, np.flatnonzero((kind != IN) & (kind != OUT))
-    row, parent = _Lists.of(x[always], near[always], p).beside(near[siblings])
+    row, parent = Lists.by_owner(x[always], near[always], p).of_each(near[siblings])
     always[siblings[row[~graph.adjacent(x[siblings[row]], parent)]]] = True
-    base, complete = _Lists.of(x[always], near[always], p), np.ones(len(x), dtype=np.bool_)
-    row, member = base.beside(x[siblings])
+    base, complete = Lists.by_owner(x[always], near[always], p), np.ones(len(x), dtype=np.bool_)
+    row, member = base.of_each(x[siblings])
     sibling = near[siblings[row]]
     complete[siblings[row[(sibling != member) & ~graph.adjacent(sibling, member)]]] = False
     valid, free = np.ones(p, dtype=np.bool_), siblings[complete[siblings] & ~always[siblings]]
     valid[x[always & ~complete]] = False  # a sibling that must be, and cannot be, a parent
-    return base, _Lists.of(x[free], near[free], p), valid
+    return base, Lists.by_owner(x[free], near[free], p), valid
 
 
-def _in_order(x: Ints, number: Ints, parts: list[tuple[Ints, Ints]], base: _Lists, free: _Lists) -> ParentSets:
+def _in_order(x: Ints, number: Ints, parts: list[tuple[Ints, Ints]], base: Lists, free: Lists) -> ParentSets:
     """The sets of the causes x: for each size the numbers of their causes, and their siblings."""
     of = np.concatenate([np.zeros(0, dtype=np.int64), *(of for of, _ in parts)])
     place = np.empty_like(of)  # of each set: by cause, and those of a cause in the order of `parts`
     place[np.argsort(of, kind="stable")] = np.arange(len(of))
-    row, always = base.beside(x[of])
+    row, always = base.of_each(x[of])
     sizes = np.repeat([chosen.shape[1] for _, chosen in parts], [len(of) for of, _ in parts]).astype(np.int64)
     siblings = np.concatenate([np.zeros(0, dtype=np.int64), *(chosen.ravel() for _, chosen in parts)])
     whose = np.concatenate([place[row], np.repeat(place, sizes), place])
-    members = np.concatenate([always, free.member[siblings], x[of]])
+    members = np.concatenate([always, free.members[siblings], x[of]])
     is_cause = np.arange(len(members)) >= len(members) - len(of)
-    first, start = (np.concatenate([[0], np.cumsum(n)]) for n in (number, np.bincount(whose, minlength=len(of))))
+    first, start = map(starts, (number, np.bincount(whose, minlength=len(of))))
     return ParentSets(first, start, members[np.lexsort((members, is_cause, whose))])
 
 

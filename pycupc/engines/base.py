@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs as Pairs
+from pycupc.graph.lists import Lists as Lists
 from pycupc.graph.questions import Answers as Answers  # these are for those who import `Engine`
 from pycupc.graph.questions import Counts as Counts
-from pycupc.graph.questions import Lists as Lists
 from pycupc.graph.questions import Questions as Questions
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.base import State as State

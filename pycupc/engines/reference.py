@@ -196,7 +196,7 @@ class ReferenceEngine(Engine):
         if limited or not isinstance(users, PairTest):
             return None
         pairs = list(zip(questions.x.tolist(), questions.y.tolist(), strict=True))
-        wanted = [(x, y, questions.candidates.of_question(i)) for i, (x, y) in enumerate(pairs)]
+        wanted = [(x, y, questions.candidates.of_one(i)) for i, (x, y) in enumerate(pairs)]
         if not {(y, x) for x, y in pairs}.isdisjoint(pairs) or any(len(v) < level for _, _, v in wanted):
             return None  # it would leave out reversed pairs
         made = users.search(level, wanted, self._test.alpha, self._test.na_p)
@@ -206,7 +206,7 @@ class ReferenceEngine(Engine):
         m, offsets = len(questions.x), questions.candidates.offsets
         found, containing = np.zeros(m, dtype=np.int64), np.zeros(offsets[-1], dtype=np.int64)
         for i, (x, y) in enumerate(zip(questions.x.tolist(), questions.y.tolist(), strict=True)):
-            place = {v: offsets[i] + k for k, v in enumerate(questions.candidates.of_question(i))}
+            place = {v: offsets[i] + k for k, v in enumerate(questions.candidates.of_one(i))}
             for sets in self._sets_to_count(questions, i):
                 for made in self._tests(x, y, sets, math.nan):
                     if math.isnan(made.value):
@@ -222,7 +222,7 @@ class ReferenceEngine(Engine):
         if self._test.has_r:
             yield from (_sets(questions, i, size) for size in sizes)
             return
-        candidates = questions.candidates.of_question(i)
+        candidates = questions.candidates.of_one(i)
         sets = (tuple(v for k, v in enumerate(candidates) if bits >> k & 1) for bits in range(2 ** len(candidates)))
         yield (S for S in sets if len(S) in sizes and not _skipped(questions, i, S))
 
@@ -236,9 +236,9 @@ def _as_searched(level: int, candidates: list[int], outcome: tuple[int, bool, fl
 
 def _sets(questions: Questions, i: int, size: int) -> Iterator[Set]:
     """The sets of pair i that have this size, in lexicographic order of their positions."""
-    candidates = questions.candidates.of_question(i)
+    candidates = questions.candidates.of_one(i)
     return (S for S in combinations(candidates, size) if not _skipped(questions, i, S))
 
 
 def _skipped(questions: Questions, i: int, S: Set) -> bool:
-    return questions.skip is not None and set(S) <= set(questions.skip.of_question(i))
+    return questions.skip is not None and set(S) <= set(questions.skip.of_one(i))

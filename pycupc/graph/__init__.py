@@ -1,6 +1,7 @@
 """A graph on variables, and what can be done with any of them.
 
 sparse.py      `SparseGraph`, the representation that all parts share
+lists.py       `Lists` of variables, in one array
 sepset.py      `SepSets`, the separating sets of pairs without an edge
 named.py       `NamedGraph`: labels, look-up, pictures; exports.py, its base: tables and the formats of other programs
 drawing/       pictures

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.lists import Indices, Lists
+
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
-Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 #: Seconds of a `Questions.budget` that a Gaussian test counts where tests are made one by one.
 TEST_SECONDS = 1e-6
-
-
-class Lists(NamedTuple):
-    """A list of variables for each of m questions: the list of question i is ``members[offsets[i]:offsets[i + 1]]``."""
-
-    offsets: Indices  # (m + 1,)
-    members: Ints
-
-    @classmethod
-    def of(cls, lists: Iterable[Sequence[int]]) -> Lists:
-        """These lists, one after the other."""
-        lists = list(lists)
-        offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-        return cls(offsets, np.array([v for members in lists for v in members], dtype=np.int32))
-
-    def of_question(self, i: int) -> list[int]:
-        return self.members[self.offsets[i] : self.offsets[i + 1]].tolist()  # type: ignore[no-any-return]
 
 
 class Questions(NamedTuple):
@@ -56,7 +39,7 @@ class Questions(NamedTuple):
 
     def sizes(self) -> range:
         """The sizes of sets that some pair has enough candidates for."""
-        widest = int(np.diff(self.candidates.offsets).max(initial=0))
+        widest = int(self.candidates.sizes.max(initial=0))
         return range(self.smallest, min(self.largest, widest) + 1)
 
     def most_tests(self, has_r: bool) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.data.names import default_labels, position
+from pycupc.graph.lists import spans, starts
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
 from pycupc.system.log import counted
 from pycupc.system.machine import check_room
@@ -53,8 +54,8 @@ class FlatCells(NamedTuple):
 
     def take(self, at: NDArray[np.int64]) -> FlatCells:
         length = self.length[at]
-        members = np.repeat(_starts(self.length)[at] - _starts(length), length) + np.arange(int(length.sum()))
-        return FlatCells(self.x[at], self.y[at], length, self.members[members])
+        members = self.members[spans(starts(self.length)[at], length)]
+        return FlatCells(self.x[at], self.y[at], length, members)
 
 
 class SepSets:
@@ -90,7 +91,7 @@ class SepSets:
         """From stored cells in any order; what `flat` gives."""
         x, y, length = (np.asarray(values, dtype=np.int32) for values in cells[:3])
         members = np.asarray(cells.members, dtype=np.int32)
-        start, order = _starts(length), np.argsort(_cell_keys(x, y), kind="stable")  # a merge, where parts are in order
+        start, order = starts(length), np.argsort(_cell_keys(x, y), kind="stable")  # a merge, where parts are in order
         at = {size: order[length[order] == size] for size in np.unique(length).tolist()}
         blocks = [(x[k], y[k], members[start[k, None] + np.arange(size)]) for size, k in at.items()]
         return cls(skeleton, blocks, gaps)
@@ -173,7 +174,7 @@ class SepSets:
             at, here = block.find(x[open_], y[open_])
             found.append((open_[here], block.members[at[here]]))
             there[open_[here]], length[open_[here]] = True, block.members.shape[1]
-        start = _starts(length)
+        start = starts(length)
         members = np.empty(int(length.sum()), dtype=np.int32)
         for cells, sets in found:
             members[start[cells, None] + np.arange(sets.shape[1])] = sets
@@ -251,11 +252,6 @@ class SepSets:
 
 def _joined(one: FlatCells, other: FlatCells) -> FlatCells:
     return FlatCells(*map(np.concatenate, zip(one, other, strict=True)))
-
-
-def _starts(length: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Where each set begins among the members of all sets, one after the other."""
-    return np.cumsum(length, dtype=np.int64) - length
 
 
 class SepSetRow:

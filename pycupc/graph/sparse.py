@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pycupc.graph.lists import Lists, starts
 from pycupc.system.machine import check_room
 
 if TYPE_CHECKING:
@@ -151,12 +152,11 @@ class SparseGraph:
         ends = np.concatenate((self.low, self.high))
         return np.bincount(ends, minlength=self.p).astype(np.int64, copy=False)
 
-    def neighbour_lists(self) -> tuple[NDArray[np.int64], Ints]:
-        """start, int64 (p + 1,), and neighbours, int32 (2 m,): of v ascending ``neighbours[start[v]:start[v + 1]]``."""
-        start = np.concatenate(([0], np.cumsum(self.degrees())))
+    def neighbour_lists(self) -> Lists:
+        """The neighbours of each variable, ascending, int32."""
         keys = np.concatenate((self.keys, self.high.astype(np.int64) * self.p + self.low))
         keys.sort()
-        return start, (keys % max(self.p, 1)).astype(np.int32)
+        return Lists(starts(self.degrees()), (keys % max(self.p, 1)).astype(np.int32))
 
     def adjacency(self) -> csr_array:
         """The matrix (p, p) with a 1 for each pair of neighbours."""

@@ -9,11 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.questions import Lists
+from pycupc.graph.lists import Indices, Integers, Lists, starts
 from pycupc.graph.sparse import Ints, SparseGraph
 
-Indices = NDArray[np.int64]
-Integers = NDArray[np.integer]
 #: Counts the candidates of the ordered pairs of two arrays.
 Counter = Callable[[Integers, Integers], Indices]
 
@@ -66,7 +64,7 @@ class NearLists:
         order = np.argsort(owner * np.int64(p) + neighbour)
         self.owner, self.neighbour, self.edge = owner[order], neighbour[order], order % max(len(low), 1)
         self._degree = np.bincount(self.owner, minlength=p)
-        self._start = np.concatenate(([0], np.cumsum(self._degree)))
+        self._start = starts(self._degree)
         self._n_tiers = int(tier.max(initial=0)) + 1
         self._by_tier = np.sort(self.owner.astype(np.int64) * self._n_tiers + tier[self.neighbour])
 
@@ -101,24 +99,21 @@ class NearLists:
         yield from np.split(entries, np.flatnonzero(np.diff(part)) + 1) if len(entries) else ()
 
     @cached_property
-    def _near(self) -> tuple[Indices, Ints]:
-        """The start of the list of each owner, and all lists: neighbours that may be candidates for its entries."""
+    def _near(self) -> Lists:
+        """The neighbours of each owner that may be candidates for its entries."""
         if self._tiers.latent:
-            return self._start, self.neighbour
+            return Lists(self._start, self.neighbour)
         near = self._tiers.tier[self.neighbour] <= self._tiers.tier[self.owner]
-        number = np.bincount(self.owner[near], minlength=len(self._degree))
-        return np.concatenate(([0], np.cumsum(number))), self.neighbour[near]
+        return Lists.by_owner(self.owner[near], self.neighbour[near], len(self._degree))
 
     def candidates(self, entries: Indices) -> Lists:
         """The candidates of these entries, ascending."""
-        (start, lists), owner, neighbour = self._near, self.owner[entries], self.neighbour[entries]
-        number = np.diff(start)[owner]
-        ends = np.cumsum(number)
-        members = lists[np.arange(ends[-1]) + np.repeat(start[owner] - ends + number, number)]
-        kept = members != np.repeat(neighbour, number)
+        owner, neighbour = self.owner[entries], self.neighbour[entries]
+        entry, members = self._near.of_each(owner)
+        kept = members != neighbour[entry]
         if self._tiers.latent:
-            kept &= self._tiers.tier[members] <= np.repeat(self._tiers.limit(owner, neighbour), number)
-        return Lists(np.concatenate(([0], np.cumsum(self.number[entries]))), members[kept])
+            kept &= self._tiers.tier[members] <= self._tiers.limit(owner, neighbour)[entry]
+        return Lists(starts(self.number[entries]), members[kept])
 
 
 def counter(tiers: Tiers | None, pairs: Sequence[tuple[Integers, Integers]], p: int) -> Counter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycupc.graph.lists import starts
 from pycupc.graph.sepset import SepSets
 from pycupc.orientation.mixed_graph import (
     AMBIGUOUS,
@@ -30,7 +31,7 @@ CELLS_PER_SEARCH = 50
 def mark_triples(graph: MixedGraph, sepset: SepSets, ambiguous: Indices | None) -> None:
     """Mark the triples that are not colliders by their separating sets, and the `ambiguous` triples, int64 (k, 3)."""
     degree = np.diff(graph.start)
-    beyond = np.concatenate(([0], np.cumsum(degree[graph.entry[NEIGHBOUR]] - 1)))
+    beyond = starts(degree[graph.entry[NEIGHBOUR]] - 1)
     reach = np.diff(beyond[graph.start])  # paths of two edges that start at each variable
     for block in sepset.blocks:
         x, y, members, size = plain(block.x), plain(block.y), plain(block.members).reshape(-1), block.members.shape[1]

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.constraints import Constraints
-from pycupc.graph.questions import Counts, Lists, Questions
+from pycupc.graph.lists import Lists, spans, starts
+from pycupc.graph.questions import Counts, Questions
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph, look_up
 from pycupc.system.message import Argument, Message, Variable, Variables
@@ -62,10 +63,9 @@ class TripleCheck:
 def unshielded(skeleton: SparseGraph) -> Indices:
     """The unshielded triples a - b - c, a < c, int64 (k, 3), sorted by (b, a, c): pcalg's order of scan."""
     start, neighbours = skeleton.neighbour_lists()
-    owner = np.repeat(np.arange(skeleton.p), np.diff(start))
-    after = start[owner + 1] - np.arange(len(owner)) - 1  # entries that follow in the same list
-    first = np.repeat(np.arange(len(owner)), after)
-    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(after) - after, after)
+    owner, entry = np.repeat(np.arange(skeleton.p), np.diff(start)), np.arange(len(neighbours))
+    after = start[owner + 1] - entry - 1  # entries that follow in the same list
+    first, second = np.repeat(entry, after), spans(entry + 1, after)
     triples = np.column_stack([neighbours[first], owner[first], neighbours[second]])
     return triples[~skeleton.adjacent(triples[:, 0], triples[:, 2])]
 
@@ -73,9 +73,7 @@ def unshielded(skeleton: SparseGraph) -> Indices:
 class Triples(NamedTuple):
     """The unshielded triples of a skeleton, sorted by pair, then by b."""
 
-    # start, neighbours: (p + 1,), (2 m,): the neighbours of v, ascending: ``neighbours[start[v]:start[v + 1]]``.
-    start: Indices
-    neighbours: Indices
+    near: Lists  # the neighbours of each variable, ascending
     # a, c: (n,): the pairs that are not adjacent and have a common neighbour; a < c, sorted.
     a: Indices
     c: Indices
@@ -86,16 +84,15 @@ class Triples(NamedTuple):
     @classmethod
     def of(cls, skeleton: SparseGraph) -> Triples:
         p = max(skeleton.p, 1)
-        start, neighbours = skeleton.neighbour_lists()
         a, b, c = unshielded(skeleton).T
         key = a * p + c
         order = np.argsort(key, kind="stable")  # b ascends already
         pairs, pair = np.unique(key[order], return_inverse=True)
-        return cls(start, neighbours.astype(np.int64), *np.divmod(pairs, p), pair, b[order])
+        return cls(skeleton.neighbour_lists(), *np.divmod(pairs, p), pair, b[order])
 
     def among(self, listed: Indices) -> Triples:
         """Those of a list, int64 (k, 3), that has each as (a, b, c) or (c, b, a)."""
-        p = max(len(self.start) - 1, 1)
+        p = max(len(self.near.sizes), 1)
         ends, b = np.sort(listed[:, [0, 2]], axis=1).T, listed[:, 1]
         kept = np.isin((self.a[self.pair] * p + self.c[self.pair]) * p + self.b, (ends[0] * p + ends[1]) * p + b)
         return self._kept(kept)
@@ -111,10 +108,9 @@ class Triples(NamedTuple):
         """
         tier, context, a, c = known.tier, known.context, self.a[self.pair], self.c[self.pair]
         decided = (tier[self.b] == np.maximum(tier[a], tier[c])) & ~(context[a] | context[self.b] | context[c])
-        owner = np.repeat(np.arange(known.p), np.diff(self.start))
-        near = tier[self.neighbours] <= tier[owner]
-        start = np.concatenate(([0], np.cumsum(np.bincount(owner[near], minlength=known.p))))
-        return self._kept(decided)._replace(start=start, neighbours=self.neighbours[near])
+        owner, near = np.repeat(np.arange(known.p), self.near.sizes), self.near.members
+        kept = tier[near] <= tier[owner]
+        return self._kept(decided)._replace(near=Lists.by_owner(owner[kept], near[kept], known.p))
 
 
 def check_triples(
@@ -191,7 +187,7 @@ def _refuse_endless(triples: Triples, limit: int) -> None:
     """Raise ValueError, which names the triple with the most subsets, if there are too many to finish."""
     if not len(triples.a):
         return
-    degree = np.diff(triples.start)
+    degree = triples.near.sizes
     sizes = 2.0 ** degree[triples.a] + 2.0 ** degree[triples.c]
     worst, total = int(sizes.argmax()), float(sizes.sum())
     if sizes[worst] <= limit and total <= MAX_SUBSETS_ALL:
@@ -230,19 +226,18 @@ def _count(triples: Triples, count: Callable[[Questions], Counts], *, one_by_one
     if one_by_one:
         order = np.lexsort((triples.c[triples.pair], triples.a[triples.pair], triples.b))
         asked, row = triples.pair[order], np.argsort(order)
-    start, a, c = triples.start, triples.a[asked], triples.c[asked]
-    degree, owner = np.diff(start), np.column_stack([a, c]).ravel()  # subsets of adj(a), then of adj(c)
-    offsets = np.concatenate(([0], np.cumsum(degree[owner])))
-    place = np.arange(offsets[-1]) + np.repeat(start[owner] - offsets[:-1], degree[owner])
-    some = np.diff(offsets) > 0  # a side whose neighbours are all in later tiers is not asked, as in tpc
-    candidates = Lists(np.append(offsets[:-1][some], offsets[-1]), triples.neighbours[place].astype(np.int32))
+    a, c, degree = triples.a[asked], triples.c[asked], triples.near.sizes
+    owner = np.column_stack([a, c]).ravel()  # subsets of adj(a), then of adj(c)
+    offsets = starts(degree[owner])
+    some = degree[owner] > 0  # a side whose neighbours are all in later tiers is not asked, as in tpc
+    candidates = Lists(np.append(offsets[:-1][some], offsets[-1]), triples.near.of_each(owner)[1])
     counts = count(Questions(np.repeat(a, 2)[some], np.repeat(c, 2)[some], candidates, 0, len(degree)))
     found = np.zeros(len(some), dtype=np.int64)
     found[some] = counts.found
-    keys = np.repeat(np.arange(len(degree)), degree) * len(degree) + triples.neighbours
+    keys = np.repeat(np.arange(len(degree)), degree) * len(degree) + triples.near.members
     with_b = np.zeros(k, dtype=np.int64)
     for side in (2 * row, 2 * row + 1):
         at = look_up(keys, owner[side] * len(degree) + triples.b)  # -1: b is in a later tier than the owner
         there = at >= 0
-        with_b[there] += counts.containing[(offsets[side] + at - start[owner[side]])[there]]
+        with_b[there] += counts.containing[(offsets[side] + at - triples.near.offsets[owner[side]])[there]]
     return (found[0::2] + found[1::2])[row], with_b

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.graph.lists import spans, starts
 from pycupc.graph.sparse import ARROW, TAIL, Ints, Marks, SparseGraph
 from pycupc.orientation.trace import Trace
 from pycupc.system.compiled import compiled_for_large, part
@@ -64,7 +65,7 @@ def steps_of(graph: SparseGraph) -> int:
 
 def undirected(skeleton: SparseGraph) -> MixedGraph:
     """A skeleton without orientations or marked triples."""
-    start = np.concatenate(([0], np.cumsum(skeleton.degrees())))
+    start = starts(skeleton.degrees())
     entry = np.zeros((8, int(start[-1])), dtype=np.int64)
     words = 1
     while 64 * words < skeleton.p and 2 * words * skeleton.p <= MOST_WORDS:
@@ -72,7 +73,7 @@ def undirected(skeleton: SparseGraph) -> MixedGraph:
     near = np.zeros((skeleton.p, words), dtype=np.int64)
     _fill_lists(plain(skeleton.low), plain(skeleton.high), start[:-1].copy(), entry, near)
     number = np.arange(entry.shape[1])
-    pairs = np.cumsum(number - np.repeat(start[:-1], np.diff(start)))  # up to and including each entry
+    pairs = np.cumsum(spans(0, np.diff(start)))  # up to and including each entry
     entry[PAIRS] = pairs - number
     return MixedGraph(start, entry, np.zeros(int(pairs[-1]) if len(pairs) else 0, dtype=np.int8), near)
 

@@ -195,7 +195,7 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data |
     if data:
         later = fit.later
         for k, (x, y) in enumerate(zip(later.x.tolist(), later.y.tolist(), strict=True)):
-            S = sorted(later.S.of_question(k))
+            S = sorted(later.S.of_one(k))
             later.value[k] = canonical_r(data["C"], x, y, S)
             later.p[k] = p_value(later.value[k], data["n"], len(S))
     return _with_trace(fit, _pags(fit, options, data))

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.graph.questions import Lists
+from pycupc.graph.lists import Lists
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.independence.p_values import PValues
@@ -87,7 +87,7 @@ class LaterTests:
 
     def cells(self) -> FlatCells:
         """The pairs and their sets, in their order."""
-        return FlatCells(self.x, self.y, np.diff(self.S.offsets).astype(np.int32), self.S.members)
+        return FlatCells(self.x, self.y, self.S.sizes.astype(np.int32), self.S.members)
 
     def both_cells(self) -> FlatCells:
         """The cells that pcalg writes: those of both orders of each pair."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.questions import Lists
+from pycupc.graph.lists import Lists, starts
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.results import arrays as flat
@@ -59,7 +59,7 @@ def answer_arrays(graph: SparseGraph, sepset: SepSets, later: LaterTests) -> dic
 
 def _pdsep_arrays(later: LaterTests) -> dict[str, NDArray[Any]]:
     pdsep = Lists.of([members.tolist() for members in later.all_pdsep or ()])
-    return {"pdsep_len": np.diff(pdsep.offsets).astype(np.int32), "pdsep_members": pdsep.members}
+    return {"pdsep_len": pdsep.sizes.astype(np.int32), "pdsep_members": pdsep.members}
 
 
 def all_pdsep_from(arrays: flat.Arrays) -> list[Ints]:
@@ -84,7 +84,7 @@ def of_levels(
     key, mirrored = x.astype(np.int64) * p + y, y.astype(np.int64) * p + x
     late = (size > 0) & np.isin(mirrored, key[size > 0]) & (bool(as_found) or found == "found_")
     once = late & (x < y)
-    S = Lists(np.append(0, np.cumsum(size[once], dtype=np.int64)), members[np.repeat(once, size)])
+    S = Lists(starts(size[once]), members[np.repeat(once, size)])
     low, high = x[once], y[once]
     ends = np.append(arrays["edge_low"], low), np.append(arrays["edge_high"], high)
     order = np.lexsort(ends[::-1])
@@ -152,5 +152,4 @@ def later_from(meta: Mapping[str, Any], arrays: flat.Arrays) -> LaterTests:
 
 
 def _lists(arrays: flat.Arrays, name: str) -> Lists:
-    offsets = np.append(0, np.cumsum(arrays[f"{name}_len"], dtype=np.int64))
-    return Lists(offsets, arrays[f"{name}_members"])
+    return Lists(starts(arrays[f"{name}_len"]), arrays[f"{name}_members"])

@@ -327,7 +327,7 @@ def _separating_r(fit: TestedResult, i: int, j: int, level: int) -> float | None
 
 def why_removed_later(fit: TestedResult, later: LaterTests, k: int) -> Why:
     """For a pair that a test after the levels of `fit` removed, by its number in `later`."""
-    S = tuple(later.S.of_question(k))
+    S = tuple(later.S.of_one(k))
     x, y = (fit.labels[v] for v in (int(later.x[k]), int(later.y[k])))
     names = tuple(fit.labels[v] for v in S)
     why = Why(x, y, "removed", len(S), None, names, p=float(later.p[k]), stage=later.stage)

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels, check_real
+from pycupc.graph.lists import spans
+from pycupc.independence.gaussian.ranks import ranks
 from pycupc.results import npz
 from pycupc.results.arrays import indices, require
 from pycupc.stability import bounds
@@ -143,9 +145,9 @@ class CStaR(OverResamples):
     def _pairs(self) -> dict[str, NDArray[Any]]:
         """The pairs that were selected, the best first; `times`: by how many resamples, a row for each q."""
         keys, pair = np.unique(self.cause * len(self.labels) + self.effect, return_inverse=True)
-        place = np.arange(len(pair)) - np.repeat(self.start[:-1], np.diff(self.start))
+        place = spans(0, np.diff(self.start))
         times = np.stack([np.bincount(pair[place < q], minlength=len(keys)) for q in self.q])
-        rank = np.median([_ranks(row) for row in times], axis=0)
+        rank = np.median(np.where(times, ranks(-times.T).T, np.inf), axis=0)  # of the largest number 1, of 0 infinite
         values, number = self.value[np.lexsort((self.value, pair))], times[-1]
         first = np.cumsum(number) - number
         middle = [_quantile(values, first, number, share) for share in (0.5, (1 - MIDDLE) / 2, (1 + MIDDLE) / 2)]
@@ -210,14 +212,6 @@ class CStaR(OverResamples):
             facts: dict[str, Any] = {"alpha": float(about["alpha"]), "arguments": dict(about["arguments"])}
             facts |= {"resampling": Resampling(*(about[name] for name in DRAWN))}
             return cls(labels=labels, value=value.astype(np.float64), **facts | numbers)
-
-
-def _ranks(times: Ints) -> Floats:
-    """Ranks from 1, the largest number first; equal numbers share the mean of their ranks, and 0 has rank infinity."""
-    _, group, size = np.unique(-times, return_inverse=True, return_counts=True)
-    ranks: Floats = (np.cumsum(size) - (size - 1) / 2)[group]
-    ranks[times == 0] = np.inf
-    return ranks
 
 
 def _quantile(values: Floats, first: Ints, number: Ints, share: float) -> Floats:

@@ -29,6 +29,7 @@ from numba import config, njit, types
 from numba.core import sigutils
 from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
@@ -65,7 +66,6 @@ SOURCES = (
     "engines/cpu/pruning/*.py",
     "orientation/*.py",
     "orientation/pag/*.py",
-    "effects/parent_sets.py",
     "effects/regression.py",
 )
 
@@ -155,7 +155,7 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
     The calling thread waits, so that an interrupt ends the wait and not the work: LLVM cannot be interrupted for
     seconds, and Numba, interrupted, might leave its lock acquired. Left alone, the work ends in the background and is
     stored. Cyclic garbage is not collected meanwhile: Numba makes millions of long-lived objects, and traversing them
-    repeatedly would take a tenth of the time.
+    repeatedly would take a twentieth of the time.
     """
     global _seconds_compiling
     if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
@@ -163,15 +163,16 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
     outcome: Future[Any] = Future()
 
     def run() -> None:
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            outcome.set_result(work())
-        except BaseException as error:  # raised in the calling thread
-            outcome.set_exception(error)
-        finally:
-            if collecting:
-                gc.enable()
+        with global_compiler_lock:  # Numba waits for it anyway; so no other thread has switched the collector
+            collecting = gc.isenabled()
+            gc.disable()
+            try:
+                outcome.set_result(work())
+            except BaseException as error:  # raised in the calling thread
+                outcome.set_exception(error)
+            finally:
+                if collecting:
+                    gc.enable()
 
     thread = threading.Thread(target=run, name=_COMPILER, daemon=True)
     thread.start()

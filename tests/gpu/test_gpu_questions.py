@@ -59,7 +59,7 @@ def test_one_separating_set_among_many(reached, size):
     test = GaussianTest(pycupc.SuffStat(planted(80, x, y, S.tolist()), N), 0.01)
     asked = Questions(np.array([x]), np.array([y]), Lists.of([others]), size - 1, 40, largest_p=False)
     answers = compare_answers((GpuEngine(), CpuEngine()), test, asked)
-    assert answers.S.of_question(0) == S.tolist()
+    assert answers.S.of_one(0) == S.tolist()
     assert reached[0][0] == size
     assert (reached[0][1] is None) == (size == 24)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import pycupc
-from pycupc.graph.questions import Lists
+from pycupc.graph.lists import Lists
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import CIRCLE, SparseGraph
 from pycupc.independence.gaussian import fisher_z

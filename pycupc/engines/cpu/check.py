@@ -34,11 +34,11 @@ def check_answers(questions: Questions, answers: Answers, ask: Ask) -> None:
     """Check some of the answers; EngineError if tests contradict them."""
     some = _thinned(np.flatnonzero(~answers.open))
     lists = [questions.candidates, *([] if questions.skip is None else [questions.skip])]
-    candidates, *skip = (Lists.of([own.of_question(i) for i in some.tolist()]) for own in lists)
+    candidates, *skip = (Lists.of([own.of_one(i) for i in some.tolist()]) for own in lists)
     asked = questions._replace(
         x=questions.x[some], y=questions.y[some], candidates=candidates, skip=skip[0] if skip else None
     )
-    _check(asked, [answers.S.of_question(i) if answers.found[i] else None for i in some.tolist()], ask)
+    _check(asked, [answers.S.of_one(i) if answers.found[i] else None for i in some.tolist()], ask)
 
 
 def _thinned(numbers: Indices) -> Indices:
@@ -50,7 +50,7 @@ def _check(questions: Questions, found: Sequence[list[int] | None], ask: Ask) ->
     """Test each pair given sets of a few candidates; `found`: its first separating set, None if bounds say none."""
     draw, drawn = random.Random(len(found)), []
     for i, S in enumerate(found):
-        own, members, last = questions.candidates.of_question(i), set(S or ()), len(S or ()) or questions.largest
+        own, members, last = questions.candidates.of_one(i), set(S or ()), len(S or ()) or questions.largest
         number = max(questions.smallest, len(members))
         while number < len(own) and _n_sets(number + 1, questions.smallest, last) <= CHECKED_SETS:
             number += 1
@@ -58,7 +58,7 @@ def _check(questions: Questions, found: Sequence[list[int] | None], ask: Ask) ->
         drawn.append([v for v in own if v in members])
     few = questions._replace(candidates=Lists.of(drawn), largest_p=False, budget=CHECKED_SECONDS)
     answers = ask(few)
-    made = [answers.S.of_question(i) if answers.found[i] else None for i in range(len(found))]
+    made = [answers.S.of_one(i) if answers.found[i] else None for i in range(len(found))]
     wrong = [i for i, S in enumerate(found) if made[i] != S and not answers.open[i]]
     if wrong:
         i = wrong[0]

@@ -135,7 +135,7 @@ class CpuEngine(Engine):
         if self._graph is None:
             return State(*self._first.edges())
         edges = self._graph.edges()
-        return State(*edges, self._gaussian.unfinished_z(self.threads, *edges) if self._gaussian else None)
+        return State(*edges, self._gaussian.unfinished_z(*edges) if self._gaussian else None)
 
     def sample(self) -> Sampled | None:
         test = self._test
@@ -200,7 +200,7 @@ class CpuEngine(Engine):
         return self._level0(cutoff) if self._graph is None else self._level(self._graph, level, cutoff)
 
     def _level0(self, cutoff: float) -> LevelResult:
-        graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self.threads, self._division)
+        graph = self._graph = self._tests.level0(cutoff, self._gaps, self._fixed, self._division)
         row, kept = graph.rows(), ~graph.fixed
         n_pairs, n_kept = int(self._first.tested().sum()), int(np.count_nonzero(kept)) // 2
         x, y, p = self._tests.side_b_of_level0

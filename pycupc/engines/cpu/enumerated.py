@@ -41,13 +41,11 @@ class EnumeratedTests:
         none = np.zeros(0, dtype=np.int32)
         self.side_b_of_level0 = none, none, np.zeros(0)
 
-    def level0(
-        self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int, division: Division
-    ) -> Graph:
+    def level0(self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, division: Division) -> Graph:
         """The graph that level 0 leaves; it is not divided."""
         p, at_once = self._test.p, self._test.at_once
         rows = max(1, (at_once or TASK_TESTS // self._work(1)) // p)
-        threads = 1 if at_once or self._work(p * (p - 1) // 2) < INLINE_TESTS else n_threads
+        threads = 1 if at_once or self._work(p * (p - 1) // 2) < INLINE_TESTS else self._n_threads
         blocks = pairwise([*range(0, p, rows), p])
         found = in_threads(lambda block: self._pairs(*block, gaps, fixed), blocks, threads)
         x, y, z, is_fixed = map(np.concatenate, zip(*found, strict=True))

@@ -20,6 +20,7 @@ from pycupc.engines.base import Floats, Ints
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART, PART_ENTRIES
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side
+from pycupc.graph.lists import spans
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.compiled import compiled, frozen
@@ -122,7 +123,7 @@ class ColumnSource:
         if (np.diff(rows) == 1).all():
             entries: slice | Indices = slice(int(first[0]), int(first[-1] + d[-1]))
         else:
-            entries = first[own] + neighbours - (ends - d - 1)[own]
+            entries = spans(first, d)
         members = np.empty(ends[-1], dtype=np.int64)
         members[ends - 1], members[neighbours] = rows, graph.neighbours[entries]
         lengths = np.zeros(len(members) + 1, dtype=np.int64)

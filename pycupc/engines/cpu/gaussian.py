@@ -1,6 +1,6 @@
 """The Gaussian tests over the graph between levels: which code runs which level, and the data of a level.
 
-Its sibling for the G^2 tests, with the same methods, is `discrete`.
+`enumerated` has the other tests, by the same methods.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class GaussianTests:
     side_b_of_level0 = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 
     def __init__(
-        self, correlations: Correlations, n: float, pruning: PruningMode, n_threads: int, reading: Reading = "dense"
+        self, correlations: Correlations, n: float, pruning: PruningMode, n_threads: int, reading: Reading
     ) -> None:
         self._correlations, self._n, self._n_threads, self._reading = correlations, n, n_threads, reading
         dense = reading == "dense"
@@ -72,15 +72,12 @@ class GaussianTests:
         """The data, if the tests read matrices of rows."""
         return self._source.columns if isinstance(self._source, ColumnSource) else None
 
-    def level0(
-        self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int, division: Division
-    ) -> Graph:
+    def level0(self, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, division: Division) -> Graph:
         """The graph that level 0 leaves."""
-        source = self._source
+        source, how = self._source, (self._n, cutoff, gaps, fixed, self._n_threads)
         if isinstance(source, MatrixSource):
-            return matrix.level0(source.C, self._n, cutoff, gaps, fixed, n_threads)
-        progress = self._correlations.progress
-        graph = sieve.level0(source.columns, self._n, cutoff, gaps, fixed, n_threads, progress, division)
+            return matrix.level0(source.C, *how)
+        graph = sieve.level0(source.columns, *how, self._correlations.progress, division)
         self._choose_source(source, graph)
         return graph
 
@@ -122,7 +119,8 @@ class GaussianTests:
                 left = yield from self._pruned(graph, chosen, level, way, certain, findings)
                 targets = graph.targets_at(targets.chosen & ~chosen | left)
         if level > 1:
-            yield self._walks(graph, targets, level, certain, findings)
+            walk = _Walk(self._source, graph, targets, Side.of(graph, targets, level, certain), findings)
+            yield walk.tasks(), int(walk.work.sum())
         else:
             tests = subsets.level_tests(graph.degrees, targets.per_row, level)
             yield self._level1_tasks(graph, targets, certain, findings), tests
@@ -162,22 +160,15 @@ class GaussianTests:
         self._pruned_sides = []
         return made, bounds
 
-    def unfinished_z(self, n_threads: int, x: Ints, y: Ints, z: Floats) -> SmallestZ | None:
+    def unfinished_z(self, x: Ints, y: Ints, z: Floats) -> SmallestZ | None:
         """The object that finds the smallest |z| of each edge; None if all tests were made."""
         if not self._pruned_levels:
             return None
-        return SmallestZ(self._source, self._n, n_threads, self._pruned_levels, x, y, z)
+        return SmallestZ(self._source, self._n, self._n_threads, self._pruned_levels, x, y, z)
 
     def z(self, smallest: Floats, level: int) -> Floats:
         """|z| of the smallest statistic among the tests of a level; inf stays inf."""
         return np.where(np.isinf(smallest), np.inf, fisher_z.z_score(np.sqrt(smallest), self._n, level))
-
-    def _walks(
-        self, graph: Graph, targets: Targets, level: int, cutoff: Cutoff, findings: Findings
-    ) -> tuple[Iterator[Task], int]:
-        """The tests of a level >= 2 by walks over prefixes."""
-        walk = _Walk(self._source, graph, targets, Side.of(graph, targets, level, cutoff), findings)
-        return walk.tasks(), int(walk.work.sum())
 
     def _level1_tasks(self, graph: Graph, targets: Targets, cutoff: Cutoff, findings: Findings) -> Iterator[Task]:
         """The tests of level 1."""

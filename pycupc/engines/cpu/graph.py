@@ -18,6 +18,7 @@ from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Lists, Mask, Questions
 from pycupc.engines.cpu.combinations import unrank
 from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
+from pycupc.graph.lists import spans, starts
 from pycupc.system.compiled import compiled
 from pycupc.system.machine import in_threads
 
@@ -164,10 +165,9 @@ class Graph:
         """The tests of these entries at a level, as questions: the candidates are the neighbours without y."""
         x = np.searchsorted(self.offsets, entries, side="right") - 1
         first, d = self.offsets[x], self.degrees[x] - 1
-        offsets = np.concatenate([[0], np.cumsum(d)])
-        at = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - first, d)
+        at = spans(first, d)
         at += at >= np.repeat(entries, d)
-        return Questions(x, self.neighbours[entries], Lists(offsets, self.neighbours[at]), level, level)
+        return Questions(x, self.neighbours[entries], Lists(starts(d), self.neighbours[at]), level, level)
 
     def no_findings(self) -> Findings:
         """Findings of a level of which no test has been made."""
@@ -238,12 +238,8 @@ class Graph:
 
     def restricted(self, entries: Indices, z: Floats) -> Graph:
         """The graph of these entries alone; `z` of this level joins the z of the earlier ones."""
-        return Graph(
-            np.searchsorted(entries, self.offsets),
-            self.neighbours[entries],
-            self.fixed[entries],
-            np.minimum(self.z(entries), z),
-        )
+        lists = np.searchsorted(entries, self.offsets), self.neighbours[entries], self.fixed[entries]
+        return Graph(*lists, np.minimum(self.z(entries), z))
 
 
 def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_threads: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from pycupc.engines.base import Answers, CountHook, Counts, Lists, Questions
 from pycupc.engines.cpu.extracts import of_width
 from pycupc.engines.cpu.graph import Indices
+from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -32,10 +33,10 @@ def first_separating(
         if progress is not None:
             progress(done, m)
     found, S, value, p, n_tests, is_open, _ = zip(*parts, strict=True)
-    width, lengths = max(part.shape[1] for part in n_tests), np.concatenate([np.diff(part.offsets) for part in S])
+    width, lengths = max(part.shape[1] for part in n_tests), np.concatenate([part.sizes for part in S])
     return Answers(
         np.concatenate(found),
-        Lists(np.concatenate(([0], np.cumsum(lengths))), np.concatenate([part.members for part in S])),
+        Lists(starts(lengths), np.concatenate([part.members for part in S])),
         np.concatenate(value),
         np.concatenate(p),
         np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in n_tests]),
@@ -61,7 +62,7 @@ def _answered(
         data = SuffStat(columns.among(members), test.data.n)
         return members, ask(GaussianTest(data, test.alpha), own)
 
-    parts = list(of_width(np.diff(questions.candidates.offsets) + 2))
+    parts = list(of_width(questions.candidates.sizes + 2))
     return in_threads(answer, parts or [slice(0, 0)], n_threads)
 
 

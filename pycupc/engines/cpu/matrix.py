@@ -9,6 +9,7 @@ import numpy as np
 from pycupc.engines.base import EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import FOUND_BYTES, INLINE_TESTS, INSPECTED_TILE, LEVEL0_ENTRIES
+from pycupc.graph.lists import starts
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.system.machine import SURELY_FREE, free_memory, in_threads
@@ -73,7 +74,7 @@ def level0(C: Floats, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs 
                 f"{room * FOUND_BYTES / 1e9:.1f} GB that are free; take a smaller alpha or fewer variables"
             )
     degree, neighbours = map(np.concatenate, zip(*found, strict=True))
-    offsets = np.concatenate(([0], np.cumsum(degree)))
+    offsets = starts(degree)
     never = np.zeros(len(neighbours), dtype=np.bool_)
 
     def z(entries: Indices) -> Floats:

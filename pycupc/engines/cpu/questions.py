@@ -25,6 +25,7 @@ from pycupc.engines.cpu.pruning.smallest import say_unsure
 from pycupc.engines.cpu.rounds import Found, rounds, skipped, take_round
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORTH_A_WARNING
 from pycupc.engines.subsets import about
+from pycupc.graph.lists import starts
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest, no_p_value
 from pycupc.independence.discrete.family import DiscreteTest
@@ -124,7 +125,7 @@ class _Run:
 
     def search(self, test: GaussianTest, first: Indices, device: OnDevice | None) -> Mask:
         """Search the sets of first[i] members or more of the pairs left; returns which pairs allow no search."""
-        degree = np.diff(self._questions.candidates.offsets)
+        degree = self._questions.candidates.sizes
         pairs = np.flatnonzero(self._left & (first <= np.minimum(degree, self._questions.largest)))
         unsound = np.zeros(len(first), dtype=np.bool_)
         if not len(pairs):
@@ -154,7 +155,7 @@ class _Run:
         self, pairs: Indices, work: Callable[[int, threads.State], None], progress: threads.Progress | None = None
     ) -> None:
         """Do this for each of the pairs, those with the most candidates first, in threads."""
-        degree = np.diff(self._questions.candidates.offsets)
+        degree = self._questions.candidates.sizes
 
         def task(i: int) -> threads.Task:
             def run(state: threads.State) -> int:
@@ -209,7 +210,7 @@ class _Run:
             self._n_tests[i, first[i] : first[i] + len(outcome.n_tests)] = outcome.n_tests
             self._left[i], self._over[i], self._weight[i] = False, outcome.open, -outcome.z
             if outcome.positions is not None:
-                x, y, candidates = *self._ends(i), self._questions.candidates.of_question(i)
+                x, y, candidates = *self._ends(i), self._questions.candidates.of_one(i)
                 r[i] = canonical_r(test.data.C, x, y, sorted(candidates[k] for k in outcome.positions))
                 self._inside[self._questions.candidates.offsets[i] + np.array(outcome.positions)] = True
         self._enter(test, np.array(found, dtype=np.int64), r)
@@ -225,7 +226,7 @@ class _Run:
     def answers(self) -> Answers:
         self._report(0)
         offsets, members = self._questions.candidates
-        sets = Lists(np.append(0, np.cumsum(self._inside))[offsets], members[self._inside])
+        sets = Lists(starts(self._inside)[offsets], members[self._inside])
         unfinished = self.largest_p if self._searched else None
         return Answers(self._separated, sets, self._value, self._p(), self._n_tests, self._over, unfinished)
 

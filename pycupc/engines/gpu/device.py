@@ -144,7 +144,7 @@ class Device:
 
 
 @contextlib.contextmanager
-def session(dev: Device, release: Callable[[], None]) -> Iterator[None]:
+def session(dev: Device, release: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Makes a device and its stream current. Any error but Ctrl-C calls `release`; CUDA's become an `EngineError`."""
     cp = dev.cp
     with dev.lock, cp.cuda.Device(dev.index), dev.stream:
@@ -200,7 +200,8 @@ def open_device(index: int) -> Device:
 @contextlib.contextmanager
 def borrowed_device(index: int) -> Iterator[Device]:
     """A `Device` that is not this thread's own, on which a run may be under way; errors as of `open_device`."""
-    yield _own(index).device
+    owned = _own(index)  # which gives the device back when it goes
+    yield owned.device
 
 
 def _own(index: int) -> _OwnedDevice:

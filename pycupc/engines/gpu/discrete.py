@@ -51,18 +51,8 @@ class DeviceCodes:
         self._code = cp.empty(p * pitch, dtype=np.uint8)
         self._plane = cp.empty(planes * words if self.by_planes else 4, dtype=np.uint32)
         arrays = (self._code, self._plane, self._levels, self._first, self._f, self._cutoff)
-        self.on_device = Codes(
-            *(a.data.ptr for a in arrays),
-            data.unit,
-            data.band,
-            n,
-            pitch,
-            words,
-            len(data.cutoff),
-            data.adapt,
-            data.quirks,
-            data.observed,
-        )
+        numbers = (data.unit, data.band, n, pitch, words, len(data.cutoff), data.adapt, data.quirks, data.observed)
+        self.on_device = Codes(*(a.data.ptr for a in arrays), *numbers)
         codes = dev.transfers.copied(data.codes)
         plane = self._plane if self.by_planes else None
         args = (self.on_device, ptr(codes), ptr(self._code), ptr(plane))

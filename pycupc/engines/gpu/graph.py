@@ -18,6 +18,7 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
+from pycupc.engines.subsets import TOO_MANY
 from pycupc.system.message import Argument, Message, Setting, Variable
 
 #: Threads per block of settle.
@@ -189,7 +190,7 @@ class DeviceGraph:
 
     def begin(self, level: int, cutoff: float) -> tuple[Graph, Level]:
         """Prepare a level, whose structures it returns; EngineError from `subsets.TOO_MANY` tests on."""
-        if not self.outlook.countable:
+        if max(self.outlook.sets, self.outlook.tests_at_most) >= TOO_MANY:  # for the 64-bit numbers of the device
             raise EngineError(
                 Message(
                     "level {level} may need more than 2^62 tests (variable {x} has {d} neighbours), which the device "

@@ -17,6 +17,7 @@ from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook
 from pycupc.engines.gpu.schur import LEVEL1_ROWS
 from pycupc.engines.gpu.structures import Graph, Level, Records, i32, i64, ptr
+from pycupc.graph.lists import spans, starts
 
 MATRICES, STRIPE, OF_RECORDS = (
     ("sieve/lists", name) for name in ("row_matrices", "stripe_of_hub", "correlate_records")
@@ -33,8 +34,8 @@ def layout(degrees: NDArray[np.int64], without: Any = ()) -> tuple[NDArray[np.in
     """`matrix`, one longer, with the cells of all, `width` and `place` of a graph; rows `without` get no matrix."""
     width = (degrees + 1).astype(np.int32)
     width[np.asarray(without, dtype=np.int64)] = 0
-    place = np.arange(degrees.sum()) - np.repeat(np.cumsum(degrees) - degrees, degrees)
-    return np.append(0, np.cumsum(width.astype(np.int64) ** 2)), width, place.astype(np.int32)
+    place = spans(0, degrees)
+    return starts(width.astype(np.int64) ** 2), width, place.astype(np.int32)
 
 
 def hubs_among(degrees: NDArray[np.int64], room: float) -> NDArray[np.int64]:
@@ -55,7 +56,7 @@ class HubTests:
         degrees: NDArray[np.int64],
     ) -> None:  # fmt: skip
         self._tests, self._columns, self._rows, self._n = tests, columns, rows, int(columns[0].shape[1])
-        self._start = np.append(0, np.cumsum(degrees))
+        self._start = starts(degrees)
         room = min(tuning.STRIPE_BYTES, dev.free_memory() // 4) // 8
         self._stripe = dev.cp.empty(max(room, 2 * (int(degrees.max()) + 1)))
 

@@ -13,7 +13,6 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Counters, Graph, Level
-from pycupc.engines.subsets import TOO_MANY
 from pycupc.independence.gaussian.limits import CUTOFF_BAND
 
 
@@ -37,11 +36,6 @@ class Outlook(NamedTuple):
     adjacent: Any = None  # device array uint32 (p, ceil(p/32)) or None: before level 1, the graph as bits
     rough: Any = None  # device array uint16 (p, p) or None: before level 1, C in two bytes, see kernels/graph/rough.cuh
     mirrored: bool = False  # before level 1, whether C equals its transpose to `graph.LAST_BITS`
-
-    @property
-    def countable(self) -> bool:
-        """Whether the device's 64-bit numbers can count the level's conditioning sets and tests."""
-        return max(self.sets, self.tests_at_most) < TOO_MANY
 
     @classmethod
     def after(cls, c: Counters) -> Outlook:

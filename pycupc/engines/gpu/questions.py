@@ -10,7 +10,6 @@ its size; pairs that the search gives up, with more sets of a size than `tuning.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from pycupc.engines.gpu.graph import FIXED, LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import outcome, search
 from pycupc.engines.subsets import TOO_MANY, about, exact_members
+from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.family import GaussianTest
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def search_on_device(
 
     With a `Questions.budget`, which counts the steps of the CPU, and where there is little to do, nothing is searched.
     """
-    number = np.diff(questions.candidates.offsets)[pairs]
+    number = questions.candidates.sizes[pairs]
     last = np.minimum(number, questions.largest)
     fit = (number <= MOST_CANDIDATES) & (first <= last) & _ascending(questions)[pairs]
     kinds, of_kind = np.unique(np.column_stack([number, first, last])[fit], axis=0, return_counts=True)
@@ -49,8 +49,7 @@ def search_on_device(
     if questions.budget is not None or float(np.dot(sets, of_kind)) < tuning.QUESTION_SETS:
         return {}
     out: dict[int, Reached] = {}
-    device: AbstractContextManager[Device] = borrowed_device(index)
-    with device as dev, session(dev, dev.scratch.release):
+    with borrowed_device(index) as dev, session(dev, dev.scratch.release):
         for at in _batches(np.flatnonzero(fit), (number + 2) ** 2):
             out |= _Batch(dev, test, questions, pairs[at]).reached(first[at], last[at])
     return out
@@ -59,7 +58,7 @@ def search_on_device(
 def _ascending(questions: Questions) -> NDArray[np.bool_]:
     """The questions whose candidates ascend, bool (m,)."""
     offsets, members = questions.candidates
-    falls = np.concatenate(([0], np.cumsum(np.diff(members, prepend=-1) <= 0)))
+    falls = starts(np.diff(members, prepend=-1) <= 0)
     inner = np.minimum(offsets[:-1] + 1, offsets[1:])
     ascending: NDArray[np.bool_] = falls[offsets[1:]] == falls[inner]
     return ascending
@@ -77,11 +76,9 @@ class _Batch:
 
     def __init__(self, dev: Device, test: GaussianTest, questions: Questions, pairs: Indices) -> None:
         self._dev, self._test, self._pairs = dev, test, pairs
-        lists = [
-            [*questions.candidates.of_question(i), int(questions.y[i]), int(questions.x[i])] for i in pairs.tolist()
-        ]
+        lists = [[*questions.candidates.of_one(i), int(questions.y[i]), int(questions.x[i])] for i in pairs.tolist()]
         self._degrees = np.array([0, *(len(v) - 1 for v in lists)], dtype=np.int64)  # row 0 is empty
-        start = np.append(0, np.cumsum(self._degrees))
+        start = starts(self._degrees)
         self._target, rows, entries = start[2:] - 1, len(self._degrees), int(start[-1])  # y is the last of its row
         matrix, width, place = hubs.layout(self._degrees, [0])
         C = test.data.C

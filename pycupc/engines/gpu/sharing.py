@@ -119,8 +119,7 @@ class Member:
 
     def _findings(self, dev: Device, graph: Graph, pairs: int, done: int) -> dict[str, NDArray[Any]]:
         """The findings so far, after the tests of so many rows."""
-        dtypes = ((graph.best, np.int64), (graph.least, np.int64))
-        best, least = dev.fetch(*((address, dtype, (pairs,)) for address, dtype in dtypes))
+        best, least = dev.fetch(*((address, np.int64, (pairs,)) for address in (graph.best, graph.least)))
         return dict(zip(KEPT, (best, least, np.append(self._counts, done)), strict=True))
 
     def _count(self, dev: Device, level: Level) -> None:

@@ -149,7 +149,8 @@ class RowGraph(DeviceGraph):
     def _pick(self, level: Level) -> tuple[Any, int]:
         """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""
         dev, p, member = self._dev, self.p, self.member or Member(Meeting(1), 0)
-        sieve, squares = _Sieve(dev, self._columns, level.stop), n_squares(p)
+        sieve, on_side = _Sieve(dev, self._columns, level.stop), squares_of(p)[1]
+        squares = on_side * (on_side + 1) // 2  # of the upper triangle
         number, n_devices, kept = member.number, member.count, member.kept
         share = self.some_squares or (squares * number // n_devices, squares * (number + 1) // n_devices)
 
@@ -293,11 +294,6 @@ def squares_of(p: int) -> tuple[int, int]:
     tiles = -(-p // SIDE)
     group = min(tuning.TILES_ON_SIDE, tiles)
     return group, -(-tiles // group)
-
-
-def n_squares(p: int) -> int:
-    """Squares of the upper triangle of the matrix."""
-    return squares_of(p)[1] * (squares_of(p)[1] + 1) // 2
 
 
 def first_room(p: int) -> int:

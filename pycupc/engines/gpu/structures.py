@@ -143,7 +143,7 @@ STRUCTURES = (
     *(Codes, TableSpace, Observed, WarpSpace, Doubtful, SetRange),
 )
 
-i32, u32, i64, u64, f32, f64 = c_int, ctypes.c_uint, c_longlong, c_ulonglong, ctypes.c_float, c_double
+i32, i64, u64, f32, f64 = c_int, c_longlong, c_ulonglong, ctypes.c_float, c_double
 
 
 def ptr(array: Any) -> c_void_p:

@@ -26,7 +26,7 @@ NEAREST_CHANGE, NEAREST_STEPS = 1e-10, 1000
 NEAREST_EIGENVALUE = 1e-8
 
 
-def ranks(X: Floats) -> Floats:
+def ranks(X: NDArray[np.floating | np.integer]) -> Floats:
     """Ranks within each column of (n, p), from 1; equal observations share the mean of their ranks."""
     out = np.empty(X.shape)
     for j in range(X.shape[1]):

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
-from pycupc.graph.questions import Answers, Lists, Questions
+from pycupc.graph.lists import Lists, starts
+from pycupc.graph.questions import Answers, Questions
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.orientation.pag.orienting import Orienting
@@ -77,7 +78,7 @@ class Dependence:
             return self._sepset
         x, y = np.array(list(self._cells), dtype=np.int32).T
         sets = Lists.of(self._cells.values())
-        new = FlatCells(x, y, np.diff(sets.offsets).astype(np.int32), sets.members)
+        new = FlatCells(x, y, sets.sizes.astype(np.int32), sets.members)
         return self._sepset.changed(new).of_skeleton(self._graph.left())
 
     def changed_cells(self) -> frozenset[tuple[Pair, tuple[int, ...]]]:
@@ -86,9 +87,9 @@ class Dependence:
 
     def write(self, cells: FlatCells) -> None:
         """Enter the sets of these cells, which a rule for triples has changed."""
-        sets = Lists(np.append(0, np.cumsum(cells.length, dtype=np.int64)), cells.members)
+        sets = Lists(starts(cells.length), cells.members)
         for i, cell in enumerate(zip(cells.x.tolist(), cells.y.tolist(), strict=True)):
-            self._cells[cell] = tuple(sets.of_question(i))
+            self._cells[cell] = tuple(sets.of_one(i))
 
     # -- triples ------------------------------------------------------------------------------------------------------
 
@@ -109,13 +110,13 @@ class Dependence:
     def _examine_once(self, triples: Indices, common: CommonNeighbours) -> list[Triple]:
         sets, made = self._sets(triples), []
         separated = None if self._in_order else self._separated(triples, sets)
-        turns = np.flatnonzero(np.diff(sets.offsets) if separated is None else separated.any(axis=1))
+        turns = np.flatnonzero(sets.sizes if separated is None else separated.any(axis=1))
         when = [-1] * len(self.removed)  # the turn of each removal
         for t in turns.tolist():
             x, y, z = map(int, triples[t])
             if not (self._graph.adjacent(x, y) and self._graph.adjacent(z, y)):
                 continue
-            S = sets.of_question(t)
+            S = sets.of_one(t)
             for side, end in enumerate((x, z)):
                 if self._is_kept(end, y):
                     continue
@@ -125,7 +126,7 @@ class Dependence:
                     when.append(t)
                     made += triples_over(end, y, common(end, y))
         if separated is not None:
-            self._count_first_tests(triples, np.diff(sets.offsets), when)
+            self._count_first_tests(triples, sets.sizes, when)
         return made
 
     def _sets(self, triples: Indices) -> Lists:
@@ -139,11 +140,11 @@ class Dependence:
         owner, members = owner[order], cells.members[order]
         first = np.unique(owner * self._graph.p + members, return_index=True)[1]
         first = np.sort(first[members[first] != y[owner[first]]])
-        return Lists(np.append(0, np.cumsum(np.bincount(owner[first], minlength=n))), members[first])
+        return Lists.by_owner(owner[first], members[first], n)
 
     def _separated(self, triples: Indices, sets: Lists) -> NDArray[np.bool_]:
         """Whether the set of each triple separates x and y, and z and y, bool (k, 2); False where it is empty."""
-        size, out = np.diff(sets.offsets), np.zeros((len(triples), 2), dtype=np.bool_)
+        size, out = sets.sizes, np.zeros((len(triples), 2), dtype=np.bool_)
         for n in np.unique(size[size > 0]).tolist():
             at = np.flatnonzero(size == n)
             members = np.tile(sets.members[sets.offsets[at, None] + np.arange(n)].ravel(), 2)
@@ -196,7 +197,7 @@ class Dependence:
         self._count(answer.n_tests[0])
         if not answer.found[0]:
             return None
-        return Removed(x, y, tuple(answer.S.of_question(0)), float(answer.value[0]), float(answer.p[0]))
+        return Removed(x, y, tuple(answer.S.of_one(0)), float(answer.value[0]), float(answer.p[0]))
 
     def _is_kept(self, x: int, y: int) -> bool:
         return self._kept is not None and bool(self._kept.holds(np.array(x), np.array(y)))

@@ -35,7 +35,7 @@ _loaded = False
 def first_searched(questions: Questions, pruning: PruningMode) -> Indices:
     """For each pair the size of the smallest sets that are to be searched, int64 (m,); `sizes().stop`: none."""
     global _loaded
-    sizes, degree = questions.sizes(), np.diff(questions.candidates.offsets)
+    sizes, degree = questions.sizes(), questions.candidates.sizes
     few = 0 if pruning == "always" else tuning.FEW_SETS
 
     def first_of(d: int) -> int:
@@ -135,7 +135,7 @@ class PairSearch:
     def _matrix(self, i: int) -> tuple[list[int], Floats]:
         """The candidates, y and x of pair i, and their correlations."""
         question = self._questions
-        variables = [*question.candidates.of_question(i), int(question.y[i]), int(question.x[i])]
+        variables = [*question.candidates.of_one(i), int(question.y[i]), int(question.x[i])]
         matrix = self._C[np.ix_(variables, variables)]
         np.fill_diagonal(matrix, 1.0)
         return variables, matrix

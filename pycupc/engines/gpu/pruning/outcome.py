@@ -73,10 +73,9 @@ def check(dev: Device, test: GaussianTest, at: tuple[Graph, Level, int], found: 
     from pycupc.engines.cpu.graph import Graph as GraphOnCpu
 
     graph, level, pairs = at
-    pieces = ((graph.start, np.int64, graph.p + 1), (graph.column, np.int32, pairs), (found.decided, np.uint8, pairs))
-    more = ((found.rank, np.uint64, pairs), (found.spares, np.int64, pairs))
-    arrays = dev.fetch(*((address, dtype, (size,)) for address, dtype, size in (*pieces, *more)))
-    offsets, neighbours, decided, rank, tests_up_to_it = arrays
+    dtypes = ((graph.column, np.int32), (found.decided, np.uint8), (found.rank, np.uint64), (found.spares, np.int64))
+    pieces = ((address, dtype, (pairs,)) for address, dtype in dtypes)
+    offsets, neighbours, decided, rank, tests_up_to_it = dev.fetch((graph.start, np.int64, (graph.p + 1,)), *pieces)
     of_level = GraphOnCpu.of_lists(offsets, neighbours)
     findings, separated = of_level.no_findings(), (decided == 1) & (rank != NOT_SEPARATED)
     findings.rank[separated] = tests_up_to_it[separated] - 1  # the CPU engine numbers the subsets without y

@@ -100,9 +100,10 @@ def add_test_arguments(
     add("--engine", choices=(*NAMES, "schur"), default="auto", help=engine)
     test = (
         "gaussian: partial correlations of numbers; discrete: the G^2 test of categories; mixed: both together (auto: "
+        "decided from the table, and reported)"
     )
     choices = ("auto", "gaussian", "discrete", "mixed")
-    add("--test", choices=choices, default="auto", help=test + "(auto: decided from the table, and reported)")
+    add("--test", choices=choices, default="auto", help=test)
     freedom = (
         "discrete: degrees of freedom: pcalg: of all configurations of the conditioning set; observed: of those that "
         "occur, which finds more edges where tables are sparse (default: pcalg)"

@@ -160,7 +160,7 @@ class Cells:
         elif any(c.isdigit() and not c.isascii() for c in text) or "\u2212" in text:
             hint = "; write it with the characters 0 to 9 and -"
         elif len(text) <= 3 and not any(c.isalnum() for c in text):
-            hint = f"; if it means a missing value: {option('na', [text])}"
+            hint = f"; {option('na', [text])} if it means a missing value"
         else:
             hint = next((f"; is the delimiter {c!r}? ({option('delimiter', c)})" for c in ";|\t" if c in text), "")
         return f"{cell!r} is not a number{hint}.{self._remedy(column)}"

@@ -16,7 +16,7 @@ from pycupc.data.categories import MOST_CODES, MOST_LEVELS, is_missing, read_cat
 from pycupc.data.names import check_labels, is_real, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
 from pycupc.data.table import Table
-from pycupc.data.text_layout import ReadOptions, is_number, option
+from pycupc.data.text_layout import MISSING, ReadOptions, is_number, option
 
 Floats = NDArray[np.float64]
 
@@ -179,7 +179,7 @@ def _of_texts(cells: list[str | None], decimal: str) -> list[Any]:
     plain = [None if cell is None else cell.replace(decimal, ".") for cell in cells]
     if not all(cell is None or is_number(cell) for cell in plain):
         return list(cells)
-    return [None if cell is None else float(cell) for cell in plain]
+    return [None if cell is None or cell.casefold() in MISSING else float(cell) for cell in plain]
 
 
 def _columns_in_memory(data: Any) -> list[Any]:

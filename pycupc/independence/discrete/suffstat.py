@@ -15,7 +15,7 @@ from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.system.message import Message, Words
 
-_CODING = Words("DiscreteSuffStat.from_data(table)", "sapply(dm, function(column) as.integer(factor(column)) - 1L)")
+_CODING = Words("DiscreteSuffStat.from_data(table)", "apply(dm, 2, function(column) as.integer(factor(column)) - 1L)")
 
 #: How the degrees of freedom of a test are counted (docs/CONTRACT.md, section 12).
 DegreesOfFreedom = Literal["pcalg", "observed"]

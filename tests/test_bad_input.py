@@ -245,9 +245,7 @@ def test_labels_in_another_order_than_the_names_of_the_data_give_a_warning():
 
 @pytest.mark.parametrize("answer", [None, "large", np.array([0.1, 0.2])])
 def test_an_answer_of_a_custom_test_that_is_no_number_is_shown(answer):
-    with pytest.raises(
-        (TypeError, ValueError), match="indepTest must return one number, the p-value, got .* for x=0, y=1"
-    ):
+    with pytest.raises((TypeError, ValueError), match="indepTest must return one number, got .* for x=0, y=1"):
         pc(None, lambda x, y, S, data: answer, p=3)
 
 

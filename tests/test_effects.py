@@ -310,7 +310,7 @@ def test_a_covariance_matrix_of_the_variables_in_another_order_is_refused():
     a, b, names = *data.columns[:2], data.columns[::-1]
     assert len(pycupc.ida(a, b, C, fit))
     for function, cause, effect in ((pycupc.ida, a, b), (pycupc.ida_fast, a, [b]), (pycupc.joint_ida, [a], b)):
-        with pytest.raises(ValueError, match="mcov must have the order of the variables of the graph, got the same"):
+        with pytest.raises(ValueError, match="mcov must have the order of the variables of the graph, got the names"):
             function(cause, effect, C.loc[names, names], fit)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_CODES, MOST_LEVELS, is_missing, read_categories, values_of, with_gaps
+from pycupc.data.categories import MOST_CODES, MOST_LEVELS, doubtful, is_missing, read_categories, values_of, with_gaps
 from pycupc.data.names import check_labels, is_real, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
-from pycupc.data.table import Table
+from pycupc.data.table import Table, sentinel_remarks
 from pycupc.data.text_layout import MISSING, ReadOptions, is_number, option
 
 Floats = NDArray[np.float64]
@@ -150,6 +150,8 @@ class MixedTable:
             columns = listed([self.names[j] for j in np.flatnonzero(self.constant).tolist()])
             text = "columns with one value are independent of all others, hence no edges"
             warnings.warn(f"{text}: {columns}", stacklevel=3)
+        for remark in (*sentinel_remarks(self.values, self.names), *doubtful(self.names, self.categories)):
+            warnings.warn(remark, stacklevel=3)
 
     @cached_property
     def constant(self) -> NDArray[np.bool_]:

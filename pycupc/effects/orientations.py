@@ -125,8 +125,7 @@ def check_names(what: str, names: Iterable[Any] | None, labels: tuple[str, ...])
     if given == labels or len(given) != p or default_labels(p) in (given, labels):
         return
     if set(given) == set(labels):
-        text = "must have the order of the variables of the graph, got the same names in another order"
-        raise ValueError(f"{what} {text}")
+        raise ValueError(f"{what} must have the order of the variables of the graph, got the names in another order")
     k = next(k for k in range(p) if given[k] != labels[k])
     raise ValueError(f"{what} must have the variables of the graph, got {given[k]!r} in the place of {labels[k]!r}")
 

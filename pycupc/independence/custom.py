@@ -75,8 +75,7 @@ class CustomTest(IndependenceTest):
         try:
             return float(p)
         except (TypeError, ValueError) as error:
-            text = f"indepTest must return one number, the p-value, got {p!r} for x={x}, y={y}, S={tuple(S)}"
-            raise type(error)(text) from error
+            raise type(error)(f"indepTest must return one number, got {p!r} for x={x}, y={y}, S={tuple(S)}") from error
 
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
         if state.p_max is not None:  # the reference engine, which alone runs such tests, records every p-value

@@ -137,8 +137,7 @@ effect_labels <- function(mcov, graph) {
 
 graph_matrix <- function(graph) {
   if (inherits(graph, c("amat", "fciAlgo"))) {
-    refuse("graphEst", paste("a DAG or CPDAG: a result, a graphNEL, or a matrix with arrows from row to column",
-      "(those of class amat go from column to row)"), graph)
+    refuse("graphEst", "a DAG or CPDAG: a result, or a matrix (not amat) with arrows from row to column", graph)
   }
   if (methods::is(graph, "pcAlgo")) graph <- graph@graph
   if (is.matrix(graph)) graph else methods::as(graph, "matrix")

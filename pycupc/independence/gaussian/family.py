@@ -30,8 +30,7 @@ class GaussianTest(IndependenceTest):
     def __init__(self, data: SuffStat, alpha: float) -> None:
         self.data, self.alpha = data, alpha
         if data.n <= 3:
-            text = "no test of fewer than 4 observations finds a dependence, so that there are no edges, got n = "
-            warnings.warn(f"{text}{data.n:g}; rows are observations", stacklevel=6)
+            warnings.warn(f"no test of fewer than 4 observations finds a dependence, got n = {data.n:g}", stacklevel=7)
         self.p, self.n, self.labels, self.nbytes = data.p, data.n, data.labels, 8 * data.p**2
 
     def cutoff(self, level: int) -> float:

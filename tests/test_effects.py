@@ -320,3 +320,8 @@ def test_a_covariance_that_is_not_known_is_not_called_singular():
     C[0, 1] = C[1, 0] = np.nan
     with pytest.raises(ValueError, match=r"the effect of \(1,\) given \(0,\) is not determined: .* is incomplete"):
         pycupc.ida(1, 2, C, np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]))
+
+
+def test_a_cause_that_is_named_twice_is_refused():
+    with pytest.raises(ValueError, match=r"the causes must be different variables, got \['1', '1'\]"):
+        pycupc.joint_ida([0, 0], 2, np.eye(3), np.ones((3, 3)) - np.eye(3))

@@ -229,6 +229,8 @@ def joint_ida(
         raise ValueError(Message("a graph or {name} is needed", name=Argument("all_pasets")))
     problem = _Problem(mcov, graph if all_pasets is None else None, type, ("pdag", "cpdag", "dag"))
     xs, ys = positions(x, problem.labels), positions(y, problem.labels)
+    if len({*xs}) < len(xs):
+        raise ValueError(f"the causes must be different variables, got {[problem.labels[v] for v in xs]}")
     sets = _joint_sets(problem, xs, all_pasets, type)
     joint = recursive_regressions if technique == "RRC" else modified_choleskies
     found = list(joint(problem.C, xs, sets, ys))

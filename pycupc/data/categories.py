@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -99,8 +98,6 @@ def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.i
         raise ValueError(f"data must be complete; {listed(missing)}")
     if measured:
         raise _mixed(measured, [name for name in names if name not in measured])
-    for remark in doubtful(names, categories):
-        warnings.warn(remark, stacklevel=4)
     first = listed([f"{category} = {code}" for code, category in enumerate(categories[0])], most=4)
     largest = max(map(len, categories))
     logger.info("coded %d columns, 2 to %d levels; %s: %s", len(names), largest, names[0], first)

@@ -44,6 +44,7 @@ class MixedTable:
     labels: tuple[str, ...] | None = None
     layout: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    resampled: bool = False  # whether the rows are a resample, of whose values nothing is said again
 
     @classmethod
     def of(cls, data: Any, labels: Sequence[str] | None = None, **options: Any) -> MixedTable:
@@ -150,7 +151,8 @@ class MixedTable:
             columns = listed([self.names[j] for j in np.flatnonzero(self.constant).tolist()])
             text = "columns with one value are independent of all others, hence no edges"
             warnings.warn(f"{text}: {columns}", stacklevel=3)
-        for remark in (*sentinel_remarks(self.values, self.names), *doubtful(self.names, self.categories)):
+        remarks = (*sentinel_remarks(self.values, self.names), *doubtful(self.names, self.categories))
+        for remark in () if self.resampled else remarks:
             warnings.warn(remark, stacklevel=3)
 
     @cached_property
@@ -160,7 +162,7 @@ class MixedTable:
 
     def take(self, rows: NDArray[np.int64]) -> MixedTable:
         """The observations in `rows`, int64 (k,), with the categories of the whole table."""
-        return replace(self, values=self.values[rows])
+        return replace(self, values=self.values[rows], resampled=True)
 
     def arrays(self) -> Iterator[NDArray[Any]]:
         """The arrays that determine the answer: the values, and how many categories each column has."""

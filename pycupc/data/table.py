@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import findings
-from pycupc.data.categories import code_table, is_measured, read_categories, values_of
+from pycupc.data.categories import code_table, doubtful, is_measured, read_categories, values_of
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import chosen_columns, converted
@@ -139,11 +139,13 @@ class Table:
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
 
     def warn_of_measurements(self) -> None:
-        """Warn of columns of a file with numbers that are not whole, or with too many whole ones for codes."""
+        """Warn of numbers in a file that are not whole, or too many for codes, and of words that may mean "missing"."""
         different = zip(self.names, self.categories or (), strict=True)
         if self.facts and (found := [f"{name} ({len(texts)})" for name, texts in different if is_measured(texts)]):
             text = f"{self.facts['path']}: each number counts as a category, which suits codes but no measurements"
             warnings.warn(f"{text}; numbers of categories: {listed(found)}", stacklevel=3)
+        for remark in doubtful(self.names, self.categories or ()):
+            warnings.warn(remark, stacklevel=3)
 
 
 def sentinel_remarks(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Iterator[str]:

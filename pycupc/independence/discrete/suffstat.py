@@ -133,8 +133,8 @@ class DiscreteSuffStat(Mapping[str, Any]):
         Warns
         -----
         UserWarning
-            Columns of a file that seem to hold measurements; and constant columns, which get two levels: every test of
-            them has the p-value 1, so that they have no edges.
+            Columns of a file that seem to hold measurements; categories called None, NULL or nan; constant columns,
+            which get two levels: every test of them has the p-value 1, so that they have no edges.
         """
         table = data if isinstance(data, Table) else Table.of(data, labels, categories=True, **options)
         table.warn_of_measurements()

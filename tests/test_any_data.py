@@ -18,6 +18,7 @@ import scipy.stats
 
 import pycupc
 from pycupc import MixedTable, RCoT, SuffStat, cli, mixCItest, pc
+from pycupc.discrete import DiscreteSuffStat
 from pycupc.engines.gpu.correlation import concordances as on_device
 from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.latent import kinds_of, latent_correlation, levels_of
@@ -402,3 +403,35 @@ def test_a_table_without_a_sensible_test_is_refused_with_the_reason(tmp_path, mo
     assert first.strip() in error
     assert rest.strip() in error
     assert "d.csv" in error
+
+
+def test_numbers_that_may_mean_a_missing_value_are_named_in_any_table(tmp_path):
+    x = chain()[:60, :3]
+    gappy = x.copy()
+    gappy[:4, 0], gappy[4:8, 0], gappy[8:10, 1] = np.nan, -99, -999
+    said = r"column 0 is -99 in 4 rows, far from all other values, which are -\d.*column 1 is -999 in 2 rows"
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        IncompleteTable(gappy)
+    assert re.search(said, " ".join(str(one.message) for one in found))
+    x[4:8, 0] = -99
+    table = pd.DataFrame(x, columns=["a", "b", "c"]).assign(w=["up", "down", "nan"] * 20)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        MixedTable.of(table).check()
+    text = " ".join(str(one.message) for one in found)
+    assert re.search("a is -99 in 4 rows.*'nan' is a category of w; if it means a missing value: leave out", text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of resamples nothing is said again
+        MixedTable.of(table).take(np.arange(60)).check()
+    table.drop(columns="w").assign(w=["up", "down"] * 30).to_csv(tmp_path / "d.csv", index=False)
+    assert "-99.0" in (tmp_path / "d.csv").read_text()
+    assert np.isnan(MixedTable.of(tmp_path / "d.csv", na=["-99"], missing="keep").values).sum() == 4
+
+
+def test_words_that_may_mean_a_missing_value_are_named_where_they_are_categories():
+    table = pd.DataFrame({"a": ["None", "mild"] * 9, "b": ["x", "y", "z"] * 6})
+    with pytest.warns(
+        UserWarning, match="^'None' is a category of a; if it means a missing value: leave out these rows$"
+    ):
+        assert DiscreteSuffStat.from_data(table).nlev.tolist() == [2, 3]

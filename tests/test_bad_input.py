@@ -241,3 +241,23 @@ def test_labels_in_another_order_than_the_names_of_the_data_give_a_warning():
         assert pc({"C": table, "n": 50}, labels=["b", "a", "c"]).labels == ("b", "a", "c")
     for labels in (None, names, ["x", "y", "z"]):
         pc({"C": table, "n": 50}, labels=labels)  # warnings are errors
+
+
+@pytest.mark.parametrize("answer", [None, "large", np.array([0.1, 0.2])])
+def test_an_answer_of_a_custom_test_that_is_no_number_is_shown(answer):
+    with pytest.raises((TypeError, ValueError), match="indepTest must return one number, got .* for x=0, y=1"):
+        pc(None, lambda x, y, S, data: answer, p=3)
+
+
+def test_edges_for_whose_test_there_are_too_few_observations_are_said_to_be_untested():
+    rng = np.random.default_rng(0)
+    mixing = rng.normal(size=(6, 6))
+    fit = pc(rng.normal(size=(6, 6)) @ mixing, alpha=0.9)
+    assert fit.n_edgetests[3:] == [4]
+    assert {*fit.untested.level.tolist()} == {3}
+    assert {*fit.untested.needed.tolist()} == {7}
+    assert "4 of 11 removed pairs were not tested: not enough data" in fit.summary()
+    why = fit.why(int(fit.untested.x[0]), int(fit.untested.y[0]))
+    assert "not enough data: the test given {2, 4, 6} needs 7 observations, there are 6" in str(why)
+    with pytest.warns(UserWarning, match="fewer than 4 observations finds a dependence.* got n = 3"):
+        assert not pc({"C": C3, "n": 3}, alpha=0.9).graph.any()

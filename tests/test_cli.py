@@ -430,7 +430,9 @@ def test_doctor_prints_a_report(capsys):
 def test_help_of_every_command_and_version(capsys):
     for command in ([], *([name] for name in COMMANDS)):
         assert run(*command, "--help") == cli.OK
-        assert len(printed(capsys)[0].splitlines()) > 5
+        text = printed(capsys)[0]
+        assert len(text.splitlines()) > 5
+        assert "(auto: (" not in " ".join(text.split())
     assert run("--version") == cli.OK
     assert printed(capsys)[0] == f"pycupc {__version__}\n"
 
@@ -480,3 +482,11 @@ def test_a_neighbourhood_of_an_array_file(here, capsys, monkeypatch):
     assert run(*command, "--alpha", "0.02") != cli.OK
     assert "checkpoint kept is of another run: alpha was 0.01, now 0.02" in printed(capsys)[1]
     assert run("run", "big.npy", "--method", "fci", "--checkpoint", "kept") == cli.USAGE
+
+
+def test_names_that_the_encoding_of_the_output_lacks_are_escaped(here):
+    gaussian(n=60, p=2).set_axis(["größe", "β"], axis=1).to_csv("d.csv", index=False)
+    command = [sys.executable, "-m", "pycupc", "run", "d.csv", "--plot", "none"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "most neighbours: gr\\xf6\\xdfe" in done.stdout

@@ -134,3 +134,21 @@ def test_no_row_is_left(tmp_path):
     pyarrow.write_feather(pd.DataFrame({"a": [], "b": []}), tmp_path / "t.feather")
     with pytest.raises(DataError, match="no rows of data"):
         read_categories(tmp_path / "t.feather")
+
+
+def test_none_is_a_category_beside_others(tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    rows = rng.choice(["None", "mild", "severe"], (60, 3)).tolist()
+    (tmp_path / "x.csv").write_text("a,b,c\n" + "".join(",".join(row) + "\n" for row in rows))
+    assert run("run", tmp_path / "x.csv", "--plot", "none", "--out", tmp_path / "out") == 0
+    error = capsys.readouterr().err
+    assert "holds categories" in error
+    assert "'None' is a category of a; if it means a missing value: --na None" in error
+
+
+def test_null_among_the_numbers_of_a_mixed_table_is_a_missing_value(tmp_path, capsys):
+    rows = [f"{k / 7:.3f},{'yes' if k % 3 else 'no'},{k % 5}.5" for k in range(40)]
+    (tmp_path / "x.csv").write_text("\n".join(["a,b,c", "NULL,yes,1.5", *rows]) + "\n")
+    command = ("run", tmp_path / "x.csv", "--test", "mixed", "--plot", "none", "--out", tmp_path / "out")
+    assert run(*command) == 3
+    assert "values are missing in a, and" in capsys.readouterr().err

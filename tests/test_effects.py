@@ -302,3 +302,26 @@ def test_y_notparent_has_no_effect_with_several_y():
     with pytest.warns(UserWarning, match="y_notparent has no effect with several y"):
         first, _ = pycupc.ida(0, [1, 1], C, m, y_notparent=True)
     assert first.tolist() == [0.5, 0.0]  # pcalg 2.7-12
+
+
+def test_a_covariance_matrix_of_the_variables_in_another_order_is_refused():
+    data = pycupc.data.load_example().iloc[:, :4]
+    fit, C = pycupc.pc(data, alpha=0.01), data.cov()
+    a, b, names = *data.columns[:2], data.columns[::-1]
+    assert len(pycupc.ida(a, b, C, fit))
+    for function, cause, effect in ((pycupc.ida, a, b), (pycupc.ida_fast, a, [b]), (pycupc.joint_ida, [a], b)):
+        with pytest.raises(ValueError, match="mcov must have the order of the variables of the graph, got the names"):
+            function(cause, effect, C.loc[names, names], fit)
+
+
+@pytest.mark.filterwarnings("ignore:effects were computed")
+def test_a_covariance_that_is_not_known_is_not_called_singular():
+    C = np.eye(3)
+    C[0, 1] = C[1, 0] = np.nan
+    with pytest.raises(ValueError, match=r"the effect of \(1,\) given \(0,\) is not determined: .* is incomplete"):
+        pycupc.ida(1, 2, C, np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]))
+
+
+def test_a_cause_that_is_named_twice_is_refused():
+    with pytest.raises(ValueError, match=r"the causes must be different variables, got \['1', '1'\]"):
+        pycupc.joint_ida([0, 0], 2, np.eye(3), np.ones((3, 3)) - np.eye(3))

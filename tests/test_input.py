@@ -459,6 +459,12 @@ def test_the_notice_of_a_sentinel_names_the_option(here, capsys):
     assert "3 of 60 rows dropped, 3 because of c" in capsys.readouterr().err
 
 
+def test_a_point_where_the_comma_is_the_decimal_point_is_no_infinite_value(here, capsys):
+    (here / "d.csv").write_text("a;b\n0,5;1\n0.5;2\n1,5;0\n")
+    assert run("run", "d.csv", "--decimal", ",") == cli.DATA
+    assert "'0.5' is not a number; with --decimal , no number may hold a point" in capsys.readouterr().err
+
+
 def test_whole_numbers_that_float64_rounds_are_named(here):
     big = pd.DataFrame({"a": np.arange(9) ** 2, "id": np.arange(9) ** 3 % 7 + 2**53, "c": np.arange(9) % 4})
     sources = [big, big.convert_dtypes()]

@@ -400,7 +400,7 @@ REFUSED_FILES = {
     "hexadecimal": refused(lambda: text() + "0x10,2,3,4\n", "'0x10' is not a number"),
     "question mark": refused(
         lambda: text() + "?,2,3,4\n",
-        r"'\?' is not a number; if it means a missing value: read_data\(path, na=\['\?'\]\)",
+        r"'\?' is not a number; read_data\(path, na=\['\?'\]\) if it means a missing value\.",
     ),
     "wrong delimiter in a row": refused(lambda: text() + "1,2,3;5,4\n", "'3;5' is not a number; is the delimiter ';'"),
     "Latin-1": refused(

@@ -124,3 +124,13 @@ def test_command_line(tmp_path, capsys):
     known.write_text("/knowledge\naddtemporal\n1 a\n2 d\n")
     assert main([*run, "--force"]) != 0
     assert f"{known}: tiers: there is no variable 'd'" in capsys.readouterr().err
+
+
+def test_names_of_a_series_and_of_a_table_count():
+    pandas = pytest.importorskip("pandas")
+    labels = ["a", "b", "c"]
+    assert Knowledge(tiers=pandas.Series([1, 2, 3], index=labels[::-1])).of(labels).tier.tolist() == [2, 1, 0]
+    assert Knowledge(tiers=pandas.Series([1, 2, 3])).of(labels).tier.tolist() == [0, 1, 2]
+    arrow = pandas.DataFrame(False, index=labels[::-1], columns=labels[::-1])
+    arrow.loc["a", "b"] = True
+    assert Knowledge(forbidden=arrow).of(labels).forbidden.tolist() == [1]

@@ -239,3 +239,12 @@ def test_sets_of_too_many_pairs_are_refused(monkeypatch):
     with pytest.raises(MemoryError, match=r"the separating sets of all pairs of 20 variables would take .* ask for"):
         fit.sepset.cells()
     assert fit.sepset[0, 1] == ()
+
+
+def test_a_file_of_another_class_names_the_classes(tmp_path):
+    data = pycupc.data.load_example().iloc[:, :3]
+    pycupc.fci(data).save(tmp_path / "pag.npz")
+    with pytest.raises(
+        ValueError, match=r"format is 'pycupc-pag-1', .* read the file with `load` of the class \(PcAlgo, "
+    ):
+        pycupc.PcAlgo.load(tmp_path / "pag.npz")

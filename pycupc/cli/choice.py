@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycupc.data import DataError
-from pycupc.data.categories import MOST_CODES
+from pycupc.data.categories import MOST_CODES, look_categorical
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed
 from pycupc.data.observations import RawTable
@@ -145,7 +145,7 @@ def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> 
     complete = options | {"missing": "error"} if options["missing"] == "keep" else options
     with contextlib.suppress(DataError):
         table = Table.of(path, categories=True, **complete)
-        if table.looks_categorical() and args.correlation is None:
+        if look_categorical(table.categories or ()) and args.correlation is None:
             data = DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df)
             return Chosen("categories", data, table, why)
     try:

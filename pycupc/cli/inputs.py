@@ -98,11 +98,9 @@ def add_test_arguments(
         "engines give the same answer"
     )
     add("--engine", choices=(*NAMES, "schur"), default="auto", help=engine)
-    test = (
-        "gaussian: partial correlations of numbers; discrete: the G^2 test of categories; mixed: both together (auto: "
-    )
+    test = "gaussian: partial correlations of numbers; discrete: G^2 of categories; mixed: both (auto: by the table)"
     choices = ("auto", "gaussian", "discrete", "mixed")
-    add("--test", choices=choices, default="auto", help=test + "(auto: decided from the table, and reported)")
+    add("--test", choices=choices, default="auto", help=test)
     freedom = (
         "discrete: degrees of freedom: pcalg: of all configurations of the conditioning set; observed: of those that "
         "occur, which finds more edges where tables are sparse (default: pcalg)"

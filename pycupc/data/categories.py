@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
-from pycupc.data.cells import Cells
+from pycupc.data.cells import Cells, number_in
 from pycupc.data.names import DataError, kept_names, listed
 from pycupc.data.observations import RawTable, column_names
 from pycupc.data.readers import check_size, complete_rows
@@ -48,6 +48,8 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     check_size(source.name, len(cells), len(labels))
     no_value = _MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
+    if numbers := options.missing_numbers:
+        holes |= np.array([[number_in(cell, options.decimal) in numbers for cell in row] for row in cells.tolist()])
     if options.missing == "keep":
         cells[holes] = None
     table = RawTable(cells, labels, layout=layout, facts=source.facts)
@@ -100,6 +102,15 @@ def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.i
     largest = max(map(len, categories))
     logger.info("coded %d columns, 2 to %d levels; %s: %s", len(names), largest, names[0], first)
     return codes, tuple(categories)
+
+
+def doubtful(names: Sequence[str], categories: Iterable[Iterable[Any] | None]) -> Iterator[str]:
+    """Warnings about categories that may mean a missing value."""
+    for name, kept in zip(names, categories, strict=True):
+        for one in kept or ():
+            if str(one).casefold() in ("none", "null", "nan", "nat", "<na>"):
+                remedy = option("na", [str(one)], python="leave out these rows")
+                yield f"{one!r} is a category of {name}; if it means a missing value: {remedy}"
 
 
 def _mixed(measured: Sequence[str], others: Sequence[str]) -> ValueError:

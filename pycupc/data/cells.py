@@ -136,7 +136,7 @@ class Cells:
             if values is None:
                 values = np.full(len(columns), np.nan)
                 for k, (column, cell) in enumerate(zip(columns, cells, strict=True)):
-                    if (value := _number(cell.strip(), self.options.decimal)) is not None:
+                    if (value := number_in(cell.strip(), self.options.decimal)) is not None:
                         values[k] = value
                     elif cell.strip().casefold() not in missing:
                         where = f"{place}, column {column + 1} ({self.layout.names[column]!r})"
@@ -147,7 +147,8 @@ class Cells:
     def _explained(self, cell: str, column: int, *, first: bool) -> str:
         """Why a cell, of the `first` row or not, is not a finite number, with the remedy."""
         text, decimal = cell.strip(), self.options.decimal
-        if text.casefold().lstrip("+-") in ("inf", "infinity") or NUMBER.fullmatch(text.replace(decimal, ".", 1)):
+        plain = text.translate({ord("."): "x", ord(decimal): "."})
+        if text.casefold().lstrip("+-") in ("inf", "infinity") or NUMBER.fullmatch(plain):
             return f"infinite value {cell!r}"
         if first and not self.layout.has_header:
             hint = f"; is it a header? ({option('header', 'yes')})"
@@ -160,7 +161,7 @@ class Cells:
         elif any(c.isdigit() and not c.isascii() for c in text) or "\u2212" in text:
             hint = "; write it with the characters 0 to 9 and -"
         elif len(text) <= 3 and not any(c.isalnum() for c in text):
-            hint = f"; if it means a missing value: {option('na', [text])}"
+            hint = f"; {option('na', [text])} if it means a missing value"
         else:
             hint = next((f"; is the delimiter {c!r}? ({option('delimiter', c)})" for c in ";|\t" if c in text), "")
         return f"{cell!r} is not a number{hint}.{self._remedy(column)}"
@@ -186,7 +187,7 @@ class Cells:
         for _, cells in self.below_header(most):
             for column, kind in found.items():
                 cell = cells[column].strip() if column < len(cells) else ""
-                if _number(cell, self.options.decimal) is not None:
+                if number_in(cell, self.options.decimal) is not None:
                     kind.numbers += 1
                 elif cell.casefold() not in missing:
                     kind.other_forms += (other := like_a_number(cell))
@@ -235,7 +236,7 @@ def _finite(numbers: Iterable[float]) -> Floats:
     return values
 
 
-def _number(cell: str, decimal: str) -> float | None:
+def number_in(cell: str, decimal: str) -> float | None:
     """The finite number that a cell holds, or None."""
     if decimal != ".":
         if "." in cell:  # a separator of thousands

@@ -120,8 +120,8 @@ def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:
             number = f"{end[j]:.0f}"  # 7, 8 and 9 are usual; a negative number, whatever its digits
             if "-" not in number and set(number) not in ({"7"}, {"8"}, {"9"}):
                 continue
-            rest = X[X[:, j] != end[j], j]
-            count, beyond = len(X) - len(rest), np.abs(rest - end[j]).min() > abs(middle[j] - end[j])
+            rest = X[np.abs(X[:, j] - end[j]) > 0, j]  # without NaN
+            count, beyond = int((X[:, j] == end[j]).sum()), np.abs(rest - end[j]).min() > abs(middle[j] - end[j])
             if count > 1 and beyond and rest.min() < rest.max():
                 yield j, number, count, rest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 
 from pycupc.data.constraints import Constraints, Indices
 from pycupc.data.names import DataError, is_real, listed, position, unknown
-from pycupc.data.pairs import marked
+from pycupc.data.pairs import in_order_of, marked
 from pycupc.data.source import open_text, read_source
 
 #: A variable, or several: a label, a pattern such as "age*", or a position.
@@ -139,7 +139,7 @@ def _tiers(tiers: Any, labels: Sequence[str]) -> Any:
     p = len(labels)
     if tiers is None:
         return np.zeros(p)
-    if isinstance(tiers, Mapping):
+    if hasattr(tiers, "items"):  # a mapping, or a Series of pandas
         tiers_of = [(v, k) if is_real(v) else (k, v) for k, v in tiers.items()]
     else:
         tiers = list(tiers)
@@ -183,7 +183,7 @@ def _arrows(arrows: Any, argument: str, labels: Sequence[str]) -> Indices:
     """tail * p + head of the arrows, ascending."""
     p = len(labels)
     if hasattr(arrows, "shape") or hasattr(arrows, "columns"):
-        return np.flatnonzero(marked(np.asarray(arrows), argument, p) & ~np.eye(p, dtype=bool))
+        return np.flatnonzero(marked(in_order_of(arrows, argument, labels), argument, p) & ~np.eye(p, dtype=bool))
     found: set[int] = set()
     for pair in arrows:
         if not isinstance(pair, Iterable) or isinstance(pair, str) or len(pair := list(pair)) != 2:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_CODES, MOST_LEVELS, is_missing, read_categories, values_of, with_gaps
+from pycupc.data.categories import MOST_CODES, MOST_LEVELS, doubtful, is_missing, read_categories, values_of, with_gaps
 from pycupc.data.names import check_labels, is_real, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
-from pycupc.data.table import Table
-from pycupc.data.text_layout import ReadOptions, is_number, option
+from pycupc.data.table import Table, sentinel_remarks
+from pycupc.data.text_layout import MISSING, ReadOptions, is_number, option
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +44,7 @@ class MixedTable:
     labels: tuple[str, ...] | None = None
     layout: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    resampled: bool = False  # whether the rows are a resample, of whose values nothing is said again
 
     @classmethod
     def of(cls, data: Any, labels: Sequence[str] | None = None, **options: Any) -> MixedTable:
@@ -150,6 +151,9 @@ class MixedTable:
             columns = listed([self.names[j] for j in np.flatnonzero(self.constant).tolist()])
             text = "columns with one value are independent of all others, hence no edges"
             warnings.warn(f"{text}: {columns}", stacklevel=3)
+        remarks = (*sentinel_remarks(self.values, self.names), *doubtful(self.names, self.categories))
+        for remark in () if self.resampled else remarks:
+            warnings.warn(remark, stacklevel=3)
 
     @cached_property
     def constant(self) -> NDArray[np.bool_]:
@@ -158,7 +162,7 @@ class MixedTable:
 
     def take(self, rows: NDArray[np.int64]) -> MixedTable:
         """The observations in `rows`, int64 (k,), with the categories of the whole table."""
-        return replace(self, values=self.values[rows])
+        return replace(self, values=self.values[rows], resampled=True)
 
     def arrays(self) -> Iterator[NDArray[Any]]:
         """The arrays that determine the answer: the values, and how many categories each column has."""
@@ -179,7 +183,7 @@ def _of_texts(cells: list[str | None], decimal: str) -> list[Any]:
     plain = [None if cell is None else cell.replace(decimal, ".") for cell in cells]
     if not all(cell is None or is_number(cell) for cell in plain):
         return list(cells)
-    return [None if cell is None else float(cell) for cell in plain]
+    return [None if cell is None or cell.casefold() in MISSING else float(cell) for cell in plain]
 
 
 def _columns_in_memory(data: Any) -> list[Any]:

@@ -117,7 +117,7 @@ def pairs_of(value: Any, name: str, labels: Sequence[str]) -> Pairs | None:
             raise ValueError(f"{name}: {error}") from error
     if isinstance(value, Pairs) and value.p == p:
         return value if len(value) else None
-    matrix = value.dense() if isinstance(value, Pairs) else _in_order_of(value, name, labels)
+    matrix = value.dense() if isinstance(value, Pairs) else in_order_of(value, name, labels)
     matrix = marked(matrix, name, p)
     if not np.array_equal(matrix, matrix.T):
         i, j = np.argwhere(matrix != matrix.T)[0].tolist()
@@ -145,7 +145,7 @@ def _is_list_of_pairs(value: Any) -> bool:
     )
 
 
-def _in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
+def in_order_of(value: Any, name: str, labels: Sequence[str]) -> Any:
     """`value` as a matrix; the rows and columns of a table with names are put into the order of `labels`."""
     columns = column_names(value)
     if columns is None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import findings
-from pycupc.data.categories import code_table, is_measured, look_categorical, read_categories, values_of
+from pycupc.data.categories import code_table, doubtful, is_measured, read_categories, values_of
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
 from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.observations import chosen_columns, converted
@@ -109,13 +109,13 @@ class Table:
         """
         _refuse_matrix(self.values)
         incomplete = self.ends.incomplete()
-        if not complete:
+        if complete:
+            self._refuse(incomplete, "{data} must be complete and finite; missing or infinite values in {columns}")
+        else:
             gaps = self.values[:, incomplete]
             self._refuse(incomplete[np.isinf(gaps).any(axis=0)], "{data} must be finite; infinite values in {columns}")
             self._refuse(incomplete[np.isnan(gaps).all(axis=0)], "all values are missing in {columns}")
-            return
-        self._refuse(incomplete, "{data} must be complete and finite; missing or infinite values in {columns}")
-        for remark in self._remarks():
+        for remark in self._remarks() if complete else sentinel_remarks(self.values, self.names):
             warnings.warn(remark, stacklevel=3)
 
     def _refuse(self, columns: NDArray[np.int64], text: str) -> None:
@@ -130,12 +130,7 @@ class Table:
                 f"{self.names[0]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number "
                 "of the row and no variable, leave it out"
             )
-        for j, number, count, rest in findings.sentinels(self.values, self.ends):
-            yield (
-                f"{self.names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} "
-                f"to {rest.max():g}; if that means a missing value: "
-                + option("na", [number], python="leave out these rows, or impute the values")
-            )
+        yield from sentinel_remarks(self.values, self.names, self.ends)
         if len(self.constant):
             columns = listed([self.names[j] for j in self.constant.tolist()])
             yield f"constant columns have no correlations, hence no edges: {columns}"
@@ -143,16 +138,25 @@ class Table:
             groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
 
-    def looks_categorical(self) -> bool:
-        """Whether categories from a file are words rather than numbers with damaged cells, or measurements."""
-        return look_categorical(self.categories or ())
-
     def warn_of_measurements(self) -> None:
-        """Warn of columns of a file with numbers that are not whole, or with too many whole ones for codes."""
+        """Warn of numbers in a file that are not whole, or too many for codes, and of words that may mean "missing"."""
         different = zip(self.names, self.categories or (), strict=True)
         if self.facts and (found := [f"{name} ({len(texts)})" for name, texts in different if is_measured(texts)]):
             text = f"{self.facts['path']}: each number counts as a category, which suits codes but no measurements"
             warnings.warn(f"{text}; numbers of categories: {listed(found)}", stacklevel=3)
+        for remark in doubtful(self.names, self.categories or ()):
+            warnings.warn(remark, stacklevel=3)
+
+
+def sentinel_remarks(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Iterator[str]:
+    """Warnings about numbers that may mean a missing value; `ends`, without NaN, if they are known."""
+    ends = ends or Ends(np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0))
+    for j, number, count, rest in findings.sentinels(X, ends):
+        yield (
+            f"{names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} to "
+            f"{rest.max():g}; if that means a missing value: "
+            + option("na", [number], python="leave out these rows, or impute the values")
+        )
 
 
 def is_mapped(values: NDArray[Any]) -> bool:

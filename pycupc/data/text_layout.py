@@ -275,9 +275,7 @@ def is_formula(cell: str) -> bool:
 
 
 def like_a_number(cell: str) -> bool:
-    """Whether a cell holds a number, "no value", or a number in another form: 0,5, 1 000, 1_000, 5 %, other digits."""
-    if is_number(cell):
-        return True
+    """Whether a cell holds a number, also in another form: 0,5, 1 000, 1_000, 5 %, other digits."""
     try:
         float(_OTHER_FORMS.sub("", cell))
     except ValueError:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from pycupc.data.names import default_labels, positions
+from pycupc.data.names import positions
 from pycupc.data.table import Table
-from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal, warn_unless_cpdag
+from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal, check_names, warn_unless_cpdag
 from pycupc.effects.regression import Floats
 from pycupc.effects.result import Effects
 from pycupc.engines.base import EngineError
@@ -118,18 +118,18 @@ def _covariances(fit: NamedGraph, data: Any) -> tuple[Floats, float | None]:
     """The covariance matrix, float64 (p, p), and the number of observations if it is known."""
     if isinstance(data, (SuffStat, Mapping)):
         stat = as_suff_stat(data)
-        _check_names(stat.labels, fit.labels)
+        check_names("data", stat.labels, fit.labels)
         return stat.C, stat.n
     shape = getattr(data, "shape", None)
     if shape is not None and tuple(shape) == (fit.p, fit.p):
         C = np.ascontiguousarray(data, dtype=np.float64)
         if _is_symmetric(C):
-            _check_names(getattr(data, "columns", None), fit.labels)
+            check_names("data", getattr(data, "columns", None), fit.labels)
             n = getattr(fit, "n", None)
             return C, None if n is None else float(n)
     table = Table.of(data)
     table.check()
-    _check_names(table.labels, fit.labels)
+    check_names("data", table.labels, fit.labels)
     return np.cov(table.values, rowvar=False), float(len(table.values))
 
 
@@ -138,16 +138,3 @@ def _is_symmetric(C: Floats) -> bool:
     tiles = [slice(i, i + 256) for i in range(0, len(C), 256)]
     pairs = ((C[a, b], C[b, a].T) for k, a in enumerate(tiles) for b in tiles[k:])
     return all(bool((x == y).all()) or np.allclose(x, y, rtol=1e-10, atol=0) for x, y in pairs)
-
-
-def _check_names(names: Iterable[Any] | None, labels: tuple[str, ...]) -> None:
-    """ValueError unless the variables of the data are those of the graph, where both have names."""
-    if names is None:
-        return
-    given, p = tuple(map(str, names)), len(labels)
-    if given == labels or len(given) != p or default_labels(p) in (given, labels):
-        return
-    if set(given) == set(labels):
-        raise ValueError("data must have the order of the variables of the graph, got the same names in another order")
-    k = next(k for k in range(p) if given[k] != labels[k])
-    raise ValueError(f"data must have the variables of the graph, got {given[k]!r} in the place of {labels[k]!r}")

@@ -18,6 +18,7 @@ from pycupc.effects.orientations import (
     Variable,
     causal_graph_of,
     check_maximal,
+    check_names,
     names_of,
     parents_of,
     warn_unless_cpdag,
@@ -49,6 +50,7 @@ class _Problem:
         self.labels, self.graph = self.named.labels, self.named.sparse_graph
         if self.named.p != len(self.C):
             raise ValueError(f"mcov and the graph must have the same variables, got {len(self.C)} and {self.named.p}")
+        check_names("mcov", getattr(mcov, "columns", None), self.labels)
         self.graph.cells()  # refuses circles
 
 
@@ -71,7 +73,7 @@ def ida(
     y : int or str, or a sequence of them
         The effect.
     mcov : array_like (p, p)
-        Covariance matrix.
+        Covariance matrix; if its columns have names, these have the order of those of the graph.
     graph : NamedGraph or array_like (p, p)
         A CPDAG or PDAG, such as the result of `pc`, or a graph matrix (row to column). An edge with equal marks counts
         as undirected.
@@ -227,6 +229,8 @@ def joint_ida(
         raise ValueError(Message("a graph or {name} is needed", name=Argument("all_pasets")))
     problem = _Problem(mcov, graph if all_pasets is None else None, type, ("pdag", "cpdag", "dag"))
     xs, ys = positions(x, problem.labels), positions(y, problem.labels)
+    if len({*xs}) < len(xs):
+        raise ValueError(f"the causes must be different variables, got {[problem.labels[v] for v in xs]}")
     sets = _joint_sets(problem, xs, all_pasets, type)
     joint = recursive_regressions if technique == "RRC" else modified_choleskies
     found = list(joint(problem.C, xs, sets, ys))

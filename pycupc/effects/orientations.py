@@ -117,6 +117,19 @@ def names_of(p: int, *given: Collection[Any] | None) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
+def check_names(what: str, names: Iterable[Any] | None, labels: tuple[str, ...]) -> None:
+    """ValueError unless the variables of `what` are those of the graph, where both have names."""
+    if names is None:
+        return
+    given, p = tuple(map(str, names)), len(labels)
+    if given == labels or len(given) != p or default_labels(p) in (given, labels):
+        return
+    if set(given) == set(labels):
+        raise ValueError(f"{what} must have the order of the variables of the graph, got the names in another order")
+    k = next(k for k in range(p) if given[k] != labels[k])
+    raise ValueError(f"{what} must have the variables of the graph, got {given[k]!r} in the place of {labels[k]!r}")
+
+
 def check_maximal(graph: CausalGraph) -> None:
     """ValueError unless a DAG extends the graph, and Meek's rules add nothing to it."""
     graph.to_dag()

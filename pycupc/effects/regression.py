@@ -42,7 +42,8 @@ def coefficients(
             wrong = lists[at[int(singular.argmax())]]
             named = wrong if names is None else [names[v] for v in wrong]
             x, given = (Variables(tuple(part)) for part in (named[: len(xs)], named[len(xs) :]))
-            raise ValueError(Message(text + "singular", x=x, given=given))
+            why = "singular" if np.isfinite(A[singular.argmax()]).all() else "incomplete: it holds NaN or infinity"
+            raise ValueError(Message(text + why, x=x, given=given))
         out[at] = np.linalg.solve(A, C[members[:, :, None], np.asarray(ys)])[:, : len(xs)]
     return out
 

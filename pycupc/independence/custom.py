@@ -71,7 +71,11 @@ class CustomTest(IndependenceTest):
         self.n, self.na_p = None, float(NAdelete)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        return float(self.function(x, y, tuple(S), self.suff_stat))
+        p = self.function(x, y, tuple(S), self.suff_stat)
+        try:
+            return float(p)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"indepTest must return one number, got {p!r} for x={x}, y={y}, S={tuple(S)}") from error
 
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
         if state.p_max is not None:  # the reference engine, which alone runs such tests, records every p-value

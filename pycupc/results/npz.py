@@ -166,9 +166,12 @@ def _meta(arrays: dict[str, NDArray[Any]], kind: Kind) -> dict[str, Any]:
         raise ValueError("its metadata are not a JSON object")
     readable = (kind.format, *kind.older)
     if meta.get("format") not in readable:
+        remedy = "run the analysis again, or read the file with the version of pycupc that"
+        if str(meta.get("format")).split("-")[1:2] not in ([], kind.format.split("-")[1:2]):
+            remedy = "read the file with `load` of the class (PcAlgo, PagAlgo, Stability, CStaR) whose `save`"
         raise ValueError(
-            f"its format is {meta.get('format')!r}, this version reads {' and '.join(map(repr, readable))}; run the "
-            "analysis again, or read the file with the version of pycupc that wrote it"
+            f"its format is {meta.get('format')!r}, this version reads {' and '.join(map(repr, readable))}; {remedy} "
+            "wrote it"
         )
     if meta["format"] == kind.format and meta.get("arrays") != sorted(arrays):
         raise ValueError(f"its arrays are {', '.join(sorted(arrays))}, those listed {meta.get('arrays')}")

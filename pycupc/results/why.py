@@ -209,7 +209,7 @@ class Why:
         if self.needed is not None:
             return (
                 f"{pair}: no edge, not enough data: the test {self._given_text()} needs {self.needed:,} observations, "
-                f"there are {self.n:,} (level {self.level}, side {self.side}; p counts as 1)"
+                f"there are {self.n:,.10g} (level {self.level}, side {self.side}; p counts as 1)"
             )
         when = f"level {self.level}, side {self.side}" if self.stage is None else STAGES[self.stage]
         text = f"{pair}: no edge, independent {self._given_text()} ({when}"
@@ -297,7 +297,8 @@ def _removed(fit: TestedResult, i: int, j: int, S: tuple[int, ...]) -> Why:
     """For a removed pair, in the order of its separating test, given S."""
     name = fit.labels.__getitem__
     why = Why(name(i), name(j), "removed", len(S), "A" if i < j else "B", tuple(map(name, S)))
-    if needed := int(fit.untested.needed_by(i, j)[0]):
+    few = isinstance(fit.p_values, GaussianPValues) and fit.n is not None and fit.n <= len(S) + 3
+    if needed := len(S) + 4 if few else int(fit.untested.needed_by(i, j)[0]):
         return replace(why, p=fit.p_values.at(i, j), n=fit.n, needed=needed)
     r = _separating_r(fit, i, j, len(S))
     if r is None or fit.n is None or fit.alpha is None:

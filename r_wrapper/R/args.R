@@ -18,6 +18,7 @@ check_labels <- function(labels, p, suffStat, indepTest) {
     message("No need to specify 'p', when 'labels' is given")
   }
   stopifnot(length(labels) >= 2)
+  if (anyNA(labels)) refuse("labels", "names of all variables, none of them NA", labels)
   again <- labels[duplicated(labels)]
   if (length(again)) error("`labels` must be unique; ", quoted(again[[1]]), " occurs more than once")
   labels
@@ -74,11 +75,15 @@ say_orders <- function(labels, suffStat, test, given, name = "suffStat") {
     data <- if (is_table(suffStat)) list(suffStat) else list(`$C` = suffStat$C, `$dm` = suffStat$dm)
     named <- c(named, stats::setNames(data, paste0(name, names(data))))
   }
+  say_names(labels, named)
+}
+
+say_names <- function(labels, named, what = "`labels`") {
   for (name in names(named)) {
     names <- colnames(named[[name]])
     if (length(names) == length(labels) && setequal(names, labels) && !all(names == labels)) {
       at <- which(names != labels)[[1]]
-      message("`labels` are the column names of `", name, "` in another order. As in pcalg, positions count: variable ",
+      message(what, " are the column names of `", name, "` in another order. As in pcalg, positions count: variable ",
         at, " is called ", quoted(labels[at]), ", though its column is called ", quoted(names[at]))
     }
   }
@@ -145,7 +150,7 @@ check_table <- function(suffStat, p, test) {
   incomplete <- which(colSums(!is.finite(x)) > 0)
   if (length(incomplete)) {
     error("`suffStat` must be complete and finite for gaussCItest; it is not in ",
-      quoted(column_names(suffStat)[incomplete]))
+      quoted(column_names(suffStat)[incomplete]), "; indepTest = \"gaussCItwd\" takes NA")
   }
   list(x = x)
 }

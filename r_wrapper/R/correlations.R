@@ -30,9 +30,10 @@
 #' @export
 cu_suffStat <- function(x, correlation = c("pearson", "spearman", "kendall", "normal-scores", "latent"),
                         nearest = FALSE, missing = c("error", "pairwise"), n.rule = c("mean", "min", "harmonic")) {
-  X <- check_observations(x)
   n.rule <- match.arg(n.rule)
-  options <- list(labels = as.list(column_names(x)), correlation = match.arg(correlation), n_rule = n.rule,
+  labels <- as.list(column_names(x))
+  X <- check_observations(x)
+  options <- list(labels = labels, correlation = match.arg(correlation), n_rule = n.rule,
     nearest = check_flag(nearest, "nearest"), missing = match.arg(missing))
   S <- lapply(compute("correlations", options, list(x = X))$arrays, matrix, ncol(X), ncol(X), dimnames =
     if (!is.null(colnames(x))) list(colnames(x), colnames(x)))

@@ -139,6 +139,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   given <- shared(environment(), if (missing(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_pc()")
   say_sparse(sepset, length(labels))
+  graph::graphNEL(labels) # an error, before the work, about names that its graph cannot have
 
   plain <- transport("pc", suffStat, indepTest, alpha, labels, given, wants_list(sepset, length(labels)))
   if (endsWith(plain$orientation, "random")) {
@@ -170,6 +171,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
   given <- shared(environment(), if (missing(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_skeleton()")
   say_sparse(sepset, length(labels))
+  graph::graphNEL(labels) # an error, before the work, about names that its graph cannot have
 
   expand <- wants_list(sepset, length(labels))
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, given, expand, known)

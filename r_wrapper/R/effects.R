@@ -50,7 +50,7 @@ cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", 
 #' @export
 cu_idaFast <- function(x.pos, y.pos.set, mcov, graphEst) {
   found <- possible_effects("idaFast", x.pos, y.pos.set, mcov, graphEst, list(), length(y.pos.set))[[1L]]
-  rownames(found) <- rownames(mcov)[effect_positions(y.pos.set, "y.pos.set", effect_labels(mcov, graphEst))]
+  rownames(found) <- y.pos.set
   found
 }
 
@@ -113,6 +113,7 @@ possible_effects <- function(what, x, y, mcov, graph, arguments, rows = NULL, mo
     `function` = what, labels = as.list(labels), arguments = arguments,
     x = as.list(effect_positions(x, "x.pos", labels) - 1L), y = as.list(effect_positions(y, "y.pos", labels) - 1L)
   )
+  say_names(labels, list(mcov = mcov), "the variables of the graph")
   if (!is.null(mcov)) more$C <- as.double(mcov)
   answer <- compute("effects", options, more)$arrays
   found <- unname(split(answer$values, rep(seq_along(answer$sizes), answer$sizes)))
@@ -135,6 +136,9 @@ effect_labels <- function(mcov, graph) {
 }
 
 graph_matrix <- function(graph) {
+  if (inherits(graph, c("amat", "fciAlgo"))) {
+    refuse("graphEst", "a DAG or CPDAG: a result, or a matrix (not amat) with arrows from row to column", graph)
+  }
   if (methods::is(graph, "pcAlgo")) graph <- graph@graph
   if (is.matrix(graph)) graph else methods::as(graph, "matrix")
 }

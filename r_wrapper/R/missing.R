@@ -71,8 +71,9 @@ check_incomplete <- function(x, p, name = "suffStat") {
 
 # The values of a data frame of numbers and factors, codes from 0 for these, and the numbers of levels, 0 for numbers.
 check_mixed <- function(x, p, name) {
-  fits <- is.data.frame(x) && length(x) == p && all(vapply(x, function(v) is.factor(v) || is.numeric(v), NA))
-  if (!fits) refuse(name, sprintf("a data frame of %d columns, numbers or factors, to match `labels` or `p`", p), x)
+  if (!is.data.frame(x) || length(x) != p) refuse(name, sprintf("a data frame of %d columns, as `labels` or `p`", p), x)
+  other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
+  if (length(other)) error("`", name, "` must hold numbers and factors; factor() makes one of ", quoted(other))
   values <- lapply(x, function(v) if (is.factor(v)) as.integer(v) - 1 else as.double(v))
   list(x = unlist(values, use.names = FALSE), nlev = as.list(as.double(vapply(x, nlevels, 1L))))
 }

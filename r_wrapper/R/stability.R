@@ -150,7 +150,7 @@ check_observations <- function(x, name = "x") {
     error("`", name, "` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X))
   }
   if (isSymmetric(unname(X))) {
-    error("`", name, "` is symmetric, as a matrix of correlations or covariances is; resampling needs the observations")
+    error("`", name, "` is symmetric, as a matrix of correlations or covariances is; the observations are needed")
   }
   if (!is.double(X)) storage.mode(X) <- "double" # the assignment alone would copy the matrix
   X

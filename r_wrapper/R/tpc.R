@@ -49,6 +49,7 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
   given <- shared(environment(), if (is.null(numCores)) default_cores() else check_cores(numCores))
   need_pcalg("cu_tpc()")
   say_sparse(sepset, length(labels))
+  graph::graphNEL(labels) # an error, before the work, about names that its graph cannot have
 
   plain <- transport("pc", suffStat, indepTest, alpha, labels, given, wants_list(sepset, length(labels)), known)
   fit <- as_pcalgo(plain, cl, "double", sepset)
@@ -73,6 +74,7 @@ check_known <- function(tiers, context.all, context.tier, forbEdges, labels) {
   if (length(both)) error("`context.all` and `context.tier` both have ", quoted(labels[both]))
   late <- all[tiers[all] > min(tiers)]
   if (length(late)) error("`context.all` must be in the first tier; ", quoted(labels[late]), " is not")
+  say_names(labels, list(tiers = rbind(tiers), forbEdges = forbEdges))
   if (!is.null(forbEdges)) {
     if (!identical(as.integer(dim(forbEdges)), c(p, p)) || anyNA(forbEdges)) {
       refuse("forbEdges", sprintf("a matrix of %d x %d TRUE and FALSE to match `labels` or `p`", p, p), forbEdges)
@@ -91,7 +93,7 @@ check_known <- function(tiers, context.all, context.tier, forbEdges, labels) {
 context_positions <- function(x, name, labels) {
   at <- if (is.character(x)) match(x, labels) else if (is.null(x)) integer(0) else x
   if (!is.numeric(at) || anyNA(at) || any(at < 1 | at > length(labels) | at != round(at))) {
-    refuse(name, sprintf("names in `labels`, or positions from 1 to %d", length(labels)), x)
+    refuse(name, sprintf("names of variables, or positions from 1 to %d", length(labels)), x)
   }
   as.integer(at)
 }

@@ -16,7 +16,7 @@
 #' @param x,y Two variables, by position or by name. For `as.data.frame()`, `x` is the result, also of [cu_consensus()].
 #' @param suffStat What `fit` was computed from by [pcalg::gaussCItest()]: the list with `C` and `n`, or the
 #'   observations. With it, the answer has the partial correlation and the cutoff of the test, too.
-#' @param alpha The significance level of `fit`. By default the number in its call, if the call has one.
+#' @param alpha The significance level of `fit`. By default the number in its call, or 0.01 without one.
 #' @return `cu_why()`: a list of class `cu_why`, which prints as a sentence, its `text`, with the elements
 #'   * `x`, `y`: the variables, in the order of the deciding test;
 #'   * `status`: `"removed"`, `"kept"`, `"gap"` (excluded by `fixedGaps`) or `"fixed"` (required by `fixedEdges`);
@@ -87,7 +87,7 @@ as.data.frame.fciAlgo <- as.data.frame.pcAlgo
 
 # Python's answer to a question about the edges of a pcAlgo or fciAlgo.
 explain <- function(fit, suffStat, alpha, ...) {
-  if (is.null(alpha) && is.numeric(fit@call$alpha)) alpha <- fit@call$alpha
+  if (is.null(alpha)) alpha <- if (is.null(fit@call$alpha)) 0.01 else if (is.numeric(fit@call$alpha)) fit@call$alpha
   plain <- plain_fit(fit, remembered(fit))
   if (is_table(suffStat)) {
     suffStat <- list(C = stats::cor(check_observations(suffStat, "suffStat")), n = nrow(suffStat))

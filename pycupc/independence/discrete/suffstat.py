@@ -15,7 +15,7 @@ from pycupc.data.names import check_labels, listed, names_for
 from pycupc.data.table import Table
 from pycupc.system.message import Message, Words
 
-_CODING = Words("DiscreteSuffStat.from_data(table)", "sapply(dm, function(column) as.integer(factor(column)) - 1L)")
+_CODING = Words("DiscreteSuffStat.from_data(table)", "apply(dm, 2, function(column) as.integer(factor(column)) - 1L)")
 
 #: How the degrees of freedom of a test are counted (docs/CONTRACT.md, section 12).
 DegreesOfFreedom = Literal["pcalg", "observed"]
@@ -133,8 +133,8 @@ class DiscreteSuffStat(Mapping[str, Any]):
         Warns
         -----
         UserWarning
-            Columns of a file that seem to hold measurements; and constant columns, which get two levels: every test of
-            them has the p-value 1, so that they have no edges.
+            Columns of a file that seem to hold measurements; categories called None, NULL or nan; constant columns,
+            which get two levels: every test of them has the p-value 1, so that they have no edges.
         """
         table = data if isinstance(data, Table) else Table.of(data, labels, categories=True, **options)
         table.warn_of_measurements()

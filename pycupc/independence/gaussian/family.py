@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pycupc.independence.base import IndependenceTest, State
 from pycupc.independence.gaussian.fisher_z import cutoff
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.p_values import GaussianPValues, LargestP
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.p_values import PValues
+from pycupc.independence.p_values import PValues, UntestedPairs
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
@@ -26,6 +29,8 @@ class GaussianTest(IndependenceTest):
 
     def __init__(self, data: SuffStat, alpha: float) -> None:
         self.data, self.alpha = data, alpha
+        if data.n <= 3:
+            warnings.warn(f"no test of fewer than 4 observations finds a dependence, got n = {data.n:g}", stacklevel=7)
         self.p, self.n, self.labels, self.nbytes = data.p, data.n, data.labels, 8 * data.p**2
 
     def cutoff(self, level: int) -> float:
@@ -37,3 +42,11 @@ class GaussianTest(IndependenceTest):
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
         largest = LargestP(state.z, state.unfinished) if state.largest_p is None else state.largest_p
         return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, self.data.correlations)
+
+    def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
+        """Those that no test can find dependent, as n - l - 3 is not above 0."""
+        parts = [np.zeros((4, 0))]
+        for block in sepset.blocks:  # with n <= 3 all others as well: they may be too many to list
+            if self.data.n <= (level := block.members.shape[1]) + 3:
+                parts.append(np.vstack([block.x, block.y, *np.repeat([[level], [level + 4]], len(block.x), axis=1)]))
+        return UntestedPairs.by_pair(np.hstack(parts).astype(np.int64))

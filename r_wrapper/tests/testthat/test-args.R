@@ -122,9 +122,9 @@ test_that("messages name the value that was given, in R's words", {
   expect_error(check_cores(Inf), "`numCores` must be a whole number of at least 1; got Inf")
   dm <- matrix(rep(1:2, 24), 12, 4, dimnames = list(NULL, LETTERS[1:4]))
   discrete <- function(...) cu_plain("pc", list(dm = dm, adaptDF = FALSE, ...), "disCItest", 0.05, colnames(dm))
-  expect_error(discrete(nlev = rep(2, 4)), "Codes begin at 0; for any others use sapply(dm, ", fixed = TRUE)
-  expect_error(discrete(), "give nlev, or use sapply(dm, ", fixed = TRUE)
-  dm <- sapply(as.data.frame(dm), function(column) as.integer(factor(column)) - 1L)
+  expect_error(discrete(nlev = rep(2, 4)), "Codes begin at 0; for any others use apply(dm, 2, ", fixed = TRUE)
+  expect_error(discrete(), "give nlev, or use apply(dm, 2, ", fixed = TRUE)
+  dm <- apply(dm, 2, function(column) as.integer(factor(column)) - 1L)
   expect_length(discrete()$labels, 4)
 })
 
@@ -154,7 +154,7 @@ test_that("a table of observations gives the answer of its correlations, with th
   expect_error(cu_plain("pc", X, p = 7), "`suffStat` must be a table of 7 columns")
   expect_error(cu_plain("pc", codes), "`suffStat` must be numeric for gaussCItest, and is not in \"a\"")
   X[1, 2] <- NA
-  expect_error(cu_plain("pc", X), "`suffStat` must be complete and finite for gaussCItest; it is not in \"b\"")
+  expect_error(cu_plain("pc", X), "complete and finite for gaussCItest; it is not in \"b\"; .*\"gaussCItwd\" takes NA")
   own <- function(x, y, S, suffStat) 1
   expect_error(cu_plain("pc", X, own, 0.01), "need to specify 'labels' or 'p'") # as pcalg
   expect_error(cu_plain("pc", list(C = diag(8), n = 9), p = 8), "\"alpha\" is missing") # as pcalg
@@ -180,6 +180,19 @@ test_that("names in another order than the labels give a message", {
   X <- matrix(stats::rnorm(800), 100, dimnames = list(NULL, letters[1:8]))
   expect_message(cu_plain("pc", X, labels = letters[8:1]), "names of `suffStat` in another order")
   expect_message(cu_stability(X, labels = letters[8:1], n_resamples = 2), "names of `x` in another order")
+  tiers <- stats::setNames(1:8, letters[8:1])
+  expect_message(cu_stability(X, n_resamples = 2, tiers = tiers), "names of `tiers` in another order")
+  expect_message(check_known(NULL, NULL, NULL, gaps, letters[1:8]), "names of `forbEdges` in another order")
+})
+
+test_that("names that a graph cannot have are refused before the work", {
+  skip_if_no_pcalg()
+  never <- function(x, y, S, suffStat) stop("the work has begun")
+  for (make in list(cu_pc, cu_skeleton, cu_tpc)) {
+    expect_error(make(0, never, 0.05, labels = c("a", "k__x|p__y")), "separator")
+    expect_error(make(0, never, 0.05, labels = c("a", "")), "empty string")
+    expect_error(make(0, never, 0.05, labels = c("a", NA)), "`labels` must be names of all variables, none of them NA")
+  }
 })
 
 test_that("without numCores, options and environment decide, and a worker takes one core", {

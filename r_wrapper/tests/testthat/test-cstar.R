@@ -42,7 +42,7 @@ test_that("set.seed() repeats it, positions are names, and wrong arguments have 
   again <- cu_cstar(X, c("v1", "v2", "v3"), 4:5, n_resamples = 4, checkpoint = tempfile())
   expect_equal(found, again)
   expect_setequal(found$ranking$effect, c("v4", "v5"))
-  expect_error(cu_cstar(X, effects = "v9"), "`effects` must be names in `labels`, or positions from 1 to 7")
+  expect_error(cu_cstar(X, effects = "v9"), "`effects` must be names of variables, or positions from 1 to 7")
   expect_error(cu_cstar(X, q = 0, n_resamples = 2), "q must be different numbers from 1 to 42")
   expect_error(cu_cstar(X, q = "a"), "`q` must be one or more whole numbers")
   expect_error(cu_cstar(X, alpha = c(0.1, 0.2)), "`alpha` must be one number in \\[0, 1\\]")

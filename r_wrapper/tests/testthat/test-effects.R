@@ -37,6 +37,7 @@ test_that("names, matrices and the DAGs of pdag2allDags are taken", {
   rownames(m) <- colnames(m) <- rownames(case$C) <- colnames(case$C) <- letters[1:6]
   expect_equal(cu_ida("a", "f", case$C, m), cu_ida(1, 6, case$C, case$graph))
   expect_equal(rownames(cu_idaFast("a", c("b", "f"), case$C, m)), c("b", "f"))
+  expect_equal(cu_idaFast(1, 3:2, case$C, case$graph), pcalg::idaFast(1, 3:2, case$C, case$graph))
   dags <- pcalg::pdag2allDags(t(m))$dags
   skip_if(nrow(dags) < 2)
   expect_equal(cu_ida(1, 6, case$C, m, "global", all.dags = dags), cu_ida(1, 6, case$C, m, "global"))
@@ -64,5 +65,24 @@ test_that("what does not fit is refused in R's terms", {
   expect_message(cu_ida(1, 3, diag(3), m), "not a CPDAG")
   expect_error(cu_jointIda(1:2, 3, diag(3)), "all.pasets")
   expect_error(cu_adjustment(m * 0, 1, 2), "no variable of y is a descendant of x")
-  expect_error(cu_adjustment(m, 1, 3, 4), "z")
+  expect_error(cu_adjustment(m, 1, 3, 4), "`z` must be names of variables")
+  unknown <- diag(3)
+  unknown[1, 2] <- NA
+  expect_error(suppressMessages(cu_ida(2, 3, unknown, m)), "incomplete: it holds NaN")
+  dimnames(m) <- list(c("a", "b", "c"), c("a", "b", "c"))
+  expect_message(cu_ida("a", "c", matrix(diag(3), 3, dimnames = list(NULL, c("b", "a", "c"))), m),
+    "variables of the graph are the column names of `mcov` in another order.*variable 1 is called \"a\"")
+})
+
+test_that("a PAG, and a matrix whose arrows go the other way, are refused", {
+  skip_if_no_pcalg()
+  set.seed(3)
+  X <- pcalg::rmvDAG(300, pcalg::randomDAG(6, 0.5))
+  data <- list(C = stats::cor(X), n = 300)
+  pag <- cu_fci(data, pcalg::gaussCItest, 0.05, p = 6)
+  amat <- as(suppressMessages(cu_pc(data, pcalg::gaussCItest, 0.05, p = 6)), "amat")
+  for (graph in list(pag, amat, t(amat))) {
+    expect_error(cu_ida(1, 6, stats::cov(X), graph), "`graphEst` must be a DAG or CPDAG: .* from row to column")
+    expect_error(cu_adjustment(graph, 1, 6), "`graphEst` must be a DAG or CPDAG: .* from row to column")
+  }
 })

@@ -49,7 +49,7 @@ test_that("numbers and factors together: mixCItest by name", {
   expect_gt(nrow(cu_stability(gaps, n_resamples = 2, indepTest = "gaussCItwd", seed = 1)$pairs), 0)
   both$am[3] <- NA
   expect_error(cu_pc(both, "mixCItest"), "missing or infinite values in am")
-  expect_error(cu_pc(cbind(both, s = letters[1:4]), "mixCItest"), "numbers or factors")
+  expect_error(cu_pc(cbind(both, s = letters[1:4]), "mixCItest"), "numbers and factors; .* makes one of \"s\"")
 })
 
 test_that("n may be a matrix, the mean of which over the pairs of a test counts", {

@@ -48,7 +48,7 @@ test_that("arguments of cu_tpc() are checked", {
   stat <- list(C = diag(4), n = 50)
   refused <- function(text, ...) expect_error(cu_tpc(stat, "gaussCItest", 0.05, p = 4, ...), text, fixed = TRUE)
   refused("`tiers` must be a number for each of the 4 variables", tiers = 1:3)
-  refused("`context.all` must be names in `labels`", context.all = "z")
+  refused("`context.all` must be names of variables", context.all = "z")
   refused("`context.all` must be in the first tier; \"2\" is not", tiers = c(1, 2, 1, 1), context.all = 2)
   refused("`context.all` and `context.tier` both have \"1\"", context.all = 1, context.tier = 1)
   refused("`forbEdges` must be a matrix of 4 x 4", forbEdges = diag(3))

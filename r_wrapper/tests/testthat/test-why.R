@@ -70,6 +70,16 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   expect_error(cu_why(3, 1, 2), "must be a result of cu_pc")
 })
 
+test_that("the observations are used without alpha in the call, and too few of them are said", {
+  skip_if_no_pcalg()
+  set.seed(1)
+  X <- matrix(stats::rnorm(36), 6) %*% matrix(stats::rnorm(36), 6)
+  expect_match(cu_why(suppressMessages(cu_pc(X)), 1, 3, X)$text, "\\|r\\| = ")
+  fit <- cu_pc(X, alpha = 0.9)
+  text <- utils::combn(6, 2, function(pair) cu_why(fit, pair[1], pair[2], X)$text)
+  expect_match(text, "not enough data: the test given \\{.*\\} needs 7 observations, there are 6", all = FALSE)
+})
+
 test_that("verbose tells of colliders, rules and triples", {
   skip_if_no_python()
   ask <- function(...) capture.output(cu_plain("pc", named_problem(), alpha = 0.05, labels = letters[1:8], ...))

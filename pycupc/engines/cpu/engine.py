@@ -220,10 +220,10 @@ class CpuEngine(Engine):
         if kept is not None:
             kept.begin(level, findings.take, *FINISHED)
         progress = self._level_progress(level, degrees, findings)
-        n_careful, more = 0, False
-        for side_b in (False, True):
+        at_once = self._gaussian.at_once(graph, level, cutoff, findings) if self._gaussian and kept is None else None
+        n_careful = at_once or 0
+        for side_b in (False, True) if at_once is None else ():
             targets = graph.targets(level, side_b, findings, self.threads)
-            more |= bool((degrees[targets.per_row > 0] - 1 > level).any())  # then pcalg runs another level
             if kept is not None:
                 targets = graph.targets_at(targets.chosen & (findings.done == OPEN))
             for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
@@ -237,7 +237,8 @@ class CpuEngine(Engine):
             check_level(graph, decided, findings, level, partial(self._first_separating, pruning=False))
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
-        return LevelResult(level, *separated, len(separated.x), n_careful, more, *made)
+        *removed, n_tests, more = separated
+        return LevelResult(level, *removed, n_tests, len(separated.x), n_careful, more, *made)
 
     def _level_progress(self, level: int, degrees: NDArray[np.int64], findings: Findings) -> threads.Progress | None:
         hook, kept = self._progress, self._division.kept
@@ -283,3 +284,5 @@ def _load(level: int) -> None:
     engine.take(GaussianTest(SuffStat(np.where(np.eye(4), 1.0, 0.5), 100), 0.9), "abcd")
     for earlier in range(level + 1):
         engine._run(earlier)
+        if engine._graph is not None:
+            engine._graph.targets(level, False, engine._graph.no_findings())

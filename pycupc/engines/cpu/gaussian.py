@@ -27,6 +27,7 @@ from pycupc.engines.cpu.tuning import (
     BLOCK,
     GATHER_SHARE,
     HUB,
+    INLINE_TESTS,
     MOST_TASKS,
     PREFIX_SECONDS,
     ROWS_SHARE,
@@ -35,7 +36,7 @@ from pycupc.engines.cpu.tuning import (
     TESTS_PER_SECOND,
 )
 from pycupc.engines.cpu.walk import walk_items
-from pycupc.engines.cpu.walk_state import Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
+from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.correlations import Correlations
@@ -66,6 +67,7 @@ class GaussianTests:
         self._pruning = Pruning(self._source, pruning, n_threads)
         self._pruned_sides: list[PrunedSide] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
+        self._last_space: tuple[Matrices, Work] | None = None
 
     @property
     def columns(self) -> Columns | None:
@@ -108,6 +110,38 @@ class GaussianTests:
             targets = graph.targets(level, False, graph.no_findings())
             if self._pruning.choose(graph, targets, level, way).any():
                 load(way)
+
+    def at_once(self, graph: Graph, level: int, cutoff: float, findings: Findings) -> int | None:
+        """Make the tests of a level >= 1 if it is small; returns how many are doubtful, None if they are not made.
+
+        Both sides together: rows ascend, so that side A of a pair comes before its side B.
+        """
+        source, rows = self._source, np.flatnonzero(graph.degrees > level)
+        d = graph.degrees[rows]
+        widest = int(d.max(initial=0))
+        if not isinstance(source, MatrixSource) or self._pruning.mode == "always" or subsets.is_wide(widest, level):
+            return None
+        table = subsets.binomial_table(widest, level)
+        prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
+        if _work(prefixes, tests).sum() >= INLINE_TESTS:
+            return None
+        certain, chosen, state = Cutoff.around(cutoff), ~graph.fixed, np.zeros(4, dtype=np.int64)
+        if level == 1:
+            level1.run_both_sides(source, graph, chosen, certain, findings, state)
+        elif len(rows):
+            side = Side.of(graph, Targets(chosen, d), level, certain)._replace(C=source.C)
+            items = Items(rows, np.zeros_like(rows), prefixes, graph.lists.mirror)
+            outcomes = Outcomes.of(int(d.sum()))
+            _walk_through(side, items, outcomes, self._space(level, widest), state)
+            tested = outcomes.rank != NO_TARGET
+            findings.add(*[column[tested] for column in outcomes])
+        return int(state[DOUBTFUL])
+
+    def _space(self, level: int, d: int) -> tuple[Matrices, Work]:
+        """Work space for rows with up to d neighbours; levels with about as many members have the same."""
+        if (space := self._last_space) is None or len(space[0].kk) < level - 1 or len(space[1].bound) < d:
+            space = self._last_space = _walk_space(-(-level // 4) * 4, d)
+        return space
 
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
@@ -208,26 +242,39 @@ class _Walk(Queue):
         prefixes = side.binomials[graph.degrees - 1, side.level - 1]
         super().__init__(graph, targets, side, findings, prefixes)
         self._source = source
-        seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * self._tests
-        self.work = TESTS_PER_SECOND * seconds
+        self.work = _work(prefixes * (targets.per_row > 0), self._tests)
 
     def _least_work(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
     def _make_space(self, d: int) -> tuple[Matrices, Work]:
-        level = self._side.level
-        lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
-        work = work_space(Work, level=level, elimination=canonical_space(level), **lengths)
-        return work_space(Matrices, **lengths), work
+        return _walk_space(self._side.level, d)
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        matrices, work = self._space(widest)
+        space = self._space(widest)
         for _, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
-            doubtful = state[DOUBTFUL]
-            walk_items(side, some, found, matrices, work, state)
-            if state[WANTED]:  # for the first time: load it and begin again
-                state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
-                walk_items(side, some, found, matrices, work, state)
+            _walk_through(side, some, found, space, state)
+
+
+def _work(prefixes: Indices, tests: Floats) -> Floats:
+    """The time of the walk through rows with these numbers, as a number of tests."""
+    return TESTS_PER_SECOND * (PREFIX_SECONDS * prefixes + TEST_SECONDS * tests)
+
+
+def _walk_space(level: int, d: int) -> tuple[Matrices, Work]:
+    """Work space of a walk through rows with up to d neighbours."""
+    lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
+    work = work_space(Work, level=level, elimination=canonical_space(level), **lengths)
+    return work_space(Matrices, **lengths), work
+
+
+def _walk_through(side: Side, items: Items, outcomes: Outcomes, space: tuple[Matrices, Work], state: State) -> None:
+    """`walk_items`, with the code for doubtful tests where it is needed."""
+    doubtful = state[DOUBTFUL]
+    walk_items(side, items, outcomes, *space, state)
+    if state[WANTED]:  # for the first time: load it and begin again
+        state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
+        walk_items(side, items, outcomes, *space, state)
 
 
 def _row_blocks(tests: Indices, least: int, alone: Indices) -> list[tuple[int, int]]:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from pycupc.engines.base import Floats, Ints
-from pycupc.engines.cpu.extracts import ColumnSource, Extract, Source
+from pycupc.engines.base import Floats, Ints, Mask
+from pycupc.engines.cpu.extracts import ColumnSource, Extract, MatrixSource, Source
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
-from pycupc.engines.cpu.walk_state import Cutoff
+from pycupc.engines.cpu.walk_state import NO_MIRROR, Cutoff
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import given_one
 from pycupc.system.compiled import compiled, copied_part
@@ -47,7 +47,16 @@ def run_rows(
 ) -> None:
     """Test the targets of these rows, which are consecutive."""
     for _, own in source.extracts(graph, rows):
-        _run_extract(own, targets, cutoff, tuple(values[own.entries] for values in findings[:3]), state)
+        found = tuple(values[own.entries] for values in findings[:3])
+        _run_extract(own, targets.chosen[own.entries], NO_MIRROR, cutoff, found, state)
+
+
+def run_both_sides(
+    source: MatrixSource, graph: Graph, chosen: Mask, cutoff: Cutoff, findings: Findings, state: State
+) -> None:
+    """Test the targets `chosen` of both sides: those of side B that side A separates are left out."""
+    for _, own in source.extracts(graph, np.arange(source.p)):
+        _run_extract(own, chosen, graph.lists.mirror, cutoff, findings[:3], state)
 
 
 def run_part_of_hub(
@@ -61,7 +70,7 @@ def run_part_of_hub(
     x, n = int(np.searchsorted(graph.offsets, entries[0], side="right")) - 1, len(entries)
     own = source.extract_of_hub(graph, x, entries)
     rank, r, smallest = np.full(n, -1), np.zeros(n), np.full(n, math.inf)
-    _run_extract(own, targets, cutoff, (rank, r, smallest), state)
+    _run_extract(own, targets.chosen[own.entries], NO_MIRROR, cutoff, (rank, r, smallest), state)
     found, at = np.flatnonzero(rank >= 0), entries - graph.offsets[x]
     z = at[rank[found] + (rank[found] >= found)]
     rank[found] = z - (z > at[found])
@@ -70,14 +79,16 @@ def run_part_of_hub(
     return n * (n - 1) // 2
 
 
-def _run_extract(own: Extract, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], state: State) -> None:
-    """Test the targets of an extract; `found`: its stretches of `Findings`."""
+def _run_extract(
+    own: Extract, chosen: Mask, mirror: Indices, cutoff: Cutoff, found: tuple[Any, ...], state: State
+) -> None:
+    """Test the targets of an extract; `chosen`, `found`: those of its entries; `mirror`: as in `Items`."""
     low, high = int(own.rows[0]), int(own.rows[-1]) + 1
     widest, height = int(np.diff(own.offsets[low : high + 1]).max()), min(LEVEL1_TILE, high - low)
     correlation, variance = np.empty((height, widest)), np.empty((height, widest))
     spread = np.full((height, len(own.C)), -math.inf)
     tile = Tile(own.C, own.neighbours, correlation, variance, spread, np.empty(height, np.int64))
-    _run_rows(tile, own.offsets, targets.chosen[own.entries], cutoff, low, high, found, state)
+    _run_rows(tile, own.offsets, chosen, mirror, cutoff, low, high, found, state)
 
 
 @copied_part
@@ -166,9 +177,10 @@ def _clear_tile(tile, offsets, x0, x1):
 
 
 @compiled
-def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
+def _run_rows(tile, offsets, chosen, mirror, cutoff, low, high, findings, state):  # noqa: PLR0913
     """`run_rows`, in tiles of LEVEL1_TILE rows x by as many rows y; `findings` are those that are arrays."""
     rank, r, smallest = findings
+    both = len(mirror) > 0
     for x0 in range(low, high, LEVEL1_TILE):
         x1 = x0 + LEVEL1_TILE if x0 + LEVEL1_TILE < high else high
         _load_tile(tile, offsets, x0, x1)
@@ -179,7 +191,7 @@ def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
                 start, end = offsets[x], offsets[x + 1]
                 e = tile.following[x - x0]
                 while e < end and tile.neighbours[e] < y0 + LEVEL1_TILE:
-                    if chosen[e]:
+                    if chosen[e] and not (both and mirror[e] < e and rank[mirror[e]] >= 0):
                         pair = Pair(x, tile.neighbours[e], x - x0, start, e - start)
                         k, value = _test_pair(tile, pair, end - start, cutoff, state)
                         if k >= 0:

@@ -98,12 +98,18 @@ class Side(NamedTuple):
         return cls(np.empty((0, 0)), *lists, hint, binomials, cutoff, level)
 
 
+#: `Items.mirror` of the items of one side.
+NO_MIRROR = np.zeros(0, dtype=np.int64)
+
+
 class Items(NamedTuple):
     """Work items, int64 (m,) each: a row, and the range first .. end - 1 of its parts (`queue`)."""
 
     row: Indices
     first: Indices
     end: Indices
+    # `NeighbourLists.mirror` where the items are all rows, ascending, with the targets of both sides; else empty.
+    mirror: Indices = NO_MIRROR
 
 
 class Outcomes(NamedTuple):

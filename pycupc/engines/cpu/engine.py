@@ -210,7 +210,7 @@ class CpuEngine(Engine):
 
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
         degrees = graph.degrees
-        lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), int(degrees.max(initial=0))
+        lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), graph.widest
         d = min(d, HUB) if level == 1 else d
         matrices = max(level - 1, 0) + (self._columns is not None)  # of the widest row, which each thread holds
         need = lists + matrices * d * (d + 8) * 8 * self.threads

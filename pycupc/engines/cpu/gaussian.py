@@ -36,7 +36,7 @@ from pycupc.engines.cpu.tuning import (
     TESTS_PER_SECOND,
 )
 from pycupc.engines.cpu.walk import walk_items
-from pycupc.engines.cpu.walk_state import NO_TARGET, Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
+from pycupc.engines.cpu.walk_state import Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.correlations import Correlations
@@ -117,11 +117,13 @@ class GaussianTests:
         Both sides together: rows ascend, so that side A of a pair comes before its side B.
         """
         source, rows = self._source, np.flatnonzero(graph.degrees > level)
-        d = graph.degrees[rows]
-        widest = int(d.max(initial=0))
-        if not isinstance(source, MatrixSource) or self._pruning.mode == "always" or subsets.is_wide(widest, level):
+        if (
+            not isinstance(source, MatrixSource)
+            or self._pruning.mode == "always"
+            or subsets.is_wide(graph.widest, level)
+        ):
             return None
-        table = subsets.binomial_table(widest, level)
+        d, table = graph.degrees[rows], subsets.binomial_table(graph.widest, level)
         prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
         if _work(prefixes, tests).sum() >= INLINE_TESTS:
             return None
@@ -131,10 +133,8 @@ class GaussianTests:
         elif len(rows):
             side = Side.of(graph, Targets(chosen, d), level, certain)._replace(C=source.C)
             items = Items(rows, np.zeros_like(rows), prefixes, graph.lists.mirror)
-            outcomes = Outcomes.of(int(d.sum()))
-            _walk_through(side, items, outcomes, self._space(level, widest), state)
-            tested = outcomes.rank != NO_TARGET
-            findings.add(*[column[tested] for column in outcomes])
+            outcomes = Outcomes(np.empty(len(chosen), np.int64), *findings[:3])
+            _walk_through(side, items, outcomes, self._space(level, graph.widest), state)
         return int(state[DOUBTFUL])
 
     def _space(self, level: int, d: int) -> tuple[Matrices, Work]:

@@ -58,7 +58,7 @@ class FarSet(NamedTuple):
 class Findings(NamedTuple):
     """The findings of a level about each entry: written by the tests, read by the graph."""
 
-    rank: Indices  # (E,): rank of the first separating set, -1 if there is none, `FAR` where `far` has it
+    rank: Indices  # (E,): rank of the first separating set, negative if there is none, `FAR` where `far` has it
     r: Floats  # (E,): canonical partial correlation given that set
     # (E,): smallest squared partial correlation of the tests of an entry that stays, inf where nothing was tested.
     smallest: Floats
@@ -108,7 +108,7 @@ class Separated(NamedTuple):
     S: Ints
     r: Floats
     n_tests: int
-    more: bool  # as there
+    more: bool  # as there: pcalg runs another level if a pair that it visited has enough candidates
 
 
 class Graph:
@@ -124,7 +124,7 @@ class Graph:
         self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats | Callable[[Indices], Floats]
     ) -> None:
         self.offsets, self.neighbours, self.fixed, self._z = offsets, neighbours, fixed, z
-        self.degrees = np.diff(offsets)  # int64 (p,): number of neighbours of each variable
+        self.degrees = offsets[1:] - offsets[:-1]  # int64 (p,): number of neighbours of each variable
 
     @classmethod
     def of_lists(cls, offsets: Indices, neighbours: Ints) -> Graph:
@@ -176,6 +176,11 @@ class Graph:
         return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf), {}, np.zeros(n, np.int8))
 
     @cached_property
+    def widest(self) -> int:
+        """The largest number of neighbours."""
+        return int(self.degrees.max(initial=0))
+
+    @cached_property
     def lists(self) -> NeighbourLists:
         mirror = np.empty(len(self.neighbours), dtype=np.int64)
         lists = NeighbourLists(self.offsets, self.neighbours, self.fixed, mirror)
@@ -209,11 +214,12 @@ class Graph:
 
         _in_parts(look, len(degrees), len(rank), n_threads)
         entries = np.flatnonzero(rank >= 0)  # in order of (x, y)
-        per_row = np.diff(np.searchsorted(entries, self.offsets))
+        ends = np.searchsorted(entries, self.offsets)
+        per_row = ends[1:] - ends[:-1]
         x = np.repeat(np.arange(len(degrees), dtype=np.int32), per_row)
         S = self._sets(level, entries, x, findings, n_threads)
         n_tests = findings.n_tests(entries) + subsets.level_tests(degrees, in_vain, level)
-        more = bool(((in_vain + per_row > 0) & (degrees - 1 > level)).any())  # then pcalg runs another level
+        more = self.widest - 1 > level and bool((in_vain + per_row > 0)[degrees - 1 > level].any())
         return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests, more), np.flatnonzero(stay)
 
     def _sets(self, level: int, entries: Indices, x: Ints, findings: Findings, n_threads: int) -> Ints:
@@ -221,7 +227,7 @@ class Graph:
         lists, S = self.lists, np.empty((len(entries), level), dtype=np.int32)
         if not len(entries):
             return S
-        binomials = subsets.binomial_table(int(self.degrees.max()), level)
+        binomials = subsets.binomial_table(self.widest, level)
 
         def look_up(first: int, end: int) -> None:
             part, members = slice(first, end), np.empty(level, dtype=np.int64)

@@ -32,11 +32,14 @@ from pycupc.system.compiled import compiled, copied_part, fused_part, part
 
 
 @copied_part
-def _leave_out_separated(side, mirror, start, d):
-    """Let those targets y < x of a row x be none that row y, which comes before it, has separated."""
-    for e in range(start, start + d if len(mirror) > 0 else start):
+def _enter_row(side, mirror, start, d, out):
+    """Returns the first outcome of row x; with both sides, the targets y < x that row y has separated become none."""
+    if len(mirror) == 0:
+        return out
+    for e in range(start, start + d):
         if mirror[e] < e and side.hint[mirror[e]] >= 0:
             side.chosen[e] = False
+    return start
 
 
 @copied_part
@@ -281,7 +284,7 @@ def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot l
     for q in range(len(items.row)):
         x, first, start = items.row[q], items.first[q], side.offsets[items.row[q]]
         d = side.offsets[x + 1] - start
-        _leave_out_separated(side, items.mirror, start, d)
+        out = _enter_row(side, items.mirror, start, d, out)
         n_open = start_row(side, Place(x, d, start, out, first), outcomes, work.bound)
         for depth in range(level - 1):
             m.padded[depth] = 0

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
@@ -29,13 +30,18 @@ def work_space(kind: type[Space], **given: Any) -> Space:
     Each field is annotated with its dimensions: sums of numbers and of lengths that are `given`. A field that is given
     itself is taken as it is.
     """
+    shapes = _shapes(kind, tuple([item for item in given.items() if not isinstance(item[1], np.ndarray)]))
+    return kind(*[given[name] if name in given else np.zeros(shape, dtype) for name, shape, dtype in shapes])
 
-    def array(name: str, dimensions: list[tuple[list[str], int]], dtype: Any) -> Any:
-        if name in given:
-            return given[name]
-        return np.zeros([number + sum([given[v] for v in lengths]) for lengths, number in dimensions], dtype)
 
-    return kind(*[array(*field) for field in _fields(kind)])
+@functools.lru_cache(maxsize=256)
+def _shapes(kind: type[tuple[Any, ...]], lengths: tuple[tuple[str, int], ...]) -> list[tuple[str, list[int], Any]]:
+    """The name, shape and dtype of each field; the shape of one that is given itself may be anything."""
+    given = defaultdict(int, lengths)
+    return [
+        (name, [number + sum([given[v] for v in axis]) for axis, number in axes], dtype)
+        for name, axes, dtype in _fields(kind)
+    ]
 
 
 @functools.cache
@@ -94,7 +100,7 @@ class Side(NamedTuple):
     def of(cls, graph: Graph, targets: Targets, level: int, cutoff: Cutoff) -> Side:
         """The side of a level in which these targets are tested."""
         lists, hint = (graph.offsets, graph.neighbours, targets.chosen), np.full(len(graph.neighbours), -1)
-        binomials = subsets.binomial_table(int(graph.degrees.max(initial=0)), level)
+        binomials = subsets.binomial_table(graph.widest, level)
         return cls(np.empty((0, 0)), *lists, hint, binomials, cutoff, level)
 
 
@@ -108,7 +114,8 @@ class Items(NamedTuple):
     row: Indices
     first: Indices
     end: Indices
-    # `NeighbourLists.mirror` where the items are all rows, ascending, with the targets of both sides; else empty.
+    # Empty, or `NeighbourLists.mirror`: the items are all rows, ascending, with the targets of both sides, and there is
+    # an outcome for each entry.
     mirror: Indices = NO_MIRROR
 
 

@@ -228,7 +228,7 @@ class CpuEngine(Engine):
                 targets = graph.targets_at(targets.chosen & (findings.done == OPEN))
             for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
-        separated, stays = graph.settle(level, findings, self.threads)
+        separated, stays, more = graph.settle(level, findings, self.threads)
         made = separated.n_tests, 0
         if self._gaussian:
             made = self._gaussian.complete(graph, level, cutoff, findings, separated)
@@ -237,8 +237,7 @@ class CpuEngine(Engine):
             check_level(graph, decided, findings, level, partial(self._first_separating, pruning=False))
         self._refuse_beyond(free, lists + KEPT_BYTES * len(stays), level, degrees)
         self._graph = graph.restricted(stays, self._tests.z(graph.smallest(findings, stays), level))
-        *removed, n_tests, more = separated
-        return LevelResult(level, *removed, n_tests, len(separated.x), n_careful, more, *made)
+        return LevelResult(level, *separated, len(separated.x), n_careful, more, *made)
 
     def _level_progress(self, level: int, degrees: NDArray[np.int64], findings: Findings) -> threads.Progress | None:
         hook, kept = self._progress, self._division.kept

@@ -67,7 +67,6 @@ class GaussianTests:
         self._pruning = Pruning(self._source, pruning, n_threads)
         self._pruned_sides: list[PrunedSide] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
-        self._last_space: tuple[Matrices, Work] | None = None
 
     @property
     def columns(self) -> Columns | None:
@@ -116,32 +115,24 @@ class GaussianTests:
 
         Both sides together: rows ascend, so that side A of a pair comes before its side B.
         """
-        source, rows = self._source, np.flatnonzero(graph.degrees > level)
-        if (
-            not isinstance(source, MatrixSource)
-            or self._pruning.mode == "always"
-            or subsets.is_wide(graph.widest, level)
-        ):
+        source, widest, wide = self._source, graph.widest, subsets.is_wide(graph.widest, level)
+        if wide or self._pruning.mode == "always" or not isinstance(source, MatrixSource):
             return None
-        d, table = graph.degrees[rows], subsets.binomial_table(graph.widest, level)
+        rows, table = np.flatnonzero(graph.degrees > level), subsets.binomial_table(widest, level)
+        d = graph.degrees[rows]
         prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
-        if _work(prefixes, tests).sum() >= INLINE_TESTS:
+        seconds = PREFIX_SECONDS * float(prefixes.sum()) + TEST_SECONDS * float(tests.sum())
+        if TESTS_PER_SECOND * seconds >= INLINE_TESTS:
             return None
-        certain, chosen, state = Cutoff.around(cutoff), ~graph.fixed, np.zeros(4, dtype=np.int64)
+        targets, certain, mirror = Targets(~graph.fixed, d), Cutoff.around(cutoff), graph.lists.mirror
+        state = np.zeros(4, dtype=np.int64)
         if level == 1:
-            level1.run_both_sides(source, graph, chosen, certain, findings, state)
+            level1.run_rows(source, graph, targets, certain, np.arange(source.p), findings, state, mirror)
         elif len(rows):
-            side = Side.of(graph, Targets(chosen, d), level, certain)._replace(C=source.C)
-            items = Items(rows, np.zeros_like(rows), prefixes, graph.lists.mirror)
-            outcomes = Outcomes(np.empty(len(chosen), np.int64), *findings[:3])
-            _walk_through(side, items, outcomes, self._space(level, graph.widest), state)
+            side = Side.of(graph, targets, level, certain)._replace(C=source.C)
+            outcomes = Outcomes(np.empty_like(mirror), *findings[:3])
+            _walk(side, Items(rows, np.zeros_like(rows), prefixes, mirror), outcomes, _walk_space(level, widest), state)
         return int(state[DOUBTFUL])
-
-    def _space(self, level: int, d: int) -> tuple[Matrices, Work]:
-        """Work space for rows with up to d neighbours; levels with about as many members have the same."""
-        if (space := self._last_space) is None or len(space[0].kk) < level - 1 or len(space[1].bound) < d:
-            space = self._last_space = _walk_space(-(-level // 4) * 4, d)
-        return space
 
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
@@ -242,7 +233,8 @@ class _Walk(Queue):
         prefixes = side.binomials[graph.degrees - 1, side.level - 1]
         super().__init__(graph, targets, side, findings, prefixes)
         self._source = source
-        self.work = _work(prefixes * (targets.per_row > 0), self._tests)
+        seconds = PREFIX_SECONDS * prefixes * (targets.per_row > 0) + TEST_SECONDS * self._tests
+        self.work = TESTS_PER_SECOND * seconds
 
     def _least_work(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
@@ -253,12 +245,7 @@ class _Walk(Queue):
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
         space = self._space(widest)
         for _, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
-            _walk_through(side, some, found, space, state)
-
-
-def _work(prefixes: Indices, tests: Floats) -> Floats:
-    """The time of the walk through rows with these numbers, as a number of tests."""
-    return TESTS_PER_SECOND * (PREFIX_SECONDS * prefixes + TEST_SECONDS * tests)
+            _walk(side, some, found, space, state)
 
 
 def _walk_space(level: int, d: int) -> tuple[Matrices, Work]:
@@ -268,7 +255,7 @@ def _walk_space(level: int, d: int) -> tuple[Matrices, Work]:
     return work_space(Matrices, **lengths), work
 
 
-def _walk_through(side: Side, items: Items, outcomes: Outcomes, space: tuple[Matrices, Work], state: State) -> None:
+def _walk(side: Side, items: Items, outcomes: Outcomes, space: tuple[Matrices, Work], state: State) -> None:
     """`walk_items`, with the code for doubtful tests where it is needed."""
     doubtful = state[DOUBTFUL]
     walk_items(side, items, outcomes, *space, state)

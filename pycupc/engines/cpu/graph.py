@@ -108,7 +108,6 @@ class Separated(NamedTuple):
     S: Ints
     r: Floats
     n_tests: int
-    more: bool  # as there: pcalg runs another level if a pair that it visited has enough candidates
 
 
 class Graph:
@@ -125,6 +124,7 @@ class Graph:
     ) -> None:
         self.offsets, self.neighbours, self.fixed, self._z = offsets, neighbours, fixed, z
         self.degrees = offsets[1:] - offsets[:-1]  # int64 (p,): number of neighbours of each variable
+        self.widest = int(self.degrees.max(initial=0))
 
     @classmethod
     def of_lists(cls, offsets: Indices, neighbours: Ints) -> Graph:
@@ -176,11 +176,6 @@ class Graph:
         return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf), {}, np.zeros(n, np.int8))
 
     @cached_property
-    def widest(self) -> int:
-        """The largest number of neighbours."""
-        return int(self.degrees.max(initial=0))
-
-    @cached_property
     def lists(self) -> NeighbourLists:
         mirror = np.empty(len(self.neighbours), dtype=np.int64)
         lists = NeighbourLists(self.offsets, self.neighbours, self.fixed, mirror)
@@ -204,8 +199,8 @@ class Graph:
         chosen[some] = True
         return Targets(chosen, np.bincount(self.rows()[chosen], minlength=len(self.offsets) - 1))
 
-    def settle(self, level: int, findings: Findings, n_threads: int = 1) -> tuple[Separated, Indices]:
-        """The pairs that the two sides have separated, and the entries of the edges that stay."""
+    def settle(self, level: int, findings: Findings, n_threads: int = 1) -> tuple[Separated, Indices, bool]:
+        """The pairs that the two sides have separated, the entries of the edges that stay, and `LevelResult.more`."""
         lists, degrees, rank = self.lists, self.degrees, findings.rank
         in_vain, stay = np.zeros_like(degrees), np.empty(len(rank), dtype=np.bool_)
 
@@ -220,7 +215,7 @@ class Graph:
         S = self._sets(level, entries, x, findings, n_threads)
         n_tests = findings.n_tests(entries) + subsets.level_tests(degrees, in_vain, level)
         more = self.widest - 1 > level and bool((in_vain + per_row > 0)[degrees - 1 > level].any())
-        return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests, more), np.flatnonzero(stay)
+        return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests), np.flatnonzero(stay), more
 
     def _sets(self, level: int, entries: Indices, x: Ints, findings: Findings, n_threads: int) -> Ints:
         """The separating sets of these entries, int32 (m, level)."""

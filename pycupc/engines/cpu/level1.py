@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from pycupc.engines.base import Floats, Ints, Mask
-from pycupc.engines.cpu.extracts import ColumnSource, Extract, MatrixSource, Source
+from pycupc.engines.base import Floats, Ints
+from pycupc.engines.cpu.extracts import ColumnSource, Extract, Source
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
@@ -43,20 +43,13 @@ class Pair(NamedTuple):
 
 
 def run_rows(
-    source: Source, graph: Graph, targets: Targets, cutoff: Cutoff, rows: Indices, findings: Findings, state: State
-) -> None:
-    """Test the targets of these rows, which are consecutive."""
+    source: Source, graph: Graph, targets: Targets, cutoff: Cutoff, rows: Indices, findings: Findings, state: State,
+    mirror: Indices = NO_MIRROR,
+) -> None:  # fmt: skip
+    """Test the targets of these rows, which are consecutive; `mirror` as in `Items`."""
     for _, own in source.extracts(graph, rows):
         found = tuple(values[own.entries] for values in findings[:3])
-        _run_extract(own, targets.chosen[own.entries], NO_MIRROR, cutoff, found, state)
-
-
-def run_both_sides(
-    source: MatrixSource, graph: Graph, chosen: Mask, cutoff: Cutoff, findings: Findings, state: State
-) -> None:
-    """Test the targets `chosen` of both sides: those of side B that side A separates are left out."""
-    for _, own in source.extracts(graph, np.arange(source.p)):
-        _run_extract(own, chosen, graph.lists.mirror, cutoff, findings[:3], state)
+        _run_extract(own, targets, cutoff, found, state, mirror)
 
 
 def run_part_of_hub(
@@ -70,7 +63,7 @@ def run_part_of_hub(
     x, n = int(np.searchsorted(graph.offsets, entries[0], side="right")) - 1, len(entries)
     own = source.extract_of_hub(graph, x, entries)
     rank, r, smallest = np.full(n, -1), np.zeros(n), np.full(n, math.inf)
-    _run_extract(own, targets.chosen[own.entries], NO_MIRROR, cutoff, (rank, r, smallest), state)
+    _run_extract(own, targets, cutoff, (rank, r, smallest), state)
     found, at = np.flatnonzero(rank >= 0), entries - graph.offsets[x]
     z = at[rank[found] + (rank[found] >= found)]
     rank[found] = z - (z > at[found])
@@ -80,15 +73,15 @@ def run_part_of_hub(
 
 
 def _run_extract(
-    own: Extract, chosen: Mask, mirror: Indices, cutoff: Cutoff, found: tuple[Any, ...], state: State
+    own: Extract, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], state: State, mirror: Indices = NO_MIRROR
 ) -> None:
-    """Test the targets of an extract; `chosen`, `found`: those of its entries; `mirror`: as in `Items`."""
+    """Test the targets of an extract; `found`: its stretches of `Findings`."""
     low, high = int(own.rows[0]), int(own.rows[-1]) + 1
     widest, height = int(np.diff(own.offsets[low : high + 1]).max()), min(LEVEL1_TILE, high - low)
     correlation, variance = np.empty((height, widest)), np.empty((height, widest))
     spread = np.full((height, len(own.C)), -math.inf)
     tile = Tile(own.C, own.neighbours, correlation, variance, spread, np.empty(height, np.int64))
-    _run_rows(tile, own.offsets, chosen, mirror, cutoff, low, high, found, state)
+    _run_rows(tile, own.offsets, targets.chosen[own.entries], mirror, cutoff, low, high, found, state)
 
 
 @copied_part

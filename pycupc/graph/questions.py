@@ -56,7 +56,8 @@ class Questions(NamedTuple):
 
     def sizes(self) -> range:
         """The sizes of sets that some pair has enough candidates for."""
-        widest = int(np.diff(self.candidates.offsets).max(initial=0))
+        offsets = self.candidates.offsets
+        widest = int((offsets[1:] - offsets[:-1]).max(initial=0))
         return range(self.smallest, min(self.largest, widest) + 1)
 
     def most_tests(self, has_r: bool) -> int:

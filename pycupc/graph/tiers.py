@@ -112,7 +112,7 @@ class NearLists:
     def candidates(self, entries: Indices) -> Lists:
         """The candidates of these entries, ascending."""
         (start, lists), owner, neighbour = self._near, self.owner[entries], self.neighbour[entries]
-        number = np.diff(start)[owner]
+        number = (start[1:] - start[:-1])[owner]
         ends = np.cumsum(number)
         members = lists[np.arange(ends[-1]) + np.repeat(start[owner] - ends + number, number)]
         kept = members != np.repeat(neighbour, number)

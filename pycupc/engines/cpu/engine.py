@@ -88,7 +88,7 @@ class CpuEngine(Engine):
         self._pruning, self._correlations = pruning, correlations
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
-        free = free_memory()
+        free = self._free = free_memory()  # to be read once: that takes as long as a small level
         if not isinstance(test, GaussianTest):
             return test.nbytes, free
         if test.data.has_C:
@@ -104,7 +104,7 @@ class CpuEngine(Engine):
             raise ValueError("correlations='rows' needs data, from which they are computed, got a matrix of them")
         if self._correlations is not None:
             return self._correlations
-        return "sieve" if data and (test.p >= SIEVE_FROM or 8 * test.p**2 > free_memory()) else "dense"
+        return "sieve" if data and (test.p >= SIEVE_FROM or 8 * test.p**2 > self._free) else "dense"
 
     def _begin(self, names: Sequence[str]) -> None:
         test = self._test

@@ -121,10 +121,10 @@ class GaussianTests:
         rows, table = np.flatnonzero(graph.degrees > level), subsets.binomial_table(widest, level)
         d = graph.degrees[rows]
         prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
-        seconds = PREFIX_SECONDS * float(prefixes.sum()) + TEST_SECONDS * float(tests.sum())
+        seconds = PREFIX_SECONDS * prefixes.sum(dtype=np.float64) + TEST_SECONDS * tests.sum()
         if TESTS_PER_SECOND * seconds >= INLINE_TESTS:
             return None
-        targets, certain, mirror = Targets(~graph.fixed, d), Cutoff.around(cutoff), graph.lists.mirror
+        targets, certain, mirror = Targets(~graph.fixed, graph.degrees), Cutoff.around(cutoff), graph.lists.mirror
         state = np.zeros(4, dtype=np.int64)
         if level == 1:
             level1.run_rows(source, graph, targets, certain, np.arange(source.p), findings, state, mirror)

@@ -111,7 +111,7 @@ def _loads(asked: Asked) -> tuple[Indices, Floats, Indices]:
     last = np.minimum(asked.last, d)
     load, sets, reach = (asked.first == 0) * 1.0, np.ones(len(d)), np.zeros(len(d), dtype=np.int64)
     for size in range(1, int(last.max(initial=0)) + 1):
-        reach[(load < endless) & (size <= last)] = size
+        reach += (load < endless) & (size <= last)
         sets *= (d - size + 1) / size
         load += sets * ((asked.first <= size) & (size <= last))
     return d, np.minimum(load, endless), reach

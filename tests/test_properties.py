@@ -81,6 +81,20 @@ def test_threads_do_not_matter(seed, p, n, alpha, threads):
     np.testing.assert_array_equal(one.pMax, many.pMax)
 
 
+@COMMON
+@given(**sizes)
+def test_both_sides_at_once_are_one_after_the_other(seed, p, n, alpha):
+    """A small level, whose sides are tested together, has the answer and the doubtful tests of tasks for each side."""
+    suff_stat = correlations(draw_data(seed, 3 * p, n + 20, awkward=True))
+    at_once = run(suff_stat, alpha=alpha, engine="cpu", numCores=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pycupc.engines.cpu.gaussian.INLINE_TESTS", 0)
+        in_tasks = run(suff_stat, alpha=alpha, engine="cpu", numCores=1)
+    assert_same(at_once, in_tasks)
+    np.testing.assert_array_equal(at_once.pMax, in_tasks.pMax)
+    assert [level.n_careful for level in at_once.levels] == [level.n_careful for level in in_tasks.levels]
+
+
 def test_tasks_do_not_matter(monkeypatch):
     """Rows that are divided into many tasks, on threads, give the answer of a single task."""
     from pycupc.engines.cpu import gaussian, threads
@@ -89,6 +103,7 @@ def test_tasks_do_not_matter(monkeypatch):
     whole = run(suff_stat, alpha=0.3, engine="cpu", numCores=1)
     monkeypatch.setattr(gaussian, "TASK_TESTS", 40)
     monkeypatch.setattr(gaussian, "GATHER_SHARE", 0)
+    monkeypatch.setattr(gaussian, "INLINE_TESTS", 0)
     monkeypatch.setattr(threads, "INLINE_TESTS", 0)
     divided = run(suff_stat, alpha=0.3, engine="cpu", numCores=4)
     assert whole.max_ord >= 4

@@ -190,6 +190,7 @@ def dense_problem() -> tuple[np.ndarray, int]:
 def test_checked_certificates_hold_and_a_wrong_one_is_reported(everywhere, monkeypatch):
     monkeypatch.setattr(tuning, "WORTH", -1e9)
     monkeypatch.setattr(tuning, "WORTH_LOADING", -1e9)
+    monkeypatch.setattr("pycupc.engines.cpu.gaussian.INLINE_TESTS", 0)  # so that no level is made at once
     monkeypatch.setattr(plan, "walk_seconds", lambda degrees, targets, level: np.full(len(degrees), 1e6))
     C, n = dense_problem()
     fit = run(C, n, 0.05, "checked", m_max=4)

@@ -15,7 +15,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,7 +107,7 @@ class Checkpoint:
             answered = None
             if "answered" in arrays:
                 answered = np.unpackbits(arrays["answered"].astype(np.uint8), count=meta["entries"]).astype(np.bool_)
-        return Finished(replace(result, more=bool(result.more)), left_x, left_y, z, answered)
+        return Finished(result._replace(more=bool(result.more)), left_x, left_y, z, answered)
 
     def _check(self, meta: Mapping[str, Any]) -> None:
         if meta["run"] != self._key:

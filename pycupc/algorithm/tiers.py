@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ class TieredLevels:
         z = state.z if state.unfinished is None else state.unfinished()
         self._low, self._high, self._p_max = state.x, state.y, state.p_max
         self._largest = np.where(np.isinf(z), -np.inf, z_to_p(z)) if self._test.has_r else -z
-        return replace(result, more=self._level_0_asks_for_more(result))
+        return result._replace(more=self._level_0_asks_for_more(result))
 
     def state(self) -> State:
         """As `Engine.state`."""

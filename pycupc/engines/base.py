@@ -7,7 +7,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -39,8 +38,7 @@ class EngineError(RuntimeError):
     """An engine cannot run on this machine: no device, no driver, not enough memory, or a kernel that failed."""
 
 
-@dataclass(frozen=True)
-class LevelResult:
+class LevelResult(NamedTuple):
     """The outcome of one level.
 
     x, y, S and r may be incomplete until `Engine.state` returns: an engine may copy them while the next level runs.
@@ -188,7 +186,7 @@ class Engine(ABC):
         self._compile(level)
         start = time.perf_counter()
         result = self._run(level)
-        return replace(result, seconds=time.perf_counter() - start)
+        return result._replace(seconds=time.perf_counter() - start)
 
     @abstractmethod
     def state(self) -> State:

@@ -32,7 +32,7 @@ class Lists(NamedTuple):
 
     @property
     def sizes(self) -> Indices:
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     def of_one(self, i: int) -> list[int]:
         return self.members[self.offsets[i] : self.offsets[i + 1]].tolist()  # type: ignore[no-any-return]

@@ -107,11 +107,11 @@ def walk_sets(
 
 def _loads(asked: Asked) -> tuple[Indices, Floats, Indices]:
     """Of each pair the number of candidates, about how many tests it may have, and the largest size that they reach."""
-    d, endless = np.diff(asked.offsets), 2.0**50  # so many tests take weeks
+    d, endless = asked.offsets[1:] - asked.offsets[:-1], 2.0**50  # so many tests take weeks
     last = np.minimum(asked.last, d)
     load, sets, reach = (asked.first == 0) * 1.0, np.ones(len(d)), np.zeros(len(d), dtype=np.int64)
     for size in range(1, int(last.max(initial=0)) + 1):
-        reach[(load < endless) & (size <= last)] = size
+        reach += (load < endless) & (size <= last)
         sets *= (d - size + 1) / size
         load += sets * ((asked.first <= size) & (size <= last))
     return d, np.minimum(load, endless), reach

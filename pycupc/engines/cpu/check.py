@@ -24,7 +24,7 @@ Ask = Callable[[Questions], Answers]
 def check_level(graph: Graph, decided: Indices, findings: Findings, level: int, ask: Ask) -> None:
     """Check the findings about some of these entries; EngineError if tests contradict them."""
     some = _thinned(decided)
-    separated, _ = graph.settle(level, findings)
+    separated = graph.settle(level, findings)[0]
     at = np.searchsorted(np.flatnonzero(findings.rank >= 0), some)
     found = [separated.S[k].tolist() if findings.rank[e] >= 0 else None for e, k in zip(some, at, strict=True)]
     _check(graph.questions(some, level), found, ask)

@@ -88,7 +88,7 @@ class CpuEngine(Engine):
         self._pruning, self._correlations = pruning, correlations
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
-        free = free_memory()
+        free = self._free = free_memory()  # to be read once: that takes as long as a small level
         if not isinstance(test, GaussianTest):
             return test.nbytes, free
         if test.data.has_C:
@@ -104,7 +104,7 @@ class CpuEngine(Engine):
             raise ValueError("correlations='rows' needs data, from which they are computed, got a matrix of them")
         if self._correlations is not None:
             return self._correlations
-        return "sieve" if data and (test.p >= SIEVE_FROM or 8 * test.p**2 > free_memory()) else "dense"
+        return "sieve" if data and (test.p >= SIEVE_FROM or 8 * test.p**2 > self._free) else "dense"
 
     def _begin(self, names: Sequence[str]) -> None:
         test = self._test
@@ -210,7 +210,7 @@ class CpuEngine(Engine):
 
     def _level(self, graph: Graph, level: int, cutoff: float) -> LevelResult:
         degrees = graph.degrees
-        lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), int(degrees.max(initial=0))
+        lists, d = (TESTED_BYTES + 4 * level) * len(graph.neighbours), graph.widest
         d = min(d, HUB) if level == 1 else d
         matrices = max(level - 1, 0) + (self._columns is not None)  # of the widest row, which each thread holds
         need = lists + matrices * d * (d + 8) * 8 * self.threads
@@ -220,15 +220,15 @@ class CpuEngine(Engine):
         if kept is not None:
             kept.begin(level, findings.take, *FINISHED)
         progress = self._level_progress(level, degrees, findings)
-        n_careful, more = 0, False
-        for side_b in (False, True):
+        at_once = self._gaussian.at_once(graph, level, cutoff, findings) if self._gaussian and kept is None else None
+        n_careful = at_once or 0
+        for side_b in (False, True) if at_once is None else ():
             targets = graph.targets(level, side_b, findings, self.threads)
-            more |= bool((degrees[targets.per_row > 0] - 1 > level).any())  # then pcalg runs another level
             if kept is not None:
                 targets = graph.targets_at(targets.chosen & (findings.done == OPEN))
             for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
                 n_careful += threads.run(tasks, self.threads, tests, progress)
-        separated, stays = graph.settle(level, findings, self.threads)
+        separated, stays, more = graph.settle(level, findings, self.threads)
         made = separated.n_tests, 0
         if self._gaussian:
             made = self._gaussian.complete(graph, level, cutoff, findings, separated)
@@ -283,3 +283,5 @@ def _load(level: int) -> None:
     engine.take(GaussianTest(SuffStat(np.where(np.eye(4), 1.0, 0.5), 100), 0.9), "abcd")
     for earlier in range(level + 1):
         engine._run(earlier)
+        if engine._graph is not None:
+            engine._graph.targets(level, False, engine._graph.no_findings())

@@ -169,6 +169,6 @@ def walks(
     for part, own in source.extracts(graph, items.row):
         begin, end = end, end + int((own.offsets[own.rows + 1] - own.offsets[own.rows]).sum())
         found = Outcomes(*(values[begin:end] for values in outcomes))  # type: ignore[arg-type]
-        yield own, own.side(whole), Items(own.rows, items.first[part], items.end[part]), found
+        yield own, own.side(whole), Items(own.rows, items.first[part], items.end[part], items.mirror), found
         tested = found.rank != NO_TARGET
         found.entry[tested] = own.in_graph(found.entry[tested])

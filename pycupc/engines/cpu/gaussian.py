@@ -27,6 +27,7 @@ from pycupc.engines.cpu.tuning import (
     BLOCK,
     GATHER_SHARE,
     HUB,
+    INLINE_TESTS,
     MOST_TASKS,
     PREFIX_SECONDS,
     ROWS_SHARE,
@@ -105,6 +106,30 @@ class GaussianTests:
             targets = graph.targets(level, False, graph.no_findings())
             if self._pruning.choose(graph, targets, level, way).any():
                 load(way)
+
+    def at_once(self, graph: Graph, level: int, cutoff: float, findings: Findings) -> int | None:
+        """Make the tests of a level >= 1 if it is small; returns how many are doubtful, None if they are not made.
+
+        Both sides together: rows ascend, so that side A of a pair comes before its side B.
+        """
+        source, widest, wide = self._source, graph.widest, subsets.is_wide(graph.widest, level)
+        if wide or self._pruning.mode == "always" or not isinstance(source, MatrixSource):
+            return None
+        rows, table = np.flatnonzero(graph.degrees > level), subsets.binomial_table(widest, level)
+        d = graph.degrees[rows]
+        prefixes, tests = table[d - 1, level - 1], d * table[d - 1, level].astype(np.float64)
+        seconds = PREFIX_SECONDS * prefixes.sum(dtype=np.float64) + TEST_SECONDS * tests.sum()
+        if TESTS_PER_SECOND * seconds >= INLINE_TESTS:
+            return None
+        targets, certain, mirror = Targets(~graph.fixed, graph.degrees), Cutoff.around(cutoff), graph.lists.mirror
+        state = np.zeros(4, dtype=np.int64)
+        if level == 1:
+            level1.run_rows(source, graph, targets, certain, np.arange(source.p), findings, state, mirror)
+        elif len(rows):
+            side = Side.of(graph, targets, level, certain)._replace(C=source.C)
+            outcomes = Outcomes(np.empty_like(mirror), *findings[:3])
+            _walk(side, Items(rows, np.zeros_like(rows), prefixes, mirror), outcomes, _walk_space(level, widest), state)
+        return int(state[DOUBTFUL])
 
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
@@ -206,19 +231,28 @@ class _Walk(Queue):
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
     def _make_space(self, d: int) -> tuple[Matrices, Work]:
-        level = self._side.level
-        lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
-        work = work_space(Work, level=level, elimination=canonical_space(level), **lengths)
-        return work_space(Matrices, **lengths), work
+        return _walk_space(self._side.level, d)
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
-        matrices, work = self._space(widest)
+        space = self._space(widest)
         for _, side, some, found in walks(self._source, self._graph, self._side, items, outcomes):
-            doubtful = state[DOUBTFUL]
-            walk_items(side, some, found, matrices, work, state)
-            if state[WANTED]:  # for the first time: load it and begin again
-                state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
-                walk_items(side, some, found, matrices, work, state)
+            _walk(side, some, found, space, state)
+
+
+def _walk_space(level: int, d: int) -> tuple[Matrices, Work]:
+    """Work space of a walk through rows with up to d neighbours."""
+    lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
+    work = work_space(Work, level=level, elimination=canonical_space(level), **lengths)
+    return work_space(Matrices, **lengths), work
+
+
+def _walk(side: Side, items: Items, outcomes: Outcomes, space: tuple[Matrices, Work], state: State) -> None:
+    """`walk_items`, with the code for doubtful tests where it is needed."""
+    doubtful = state[DOUBTFUL]
+    walk_items(side, items, outcomes, *space, state)
+    if state[WANTED]:  # for the first time: load it and begin again
+        state[DOUBTFUL], state[CAREFUL], state[WANTED] = doubtful, careful_address(), 0
+        walk_items(side, items, outcomes, *space, state)
 
 
 def _row_blocks(tests: Indices, least: int, alone: Indices) -> list[tuple[int, int]]:

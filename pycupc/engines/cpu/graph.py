@@ -59,7 +59,7 @@ class FarSet(NamedTuple):
 class Findings(NamedTuple):
     """The findings of a level about each entry: written by the tests, read by the graph."""
 
-    rank: Indices  # (E,): rank of the first separating set, -1 if there is none, `FAR` where `far` has it
+    rank: Indices  # (E,): rank of the first separating set, negative if there is none, `FAR` where `far` has it
     r: Floats  # (E,): canonical partial correlation given that set
     # (E,): smallest squared partial correlation of the tests of an entry that stays, inf where nothing was tested.
     smallest: Floats
@@ -124,7 +124,8 @@ class Graph:
         self, offsets: Indices, neighbours: Ints, fixed: Mask, z: Floats | Callable[[Indices], Floats]
     ) -> None:
         self.offsets, self.neighbours, self.fixed, self._z = offsets, neighbours, fixed, z
-        self.degrees = np.diff(offsets)  # int64 (p,): number of neighbours of each variable
+        self.degrees = offsets[1:] - offsets[:-1]  # int64 (p,): number of neighbours of each variable
+        self.widest = int(self.degrees.max(initial=0))
 
     @classmethod
     def of_lists(cls, offsets: Indices, neighbours: Ints) -> Graph:
@@ -175,7 +176,7 @@ class Graph:
         return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf), {}, np.zeros(n, np.int8))
 
     @cached_property
-    def _lists(self) -> NeighbourLists:
+    def lists(self) -> NeighbourLists:
         mirror = np.empty(len(self.neighbours), dtype=np.int64)
         lists = NeighbourLists(self.offsets, self.neighbours, self.fixed, mirror)
         _find_mirror_entries(lists, self.offsets[:-1].copy())
@@ -184,7 +185,7 @@ class Graph:
     def targets(self, level: int, side_b: bool, findings: Findings, n_threads: int = 1) -> Targets:
         """The entries that a side tests: side A pairs x < y, side B pairs x > y that side A has not separated."""
         chosen, per_row = np.zeros(len(self.neighbours), dtype=np.bool_), np.zeros_like(self.offsets[1:])
-        lists = self._lists
+        lists = self.lists
 
         def choose(first: int, end: int) -> None:
             _choose_targets(lists, findings.rank, level, side_b, (first, end), chosen, per_row)
@@ -198,9 +199,9 @@ class Graph:
         chosen[some] = True
         return Targets(chosen, np.bincount(self.rows()[chosen], minlength=len(self.offsets) - 1))
 
-    def settle(self, level: int, findings: Findings, n_threads: int = 1) -> tuple[Separated, Indices]:
-        """The pairs that the two sides have separated, and the entries of the edges that stay."""
-        lists, degrees, rank = self._lists, self.degrees, findings.rank
+    def settle(self, level: int, findings: Findings, n_threads: int = 1) -> tuple[Separated, Indices, bool]:
+        """The pairs that the two sides have separated, the entries of the edges that stay, and `LevelResult.more`."""
+        lists, degrees, rank = self.lists, self.degrees, findings.rank
         in_vain, stay = np.zeros_like(degrees), np.empty(len(rank), dtype=np.bool_)
 
         def look(first: int, end: int) -> None:
@@ -208,17 +209,20 @@ class Graph:
 
         _in_parts(look, len(degrees), len(rank), n_threads)
         entries = np.flatnonzero(rank >= 0)  # in order of (x, y)
-        x = np.repeat(np.arange(len(degrees), dtype=np.int32), np.diff(np.searchsorted(entries, self.offsets)))
+        ends = np.searchsorted(entries, self.offsets)
+        per_row = ends[1:] - ends[:-1]
+        x = np.repeat(np.arange(len(degrees), dtype=np.int32), per_row)
         S = self._sets(level, entries, x, findings, n_threads)
         n_tests = findings.n_tests(entries) + subsets.level_tests(degrees, in_vain, level)
-        return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests), np.flatnonzero(stay)
+        more = self.widest - 1 > level and bool((in_vain + per_row > 0)[degrees - 1 > level].any())
+        return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests), np.flatnonzero(stay), more
 
     def _sets(self, level: int, entries: Indices, x: Ints, findings: Findings, n_threads: int) -> Ints:
         """The separating sets of these entries, int32 (m, level)."""
-        lists, S = self._lists, np.empty((len(entries), level), dtype=np.int32)
+        lists, S = self.lists, np.empty((len(entries), level), dtype=np.int32)
         if not len(entries):
             return S
-        binomials = subsets.binomial_table(int(self.degrees.max()), level)
+        binomials = subsets.binomial_table(self.widest, level)
 
         def look_up(first: int, end: int) -> None:
             part, members = slice(first, end), np.empty(level, dtype=np.int64)
@@ -234,7 +238,7 @@ class Graph:
 
     def smallest(self, findings: Findings, entries: Indices) -> Floats:
         """The smallest squared partial correlation of either side's tests."""
-        return np.minimum(findings.smallest[entries], findings.smallest[self._lists.mirror[entries]])
+        return np.minimum(findings.smallest[entries], findings.smallest[self.lists.mirror[entries]])
 
     def restricted(self, entries: Indices, z: Floats) -> Graph:
         """The graph of these entries alone; `z` of this level joins the z of the earlier ones."""

@@ -14,7 +14,7 @@ from pycupc.engines.cpu.extracts import ColumnSource, Extract, Source
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
-from pycupc.engines.cpu.walk_state import Cutoff
+from pycupc.engines.cpu.walk_state import NO_MIRROR, Cutoff
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import given_one
 from pycupc.system.compiled import compiled, copied_part
@@ -43,11 +43,13 @@ class Pair(NamedTuple):
 
 
 def run_rows(
-    source: Source, graph: Graph, targets: Targets, cutoff: Cutoff, rows: Indices, findings: Findings, state: State
-) -> None:
-    """Test the targets of these rows, which are consecutive."""
+    source: Source, graph: Graph, targets: Targets, cutoff: Cutoff, rows: Indices, findings: Findings, state: State,
+    mirror: Indices = NO_MIRROR,
+) -> None:  # fmt: skip
+    """Test the targets of these rows, which are consecutive; `mirror` as in `Items`."""
     for _, own in source.extracts(graph, rows):
-        _run_extract(own, targets, cutoff, tuple(values[own.entries] for values in findings[:3]), state)
+        found = tuple(values[own.entries] for values in findings[:3])
+        _run_extract(own, targets, cutoff, found, state, mirror)
 
 
 def run_part_of_hub(
@@ -70,14 +72,16 @@ def run_part_of_hub(
     return n * (n - 1) // 2
 
 
-def _run_extract(own: Extract, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], state: State) -> None:
+def _run_extract(
+    own: Extract, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], state: State, mirror: Indices = NO_MIRROR
+) -> None:
     """Test the targets of an extract; `found`: its stretches of `Findings`."""
     low, high = int(own.rows[0]), int(own.rows[-1]) + 1
     widest, height = int(np.diff(own.offsets[low : high + 1]).max()), min(LEVEL1_TILE, high - low)
     correlation, variance = np.empty((height, widest)), np.empty((height, widest))
     spread = np.full((height, len(own.C)), -math.inf)
     tile = Tile(own.C, own.neighbours, correlation, variance, spread, np.empty(height, np.int64))
-    _run_rows(tile, own.offsets, targets.chosen[own.entries], cutoff, low, high, found, state)
+    _run_rows(tile, own.offsets, targets.chosen[own.entries], mirror, cutoff, low, high, found, state)
 
 
 @copied_part
@@ -166,9 +170,10 @@ def _clear_tile(tile, offsets, x0, x1):
 
 
 @compiled
-def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
+def _run_rows(tile, offsets, chosen, mirror, cutoff, low, high, findings, state):  # noqa: PLR0913
     """`run_rows`, in tiles of LEVEL1_TILE rows x by as many rows y; `findings` are those that are arrays."""
     rank, r, smallest = findings
+    both = len(mirror) > 0
     for x0 in range(low, high, LEVEL1_TILE):
         x1 = x0 + LEVEL1_TILE if x0 + LEVEL1_TILE < high else high
         _load_tile(tile, offsets, x0, x1)
@@ -179,7 +184,7 @@ def _run_rows(tile, offsets, chosen, cutoff, low, high, findings, state):
                 start, end = offsets[x], offsets[x + 1]
                 e = tile.following[x - x0]
                 while e < end and tile.neighbours[e] < y0 + LEVEL1_TILE:
-                    if chosen[e]:
+                    if chosen[e] and not (both and mirror[e] < e and rank[mirror[e]] >= 0):
                         pair = Pair(x, tile.neighbours[e], x - x0, start, e - start)
                         k, value = _test_pair(tile, pair, end - start, cutoff, state)
                         if k >= 0:

@@ -32,6 +32,17 @@ from pycupc.system.compiled import compiled, copied_part, fused_part, part
 
 
 @copied_part
+def _enter_row(side, mirror, start, d, out):
+    """Returns the first outcome of row x; with both sides, the targets y < x that row y has separated become none."""
+    if len(mirror) == 0:
+        return out
+    for e in range(start, start + d):
+        if mirror[e] < e and side.hint[mirror[e]] >= 0:
+            side.chosen[e] = False
+    return start
+
+
+@copied_part
 def start_row(side, place, outcomes, bound):
     """Set up for a walk over a row; returns the number of targets."""
     n = 0
@@ -271,9 +282,9 @@ def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot l
     level, chosen, t = side.level, work.chosen, side.level - 2  # t: depth of the last stored matrices
     out = 0
     for q in range(len(items.row)):
-        x, first = items.row[q], items.first[q]
-        start = side.offsets[x]
+        x, first, start = items.row[q], items.first[q], side.offsets[items.row[q]]
         d = side.offsets[x + 1] - start
+        out = _enter_row(side, items.mirror, start, d, out)
         n_open = start_row(side, Place(x, d, start, out, first), outcomes, work.bound)
         for depth in range(level - 1):
             m.padded[depth] = 0

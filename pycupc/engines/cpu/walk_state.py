@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
@@ -19,6 +20,8 @@ from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
 NEAR_ONE = 1.0 - PIVOT_FLOOR
 #: r^2 below which rounding, not data, decides about a cutoff at zero (alpha = 1).
 TINY = 1e-12
+#: `Items.mirror` of the items of one side.
+NO_MIRROR = np.zeros(0, dtype=np.int64)
 
 Space = TypeVar("Space", bound=tuple[Any, ...])
 
@@ -29,29 +32,31 @@ def work_space(kind: type[Space], **given: Any) -> Space:
     Each field is annotated with its dimensions: sums of numbers and of lengths that are `given`. A field that is given
     itself is taken as it is.
     """
+    shapes = _shapes(kind, tuple([item for item in given.items() if not isinstance(item[1], np.ndarray)]))
+    return kind(*[given[name] if name in given else np.zeros(shape, dtype) for name, shape, dtype in shapes])
 
-    def array(name: str, dimensions: list[tuple[list[str], int]], dtype: Any) -> Any:
-        if name in given:
-            return given[name]
-        return np.zeros([number + sum([given[v] for v in lengths]) for lengths, number in dimensions], dtype)
 
-    return kind(*[array(*field) for field in _fields(kind)])
+@functools.lru_cache(maxsize=256)
+def _shapes(kind: type[tuple[Any, ...]], lengths: tuple[tuple[str, int], ...]) -> list[tuple[str, list[int], Any]]:
+    """The name, shape and dtype of each field; the shape of one that is given itself may be anything."""
+    given = defaultdict(int, lengths)
+
+    def shape(axes: str) -> list[int]:
+        return [sum([int(v) if v.isdigit() else given[v] for v in axis.split("+")]) for axis in axes.split()]
+
+    return [(name, shape(axes), dtype) for name, axes, dtype in _fields(kind)]
 
 
 @functools.cache
-def _fields(kind: type[tuple[Any, ...]]) -> list[tuple[str, list[tuple[list[str], int]], Any]]:
-    """The name of each field, its dimensions as lengths and a number to be summed, and its dtype."""
-
-    def parsed(dimension: str) -> tuple[list[str], int]:
-        terms = dimension.split("+")
-        return [v for v in terms if not v.isdigit()], sum(int(v) for v in terms if v.isdigit())
+def _fields(kind: type[tuple[Any, ...]]) -> list[tuple[str, str, Any]]:
+    """The name of each field, its dimensions and its dtype."""
 
     def dtype(array: Any) -> Any:
         last = get_args(array)[-1]  # the argument of NDArray; before NumPy 2.5, np.dtype of it
         return (*get_args(last), last)[0]
 
     hints = [(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items()]
-    return [(name, list(map(parsed, axes.split())), dtype(array)) for name, array, axes in hints]
+    return [(name, axes, dtype(array)) for name, array, axes in hints]
 
 
 class Cutoff(NamedTuple):
@@ -94,7 +99,7 @@ class Side(NamedTuple):
     def of(cls, graph: Graph, targets: Targets, level: int, cutoff: Cutoff) -> Side:
         """The side of a level in which these targets are tested."""
         lists, hint = (graph.offsets, graph.neighbours, targets.chosen), np.full(len(graph.neighbours), -1)
-        binomials = subsets.binomial_table(int(graph.degrees.max(initial=0)), level)
+        binomials = subsets.binomial_table(graph.widest, level)
         return cls(np.empty((0, 0)), *lists, hint, binomials, cutoff, level)
 
 
@@ -104,6 +109,9 @@ class Items(NamedTuple):
     row: Indices
     first: Indices
     end: Indices
+    # Empty, or `NeighbourLists.mirror`: the items are all rows, ascending, with the targets of both sides, and there is
+    # an outcome for each entry.
+    mirror: Indices = NO_MIRROR
 
 
 class Outcomes(NamedTuple):

@@ -7,7 +7,6 @@ host makes them, as the engine "cpu" does.
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -192,10 +191,10 @@ class EnumeratedGraph(DeviceGraph):
         self.tests.finish_records(self._dev, graph, level, records, most)
 
     def result(self, running: Running, c: Counters) -> LevelResult:
-        found = dataclasses.replace(super().result(running, c), n_careful=self._n_doubtful)
+        found = super().result(running, c)._replace(n_careful=self._n_doubtful)
         if not self._n_doubtful:
             return found
         self.wait()
         r, of_host = found.r.copy(), np.isnan(found.r)  # tests that the device could not make
         r[of_host] = self.tests.on_host(*(values[of_host] for values in (found.x, found.y, found.S)))[1]
-        return dataclasses.replace(found, r=r)
+        return found._replace(r=r)

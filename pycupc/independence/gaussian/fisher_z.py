@@ -67,10 +67,9 @@ def z_score(r: ArrayLike, n: float, level: ArrayLike) -> NDArray[np.float64]:
 
     `level` is one number, or one for each r.
     """
-    level = np.asarray(level)
-    root = np.sqrt(np.maximum(n - 3.0 - np.arange(int(level.max(initial=0)) + 1), 0.0))
+    root = np.sqrt(np.maximum(n - 3.0 - np.asarray(level), 0.0))
     with np.errstate(invalid="ignore"):  # some builds of NumPy warn of NaN
-        z = root[level] * np.arctanh(np.minimum(np.abs(np.asarray(r, dtype=np.float64)), R_MAX))
+        z = root * np.arctanh(np.minimum(np.abs(np.asarray(r, dtype=np.float64)), R_MAX))
     return np.where(np.isnan(z), 0.0, z)
 
 

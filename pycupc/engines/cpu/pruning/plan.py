@@ -110,7 +110,7 @@ class Pruning:
         """The ways that rows of this level may go; none where it is surely too small: quicker than to ask each row."""
         if not self._by_cost:
             return WAYS if self.mode else ()
-        d = int(graph.degrees.max(initial=0))
+        d = graph.widest
         prefixes, sets = subsets.about(d - 1, level - 1), subsets.about(d - 1, level)
         at_most = len(graph.degrees) * (tuning.PREFIX_SECONDS * prefixes + tuning.TEST_SECONDS * d * sets)
         return WAYS if level > 1 and at_most > (tuning.WORTH if _loaded else tuning.WORTH_LOADING) else ()

@@ -42,6 +42,9 @@ def main() -> int:
     args = parser.parse_args()
     with_r, with_browser = not (args.no_r or args.quick), not (args.no_browser or args.quick)
     started = time.monotonic()
+    # Without its files of byte code, each of more than a hundred processes would compile NumPy, SciPy and Numba again:
+    # pip has not done it, see `install`.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
     announce(with_r, with_browser)
     python = virtual_environment(args.venv.absolute())

@@ -37,6 +37,14 @@ def chain(n=300, p=6, seed=0):
     return X
 
 
+def frame(n=300):
+    return pd.DataFrame(chain(n=n))
+
+
+def incomplete(n=300):
+    return gaps(frame(n))
+
+
 def with_ties(n, seed=1):
     rng = np.random.default_rng(seed)
     return np.column_stack([rng.standard_normal((n, 2)), rng.integers(0, 3, (n, 2)), rng.integers(0, 2, n)])
@@ -115,19 +123,13 @@ def test_an_indefinite_matrix_is_said_and_may_be_replaced():
 
 
 RESAMPLED = {
-    "RCoT": (lambda: pd.DataFrame(chain(n=100)), lambda D: D),
-    "ranks": (lambda: pd.DataFrame(chain(n=100)), lambda D: SuffStat.from_data(D, correlation="kendall")),
+    "RCoT": (lambda: frame(100), lambda D: D),
+    "ranks": (lambda: frame(100), lambda D: SuffStat.from_data(D, correlation="kendall")),
     "mixed": (lambda: mixed_frame(100), MixedTable.of),
-    "pairwise": (lambda: gaps(pd.DataFrame(chain(n=100))), lambda D: SuffStat.from_data(D, missing="pairwise")),
-    "smallest n": (
-        lambda: gaps(pd.DataFrame(chain(n=100))),
-        lambda D: SuffStat.from_data(D, missing="pairwise", n_rule="min"),
-    ),
-    "test-wise": (lambda: gaps(pd.DataFrame(chain(n=100))), IncompleteTable),
-    "imputed": (
-        lambda: pd.DataFrame(chain(n=100)),
-        lambda D: MultipleImputation([D, D + 0.4 * np.sin(7 * D), D + 0.4 * np.cos(7 * D)]),
-    ),
+    "pairwise": (lambda: incomplete(100), lambda D: SuffStat.from_data(D, missing="pairwise")),
+    "smallest n": (lambda: incomplete(100), lambda D: SuffStat.from_data(D, missing="pairwise", n_rule="min")),
+    "test-wise": (lambda: incomplete(100), IncompleteTable),
+    "imputed": (lambda: frame(100), lambda D: MultipleImputation([D + 0.4 * np.sin(7 * D + k) for k in range(3)])),
 }
 
 
@@ -135,9 +137,8 @@ RESAMPLED = {
 @pytest.mark.parametrize("method", ["pc", "rfci"])
 def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
     D, of = RESAMPLED[kind][0](), RESAMPLED[kind][1]
-    how = {"alpha": 0.1, "quirks": kind == "mixed"} | (
-        {"indepTest": RCoT(seed=3, features=25)} if kind == "RCoT" else {}
-    )
+    how = {"alpha": 0.1, "quirks": kind == "mixed"}
+    how |= {"indepTest": RCoT(seed=3, features=25)} if kind == "RCoT" else {}
     result = pycupc.stability(of(D), n_resamples=4, random_state=1, method=method, **how)
     fits = [getattr(pycupc, method)(of(D.iloc[result.indices(i)]), **how) for i in range(4)]
     if method == "pc":
@@ -157,18 +158,12 @@ def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
     [
         (lambda: pc(chain(), correlation="rank"), "correlation must be one of 'pearson', .*, got 'rank'"),
         (lambda: pc({"C": np.eye(3), "n": 9}, correlation="kendall"), "correlation='kendall' goes with data"),
-        (
-            lambda: pc([chain(), chain()], mixCItest),
-            "mixCItest takes one table; tests of several imputations are pooled",
-        ),
+        (lambda: pc([chain(), chain()], mixCItest), "mixCItest takes one table; tests of several imputations are"),
         (lambda: pc(chain(), mixCItest, correlation="kendall"), "correlation='kendall' goes with the Gaussian test"),
         (lambda: SuffStat.from_data(chain(), correlation="kendall", missing="pairwise"), "goes with correlation="),
         (lambda: SuffStat(np.eye(3), np.ones((2, 2))), "n must be a number or a matrix of shape"),
         (lambda: SuffStat(np.eye(3), np.full((3, 3), -1.0)), r"n must have finite numbers of at least 0 .* n\[0, 1\]"),
-        (
-            lambda: SuffStat(np.eye(3), np.full((3, 3), 9.0), n_rule="max"),
-            "n_rule must be one of 'mean', .*, got 'max'",
-        ),
+        (lambda: SuffStat(np.eye(3), 9 * np.ones((3, 3)), n_rule="max"), "n_rule must be one of 'mean', .*, got 'max'"),
     ],
 )
 def test_wrong_arguments_are_named(call, message):
@@ -308,11 +303,8 @@ def test_engines_agree_on_a_mixed_table():
 @pytest.mark.parametrize("kind", ["mixed", "incomplete"])
 def test_faults_of_the_tests_of_categories_are_those_of_the_skeleton(method, kind):
     codes = np.digitize(chain(n=200, p=4, seed=6), [-1, 1])
-    data = (
-        MixedTable.of(pd.DataFrame(codes).astype(str))
-        if kind == "mixed"
-        else IncompleteTable(codes, categories=True, adaptDF=True)
-    )
+    words = pd.DataFrame(codes).astype(str)
+    data = MixedTable.of(words) if kind == "mixed" else IncompleteTable(codes, categories=True, adaptDF=True)
     found = {}
     for quirks in (True, False):
         fit = getattr(pycupc, method)(data, quirks=quirks)
@@ -339,24 +331,19 @@ def gaps(D):
 
 
 TABLES = {
-    "numbers": (lambda: pd.DataFrame(chain()), [], "data", ""),
-    "gaps": (lambda: gaps(pd.DataFrame(chain())), [], "data with gaps", "missing in 6 of 6 columns"),
-    "pairwise": (lambda: gaps(pd.DataFrame(chain())), ["--missing", "pairwise"], "data with gaps", ""),
+    "numbers": (frame, [], "data", ""),
+    "gaps": (incomplete, [], "data with gaps", "missing in 6 of 6 columns"),
+    "pairwise": (incomplete, ["--missing", "pairwise"], "data with gaps", ""),
     "both": (mixed_frame, [], "numbers and categories", r"2 of 5 columns hold words \(v, x\)"),
     "asked": (mixed_frame, ["--test", "mixed"], "numbers and categories", ""),
-    "ranks": (lambda: pd.DataFrame(chain()), ["--correlation", "kendall"], "data", ""),
+    "ranks": (frame, ["--correlation", "kendall"], "data", ""),
     "words": (
-        lambda: gaps(pd.DataFrame(np.where(chain() > 0, "up", "down"))),
+        lambda: gaps(pd.DataFrame(np.where(frame() > 0, "up", "down"))),
         [],
         "categories with gaps",
         "holds categories.*values are missing",
     ),
-    "latent": (
-        lambda: mixed_frame().drop(columns="x"),
-        ["--correlation", "latent"],
-        "data",
-        "words as the two classes",
-    ),
+    "latent": (lambda: mixed_frame().drop(columns="x"), ["--correlation", "latent"], "data", "as the two classes"),
 }
 
 
@@ -383,11 +370,7 @@ BAD = {
     "mixed gaps": (lambda: gaps(mixed_frame()), [], "the test of numbers and categories together needs complete rows"),
     "no order": (mixed_frame, ["--correlation", "latent"], "need an order of the categories, .*: x (high, low, mid)"),
     "ranks of words": (mixed_frame, ["--correlation", "kendall"], "kendall takes numbers, and the table holds words"),
-    "ranks with gaps": (
-        lambda: gaps(pd.DataFrame(chain())),
-        ["--correlation", "kendall"],
-        "kendall needs complete rows",
-    ),
+    "ranks with gaps": (incomplete, ["--correlation", "kendall"], "kendall needs complete rows"),
     "damaged": (lambda: mixed_frame().assign(w=["1,5x", *range(299)]), [], "3 of 5 columns hold other cells"),
 }
 

@@ -1,9 +1,8 @@
 """`pycupc.cstar` against a plain loop of `pc` and `ida`, wherever the resamples run and whenever a run is killed."""
 
 import json
-import multiprocessing
 import warnings
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -91,9 +90,8 @@ def test_a_plain_loop(data, causes, effects, q, standardize):
     assert all(first.loc[pair, "pi"] == times[grid[0]][pair] / 10 for pair in first.index)
 
 
-def test_processes_and_threads(data, expected):
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
-        assert pycupc.cstar(data, executor=executor, **CALL) == expected
+def test_threads(data, expected):
+    """Processes: test_stability_runs.py."""
     with ThreadPoolExecutor(2) as executor:
         assert pycupc.cstar(data, executor=executor, numCores=2, engine="reference", **CALL) == expected
 

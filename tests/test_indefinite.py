@@ -15,13 +15,12 @@ from test_pruning import everywhere  # noqa: F401 - a fixture
 
 import pycupc
 from pycupc.independence.gaussian import gauss_ci_test
-from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
+from pycupc.independence.gaussian.partial_correlation import canonical_r
 
 
 def both(C: np.ndarray, x: int, y: int, S: list[int]) -> tuple[float, float]:
     """Partial correlations by the canonical formula and by the reference's, S ascending."""
-    nodes = np.array([*S, x, y])
-    return partial_correlation(C, nodes, len(S), canonical_space(len(S))), gauss_ci_test.partial_correlation(C, x, y, S)
+    return canonical_r(C, x, y, S), gauss_ci_test.partial_correlation(C, x, y, S)
 
 
 @pytest.mark.parametrize(

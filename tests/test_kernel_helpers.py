@@ -15,7 +15,7 @@ from gpu_on_host import KERNELS, HostDevice, library_of
 from pycupc.engines.gpu import schur
 from pycupc.engines.gpu.levels import canonical_doubles
 from pycupc.engines.gpu.structures import STRUCTURES
-from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
+from pycupc.independence.gaussian.partial_correlation import canonical_r
 
 WRAPPER = """
 #include <cmath>
@@ -112,7 +112,7 @@ def test_canonical_has_the_bits_of_its_python_twin(host, kind):
         for level in range(8):
             x, y, *S = rng.permutation(p)[: level + 2].tolist()
             S = np.array(sorted(S), dtype=np.int32)
-            twin = partial_correlation(C, np.array([*S, x, y]), level, canonical_space(level))
+            twin = canonical_r(C, x, y, S)
             for step in (1, 5):  # entries side by side, or every fifth word
                 spread = np.zeros(max(1, level * step), np.int32)
                 spread[: level * step : step] = S

@@ -66,10 +66,10 @@ def test_compiled_orientation_equals_the_contract_written_out(first):
 
 @pytest.mark.parametrize("plain", [False, True])
 def test_small_graphs_are_oriented_without_compiling(plain, monkeypatch):
-    """The same source as plain Python: the same graph, also with more than 64 variables."""
+    """The same source as plain Python: the same graph, also with more than 64 variables, namely 65."""
     monkeypatch.setattr(compiled, "MOST_PLAIN_STEPS", 1e9 if plain else -1)
     for seed in range(24):
-        skeleton, cells, ambiguous = random_case(np.random.default_rng(seed), p_max=12 if seed % 8 else 90)
+        skeleton, cells, ambiguous = random_case(np.random.default_rng(seed), p_max=90 if seed == 8 else 12)
         for name, options in VARIANTS.items():
             if len(skeleton) <= 12 or "u2pd" not in options:
                 more = {**options, "random_state": seed, "ambiguous": ambiguous if "u2pd" not in options else set()}

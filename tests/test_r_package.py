@@ -155,19 +155,6 @@ library(pycupc)
 """
 
 
-def test_sitrep_names_what_is_there_and_loading_starts_nothing(r_library: Path) -> None:
-    code = """
-    library(pycupc)
-    cat("reticulate loaded:", "reticulate" %in% loadedNamespaces(), "\\n")
-    cat("Python started:", reticulate::py_available(), "\\n")
-    invisible(cu_sitrep())
-    """
-    done = run_r("-e", code, R_LIBS=libraries(r_library)).stdout
-    assert "Python started: FALSE" in done
-    for name in ("R", "pcalg", "reticulate", "Python", "pycupc", "engine cpu", "engine gpu"):
-        assert re.search(rf"^{name} +\S", done, re.MULTILINE), done
-
-
 def test_a_pyproject_file_is_not_taken_for_one_of_poetry(r_library: Path, tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     code = f"setwd('{tmp_path}'); Sys.unsetenv('RETICULATE_PYTHON'); invisible(pycupc::cu_available()); warnings()"
@@ -176,8 +163,9 @@ def test_a_pyproject_file_is_not_taken_for_one_of_poetry(r_library: Path, tmp_pa
     assert "Poetry" not in done.stdout
 
 
-def test_the_state_of_the_generator_stays_as_it_was(r_library: Path) -> None:
+def test_loading_starts_nothing_sitrep_names_what_is_there_and_the_generator_stays_as_it_was(r_library: Path) -> None:
     code = """
+    cat("Python started:", reticulate::py_available(), "\\n")
     drawn <- function() exists(".Random.seed", globalenv(), inherits = FALSE)
     local({ # in one expression, because reticulate flushes Python's output after each, by Rcpp
       stopifnot(!drawn())
@@ -197,8 +185,11 @@ def test_the_state_of_the_generator_stays_as_it_was(r_library: Path) -> None:
       cat("the same")
     })
     """
-    done = run_r("-e", SMALL + code, R_LIBS=libraries(r_library))
-    assert done.stdout.endswith("the same"), done.stdout
+    done = run_r("-e", SMALL + code, R_LIBS=libraries(r_library)).stdout
+    assert "Python started: FALSE" in done
+    for name in ("R", "pcalg", "reticulate", "Python", "pycupc", "engine cpu", "engine gpu"):
+        assert re.search(rf"^{name} +\S", done, re.MULTILINE), done
+    assert done.endswith("the same"), done
 
 
 def test_without_a_source_the_release_is_installed_or_its_absence_explained(r_library: Path, tmp_path: Path) -> None:
@@ -228,21 +219,17 @@ def test_a_python_without_packages_is_an_error_that_names_what_lacks(r_library: 
     assert "alive" in with_pycupc
 
 
-def test_no_python_at_all_is_an_error(r_library: Path) -> None:
-    settings = {"R_LIBS": libraries(r_library), "RETICULATE_PYTHON": "/nowhere/python"}
-    done = run_r("-e", f"{SMALL} small(); cat('alive\\n')", **settings)
-    assert "R error: reticulate could not start Python" in done.stdout, done.stdout
-    assert "RETICULATE_PYTHON, which names /nowhere/python" in done.stdout
-    assert "alive" in done.stdout
-
-
-def test_a_python_that_does_not_start_says_why(r_library: Path, tmp_path: Path) -> None:
+def test_without_a_python_that_starts_the_error_says_why(r_library: Path, tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text('#!/bin/sh\necho "no such library" >&2\nexit 1\n')
     python.chmod(0o755)
-    done = run_r("-e", f"{SMALL} small(); cat('alive\n')", R_LIBS=libraries(r_library), RETICULATE_PYTHON=str(python))
-    assert "R error: reticulate could not start Python (no such library)" in done.stdout, done.stdout
-    assert "alive" in done.stdout
+    settings = {"R_LIBS": libraries(r_library), "RETICULATE_PYTHON": "/nowhere/python"}
+    code = f"small(); cat('----\\n'); Sys.setenv(RETICULATE_PYTHON = '{python}'); small(); cat('alive\\n')"
+    absent, broken = run_r("-e", SMALL + code, **settings).stdout.split("----")
+    assert "R error: reticulate could not start Python" in absent, absent
+    assert "RETICULATE_PYTHON, which names /nowhere/python" in absent
+    assert "R error: reticulate could not start Python (no such library)" in broken, broken
+    assert "alive" in broken
 
 
 def test_a_cache_that_cannot_be_written_is_replaced_or_named(r_library: Path, tmp_path: Path) -> None:
@@ -251,22 +238,23 @@ def test_a_cache_that_cannot_be_written_is_replaced_or_named(r_library: Path, tm
     for folder in (package, *(path for path in package.rglob("*") if path.is_dir())):
         (folder / "__pycache__").touch()  # a file, where Numba would make a folder
     settings = {"R_LIBS": libraries(r_library), "PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": "/dev/null"}
-    (tmp_path / "temporary").mkdir()
-    for first in (True, False):  # goes on with a temporary folder, and says so when it makes it
-        done = run_r("-e", f"{SMALL} small()", TMPDIR=str(tmp_path / "temporary"), **settings)
-        assert "edges: 1 2 2 3 2 1 3 2" in done.stdout, done.stdout
-        assert (f"compiled code is kept in {tmp_path / 'temporary'}" in done.stdout) == first, done.stdout
+    for name in ("temporary", "other"):
+        (tmp_path / name).mkdir()
+    done = run_r("-e", f"{SMALL} small(); small()", TMPDIR=str(tmp_path / "temporary"), **settings)
+    assert done.stdout.count("edges: 1 2 2 3 2 1 3 2") == 2, done.stdout
+    assert done.stdout.count("starting Python and compiling, once per machine (about ") == 1, done.stdout
+    assert f"compiled code is kept in {tmp_path / 'temporary'}" in done.stdout, done.stdout
+    (folder,) = (tmp_path / "temporary").glob("pycupc-cache-*/numba")
+    written = {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb?")}
+    assert written
     done = run_r("-e", f"{SMALL} Sys.setenv(NUMBA_CACHE_DIR = '/dev/null/x'); small()", **settings)
     assert "cannot store its compiled code" in done.stdout, done.stdout
     assert 'Sys.setenv(NUMBA_CACHE_DIR = "' in done.stdout
-    set_it = f"Sys.setenv(NUMBA_CACHE_DIR = '{tmp_path / 'compiled'}')"
-    done = run_r("-e", f"{SMALL} {set_it}; small(); small()", **settings)
-    assert done.stdout.count("starting Python and compiling, once per machine (about ") == 1, done.stdout
-    assert done.stdout.count("edges: 1 2 2 3 2 1 3 2") == 2, done.stdout
-    assert any((tmp_path / "compiled").rglob("*.nbi"))
-    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "compiled").rglob("*.nb?")}
-    run_r("-e", f"{SMALL} {set_it}; small()", **settings)
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "compiled").rglob("*.nb?")} == written
+    code = f"{SMALL} Sys.setenv(NUMBA_CACHE_DIR = '{folder}'); small()"
+    done = run_r("-e", code, TMPDIR=str(tmp_path / "other"), **settings)
+    assert "edges: 1 2 2 3 2 1 3 2" in done.stdout, done.stdout
+    assert "compiled code is kept" not in done.stdout, done.stdout
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb?")} == written
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -38,12 +37,6 @@ def data():
 @pytest.fixture(scope="module")
 def expected(data):
     return pycupc.stability(data, **CALL)
-
-
-@contextmanager
-def two_processes():
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
-        yield executor
 
 
 def files(folder):
@@ -86,14 +79,6 @@ class _Elsewhere(Executor):
         processes._studies.clear()
         processes._studies.update(before)
         return future
-
-
-def test_two_processes(data, expected):
-    with two_processes() as executor:
-        assert pycupc.stability(data, executor=executor, **CALL) == expected
-        table = discrete(n=100, p=4)
-        found = pycupc.stability(table, indepTest=disCItest, n_resamples=4, random_state=1, executor=executor)
-    assert found == pycupc.stability(table, indepTest=disCItest, n_resamples=4, random_state=1)
 
 
 def test_threads(data, expected):
@@ -221,7 +206,7 @@ def test_a_stopped_run_goes_on(data, expected, tmp_path, name):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
-@pytest.mark.parametrize("times", [2, pytest.param(25, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [1, pytest.param(25, marks=pytest.mark.slow)])
 def test_kill_9_at_random_moments(data, tmp_path, times):
     """Wherever the process dies, the next one goes on; after many deaths the answer is that of one run."""
     call = {**CALL, "n_resamples": 2000}
@@ -264,20 +249,26 @@ def test_interrupt_keeps_what_is_finished(data, expected, tmp_path):
         pycupc.stability(data, progress=interrupt, **CALL)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
-def test_broken_pool_keeps_what_is_finished(data, expected, tmp_path):
-    """A killed process breaks a ProcessPoolExecutor for good: the error says so and what is kept."""
-    folder = tmp_path / "c"
+def test_two_processes_until_they_are_killed(data, expected, tmp_path):
+    """For each study the answer of one process. A killed process breaks the pool for good: the error says so and what
+    is kept.
+    """
+    table, how = discrete(n=100, p=4), {"indepTest": disCItest, "n_resamples": 4, "random_state": 1}
+    of_cstar, folder = {"n_resamples": 12, "alpha": 0.1, "random_state": 9, "q": (3, 5, 8, 10)}, tmp_path / "c"
 
     def kill(done, _):
         if done == 2:
             for child in multiprocessing.active_children():
-                os.kill(child.pid, signal.SIGKILL)
+                child.kill()
 
     call = {**CALL, "n_resamples": 150}
     words = r"BrokenProcessPool.*they are kept in .*resumes from there"
-    with two_processes() as executor, pytest.raises(StabilityError, match=words) as caught:
-        pycupc.stability(data, executor=executor, checkpoint=folder, progress=kill, **call)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        assert pycupc.stability(data, executor=executor, **CALL) == expected
+        assert pycupc.stability(table, executor=executor, **how) == pycupc.stability(table, **how)
+        assert pycupc.cstar(data, executor=executor, **of_cstar) == pycupc.cstar(data, **of_cstar)
+        with pytest.raises(StabilityError, match=words) as caught:
+            pycupc.stability(data, executor=executor, checkpoint=folder, progress=kill, **call)
     assert 2 <= caught.value.partial.n_resamples == len(files(folder)) < 150
     assert pycupc.stability(data, checkpoint=folder, **call) == pycupc.stability(data, **call)
 

@@ -324,7 +324,7 @@ def run_tests(data, x, y, sets, order, counting, independent, p):
 def single_tests(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
     """Whether x[i] and y[i] are independent given sets[i], and the p-values; the sets are of one size, (k, size)."""
     order = np.lexsort((y, *sets.T[::-1], x)) if sets.shape[1] else np.arange(len(x))
-    x, y, sets = (values.astype(np.int64, copy=False) for values in (x, y, sets))
+    x, y, sets = (np.ascontiguousarray(values, np.int64) for values in (x, y, sets))
     independent, p = np.empty(len(x), dtype=np.bool_), np.empty(len(x))
     run_tests(data, x, y, sets, order, work_space(data, x, y, sets), independent, p)
     return independent, p

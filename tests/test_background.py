@@ -180,3 +180,9 @@ def test_graphs_that_are_not_valid():
     with pytest.raises(ValueError, match="CPDAG"):
         add_background_knowledge(named(open_))
     assert add_background_knowledge(named(open_), check_input=False).graph[2, 1] == 0
+
+
+def test_a_pag_is_refused():
+    data = np.random.default_rng(2).standard_normal((50, 3))
+    with pytest.raises(TypeError, match="fit must be a graph without circles, such as the result of pc, got PagAlgo"):
+        add_background_knowledge(pycupc.fci(data, alpha=0.5), required=[(0, 1)])

@@ -261,3 +261,9 @@ def test_edges_for_whose_test_there_are_too_few_observations_are_said_to_be_unte
     assert "not enough data: the test given {2, 4, 6} needs 7 observations, there are 6" in str(why)
     with pytest.warns(UserWarning, match="fewer than 4 observations finds a dependence.* got n = 3"):
         assert not pc({"C": C3, "n": 3}, alpha=0.9).graph.any()
+
+
+@pytest.mark.parametrize("wrong", ["abc", 1.5, -1])
+def test_a_random_state_is_checked_before_the_tests(wrong):
+    with pytest.raises((TypeError, ValueError), match="SeedSequence|non-negative"):
+        pc(np.random.default_rng(1).standard_normal((20, 3)), u2pd="retry", random_state=wrong)

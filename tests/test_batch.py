@@ -166,3 +166,23 @@ def test_rcot_refuses_what_is_no_device():
         RCoT(X, device=-1)
     with pytest.raises(ValueError, match="device=99 cannot run: .*; device=None needs no GPU"):
         RCoT(device=99)
+
+
+def test_p_values_in_a_series_of_pandas():
+    pandas = pytest.importorskip("pandas")
+
+    class InSeries:
+        p = 9
+
+        def batch(self, x, y, S):
+            return pandas.Series(RCoT(X, features=20).batch(x, y, S))
+
+    assert pc(None, InSeries(), alpha=0.3).skeleton.tolist() == pc(X, RCoT(features=20), alpha=0.3).skeleton.tolist()
+
+
+def test_a_class_in_place_of_a_test_and_no_features():
+    with pytest.raises(TypeError, match="indepTest must be callable .* got <class .*RCoT'>"):
+        pc(X, RCoT)
+    for name in ("features", "of_ends"):
+        with pytest.raises(ValueError, match="features and of_ends must be at least 1"):
+            RCoT(**{name: 0})

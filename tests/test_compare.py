@@ -239,3 +239,8 @@ def test_pcalg_by_name(data_file, capsys):
     assert found.parts["skeleton"]
     assert not found.parts["numbers of tests"]
     assert command("pcalg-stable", "pycupc", "--data", data_file, "--alpha", "0.05") == 0
+
+
+def test_what_is_no_graph():
+    with pytest.raises(ValueError, match="graph must be a square matrix, got object"):
+        compare(object(), object())

@@ -325,3 +325,32 @@ def test_a_covariance_that_is_not_known_is_not_called_singular():
 def test_a_cause_that_is_named_twice_is_refused():
     with pytest.raises(ValueError, match=r"the causes must be different variables, got \['1', '1'\]"):
         pycupc.joint_ida([0, 0], 2, np.eye(3), np.ones((3, 3)) - np.eye(3))
+
+
+def test_a_covariance_matrix_whose_rows_have_another_order_is_refused():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.standard_normal((50, 3)), columns=list("abc"))
+    fit, cov = pycupc.pc(frame), frame.cov()
+    for call in (lambda C: pycupc.effects(fit, C), lambda C: pycupc.ida("a", "c", C, fit)):
+        call(cov)
+        with pytest.raises(ValueError, match="rows in the order of its columns, got 'c' as the first row"):
+            call(cov.loc[["c", "b", "a"]])
+
+
+@pytest.mark.parametrize("mask", [[True, False, False], np.array([True, False, False])])
+def test_a_mask_is_no_list_of_variables(mask):
+    data = np.random.default_rng(4).standard_normal((50, 3))
+    with pytest.raises(TypeError, match="by its label or its number, got (np.)?True"):
+        pycupc.effects(pycupc.pc(data), data, causes=mask)
+
+
+def test_levels_of_intervals_and_what_is_no_graph():
+    data = np.random.default_rng(5).standard_normal((50, 3))
+    fit = pycupc.pc(data)
+    found = pycupc.effects(fit.graph, data)  # a matrix does as well
+    assert np.array_equal(found.smallest(), pycupc.effects(fit, data).smallest())
+    for level in (95, 1, 0):
+        with pytest.raises(ValueError, match=f"level must be a number above 0 and below 1, got {level}"):
+            found.top(3, level=level)
+    with pytest.raises(ValueError, match="graph must be a square matrix"):
+        pycupc.effects(data, fit)

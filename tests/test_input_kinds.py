@@ -493,3 +493,10 @@ def test_h5ad_needs_anndata(tmp_path, monkeypatch):
     (tmp_path / "d.h5ad").write_bytes(b"")
     with pytest.raises(ValueError, match="reading .h5ad needs anndata: pip install anndata"):
         SuffStat.from_data(tmp_path / "d.h5ad")
+
+
+def test_columns_named_by_numbers_are_positions_or_draw_a_warning():
+    assert pc(pd.DataFrame(X)).labels == ("0", "1", "2", "3")
+    with pytest.warns(UserWarning, match="a number is a position from 0 on: the first is 0 or '1'"):
+        fit = pc(pd.DataFrame(X, columns=[1, 2, 3, 4]))
+    assert fit.why(1, 2).x == "2"

@@ -134,3 +134,16 @@ def test_names_of_a_series_and_of_a_table_count():
     arrow = pandas.DataFrame(False, index=labels[::-1], columns=labels[::-1])
     arrow.loc["a", "b"] = True
     assert Knowledge(forbidden=arrow).of(labels).forbidden.tolist() == [1]
+
+
+def test_tiers_apart_that_have_no_variable(tmp_path):
+    assert Knowledge(tiers=[1, 1, 2], apart=[1]).of("abc").forbidden.tolist() == [1, 3]
+    with pytest.raises(ValueError, match="apart must name tiers, got 3, in which no variable is"):
+        Knowledge(tiers=[1, 1, 2], apart=[1, 3]).of("abc")
+    path = tmp_path / "empty.txt"
+    path.write_text("/knowledge\naddtemporal\n1* a b\n2* \n3 c\n")
+    assert Knowledge.read(path).of("abc").forbidden.tolist() == [1, 3]
+
+
+def test_one_context_variable_by_position():
+    assert Knowledge(context_all=1).of("abc").context_all.tolist() == [False, True, False]

@@ -150,3 +150,30 @@ def test_a_skeleton_of_other_data(function):
 def test_errors_of_rfci(options, message):
     with pytest.raises(ValueError, match=message):
         pycupc.rfci({"C": np.eye(3), "n": 10}, **options)
+
+
+@pytest.mark.parametrize("function", [pycupc.fci, pycupc.rfci])
+def test_a_skeleton_of_other_data_with_the_same_names(function):
+    """Neither names nor n or alpha tell them apart: p-values do. Gaps and fixed edges are those of the skeleton."""
+    rng = np.random.default_rng(8)
+    data = rng.standard_normal((60, 5)) @ (np.eye(5) + np.eye(5, k=1))
+    fit = pycupc.skeleton(data)
+    assert function(data, skeleton=fit) == function(data)
+    with pytest.raises(ValueError, match="skeleton must be of the same data and test: 1 and 3 have another p-value"):
+        function(data + 0.1 * rng.standard_normal((60, 5)), skeleton=fit)
+    for name, pair in (("fixedGaps", ("1", "2")), ("fixedEdges", ("1", "5"))):
+        given = {name: [pair]}
+        with pytest.raises(ValueError, match=f"skeleton must be of the same {name}, which have the pair of 1 and"):
+            function(data, skeleton=fit, **given)
+        assert function(data, skeleton=pycupc.skeleton(data, **given), **given) == function(data, **given)
+    with pytest.raises(TypeError, match="skeleton must be a result of pycupc.skeleton, got PagAlgo"):
+        function(data, skeleton=function(data))
+
+
+def test_one_context_variable_by_name_or_position():
+    data = np.random.default_rng(9).standard_normal((500, 3)) @ np.triu(np.ones((3, 3)))
+    options = {"labels": ["sex", "b", "c"], "alpha": 0.01, "jci": "1", "selectionBias": False}
+    several = pycupc.fci(data, contextVars=["sex"], **options)
+    assert several.sparse_graph != pycupc.fci(data, **options).sparse_graph
+    for one in ("sex", 0, np.array(["sex"])):
+        assert pycupc.fci(data, contextVars=one, **options).sparse_graph == several.sparse_graph

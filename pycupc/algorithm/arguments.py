@@ -170,7 +170,7 @@ def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | 
     """The test that `indepTest` names, with its data."""
     test, quirks, given = arguments["indepTest"], arguments["quirks"], arguments["suffStat"]
     alpha, p, correlation = arguments["alpha"], arguments["p"] or 0, arguments["correlation"]
-    if test is not None and not callable(test) and not isinstance(test, Batch):
+    if isinstance(test, type) or not (test is None or callable(test) or isinstance(test, Batch)):
         raise TypeError(
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
             + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")

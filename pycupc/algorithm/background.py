@@ -64,6 +64,8 @@ def add_background_knowledge(
     >>> pycupc.add_background_knowledge(fit, required=[("x", "y")]).matrix().loc["y", "z"]
     np.int8(1)
     """
+    if not isinstance(fit, CausalGraph):
+        raise TypeError(f"fit must be a graph without circles, such as the result of pc, got {type(fit).__name__}")
     knowledge = as_knowledge(tiers, required=required, forbidden=forbidden)
     known = None if knowledge is None else knowledge.of(fit.labels)
     graph = fit.sparse_graph

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from pycupc.algorithm.arguments import Problem, hinted, running
 from pycupc.algorithm.options import Jci, Method, Type
 from pycupc.algorithm.possible_d_sep import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
-from pycupc.data.names import position
+from pycupc.data.names import positions
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import Answers, Engine, ProgressHook, Questions
 from pycupc.graph.sepset import SepSets
@@ -95,7 +95,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
         (Mooij et al. 2020).
     contextVars : sequence of int or str, optional
     skeleton : PcAlgo, optional
-        A finished skeleton of these data, as of `pycupc.skeleton`, which is not computed again then.
+        A finished skeleton of these data, gaps and fixed edges, as of `pycupc.skeleton`: it is not computed again.
     budget : float, optional
         Limit of the work for each edge given sets from Possible-D-SEP, about in seconds of one core. What lies beyond
         is not searched: the edge stays, a warning says how many, and ``later.open_pairs`` has them.
@@ -193,6 +193,8 @@ def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
     """
     if given is None:
         return find_skeleton(replace(problem, function="skeleton") if problem.known is None else problem)
+    if not isinstance(given, PcAlgo):
+        raise TypeError(f"skeleton must be a result of pycupc.skeleton, got {type(given).__name__}")
     test, alpha = problem.test, problem.alpha
     for name, mine, theirs in (
         ("variables", problem.labels, given.labels),
@@ -204,11 +206,29 @@ def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
             raise ValueError(
                 f"skeleton must be of the same data and alpha: {text}" + f" as {name}" * (name != "variables")
             )
+    _check_evidence(given, problem)
     if given.tiers is not None and not given.tiers.same(problem.tiers):
         raise ValueError("skeleton must be of the same tiers, or of none")
     problem.engine.take(test, problem.labels, gaps=problem.gaps, fixed=problem.fixed, m_max=0)
     undirected = SparseGraph.undirected(given.p, given.sparse_graph.low, given.sparse_graph.high)
     return replace(given, sparse_graph=undirected, trace={}, sepset=given.found_sepset)
+
+
+def _check_evidence(given: PcAlgo, problem: Problem) -> None:
+    """ValueError unless the skeleton agrees with the gaps and fixed edges, and its first p-values are of these data."""
+    graph, none = given.sparse_graph, Pairs(given.p, *np.zeros((2, 0), dtype=np.int64))
+    gaps, fixed = (none if pairs is None else pairs for pairs in (problem.gaps, problem.fixed))
+    lost = ~graph.adjacent(fixed.low, fixed.high) & ~gaps.holds(fixed.low, fixed.high)
+    for name, pairs, wrong in (("fixedGaps", gaps, graph.adjacent(gaps.low, gaps.high)), ("fixedEdges", fixed, lost)):
+        if wrong.any():
+            a, b = (given.labels[ends[wrong.argmax()]] for ends in (pairs.low, pairs.high))
+            raise ValueError(f"skeleton must be of the same {name}, which have the pair of {a} and {b}")
+    removed = ((x, y) for x, y in islice(combinations(range(given.p), 2), 1000) if given.found_sepset[x, y] is not None)
+    for x, y in islice(() if problem.test.in_order else removed, 20):
+        S, kept = given.found_sepset[x, y], given.p_values.at(x, y)
+        if min(abs(kept - problem.test.p_value(*ends, S)) for ends in ((x, y), (y, x))) > 1e-6:  # not for NaN
+            of = f"{given.labels[x]} and {given.labels[y]} have another p-value in these data"
+            raise ValueError(f"skeleton must be of the same data and test: {of}")
 
 
 def oriented(fit: PcAlgo, found: Found, problem: Problem, pag: Orientation) -> PagAlgo:
@@ -262,10 +282,10 @@ def _position(label: str) -> int:
         return -1
 
 
-def _context(variables: Sequence[int | str] | None, labels: Sequence[str]) -> list[int]:
+def _context(variables: Any, labels: Sequence[str]) -> list[int]:
     """Positions of the context variables."""
     try:
-        return sorted({position(v, labels) for v in variables or ()})
+        return sorted({*positions(() if variables is None else variables, labels)})
     except (TypeError, ValueError, IndexError) as error:
         raise type(error)(f"contextVars: {error}") from None
 

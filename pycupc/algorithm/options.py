@@ -74,6 +74,8 @@ def check_options(given: Mapping[str, Any]) -> None:
         raise TypeError(f"checkpoint must be the path of a folder, got {checkpoint!r}")
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise TypeError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
+    if given.get("random_state") is not None:
+        np.random.default_rng(given["random_state"])  # NumPy's errors, before the tests
     _check_orientation(given)
     _check_fci(given)
 

@@ -81,7 +81,7 @@ class Knowledge:
             elif section == "addtemporal" and (found := re.fullmatch(r"(\d+)(\*?)", words[0])):
                 tier = float(found[1])
                 tiers.setdefault(tier, []).extend(words[1:])
-                apart += [tier] * bool(found[2])
+                apart += [tier] * bool(found[2] and words[1:])
             elif section in pairs and len(words) == 2:
                 pairs[section].append((words[0], words[1]))
             else:
@@ -110,11 +110,13 @@ class Knowledge:
         everywhere, in_tier = np.zeros((2, p), dtype=np.bool_)
         for name, mask in (("context_all", everywhere), ("context_tier", in_tier)):
             given = getattr(self, name)
-            for variables in [given] if isinstance(given, str) else given:
+            for variables in [given] if isinstance(given, (str, int, np.integer)) else given:
                 mask[_positions(variables, labels, name)] = True
         required, forbidden = (_arrows(getattr(self, name), name, labels) for name in ("required", "forbidden"))
         reverse = required % p * p + required // p
         inside = [np.flatnonzero(numbers == tier) for tier in self.apart]
+        if without := [tier for tier, members in zip(self.apart, inside, strict=True) if not len(members)]:
+            raise ValueError(f"apart must name tiers, got {without[0]!r}, in which no variable is")
         apart = [(tier[:, None] * p + tier)[~np.eye(len(tier), dtype=bool)] for tier in inside]
         forbidden = np.unique(np.concatenate([forbidden, reverse, *apart]))
         found = Constraints(np.unique(numbers, return_inverse=True)[1], everywhere, in_tier, required, forbidden)

@@ -107,7 +107,7 @@ def position(variable: str | int, labels: Sequence[str]) -> int:
         if variable not in labels:
             raise unknown(variable, labels)
         return labels.index(variable)
-    if not isinstance(variable, SupportsIndex):
+    if isinstance(variable, bool) or not isinstance(variable, SupportsIndex):
         raise TypeError(f"a variable is named by its label or its number, got {variable!r}")
     if not 0 <= variable < len(labels):
         raise IndexError(f"variables are 0 to {len(labels) - 1}, got {variable}")

@@ -108,6 +108,10 @@ def converted(data: Any, what: str) -> RawTable:
 def column_names(data: Any) -> list[str] | None:
     """The names of the columns of a table in memory, None if it has none; the values are not read."""
     if is_frame(data):
+        first, numbered = next(iter(data.columns), 0), getattr(data.columns, "inferred_type", "") == "integer"
+        if numbered and list(data.columns) != [*range(len(data.columns))]:
+            text = f"columns are named by numbers, but a number is a position from 0 on: the first is 0 or '{first}'"
+            warnings.warn(text, stacklevel=2)
         return [str(name) for name in data.columns]
     return [str(name) for name in data.var_names] if _has(data, "var_names", "obs_names") else None
 
@@ -121,7 +125,7 @@ def row_names(data: Any) -> list[str] | None:
 
 
 def _from_frame(data: Any, what: str) -> RawTable:
-    names, types = [str(name) for name in data.columns], [str(kind) for kind in data.dtypes]
+    names, types = column_names(data) or [], [str(kind) for kind in data.dtypes]
     _check_numeric(names, types, what)
     X = data.to_numpy()
     if X.dtype == object:  # numeric columns of several kinds, or with missing values

@@ -9,12 +9,11 @@ import numpy as np
 
 from pycupc.data.names import positions
 from pycupc.data.table import Table
-from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal, check_names, warn_unless_cpdag
+from pycupc.effects.orientations import Graph, Variable, causal_graph_of, check_maximal, check_names, warn_unless_cpdag
 from pycupc.effects.regression import Floats
 from pycupc.effects.result import Effects
 from pycupc.engines.base import EngineError
 from pycupc.engines.select import GPU_PAYS_FROM
-from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.machine import gpu_works
@@ -22,7 +21,7 @@ from pycupc.system.message import Argument, Message, Setting, Value
 
 
 def effects(
-    fit: NamedGraph,
+    fit: Graph,
     data: Any = None,
     causes: Sequence[Variable] | Variable | None = None,
     effects: Sequence[Variable] | Variable | None = None,
@@ -34,8 +33,8 @@ def effects(
 
     Parameters
     ----------
-    fit : NamedGraph
-        A CPDAG, such as the result of `pc`, or one with background knowledge.
+    fit : NamedGraph or array_like (p, p)
+        A CPDAG, such as the result of `pc`, or one with background knowledge; or its matrix (row to column).
     data : table, covariance matrix, or SuffStat
         Observations (rows) of the variables of `fit`, as `pc` takes them: effects are in their units. A symmetric
         matrix (p, p) is a covariance matrix. A `SuffStat`, or a mapping with C and n: effects are in standard
@@ -68,22 +67,22 @@ def effects(
     """
     if method not in ("local", "optimal"):
         raise ValueError(f"method must be 'local' or 'optimal', got {method!r}")
-    on_gpu = _chosen_device(engine, device, method, fit.p)
-    C, n = _covariances(fit, data)
-    if C.shape != (fit.p, fit.p):
-        raise ValueError(f"data must have the {fit.p} variables of the graph, got {len(C)}")
-    fit.sparse_graph.cells()  # refuses circles
     graph = causal_graph_of(fit)
+    on_gpu = _chosen_device(engine, device, method, graph.p)
+    C, n = _covariances(graph, data)
+    if C.shape != (graph.p, graph.p):
+        raise ValueError(f"data must have the {graph.p} variables of the graph, got {len(C)}")
+    graph.sparse_graph.cells()  # refuses circles
     if method == "optimal":
         check_maximal(graph)
     with_knowledge = method == "local" and _has_knowledge(graph)
-    chosen = (range(fit.p) if names is None else positions(names, fit.labels) for names in (causes, effects))
+    chosen = (range(graph.p) if names is None else positions(names, graph.labels) for names in (causes, effects))
     of, on = (np.array(at, dtype=np.int64) for at in chosen)
     for name, at in (("causes", of), ("effects", on)):
         if not len(at):
             raise ValueError(Message("{name} must have at least one variable, got none", name=Argument(name)))
     return Effects(
-        labels=fit.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=fit.sparse_graph,
+        labels=graph.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=graph.sparse_graph,
         _with_knowledge=with_knowledge,
     )  # fmt: skip
 
@@ -114,22 +113,22 @@ def _has_knowledge(graph: CausalGraph) -> bool:
     return True
 
 
-def _covariances(fit: NamedGraph, data: Any) -> tuple[Floats, float | None]:
+def _covariances(fit: CausalGraph, data: Any) -> tuple[Floats, float | None]:
     """The covariance matrix, float64 (p, p), and the number of observations if it is known."""
     if isinstance(data, (SuffStat, Mapping)):
         stat = as_suff_stat(data)
-        check_names("data", stat.labels, fit.labels)
+        check_names("data", stat, fit.labels)
         return stat.C, stat.n
     shape = getattr(data, "shape", None)
     if shape is not None and tuple(shape) == (fit.p, fit.p):
+        check_names("data", data, fit.labels)
         C = np.ascontiguousarray(data, dtype=np.float64)
         if _is_symmetric(C):
-            check_names("data", getattr(data, "columns", None), fit.labels)
             n = getattr(fit, "n", None)
             return C, None if n is None else float(n)
     table = Table.of(data)
     table.check()
-    check_names("data", table.labels, fit.labels)
+    check_names("data", table, fit.labels)
     return np.cov(table.values, rowvar=False), float(len(table.values))
 
 

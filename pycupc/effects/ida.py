@@ -50,7 +50,7 @@ class _Problem:
         self.labels, self.graph = self.named.labels, self.named.sparse_graph
         if self.named.p != len(self.C):
             raise ValueError(f"mcov and the graph must have the same variables, got {len(self.C)} and {self.named.p}")
-        check_names("mcov", getattr(mcov, "columns", None), self.labels)
+        check_names("mcov", mcov, self.labels)
         self.graph.cells()  # refuses circles
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.data.names import default_labels
+from pycupc.data.observations import column_names, is_frame, row_names
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 from pycupc.orientation.known import is_closed
@@ -117,11 +118,18 @@ def names_of(p: int, *given: Collection[Any] | None) -> tuple[str, ...]:
     return tuple(map(str, found))
 
 
-def check_names(what: str, names: Iterable[Any] | None, labels: tuple[str, ...]) -> None:
-    """ValueError unless the variables of `what` are those of the graph, where both have names."""
+def check_names(what: str, data: Any, labels: tuple[str, ...]) -> None:
+    """ValueError unless the variables of `data`, a table or matrix, are those of the graph, where both have names.
+
+    The rows of a matrix must have the order of its columns.
+    """
+    of_frame = (column_names(data), row_names(data)) if is_frame(data) else None
+    names, rows = of_frame or (getattr(data, "labels", None), None)
     if names is None:
         return
-    given, p = tuple(map(str, names)), len(labels)
+    if rows is not None and rows != names and sorted(rows) == sorted(names):
+        raise ValueError(f"{what} must have its rows in the order of its columns, got {rows[0]!r} as the first row")
+    given, p = tuple(names), len(labels)
     if given == labels or len(given) != p or default_labels(p) in (given, labels):
         return
     if set(given) == set(labels):

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.names import check_real
 from pycupc.effects.orientations import Ints, Nodes
 from pycupc.effects.parent_sets import ParentSets
 from pycupc.system.compiled import compiled
@@ -123,6 +124,7 @@ def half_widths(C: Floats, n: float | None, members: Sequence[int], ys: Ints, le
     By the formula of linear regression with an intercept. `C`, float64 (p, p): covariances, not singular among the
     members. `n`: number of observations; NaN is returned if it is not known or too small.
     """
+    check_real("level", "a number above 0 and below 1", level, lambda share: 0 < share < 1)
     free = (n or 0.0) - len(members) - 1
     if free <= 0:
         return np.full(len(ys), np.nan)

@@ -262,7 +262,8 @@ class SparseGraph:
 def _square(matrix: ArrayLike) -> NDArray[Any]:
     dense = np.asarray(matrix)
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
-        raise ValueError(f"graph must be a square matrix, got shape {dense.shape}")
+        given = f"shape {dense.shape}" if dense.ndim else type(matrix).__name__
+        raise ValueError(f"graph must be a square matrix, got {given}")
     return dense
 
 

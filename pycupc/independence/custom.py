@@ -122,8 +122,9 @@ class BatchTest(EnumeratedTest):
 
     def _called(self, x: Indices, y: Indices, S: Indices) -> Floats:
         answer = self.function.batch(x, y, S)
-        for method in ("detach", "cpu", "get"):  # from PyTorch's and CuPy's arrays to NumPy's
+        for method in ("detach", "cpu"):  # of PyTorch
             answer = getattr(answer, method)() if hasattr(answer, method) else answer
+        answer = answer.get() if hasattr(answer, "__cuda_array_interface__") else answer  # of CuPy
         p = np.asarray(answer, dtype=np.float64)
         if p.shape != x.shape:
             raise ValueError(f"batch must return one p-value for each of {len(x)} tests, got shape {p.shape}")

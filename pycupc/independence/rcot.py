@@ -62,7 +62,7 @@ class RCoT:
     Raises
     ------
     ValueError
-        If one of the numbers is not a whole number from 0 on, or the device cannot be used.
+        If one of the numbers is not a whole number, from 0 or 1 on, or the device cannot be used.
     """
 
     symmetric = True
@@ -73,6 +73,8 @@ class RCoT:
         for name, value in (("seed", seed), ("features", features), ("of_ends", of_ends), ("device", device or 0)):
             check_real(name, "a whole number", value, lambda v: v == int(v) and v >= 0)
         self.seed, self.features, self.of_ends, self.device = int(seed), int(features), int(of_ends), device
+        if not (self.features and self.of_ends):
+            raise ValueError(f"features and of_ends must be at least 1, got {features} and {of_ends}")
         self.at_once = ON_CPU if device is None else ON_GPU
         self.__name__ = f"RCoT(seed={seed}, features={features}, of_ends={of_ends})"
         if device is not None and not (found := gpu_works(device))[0]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from pycupc.algorithm.pc import pc
 from pycupc.results.pcalgo import PcAlgo
 
 
+@dataclass(eq=False, repr=False)
 class PC(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """`pycupc.pc` as an estimator of scikit-learn, for continuous data.
 
@@ -37,26 +39,14 @@ class PC(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Only if the columns of X have names that are texts.
     """
 
-    result_: PcAlgo
-
-    def __init__(
-        self,
-        alpha: float = 0.01,
-        *,
-        m_max: float = math.inf,
-        u2pd: Literal["relaxed", "rand", "retry"] = "relaxed",
-        conservative: bool = False,
-        maj_rule: bool = False,
-        solve_confl: bool = False,
-        engine: str = "auto",
-    ) -> None:
-        self.alpha = alpha
-        self.m_max = m_max
-        self.u2pd = u2pd
-        self.conservative = conservative
-        self.maj_rule = maj_rule
-        self.solve_confl = solve_confl
-        self.engine = engine
+    alpha: float = 0.01
+    _: KW_ONLY
+    m_max: float = math.inf
+    u2pd: Literal["relaxed", "rand", "retry"] = "relaxed"
+    conservative: bool = False
+    maj_rule: bool = False
+    solve_confl: bool = False
+    engine: str = "auto"
 
     def fit(self, X: ArrayLike, y: Any = None) -> PC:
         """Find the graph of the columns of X, float (n, p); `y` is ignored.
@@ -68,7 +58,7 @@ class PC(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """
         data = validate_data(self, X, dtype=np.float64, ensure_min_samples=4, ensure_min_features=2)
         labels = [str(name) for name in getattr(self, "feature_names_in_", range(1, data.shape[1] + 1))]
-        self.result_ = pc(data, labels=labels, **self.get_params(deep=False))
+        self.result_: PcAlgo = pc(data, labels=labels, **self.get_params(deep=False))
         self.adjacency_ = self.result_.graph
         self.labels_ = np.array(labels)
         return self

@@ -131,10 +131,8 @@ def check_arguments(function: str, given: Mapping[str, Any], progress: ProgressH
     test = _test(function, given, progress)
     if custom := isinstance(test, CustomTest):
         if engine not in ("auto", "reference"):
-            needed, wrong = Setting("engine", "reference"), Setting("engine", engine)
-            raise ValueError(
-                Message("a custom indepTest runs on {needed} only, got {given}", needed=needed, given=wrong)
-            )
+            text, needed = "a custom indepTest runs on {needed} only, got {given}", Setting("engine", "reference")
+            raise ValueError(Message(text, needed=needed, given=Setting("engine", engine)))
         if engine_options:
             text = "engine_options must be empty with a custom indepTest, whose engine takes none, got"
             raise ValueError(f"{text} {', '.join(engine_options)}")
@@ -198,9 +196,7 @@ def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | 
     if test is not None and test is not gaussCItest:
         return CustomTest(test, given, alpha, p, **how)
     if isinstance(given, DiscreteSuffStat):
-        raise TypeError(
-            "a suffStat of type DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test"
-        )
+        raise TypeError("a DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test")
     correlations = progress.correlations if isinstance(progress, LevelBar) else None
     gaussian = as_suff_stat(given, correlations, correlation)
     return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, alpha)

@@ -186,49 +186,40 @@ class Found:
 def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
     """The skeleton; or the given one, after which the engine can answer questions as well.
 
-    Raises
-    ------
-    ValueError
-        If the given one is of other variables, another n, another alpha, or other tiers.
+    TypeError if the given one is no skeleton, ValueError if it is of another problem.
     """
     if given is None:
         return find_skeleton(replace(problem, function="skeleton") if problem.known is None else problem)
     if not isinstance(given, PcAlgo):
         raise TypeError(f"skeleton must be a result of pycupc.skeleton, got {type(given).__name__}")
-    test, alpha = problem.test, problem.alpha
-    for name, mine, theirs in (
-        ("variables", problem.labels, given.labels),
-        ("n", test.n, given.n),
-        ("alpha", alpha, given.alpha),
-    ):
-        if mine != theirs:
-            text = f"got {theirs!r} instead of {mine!r}" if name != "variables" else "its variables are others"
-            raise ValueError(
-                f"skeleton must be of the same data and alpha: {text}" + f" as {name}" * (name != "variables")
-            )
-    _check_evidence(given, problem)
-    if given.tiers is not None and not given.tiers.same(problem.tiers):
-        raise ValueError("skeleton must be of the same tiers, or of none")
-    problem.engine.take(test, problem.labels, gaps=problem.gaps, fixed=problem.fixed, m_max=0)
+    if other := _difference(problem, given):
+        raise ValueError(f"skeleton must be of the same {other}")
+    problem.engine.take(problem.test, problem.labels, gaps=problem.gaps, fixed=problem.fixed, m_max=0)
     undirected = SparseGraph.undirected(given.p, given.sparse_graph.low, given.sparse_graph.high)
     return replace(given, sparse_graph=undirected, trace={}, sepset=given.found_sepset)
 
 
-def _check_evidence(given: PcAlgo, problem: Problem) -> None:
-    """ValueError unless the skeleton agrees with the gaps and fixed edges, and its first p-values are of these data."""
-    graph, none = given.sparse_graph, Pairs(given.p, *np.zeros((2, 0), dtype=np.int64))
-    gaps, fixed = (none if pairs is None else pairs for pairs in (problem.gaps, problem.fixed))
-    lost = ~graph.adjacent(fixed.low, fixed.high) & ~gaps.holds(fixed.low, fixed.high)
-    for name, pairs, wrong in (("fixedGaps", gaps, graph.adjacent(gaps.low, gaps.high)), ("fixedEdges", fixed, lost)):
-        if wrong.any():
-            a, b = (given.labels[ends[wrong.argmax()]] for ends in (pairs.low, pairs.high))
-            raise ValueError(f"skeleton must be of the same {name}, which have the pair of {a} and {b}")
-    removed = ((x, y) for x, y in islice(combinations(range(given.p), 2), 1000) if given.found_sepset[x, y] is not None)
-    for x, y in islice(() if problem.test.in_order else removed, 20):
+def _difference(problem: Problem, given: PcAlgo) -> str:
+    """What differs between a problem and that of a skeleton, in words, "" if nothing; p-values stand for the data."""
+    test, labels, p = problem.test, problem.labels, given.p
+    if labels != given.labels:
+        return "data and alpha: its variables are others"
+    for name, mine, theirs in (("n", test.n, given.n), ("alpha", problem.alpha, given.alpha)):
+        if mine != theirs:
+            return f"data and alpha: got {theirs!r} instead of {mine!r} as {name}"
+    if given.tiers is not None and not given.tiers.same(problem.tiers):
+        return "tiers, or of none"
+    edges = Pairs(p, given.sparse_graph.low, given.sparse_graph.high)
+    gaps, fixed = (edges - edges | pairs for pairs in (problem.gaps, problem.fixed))
+    for name, wrong in (("fixedGaps", gaps - (gaps - edges)), ("fixedEdges", fixed - gaps - edges)):
+        if len(wrong):
+            return f"{name}, which have the pair of {labels[wrong.low[0]]} and {labels[wrong.high[0]]}"
+    pairs = () if test.in_order else islice(combinations(range(p), 2), 1000)  # a test that draws numbers is not asked
+    for x, y in islice((pair for pair in pairs if given.found_sepset[pair] is not None), 20):
         S, kept = given.found_sepset[x, y], given.p_values.at(x, y)
-        if min(abs(kept - problem.test.p_value(*ends, S)) for ends in ((x, y), (y, x))) > 1e-6:  # not for NaN
-            of = f"{given.labels[x]} and {given.labels[y]} have another p-value in these data"
-            raise ValueError(f"skeleton must be of the same data and test: {of}")
+        if min(abs(kept - test.p_value(*ends, S)) for ends in ((x, y), (y, x))) > 1e-6:  # not so for NaN
+            return f"data and test: {labels[x]} and {labels[y]} have another p-value in these data"
+    return ""
 
 
 def oriented(fit: PcAlgo, found: Found, problem: Problem, pag: Orientation) -> PagAlgo:

@@ -54,10 +54,7 @@ def check_options(given: Mapping[str, Any]) -> None:
     """
     given = {**DEFAULTS, **given}
     if given["skel_method"] == "original":
-        raise ValueError(
-            "method 'original' depends on the order of the variables and is not available; use 'stable', or call "
-            "pcalg::pc()"
-        )
+        raise ValueError("method 'original' depends on the order of the variables: use 'stable', or call pcalg::pc()")
     for name, choices in CHOICES.items():
         if given[name] not in choices:
             *first, last = map(repr, choices)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import MOST_CODES, MOST_LEVELS, doubtful, is_missing, read_categories, values_of, with_gaps
-from pycupc.data.names import check_labels, is_real, listed, names_for
+from pycupc.data.names import check_labels, is_real, listed, names_for, refuse
 from pycupc.data.observations import chosen_columns, column_names, is_frame
 from pycupc.data.table import Table, sentinel_remarks
 from pycupc.data.text_layout import MISSING, ReadOptions, is_number, option
@@ -143,10 +143,8 @@ class MixedTable:
             Values are missing or infinite, or a column of categories has too many; the message names the columns.
         """
         self.check_levels()
-        wrong = np.flatnonzero(~np.isfinite(self.values).all(axis=0))
-        if len(wrong):
-            columns = listed([self.names[j] for j in wrong.tolist()])
-            raise ValueError(f"data must be complete and finite; missing or infinite values in {columns}")
+        text = "data must be complete and finite; missing or infinite values in {columns}"
+        refuse(~np.isfinite(self.values).all(axis=0), self.names, text)
         if self.constant.any():
             columns = listed([self.names[j] for j in np.flatnonzero(self.constant).tolist()])
             text = "columns with one value are independent of all others, hence no edges"

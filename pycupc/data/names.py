@@ -70,6 +70,13 @@ def listed(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+def refuse(wrong: Any, names: Sequence[str], text: str, **facts: Any) -> None:
+    """ValueError if columns are `wrong`, by position or in bool (p,): the text has their names as {columns}."""
+    at = np.flatnonzero(wrong) if wrong.dtype == np.bool_ else wrong
+    if len(at):
+        raise ValueError(Message(text, columns=listed([names[j] for j in at.tolist()]), **facts))
+
+
 def names_for(labels: Sequence[str] | None, p: int) -> Sequence[str]:
     """The labels, or without them names for messages: "column 0", "column 1", ..."""
     return labels or [f"column {j}" for j in range(p)]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pycupc.data import findings
 from pycupc.data.categories import code_table, doubtful, is_measured, read_categories, values_of
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
-from pycupc.data.names import check_labels, listed, names_for
+from pycupc.data.names import check_labels, listed, names_for, refuse
 from pycupc.data.observations import chosen_columns, converted
 from pycupc.data.readers import read_table
 from pycupc.data.text_layout import ReadOptions, option
@@ -108,20 +108,16 @@ class Table:
         Unless it must be `complete`, values may be missing, but not all of a column.
         """
         _refuse_matrix(self.values)
-        incomplete = self.ends.incomplete()
+        incomplete, names, data = self.ends.incomplete(), self.names, Argument("data")
         if complete:
-            self._refuse(incomplete, "{data} must be complete and finite; missing or infinite values in {columns}")
+            text = "{data} must be complete and finite; missing or infinite values in {columns}"
+            refuse(incomplete, names, text, data=data)
         else:
-            gaps = self.values[:, incomplete]
-            self._refuse(incomplete[np.isinf(gaps).any(axis=0)], "{data} must be finite; infinite values in {columns}")
-            self._refuse(incomplete[np.isnan(gaps).all(axis=0)], "all values are missing in {columns}")
+            gaps, text = self.values[:, incomplete], "{data} must be finite; infinite values in {columns}"
+            refuse(incomplete[np.isinf(gaps).any(axis=0)], names, text, data=data)
+            refuse(incomplete[np.isnan(gaps).all(axis=0)], names, "all values are missing in {columns}")
         for remark in self._remarks() if complete else sentinel_remarks(self.values, self.names):
             warnings.warn(remark, stacklevel=3)
-
-    def _refuse(self, columns: NDArray[np.int64], text: str) -> None:
-        if len(columns):
-            names = listed([self.names[j] for j in columns.tolist()])
-            raise ValueError(Message(text, data=Argument("data"), columns=names))
 
     def _remarks(self) -> Iterator[str]:
         """Warnings about the columns of a complete table of numbers."""

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pycupc.data.names import positions
 from pycupc.data.table import Table
-from pycupc.effects.orientations import Graph, Variable, causal_graph_of, check_maximal, check_names, warn_unless_cpdag
+from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal, check_names, warn_unless_cpdag
 from pycupc.effects.regression import Floats
 from pycupc.effects.result import Effects
 from pycupc.engines.base import EngineError
 from pycupc.engines.select import GPU_PAYS_FROM
+from pycupc.graph.named import NamedGraph
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.machine import gpu_works
@@ -21,7 +23,7 @@ from pycupc.system.message import Argument, Message, Setting, Value
 
 
 def effects(
-    fit: Graph,
+    fit: NamedGraph | ArrayLike,
     data: Any = None,
     causes: Sequence[Variable] | Variable | None = None,
     effects: Sequence[Variable] | Variable | None = None,

@@ -78,9 +78,7 @@ def checked_study(
         raise TypeError(f"{unknown[0]} is no argument of {name} or {method}; {method} has {', '.join(defaults)}")
     given = {**defaults, **arguments}
     if isinstance(given["engine"], Engine):
-        raise TypeError(
-            f"engine must be the name of an engine, since each resample makes its own, got {given['engine']!r}"
-        )
+        raise TypeError(f"engine must be the name of an engine: each resample makes its own, got {given['engine']!r}")
     if plan.executor is not None and given["numCores"] is None:
         given["numCores"] = 1
     alphas = _checked_alphas(alpha)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.options import KNOWLEDGE
 from pycupc.algorithm.pc import pc
-from pycupc.data.names import is_real, is_whole, positions
+from pycupc.data.names import check_real, is_whole, positions
 from pycupc.data.table import Table
 from pycupc.effects.local import LocalEffects, largest
 from pycupc.effects.parent_sets import parent_sets
@@ -188,8 +188,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     >>> len(result.top(3))
     3
     """
-    if not is_real(alpha):
-        raise TypeError(f"alpha must be a number in [0, 1], got {alpha!r}")
+    check_real("alpha", "a number in [0, 1]", alpha)
     if not isinstance(standardize, (bool, np.bool_)):
         raise TypeError(f"standardize must be True or False, got {standardize!r}")
     if not standardize and arguments.get("correlation") not in (None, "pearson"):

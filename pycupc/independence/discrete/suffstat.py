@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import MOST_LEVELS, values_of
-from pycupc.data.names import check_labels, listed, names_for
+from pycupc.data.names import check_labels, listed, names_for, refuse
 from pycupc.data.table import Table
 from pycupc.system.message import Message, Words
 
@@ -215,12 +215,12 @@ def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int
         text = "dm must hold whole numbers, got {kind}; for strings and categories use {coding}"
         raise TypeError(Message(text, kind=str(values.dtype), coding=_CODING))
     if values.dtype.kind == "f":
-        _refuse(np.isnan(values).any(axis=0), names, "dm must be complete; missing values in {columns}")
+        refuse(np.isnan(values).any(axis=0), names, "dm must be complete; missing values in {columns}")
         text = "dm must hold whole numbers 0, 1, ...; {columns} does not. Is it continuous? Then use the Gaussian test "
         text += "(gaussCItest), or cut it into intervals"
-        _refuse((values != np.floor(values)).any(axis=0) | np.isinf(values).any(axis=0), names, text)
+        refuse((values != np.floor(values)).any(axis=0) | np.isinf(values).any(axis=0), names, text)
     codes = values.astype(np.int64)
-    _refuse((codes < 0).any(axis=0), names, "dm must hold codes of at least 0; negative codes in {columns}")
+    refuse((codes < 0).any(axis=0), names, "dm must hold codes of at least 0; negative codes in {columns}")
     return codes
 
 
@@ -235,11 +235,11 @@ def _levels(
         levels = np.asarray(nlev)
         if levels.shape != largest.shape or levels.dtype.kind not in "iuf" or (levels != np.floor(levels)).any():
             raise ValueError(f"nlev must hold {len(largest)} whole numbers, one per column of dm, got {nlev!r}")
-        _refuse(levels < 2, names, "nlev must be at least 2; it is not for {columns}")
+        refuse(levels < 2, names, "nlev must be at least 2; it is not for {columns}")
         text = "a code of dm must be below nlev; it is not in {columns}. Codes begin at 0; for any others use {coding}"
-    _refuse(largest >= levels, names, text)
+    refuse(largest >= levels, names, text, coding=_CODING)
     text = f"a variable may have at most {MOST_LEVELS} levels; {{columns}} has more. Is it continuous?"
-    _refuse(levels > MOST_LEVELS, names, text)
+    refuse(levels > MOST_LEVELS, names, text)
     return levels.astype(np.int64)
 
 
@@ -255,10 +255,3 @@ def warn_of_constants(constant: NDArray[np.bool_], names: Sequence[str], stackle
         columns = listed([names[j] for j in np.flatnonzero(constant).tolist()])
         text = "constant columns are independent of all others, hence no edges"
         warnings.warn(f"{text}: {columns}", stacklevel=stacklevel)
-
-
-def _refuse(wrong: Any, names: Sequence[str], message: str) -> None:
-    """Raise ValueError with the names of the columns that are wrong; `message` is a template with {columns}."""
-    columns = [names[j] for j in np.flatnonzero(wrong).tolist()]
-    if columns:
-        raise ValueError(Message(message, columns=listed(columns), coding=_CODING))

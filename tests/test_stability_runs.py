@@ -20,6 +20,7 @@ from test_damaged_results import corrupted
 import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
+from pycupc.results.npz import StudyFile
 from pycupc.stability import StabilityError, StabilityInterrupted, processes
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.study import Study
@@ -407,11 +408,40 @@ def test_nothing_is_left_of_a_checkpoint_that_could_not_be_begun(data, expected,
         raise error
 
     with monkeypatch.context() as patch:
+        patch.setattr(os, "link", fails)
         patch.setattr(os, "replace", fails)
         with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else ValueError):
             pycupc.stability(data, checkpoint=tmp_path / "kept", **CALL)
     assert list((tmp_path / "kept").iterdir()) == []
     assert pycupc.stability(data, checkpoint=tmp_path / "kept", **CALL) == expected
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_two_runs_that_begin_a_checkpoint_at_the_same_time(data, expected, tmp_path, monkeypatch, links):
+    """The second has read that there is no study before the first wrote its own, which stays."""
+    folder, read, seen = tmp_path / "kept", StudyFile.read, []
+
+    def reads(study, path):
+        found = read(study, path)
+        if not seen:
+            seen.append(path)
+            pycupc.stability(data, checkpoint=folder, **CALL)
+        return found
+
+    def without_links(*_):
+        raise OSError(1, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", without_links)
+    monkeypatch.setattr(StudyFile, "read", reads)
+    with pytest.raises(ValueError, match="is of another study: random_state was"):
+        pycupc.stability(data, checkpoint=folder, **{**CALL, "random_state": 77})
+    assert pycupc.stability(data, checkpoint=folder, **CALL) == expected
+
+
+def test_the_unfinished_file_of_a_run_that_begins(data, expected, tmp_path):
+    (tmp_path / ".study.json-0a1b2c3d.part").touch()
+    assert pycupc.stability(data, checkpoint=tmp_path, **CALL) == expected
 
 
 # -- saved results ----------------------------------------------------------------------------------------------------

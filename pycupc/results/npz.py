@@ -39,18 +39,25 @@ def unfinished_prefix(name: str) -> str:
 
 
 @contextmanager
-def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+def whole_file(path: str | PathLike[str], *, new: bool = False) -> Iterator[IO[bytes]]:
     """A file to write to, which takes its name, and the place of an older file, when the block ends without an error.
 
-    Until then it is beside that place, as ``.NAME-xxxxxxxx.part``; after an error or Ctrl-C nothing is left of it. Who
-    may read it is up to the umask, as with any new file.
+    If it is to be `new`, a file that is there stays, even one that another process has made meanwhile. Until then
+    it is beside that place, as ``.NAME-xxxxxxxx.part``; after an error or Ctrl-C nothing is left of it. Who may
+    read it is up to the umask, as with any new file.
     """
     target = Path(path)
     temporary = target.with_name(f"{unfinished_prefix(target.name)}{secrets.token_hex(4)}.part")
     try:
         with temporary.open("xb") as file:
             yield file
-        os.replace(temporary, target)
+        with contextlib.suppress(OSError):  # there is one, or the file system has no links
+            if new:
+                os.link(temporary, target)
+        if new and target.exists():
+            temporary.unlink()
+        else:
+            os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)  # an interrupt may have come after the exchange
         raise
@@ -214,13 +221,14 @@ class StudyFile:
             text = json.dumps({"format": self.kind.format, self.key: identity}, indent=1) + "\n"
             try:
                 Path(folder).mkdir(parents=True, exist_ok=True)
-                with whole_file(Path(folder) / self.name) as file:
+                with whole_file(Path(folder) / self.name, new=True) as file:
                     file.write(text.encode())
             except OSError as error:
                 raise ValueError(f"checkpoint {folder} cannot be written to: {error.strerror}") from error
-        elif found != identity:
+            found = self.read(Path(folder))  # of another run, if it came first
+        if found != identity:
             text = f"checkpoint {{folder}} is of another {self.key}: {{differences}}; name another folder, or delete it"
-            raise ValueError(Message(text, folder=str(folder), differences=_differences(found, identity)))
+            raise ValueError(Message(text, folder=str(folder), differences=_differences(found or {}, identity)))
 
     def read(self, folder: Path) -> dict[str, Any] | None:
         """The identity in the file; None if the folder does not exist or is empty."""
@@ -228,10 +236,10 @@ class StudyFile:
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"checkpoint {folder} is not a folder")
         if not path.exists():
-            if folder.exists() and any(folder.iterdir()):
-                raise ValueError(
-                    f"checkpoint {folder} holds other files and no {self.name}; name an empty folder or a new one"
-                )
+            others = [file for file in folder.glob("*") if file.suffix != ".part" and file.name != self.name]
+            if others:  # an unfinished file, or this one by now, is of a run that begins at the same time
+                text = f"holds other files and no {self.name}; name an empty folder or a new one"
+                raise ValueError(f"checkpoint {folder} {text}")
             return None
         with self.kind.expected_at(path):  # JSON and UTF-8 errors are ValueErrors
             content = json.loads(path.read_text(encoding="utf-8"))

@@ -54,10 +54,7 @@ class Plan:
             text = "n_resamples must be even for {scheme}, which draws pairs, got {n}"
             raise ValueError(Message(text, scheme=Setting("scheme", self.scheme), n=n))
         if executor is not None and not isinstance(executor, Executor):
-            raise TypeError(
-                "executor must be a concurrent.futures.Executor, e.g. of dask Client.get_executor(), got "
-                f"{type(executor).__name__}"
-            )
+            raise TypeError(f"executor must be a concurrent.futures.Executor, got {type(executor).__name__}")
         if checkpoint is not None and not isinstance(checkpoint, (str, PathLike)):
             raise TypeError(f"checkpoint must be the path of a folder, got {checkpoint!r}")
 

@@ -196,9 +196,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     general = checked_study(data, plan, alpha, arguments, name="cstar")
     if general.rows.raw or not isinstance(general.rows.data, Table) or general.rows.measure.n_rule is not None:
-        raise ValueError(
-            "data must be a table of numbers, for gaussCItest: effects are those of a linear model, of whole rows"
-        )
+        raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of a linear model")
     labels = general.arguments["labels"]
     of, on = _candidates("causes", causes, labels), _candidates("effects", effects, labels)
     n_pairs = len(of) * len(on) - len(np.intersect1d(of, on))

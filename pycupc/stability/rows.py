@@ -174,10 +174,8 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
 
         raw = isinstance(indepTest, RCoT)
     if not (raw or indepTest in (None, gaussCItest)):
-        raise ValueError(
-            "indepTest must be gaussCItest (or None), disCItest, binCItest, mixCItest, RCoT or a test of missing data, "
-            f"since rows cannot be drawn from the data of any other test, got {indepTest!r}"
-        )
+        text = "indepTest must be gaussCItest (or None), disCItest, binCItest, mixCItest, RCoT or of missing data, got"
+        raise ValueError(f"{text} {indepTest!r}: rows cannot be drawn from the data of any other test")
     if isinstance(data, DiscreteSuffStat):
         raise ValueError("data of type DiscreteSuffStat need indepTest=disCItest (or binCItest)")
     if isinstance(data, SuffStat):

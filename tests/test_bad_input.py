@@ -267,3 +267,9 @@ def test_edges_for_whose_test_there_are_too_few_observations_are_said_to_be_unte
 def test_a_random_state_is_checked_before_the_tests(wrong):
     with pytest.raises((TypeError, ValueError), match="SeedSequence|non-negative"):
         pc(np.random.default_rng(1).standard_normal((20, 3)), u2pd="retry", random_state=wrong)
+
+
+@pytest.mark.parametrize("name", ["NAdelete", "conservative", "maj_rule", "solve_confl"])
+def test_a_word_is_no_switch(name):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, got 'no'"):
+        pc(np.random.default_rng(1).standard_normal((20, 3)), **{name: "no"})

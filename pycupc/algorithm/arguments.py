@@ -173,8 +173,6 @@ def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | 
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
             + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
         )
-    if not isinstance(quirks, (bool, np.bool_)):
-        raise TypeError(f"quirks must be True or False, got {quirks!r}")
     if correlation is not None and not (test is None or test is gaussCItest):
         text = "{setting} goes with the Gaussian test only"
         raise ValueError(Message(text, setting=Setting("correlation", correlation)))

@@ -24,11 +24,11 @@ KNOWLEDGE = ("tiers", "context_all", "context_tier", "forbidden")
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("indepTest", "labels", "p", "fixedGaps", "fixedEdges", "numCores", "correlation", *KNOWLEDGE)),
     **dict.fromkeys(("engine_options", "checkpoint", "executor", "budget")),
-    **dict.fromkeys(("quirks", "conservative", "maj_rule", "solve_confl", "selectionBias"), False),
+    **dict.fromkeys(("quirks", "conservative", "maj_rule", "solve_confl", "selectionBias", "biCC"), False),
+    **dict.fromkeys(("NAdelete", "doPdsep"), True),
     "alpha": 0.01,
     "m_max": math.inf,
     "pdsep_max": math.inf,
-    "NAdelete": True,
     "engine": "auto",
     "u2pd": "relaxed",
     "skel_method": "stable",
@@ -55,6 +55,9 @@ def check_options(given: Mapping[str, Any]) -> None:
     given = {**DEFAULTS, **given}
     if given["skel_method"] == "original":
         raise ValueError("method 'original' depends on the order of the variables: use 'stable', or call pcalg::pc()")
+    for name in (name for name, default in DEFAULTS.items() if isinstance(default, bool)):
+        if not isinstance(given[name], (bool, np.bool_)):
+            raise TypeError(f"{name} must be True or False, got {given[name]!r}")
     for name, choices in CHOICES.items():
         if given[name] not in choices:
             *first, last = map(repr, choices)

@@ -238,8 +238,7 @@ class StudyFile:
         if not path.exists():
             others = [file for file in folder.glob("*") if file.suffix != ".part" and file.name != self.name]
             if others:  # an unfinished file, or this one by now, is of a run that begins at the same time
-                text = f"holds other files and no {self.name}; name an empty folder or a new one"
-                raise ValueError(f"checkpoint {folder} {text}")
+                raise ValueError(f"checkpoint {folder} holds other files and no {self.name}: name an empty or new one")
             return None
         with self.kind.expected_at(path):  # JSON and UTF-8 errors are ValueErrors
             content = json.loads(path.read_text(encoding="utf-8"))

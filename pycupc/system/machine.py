@@ -267,10 +267,9 @@ def _import_cupy() -> Any:
     # importing CuPy takes a third of a second; the name of the driver's library is known on Linux only
     if "cupy" not in sys.modules and sys.platform.startswith("linux"):
         try:
-            driver = ctypes.CDLL(_DRIVER)
+            ctypes.CDLL(_DRIVER)
         except OSError as error:
             raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}") from error
-        threading.Thread(target=driver.cuInit, args=(0,)).start()  # takes tenths of a second; CuPy reports errors
     set_environment()
     try:
         import cupy

@@ -45,6 +45,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         labels = [found.layout.names[k] for k in kept]
         cells = np.array([[row[k].strip() for k in kept] for _, row in found.body()], dtype=object)
         cells = cells.reshape(-1, len(kept))
+        found.warn_of_groups()
     check_size(source.name, len(cells), len(labels))
     no_value = _MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])

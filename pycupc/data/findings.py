@@ -98,11 +98,13 @@ def _close(A: Floats, B: Floats) -> bool:
     return bool(np.allclose(A, B, rtol=0, atol=SYMMETRIC * float(largest), equal_nan=True))
 
 
-def counts_rows(column: Floats, least: int) -> int | None:
-    """0 or 1 if a column of at least `least` rows counts 0, 1, 2, ... or 1, 2, 3, ..., else None."""
-    start = column[0] if len(column) >= least else np.nan
-    counting = start in (0.0, 1.0) and np.array_equal(column, np.arange(len(column)) + start)
-    return int(start) if counting else None
+def counting_rows(X: Floats, ends: Ends) -> Iterator[tuple[int, int]]:
+    """The columns that count 0, 1, 2, ... or 1, 2, 3, ..., and where they begin; none of a table of few rows."""
+    n, low = len(X), ends.low
+    likely = ((low == 0) | (low == 1)) & (ends.high == low + n - 1) & (n >= COUNTING_ROWS)
+    for j in np.flatnonzero(likely).tolist():
+        if np.array_equal(X[:, j], np.arange(n) + low[j]):
+            yield j, int(low[j])
 
 
 def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:

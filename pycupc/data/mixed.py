@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pycupc.data.categories import MOST_CODES, MOST_LEVELS, doubtful, is_missing, read_categories, values_of, with_gaps
 from pycupc.data.names import check_labels, is_real, listed, names_for
 from pycupc.data.observations import chosen_columns, column_names, is_frame
-from pycupc.data.table import Table, sentinel_remarks
+from pycupc.data.table import Table, remarks_on
 from pycupc.data.text_layout import MISSING, ReadOptions, is_number, option
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ class MixedTable:
     labels: tuple[str, ...] | None = None
     layout: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
-    resampled: bool = False  # whether the rows are a resample, of whose values nothing is said again
+    resampled: bool = False  # whether the rows are a resample of a table that has been checked
 
     @classmethod
     def of(cls, data: Any, labels: Sequence[str] | None = None, **options: Any) -> MixedTable:
@@ -142,6 +142,8 @@ class MixedTable:
         ValueError
             Values are missing or infinite, or a column of categories has too many; the message names the columns.
         """
+        if self.resampled:
+            return
         self.check_levels()
         wrong = np.flatnonzero(~np.isfinite(self.values).all(axis=0))
         if len(wrong):
@@ -151,8 +153,7 @@ class MixedTable:
             columns = listed([self.names[j] for j in np.flatnonzero(self.constant).tolist()])
             text = "columns with one value are independent of all others, hence no edges"
             warnings.warn(f"{text}: {columns}", stacklevel=3)
-        remarks = (*sentinel_remarks(self.values, self.names), *doubtful(self.names, self.categories))
-        for remark in () if self.resampled else remarks:
+        for remark in (*remarks_on(self.values, self.names), *doubtful(self.names, self.categories)):
             warnings.warn(remark, stacklevel=3)
 
     @cached_property

@@ -115,7 +115,7 @@ class Table:
             gaps = self.values[:, incomplete]
             self._refuse(incomplete[np.isinf(gaps).any(axis=0)], "{data} must be finite; infinite values in {columns}")
             self._refuse(incomplete[np.isnan(gaps).all(axis=0)], "all values are missing in {columns}")
-        for remark in self._remarks() if complete else sentinel_remarks(self.values, self.names):
+        for remark in self._remarks() if complete else remarks_on(self.values, self.names):
             warnings.warn(remark, stacklevel=3)
 
     def _refuse(self, columns: NDArray[np.int64], text: str) -> None:
@@ -125,12 +125,7 @@ class Table:
 
     def _remarks(self) -> Iterator[str]:
         """Warnings about the columns of a complete table of numbers."""
-        if (start := findings.counts_rows(self.values[:, 0], findings.COUNTING_ROWS)) is not None:
-            yield (
-                f"{self.names[0]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number "
-                "of the row and no variable, leave it out"
-            )
-        yield from sentinel_remarks(self.values, self.names, self.ends)
+        yield from remarks_on(self.values, self.names, self.ends)
         if len(self.constant):
             columns = listed([self.names[j] for j in self.constant.tolist()])
             yield f"constant columns have no correlations, hence no edges: {columns}"
@@ -148,9 +143,17 @@ class Table:
             warnings.warn(remark, stacklevel=3)
 
 
-def sentinel_remarks(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Iterator[str]:
-    """Warnings about numbers that may mean a missing value; `ends`, without NaN, if they are known."""
+def remarks_on(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Iterator[str]:
+    """Warnings about columns that count the rows, and numbers that may mean a missing value.
+
+    `ends`, without NaN, if they are known.
+    """
     ends = ends or Ends(np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0))
+    for j, start in findings.counting_rows(X, ends):
+        yield (
+            f"{names[j]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number of the "
+            "row and no variable, leave it out"
+        )
     for j, number, count, rest in findings.sentinels(X, ends):
         yield (
             f"{names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} to "

@@ -117,6 +117,7 @@ class SuffStat:
         self.measure = Measure()
         self._rows: NDArray[Any] | None = None
         self._checked = self._constant_named = False
+        self.quiet = False  # whether nothing is said of the number of observations
 
     @property
     def p(self) -> int:
@@ -201,7 +202,7 @@ class SuffStat:
         -----
         UserWarning
             Constant columns, whose correlations are NaN, so that they have no edges; groups of identical columns, whose
-            correlations are identical as well; a first column that counts the rows; a value such as -999 that repeats
+            correlations are identical as well; columns that count the rows; a value such as -999 that repeats
             far from all others; whole numbers beyond 2^53, which are rounded; and columns that `drop_non_numeric`
             leaves out. With another `correlation`, or pairwise rows: that C is not positive semidefinite.
         """
@@ -232,10 +233,10 @@ class SuffStat:
         """
         out = cls.__new__(cls)
         out.measure, out.pair_n, out.n, out.labels = measure or Measure(), None, len(table.values), table.labels
+        out.quiet = how.get("quiet", True)
         if out.measure.n_rule is not None and len(table.ends.incomplete()):
-            nearest, quiet = out.measure.nearest, how.get("quiet", True)
-            C, n = pairwise_complete(table.values, table.names, quiet=quiet)
-            out.correlations = Correlations(definite(C, nearest=nearest, quiet=quiet))
+            C, n = pairwise_complete(table.values, table.names, quiet=out.quiet)
+            out.correlations = Correlations(definite(C, nearest=out.measure.nearest, quiet=out.quiet))
             out.pair_n = PairN.of(n, len(n), out.measure.n_rule)
             out.n = out.pair_n.typical
         else:

@@ -46,7 +46,8 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
         table = data if isinstance(data, IncompleteTable) else IncompleteTable(data, categories=True)
     else:
         numbers = data if isinstance(data, Table) else Table.of(data)
-        numbers.check(complete=False)
+        if numbers is not data:  # a `Table` has been checked
+            numbers.check(complete=False)
     with warnings.catch_warnings(), threadpool_limits(1):  # threads would wait longer than they compute
         warnings.simplefilter("ignore")  # draws do not converge to a value
         if categories:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycupc.data import DataError
-from pycupc.data.categories import MOST_CODES, look_categorical
+from pycupc.data.categories import is_measured, look_categorical
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed
 from pycupc.data.observations import RawTable
@@ -123,9 +123,15 @@ def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any]
         mixed = MixedTable.of(path, **options)
         if np.isnan(mixed.values).any():
             return _of_categories_with_gaps(args, mixed, why)
-    table = Table.of(
-        path, categories=True, **options | {"missing": "error"} if options["missing"] == "keep" else options
-    )
+    return _of_complete_categories(args, _categories(path, options), why)
+
+
+def _categories(path: Path, options: dict[str, Any]) -> Table:
+    missing = "drop-rows" if options["missing"] == "drop-rows" else "error"
+    return Table.of(path, categories=True, **options | {"missing": missing})
+
+
+def _of_complete_categories(args: argparse.Namespace, table: Table, why: str) -> Chosen:
     return Chosen("categories", DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df), table, why)
 
 
@@ -142,12 +148,10 @@ def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> 
     """The choice for a table that holds words; None if they are damaged numbers or names of rows."""
     why = "holds categories, so that the G^2 test of discrete data runs (--test discrete); with --test gaussian only "
     why += "numbers are accepted"
-    complete = options | {"missing": "error"} if options["missing"] == "keep" else options
     with contextlib.suppress(DataError):
-        table = Table.of(path, categories=True, **complete)
+        table = _categories(path, options)
         if look_categorical(table.categories or ()) and args.correlation is None:
-            data = DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df)
-            return Chosen("categories", data, table, why)
+            return _of_complete_categories(args, table, why)
     try:
         mixed = MixedTable.of(path, **options)
     except DataError:
@@ -159,7 +163,8 @@ def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> 
     mixed.check_levels()
     if args.correlation is not None:
         return _latent(args, mixed)
-    if 2 * len(words) >= mixed.p and _holds_codes(mixed):
+    texts = (map(str, np.unique(column[~np.isnan(column)]).tolist()) for column in mixed.numbers().T)
+    if 2 * len(words) >= mixed.p and not any(map(is_measured, texts)):
         return _of_categories_with_gaps(args, mixed, why)
     names = [name for name, categories in zip(mixed.names, mixed.categories, strict=True) if categories is not None]
     text = f"{len(names)} of {mixed.p} columns hold words ({listed(names, most=3)}), so that the test of numbers and "
@@ -176,15 +181,6 @@ def _latent(args: argparse.Namespace, mixed: MixedTable) -> Chosen:
     table = mixed.as_numbers()
     data = SuffStat.from_data(table, correlation="latent", nearest=args.nearest)
     return Chosen("data", data, table, "--correlation latent, with words as the two classes of a variable")
-
-
-def _holds_codes(mixed: MixedTable) -> bool:
-    """Whether the columns of numbers may be codes of categories."""
-    for column in mixed.numbers().T:
-        different = np.unique(column[~np.isnan(column)])
-        if len(different) > MOST_CODES or (different != np.floor(different)).any():
-            return False
-    return True
 
 
 def _of_both(mixed: MixedTable, why: str) -> Chosen:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import pairwise
@@ -11,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.system.machine import available_cores, in_threads
+from pycupc.system.machine import available_cores, run_in_threads
 
 #: Tables of numbers: float64 or, as many files have it, float32.
 Floats = NDArray[np.float64]
@@ -69,7 +68,7 @@ def ends_of(X: Floats, copy: Floats | None = None) -> Ends:
 
     threads = available_cores() if X.size >= THREADED else 1
     parts = max(1, min(4 * threads, p // COLUMNS_OF_THREAD))
-    deque(in_threads(read, pairwise(p * k // parts for k in range(parts + 1)), threads), maxlen=0)
+    run_in_threads(read, pairwise(p * k // parts for k in range(parts + 1)), threads)
     return Ends(low, high)
 
 

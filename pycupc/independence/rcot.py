@@ -18,7 +18,7 @@ from pycupc.data.names import check_real
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.compiled_rcot import RIDGE, Data, Sets, Tests, Work, multiply
-from pycupc.system.machine import available_cores, gpu_works, in_threads
+from pycupc.system.machine import available_cores, gpu_works, run_in_threads
 
 #: Random pairs of observations from which the median distance is taken: its standard error is about 1 %.
 FOR_MEDIAN = 4096
@@ -160,8 +160,7 @@ class RCoT:
                     self._kept.pop(next(iter(list(self._kept)), b""), None)  # the oldest; other threads do so, too
                 self._kept[tests.sets[first + i].tobytes()] = sets.weights[i].copy(), sets.factors[i].copy()
 
-        for _ in in_threads(make, range(0, len(tests.sets), step), available_cores()):
-            pass
+        run_in_threads(make, range(0, len(tests.sets), step), available_cores())
         return out
 
     def _factors(self, sets: Indices, first: int) -> Sets:

@@ -83,12 +83,10 @@ class Measure:
 
 def definite(C: Floats, *, nearest: bool, quiet: bool = False) -> Floats:
     """C, or if `nearest` and C is indefinite the nearest correlation matrix; unless `quiet`, a warning says so."""
-    if quiet:
-        return ranks.nearest_correlation(C)[0] if nearest else C
     known = ~np.isnan(C.diagonal())
     some = C[np.ix_(known, known)]
-    if np.isnan(some).any():
-        return ranks.nearest_correlation(C)[0] if nearest else C  # an error
+    if quiet or np.isnan(some).any():
+        return ranks.nearest_correlation(C)[0] if nearest else C  # an error where some are NaN
     with contextlib.suppress(np.linalg.LinAlgError):
         np.linalg.cholesky(some + 1e-10 * np.eye(len(some)))
         return C

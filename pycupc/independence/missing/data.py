@@ -280,15 +280,12 @@ def _check_levels(levels: NDArray[np.integer], names: Sequence[str]) -> None:
 
 def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
     """The codes of a table of categories, int16, -1 where one is missing; numbers stay as they are."""
-    out = np.empty(values.shape, dtype=np.int16)
-    for j, column in enumerate(values.T):
-        if values.dtype.kind in "iubf":
-            missing = np.isnan(column.astype(np.float64))
-            own = np.where(missing, -1, np.nan_to_num(column.astype(np.float64)))
-            if (own != np.floor(own)).any() or (own[~missing] < 0).any() or own.max(initial=0) >= MOST_LEVELS:
-                raise ValueError(f"codes must be whole numbers from 0 to {MOST_LEVELS - 1}; {names[j]} has others")
-        else:
-            there, own = with_gaps(column.tolist())
-            _check_levels(np.array([len(there)]), names[j : j + 1])
-        out[:, j] = own
-    return out
+    if values.dtype.kind in "iubf":
+        wrong = ~(np.isnan(values) | ((values == np.floor(values)) & (values >= 0) & (values < MOST_LEVELS)))
+        if len(columns := np.flatnonzero(wrong.any(axis=0))):
+            text = f"codes must be whole numbers from 0 to {MOST_LEVELS - 1}; {names[columns[0]]} has others"
+            raise ValueError(text)
+        return np.where(np.isnan(values), -1, values).astype(np.int16)
+    kept, codes = zip(*(with_gaps(column.tolist()) for column in values.T), strict=True)
+    _check_levels(np.array(list(map(len, kept))), names)
+    return np.column_stack(codes).astype(np.int16)

@@ -283,7 +283,7 @@ def test_singular_and_constant_columns():
     table = MixedTable.of(pd.DataFrame({"a": list("ab") * 30, "x": x, "x2": x, "k": 1.0, "f": "q"}))
     for x, y, S, p in ((1, 2, [0], 0.0), (0, 3, [], 1.0), (1, 4, [], 1.0), (0, 1, [2], 1.0)):
         assert mixCItest(x, y, S, table) == p
-    with pytest.warns(UserWarning, match="columns with one value are independent of all others, hence no edges: k, f"):
+    with pytest.warns(UserWarning, match="constant columns are independent of all others, hence no edges: k, f"):
         table.check()
 
 

@@ -71,9 +71,8 @@ def values_of(data: Any, name: str) -> RawTable:
     else:
         values = np.asarray(data)
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
-        raise ValueError(
-            f"{name} must be a table with one row per observation and at least 2 columns, got shape {values.shape}"
-        )
+        text = "must be a table with one row per observation and at least 2 columns"
+        raise ValueError(f"{name} {text}, got shape {values.shape}")
     if values.dtype == object:
         with contextlib.suppress(TypeError, ValueError):
             values = values.astype(np.float64)

@@ -247,9 +247,8 @@ def _refuse_comment(source: Source, first: str, second: str, delimiter: str | No
     delimiter = delimiter or find_delimiter(source.ending, second)
     of_first, of_second = (len(line.split(None if delimiter == " " else delimiter)) for line in (first, second))
     if second.startswith("#") or (of_first != of_second > 1 and not 1 < of_first == of_second - 1):
-        raise DataError(
-            f"{source.name}, line 1: {first.strip()!r} is a comment, and no names of columns: {option('comment', '#')}"
-        )
+        text = f"{source.name}, line 1: {first.strip()!r} is a comment, and no names of columns: "
+        raise DataError(text + option("comment", "#"))
 
 
 def _skipped(cell: str) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pycupc.data import findings
 from pycupc.data.categories import code_table, doubtful, is_measured, read_categories, values_of
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
-from pycupc.data.names import check_labels, listed, names_for
+from pycupc.data.names import check_labels, listed, listed_at, names_for
 from pycupc.data.observations import chosen_columns, converted
 from pycupc.data.readers import read_table
 from pycupc.data.text_layout import ReadOptions, option
@@ -120,15 +120,13 @@ class Table:
 
     def _refuse(self, columns: NDArray[np.int64], text: str) -> None:
         if len(columns):
-            names = listed([self.names[j] for j in columns.tolist()])
-            raise ValueError(Message(text, data=Argument("data"), columns=names))
+            raise ValueError(Message(text, data=Argument("data"), columns=listed_at(self.names, columns)))
 
     def _remarks(self) -> Iterator[str]:
         """Warnings about the columns of a complete table of numbers."""
         yield from remarks_on(self.values, self.names, self.ends)
         if len(self.constant):
-            columns = listed([self.names[j] for j in self.constant.tolist()])
-            yield f"constant columns have no correlations, hence no edges: {columns}"
+            yield f"constant columns have no correlations, hence no edges: {listed_at(self.names, self.constant)}"
         if self.copies:
             groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"

@@ -211,12 +211,8 @@ class RCoT:
         moments, step = np.empty((4, m)), max(1, ROOM // k**4) if xp is not np else MOMENTS_AT_ONCE
         for low in range(0, m, step):
             spread = of_squares[low : low + step, of_x, of_y] / n
-            powers = (
-                of_ends[low : low + step] ** 2 / n,
-                spread * xp.eye(k * k),
-                2 * spread**2,
-                8 * (spread @ spread) * spread,
-            )
+            third = 8 * (spread @ spread) * spread
+            powers = of_ends[low : low + step] ** 2 / n, spread * xp.eye(k * k), 2 * spread**2, third
             sums = xp.stack([power.sum(axis=(1, 2)) for power in powers])
             moments[:, low : low + step] = getattr(xp, "asnumpy", np.asarray)(sums)
         statistic, k1, k2, k3 = moments

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.mixed import MixedTable
-from pycupc.data.names import DataError, check_labels, check_real, listed
+from pycupc.data.names import DataError, check_labels, check_real, listed_at
 from pycupc.data.observations import converted
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats
@@ -264,8 +264,8 @@ class SuffStat:
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
-            variables = listed([names[j] for j in bad.tolist()])
-            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=7)
+            text = "C has NaN; pairs without a correlation count as independent: "
+            warnings.warn(text + listed_at(names, bad), stacklevel=7)
         self._checked = True
 
 
@@ -305,10 +305,9 @@ def as_suff_stat(suffStat: Any, progress: CountHook | None = None, correlation: 
     if isinstance(suffStat, Mapping):
         missing = [key for key in ("C", "n") if suffStat.get(key) is None]
         if missing:
-            raise ValueError(
-                f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}. For data, convert columns "
-                "by pandas.DataFrame(columns), and an xarray Dataset by dataset.to_dataframe()"
-            )
+            convert = "convert columns by pandas.DataFrame(columns), and an xarray Dataset by dataset.to_dataframe()"
+            text = f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}. For data, {convert}"
+            raise ValueError(text)
         return SuffStat(suffStat["C"], suffStat["n"], n_rule=suffStat.get("n_rule") or "mean")
     table = Table.of(suffStat) if correlation != "latent" else _table_of_classes(suffStat, None, {})
     table.check()

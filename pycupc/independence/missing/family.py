@@ -81,12 +81,9 @@ class TestwiseTest(EnumeratedTest):
         adapted = self.data.categories and self.data.adaptDF and bool((self.data.values.max(axis=0) > 1).any())
         if not self.data.categories or not (any(n_edgetests[6:]) or (adapted and any(n_edgetests[1:]))):
             return ""
+        text = "may differ from micd's disCItwd, which has the faults of pcalg's disCItest; {other} gives its answer"
         if self.quirks:
             text = "as micd's disCItwd, with the faults of pcalg's disCItest; {other} gives the right answer"
-        else:
-            text = (
-                "may differ from micd's disCItwd, which has the faults of pcalg's disCItest; {other} gives its answer"
-            )
         return Message(text, other=Setting("quirks", not self.quirks))
 
 

@@ -52,9 +52,8 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
         warnings.simplefilter("ignore")  # draws do not converge to a value
         if categories:
             known = [np.unique(column[column >= 0]) for column in table.values.T]
-            codes = np.column_stack(
-                [np.where(v < 0, -1, np.searchsorted(k, v)) for k, v in zip(known, table.values.T, strict=True)]
-            )
+            pairs = zip(known, table.values.T, strict=True)
+            codes = np.column_stack([np.where(v < 0, -1, np.searchsorted(k, v)) for k, v in pairs])
             made = [_drawn(codes, np.random.default_rng(seed + m), rounds).T for m in range(M)]
             return MultipleImputation.from_codes(made, [max(len(k), 2) for k in known], table.labels)
         how = {"sample_posterior": True, "max_iter": rounds}

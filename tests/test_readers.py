@@ -113,6 +113,7 @@ def test_a_first_line_may_name_the_delimiter(tmp_path):
 def test_names_may_begin_with_the_sign_of_a_comment(tmp_path):
     assert list(read_data(write(tmp_path / "d.csv", "#a,b\n1,2\n3,4\n"))) == ["#a", "b"]
     assert list(read_data(write(tmp_path / "d.tsv", "#a\tb\nr\t1\t2\ns\t3\t4\n"))) == ["#a", "b"]
+    assert list(read_data(write(tmp_path / "q.csv", '#a,"b, c"\n1,2\n3,4\n'))) == ["#a", "b, c"]
     path = write(tmp_path / "c.csv", "# from the lab\na,b\n1,2\n3,4\n")
     assert list(read_data(path, comment="#")) == ["a", "b"]
 

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TextIO
 
 import numpy as np
@@ -235,20 +235,21 @@ def _delimiter(source: Source, text: TextIO, options: ReadOptions) -> str:
         raise DataError(f"{source.name}: {what}")
     delimiter = options.delimiter or source.delimiter
     if first_line.startswith("#"):
-        _refuse_comment(source, first_line, text.readline(), delimiter)
+        _refuse_comment(source, text, delimiter or find_delimiter(source.ending, text.readline(), options.decimal))
     delimiter = delimiter or find_delimiter(source.ending, first_line, options.decimal)
     if options.decimal == delimiter:
         raise DataError(f"{source.name}: {delimiter!r} cannot be delimiter and decimal point at once")
     return delimiter
 
 
-def _refuse_comment(source: Source, first: str, second: str, delimiter: str | None) -> None:
-    """Raise `DataError` if a first line that begins with # is no header of the second, which may have row names."""
-    delimiter = delimiter or find_delimiter(source.ending, second)
-    of_first, of_second = (len(line.split(None if delimiter == " " else delimiter)) for line in (first, second))
-    if second.startswith("#") or (of_first != of_second > 1 and not 1 < of_first == of_second - 1):
-        text = f"{source.name}, line 1: {first.strip()!r} is a comment, and no names of columns: "
-        raise DataError(text + option("comment", "#"))
+def _refuse_comment(source: Source, text: TextIO, delimiter: str) -> None:
+    """Raise `DataError` if a first line that begins with # is no header of the next, which may have row names."""
+    first, second = [row for _, row in islice(chain(rows(source.name, text, delimiter), [(0, [""])]), 2)]
+    names, width = len(first), len(second)
+    if second[0].startswith("#") or (names != width > 1 and not 1 < names == width - 1):
+        line = delimiter.join(first)
+        where = f"{source.name}, line 1: {line!r} is a comment, and no names of columns"
+        raise DataError(f"{where}: {option('comment', '#')}")
 
 
 def _skipped(cell: str) -> float:

@@ -38,7 +38,7 @@ _OTHERS = {
 }
 
 #: The first line in which Excel names the delimiter, as "sep=;".
-_NAMES_DELIMITER = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([ -~]|\t)"?[;,\t]*\r?(?=\n)', re.IGNORECASE)
+_NAMES_DELIMITER = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([ !#-~]|\t)"?[;,\t]*\r?(?=\n)', re.IGNORECASE)
 
 #: Bytes that text may contain: no control characters except tabs and line ends.
 _TEXT = bytes([9, 10, 13, *range(32, 127), *range(128, 256)])

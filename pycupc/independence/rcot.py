@@ -80,7 +80,8 @@ class RCoT:
         if data is None:
             return
         table = data if isinstance(data, Table) else Table.of(data)
-        table.check()
+        if table is not data:  # a `Table` has been checked
+            table.check()
         self.labels, self.p = table.labels, table.values.shape[1]
         self._kept: dict[bytes, tuple[Floats, Floats]] = {}
         i, j = np.random.default_rng(self.seed).integers(len(table.values), size=(2, FOR_MEDIAN))

@@ -129,9 +129,8 @@ class BatchTest(EnumeratedTest):
             raise ValueError(f"batch must return one p-value for each of {len(x)} tests, got shape {p.shape}")
         if (wrong := np.flatnonzero((p < 0) | (p > 1))).size:
             i = int(wrong[0])
-            raise ValueError(
-                f"batch must return p-values in [0, 1], got {p[i]} for {x[i]}, {y[i]} given {S[i].tolist()}"
-            )
+            test = f"{x[i]}, {y[i]} given {S[i].tolist()}"
+            raise ValueError(f"batch must return p-values in [0, 1], got {p[i]} for {test}")
         return p
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:

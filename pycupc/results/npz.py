@@ -51,7 +51,9 @@ def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         with temporary.open("xb") as file:
             yield file
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename is None:  # of a write, which does not know the name
+            error.filename = str(target)
         temporary.unlink(missing_ok=True)  # an interrupt may have come after the exchange
         raise
 

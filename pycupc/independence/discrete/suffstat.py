@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import MOST_LEVELS, values_of
-from pycupc.data.names import check_labels, listed, names_for
+from pycupc.data.names import check_labels, listed_at, names_for, warn_of_constants
 from pycupc.data.table import Table
 from pycupc.system.message import Message, Words
 
@@ -249,16 +248,7 @@ def _two_for_constants(levels: NDArray[np.int64], names: Sequence[str]) -> NDArr
     return np.maximum(levels, 2)
 
 
-def warn_of_constants(constant: NDArray[np.bool_], names: Sequence[str], stacklevel: int = 4) -> None:
-    """Warn of constant columns, bool (p,), if there are any."""
-    if constant.any():
-        columns = listed([names[j] for j in np.flatnonzero(constant).tolist()])
-        text = "constant columns are independent of all others, hence no edges"
-        warnings.warn(f"{text}: {columns}", stacklevel=stacklevel)
-
-
 def _refuse(wrong: Any, names: Sequence[str], message: str) -> None:
     """Raise ValueError with the names of the columns that are wrong; `message` is a template with {columns}."""
-    columns = [names[j] for j in np.flatnonzero(wrong).tolist()]
-    if columns:
-        raise ValueError(Message(message, columns=listed(columns), coding=_CODING))
+    if np.any(wrong):
+        raise ValueError(Message(message, columns=listed_at(names, np.flatnonzero(wrong)), coding=_CODING))

@@ -23,6 +23,7 @@ from pycupc.engines.gpu.correlation import concordances as on_device
 from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.latent import kinds_of, latent_correlation, levels_of
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+from pycupc.independence.missing.impute import imputed
 from pycupc.independence.mixed.family import MixedTest
 
 RECORDED = np.load(Path(__file__).with_name("files") / "any_data.npz")
@@ -282,7 +283,7 @@ def test_singular_and_constant_columns():
     table = MixedTable.of(pd.DataFrame({"a": list("ab") * 30, "x": x, "x2": x, "k": 1.0, "f": "q"}))
     for x, y, S, p in ((1, 2, [0], 0.0), (0, 3, [], 1.0), (1, 4, [], 1.0), (0, 1, [2], 1.0)):
         assert mixCItest(x, y, S, table) == p
-    with pytest.warns(UserWarning, match="columns with one value are independent of all others, hence no edges: k, f"):
+    with pytest.warns(UserWarning, match="constant columns are independent of all others, hence no edges: k, f"):
         table.check()
 
 
@@ -407,9 +408,27 @@ def test_numbers_that_may_mean_a_missing_value_are_named_in_any_table(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of resamples nothing is said again
         MixedTable.of(table).take(np.arange(60)).check()
+        MixedTable.of(table).take(np.arange(0, 9, 3)).check()  # with one value of w, in as many rows as it has values
     table.drop(columns="w").assign(w=["up", "down"] * 30).to_csv(tmp_path / "d.csv", index=False)
     assert "-99.0" in (tmp_path / "d.csv").read_text()
     assert np.isnan(MixedTable.of(tmp_path / "d.csv", na=["-99"], missing="keep").values).sum() == 4
+
+
+@pytest.mark.parametrize("how", ["run", "python"])
+def test_what_is_said_of_data_to_impute_is_said_once(tmp_path, how):
+    x = chain()[:60, :3]
+    x[:4, 0], x[4:8, 1] = -99, np.nan
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        if how == "run":
+            pd.DataFrame(x, columns=["a", "b", "c"]).to_csv(tmp_path / "d.csv", index=False)
+            args = [tmp_path / "d.csv", "--missing", "impute=2", "--out", tmp_path / "out", "--quiet", "--plot", "none"]
+            assert cli.main(["run", *map(str, args)]) == 0
+            said = json.loads((tmp_path / "out" / "manifest.json").read_text())["warnings"]
+        else:
+            imputed(x, 2)
+            said = [str(one.message) for one in found]
+    assert sum("is -99 in 4 rows" in text for text in said) == 1
 
 
 def test_words_that_may_mean_a_missing_value_are_named_where_they_are_categories():

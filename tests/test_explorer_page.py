@@ -3,6 +3,7 @@
 Skipped where there is no chromium and chromedriver (tests/setup_browser.sh installs them on Debian).
 """
 
+import time
 from dataclasses import replace
 
 import browser
@@ -465,11 +466,16 @@ def test_a_page_runs_in_the_frame_of_a_notebook(chromium, fit, tmp_path):
     (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html><body>{shown._repr_html_()}", encoding="utf-8")
     chromium.complaints()
     chromium.open(tmp_path / "notebook.html")
-    chromium.screenshot(tmp_path / "notebook.png")
     from PIL import Image
 
-    with Image.open(tmp_path / "notebook.png") as picture:
-        assert len(picture.convert("RGB").getcolors(1 << 24)) > 50
+    for _ in range(120):  # the frame, which no script of the test may enter, draws some time after it is loaded
+        chromium.screenshot(tmp_path / "notebook.png")
+        with Image.open(tmp_path / "notebook.png") as picture:
+            drawn = len(picture.convert("RGB").getcolors(1 << 24)) > 50
+        if drawn:
+            break
+        time.sleep(0.5)
+    assert drawn
     assert chromium.complaints() == []
 
 

@@ -98,6 +98,16 @@ def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
     assert os.listdir(here) == ["mine.txt"]
 
 
+def test_a_checkpoint_on_a_full_disk_is_named(here, capsys, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("numpy.lib.format.write_array", fail)
+    assert run("--out", "out", "--plot", "none", "--checkpoint", "kept") == cli.DEVICE
+    assert f"No space left on device: '{Path('kept', 'level-0000.npz')}'" in capsys.readouterr().err
+    assert os.listdir("kept") == ["run.json"]
+
+
 def test_no_place_anywhere(here, capsys, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

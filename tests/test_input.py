@@ -21,10 +21,12 @@ from conftest import assert_same, run
 import pycupc
 from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
 from pycupc.data import EXAMPLE, DataError, load_example, read_data
+from pycupc.data.mixed import MixedTable
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.table import Table
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.correlation import scaled
+from pycupc.independence.missing.data import IncompleteTable
 
 NAMES = list("abcde")
 
@@ -421,6 +423,13 @@ def test_a_column_that_counts_the_rows_is_named():
     frame.insert(0, "Unnamed: 0", range(60))
     with pytest.warns(UserWarning, match="^Unnamed: 0 counts 0, 1, 2, ... through the rows.*leave it out"):
         SuffStat.from_data(frame)
+    frame = frame.iloc[:, 1:].assign(id=range(1, 61), shuffled=np.random.default_rng(1).permutation(60))
+    mixed = MixedTable.of(frame.assign(w=["up", "down"] * 30))
+    gappy = frame.where(frame != frame.iloc[3, 0])
+    for check in (lambda: SuffStat.from_data(frame), lambda: IncompleteTable(gappy), mixed.check):
+        with pytest.warns(UserWarning, match="^id counts 1, 2, 3, ... through the rows") as found:
+            check()
+        assert len(found) == 1
 
 
 SENTINELS = {

@@ -1,6 +1,8 @@
 """Readers: well-formed files of every layout give the same table; errors name the file, the row and the column."""
 
 import io
+import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pycupc.data import EXAMPLE, cells, load_example, text_layout
+from pycupc.data.mixed import MixedTable
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import DataError, read_correlation, read_data
 
@@ -55,6 +58,13 @@ BAD = {
     "one column": ("a\n1\n2\n", "needs at least 2 columns"),
     "empty": ("", "the file is empty"),
     "blank first line": ("\n1,2\n", "the first line is empty"),
+    "comment": ("# from the lab\na,b\n1,2\n3,4\n", r"line 1: '# from the lab' is a comment.*comment='#'\)"),
+    "two comments": ("# a b\n# c d\n1 2\n3 4\n", "line 1: '# a b' is a comment"),
+    "comment with a comma": ("# a, b\nx,y\n1,2\n", r"line 2 .*'x' is not a number; is line 1 a comment\?"),
+    "thousands": (
+        "a;b\n1.234.567;2\n3;4\n",
+        "'1.234.567' is not a number; if the points separate thousands, write all numbers of the column without them",
+    ),
 }
 
 
@@ -64,6 +74,48 @@ def test_bad_files_are_explained(tmp_path, kind):
     with pytest.raises(DataError, match=message) as caught:
         read_data(write(tmp_path / "d.csv", content))
     assert "d.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        ("a;b;c\n1.234;5.678;1.5\n950;-12.345;2.345\n0;;9.876\n", r"a \(1.234\), b \(5.678\)$"),
+        ("a;b;k\n1.234;5.678;x\n2.345;67.891;y\n", r"a \(1.234\), b \(5.678\)$"),
+        ("a;b\n" + "7;7.1\n" * 40 + "1.234;7.2\n", r"a \(1.234\)$"),
+        ("a;b\n1.234;0.678\n2.3456;3.456\n", None),
+        ("a;b\n1234;567\n345;12\n", None),
+        ("a,b\n1.234,5.678\n2.345,6.789\n", None),
+    ],
+)
+def test_points_that_may_separate_thousands_are_named(tmp_path, content, columns):
+    path = write(tmp_path / "d.csv", content)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        MixedTable.of(path, missing="keep") if ";k" in content else read_data(path, missing="keep")
+    said = [str(one.message) for one in found]
+    assert len(said) == (columns is not None)
+    assert columns is None or re.search(columns, said[0])
+
+
+def test_a_first_line_may_name_the_delimiter(tmp_path):
+    lines = "a;b\n1,5;2\n3;4\n"
+    expected = read_data(write(tmp_path / "e.csv", lines), decimal=",")
+    for first in ("sep=;\n", '\ufeff"SEP=;"\r\n', "sep=;;;\r\n"):
+        path = write(tmp_path / "d.csv", first + lines)
+        pd.testing.assert_frame_equal(read_data(path, decimal=","), expected)
+    with pytest.raises(DataError, match=r"line 3 \(row 1 of the data\).*'1,5' is not a number"):
+        read_data(path)
+    table = read_data(write(tmp_path / "t.csv", "sep=\t\n1\t2\n5\t4\n"), header="no")
+    np.testing.assert_array_equal(table, [[1, 2], [5, 4]])
+    assert MixedTable.of(write(tmp_path / "m.csv", "sep=|\na|k\n1|x\n2|y\n")).labels == ("a", "k")
+
+
+def test_names_may_begin_with_the_sign_of_a_comment(tmp_path):
+    assert list(read_data(write(tmp_path / "d.csv", "#a,b\n1,2\n3,4\n"))) == ["#a", "b"]
+    assert list(read_data(write(tmp_path / "d.tsv", "#a\tb\nr\t1\t2\ns\t3\t4\n"))) == ["#a", "b"]
+    assert list(read_data(write(tmp_path / "q.csv", '#a,"b, c"\n1,2\n3,4\n'))) == ["#a", "b, c"]
+    path = write(tmp_path / "c.csv", "# from the lab\na,b\n1,2\n3,4\n")
+    assert list(read_data(path, comment="#")) == ["a", "b"]
 
 
 def test_a_cell_far_down_is_explained(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Each wrong argument of `pycupc.stability` has its own error, before anything is computed."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -116,6 +117,28 @@ def test_the_engine_of_the_workers_need_not_be_here():
         pytest.raises(EngineError, match=r"resample . failed .*engine='gpu' cannot"),
     ):
         pycupc.stability(DATA, engine="gpu", executor=executor, n_resamples=2)
+
+
+@pytest.mark.parametrize("method", ["pc", "fci"])
+def test_resamples_of_few_rows_are_named_once(method):
+    options = {"n_resamples": 6, "scheme": "subsample", "fraction": 0.15, "method": method}
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        pycupc.stability(DATA, **options)
+        pycupc.stability(discrete(20, 4), indepTest=disCItest, **options)  # without degrees of freedom
+    assert [str(one.message) for one in found] == ["no test of fewer than 4 observations finds a dependence, got n = 3"]
+    assert found[0].filename == __file__
+
+
+def test_columns_that_are_constant_in_resamples_only_are_not_named():
+    X = np.array(gaussian(20, 3))
+    X[:, 2] = np.arange(20) == 4
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "k": np.where(X[:, 2] > 0, "u", "v")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for data, test in ((X, None), (X, pycupc.RCoT()), (table, pycupc.mixCItest)):
+            study = pycupc.stability(data, indepTest=test, n_resamples=4, scheme="complementary", random_state=1)
+            assert study.constant[2] == 2
 
 
 def test_a_checkpoint_that_cannot_be_written(tmp_path):

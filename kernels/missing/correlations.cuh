@@ -130,10 +130,8 @@ DEVICE double pairwise_p(const Observed& d, const int* nodes, const int l, doubl
             }
         const double pairs = cell_of(l + 1, 0);
         gather(d, d.value, nodes, l, work, 1);
-        p = p_of_r(given_others(work, l, 1), (d.rule == 0   ? total / pairs
-                                              : d.rule == 1 ? least
-                                                            : pairs / inverse) -
-                                                 (l + 3));
+        const double n = d.rule == 0 ? total / pairs : d.rule == 1 ? least : pairs / inverse;
+        p = p_of_r(given_others(work, l, 1), n - (l + 3));
     }
     return __shfl_sync(FULL, p, 0);
 }

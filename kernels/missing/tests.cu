@@ -8,13 +8,8 @@
 #include "missing/tables.cuh"
 #include "schur/work_queue.cuh"
 
-enum Family {
-    IMPUTED,
-    IMPUTED_CODES,
-    TESTWISE,
-    TESTWISE_CODES,
-    PAIRWISE
-};  // FAMILIES in pycupc/engines/gpu/missing.py
+// As in pycupc/engines/gpu/missing.py.
+enum Family { IMPUTED, IMPUTED_CODES, TESTWISE, TESTWISE_CODES, PAIRWISE };
 
 constexpr double MARGIN = 1e-6;  // p-values that near alpha, relative to it, are doubtful
 constexpr int MOST_WARPS = 4;

@@ -34,10 +34,9 @@ from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.independence.gaussian.local import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.missing.data import IncompleteTable
-from pycupc.independence.missing.family import missing_test
+from pycupc.independence.missing.family import LocalGaussianTest, missing_test
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.family import MixedTest
 from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest

@@ -184,10 +184,7 @@ class Found:
 
 
 def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
-    """The skeleton; or the given one, after which the engine can answer questions as well.
-
-    TypeError if the given one is no skeleton, ValueError if it is of another problem.
-    """
+    """The skeleton; or the given one of the same problem, after which the engine can answer questions as well."""
     if given is None:
         return find_skeleton(replace(problem, function="skeleton") if problem.known is None else problem)
     if not isinstance(given, PcAlgo):

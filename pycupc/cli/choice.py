@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycupc.data import DataError
-from pycupc.data.categories import MOST_CODES, look_categorical
+from pycupc.data.categories import is_measured, look_categorical
 from pycupc.data.mixed import MixedTable
-from pycupc.data.names import default_labels, listed
+from pycupc.data.names import default_labels, listed, listed_at
 from pycupc.data.observations import RawTable
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
@@ -79,10 +79,8 @@ def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) ->
             why += f"; {len(few)} of {len(table.names)} columns have up to 10 values: --correlation latent for classes"
         return Chosen("data", _with_correlations(args, table, bar), table, why)
     if measure != "pearson":
-        raise ValueError(
-            f"--correlation {measure} needs complete rows, and values are missing in "
-            f"{listed([table.names[j] for j in gaps.tolist()])}: --missing drop-rows"
-        )
+        text = f"--correlation {measure} needs complete rows, and values are missing in "
+        raise ValueError(f"{text}{listed_at(table.names, gaps)}: --missing drop-rows")
     where = f"values are missing in {len(gaps)} of {len(table.names)} columns, so that "
     if args.missing.startswith("pairwise"):
         rule = args.missing.removeprefix("pairwise").removeprefix("=") or "mean"
@@ -123,9 +121,15 @@ def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any]
         mixed = MixedTable.of(path, **options)
         if np.isnan(mixed.values).any():
             return _of_categories_with_gaps(args, mixed, why)
-    table = Table.of(
-        path, categories=True, **options | {"missing": "error"} if options["missing"] == "keep" else options
-    )
+    return _of_complete_categories(args, _categories(path, options), why)
+
+
+def _categories(path: Path, options: dict[str, Any]) -> Table:
+    missing = "drop-rows" if options["missing"] == "drop-rows" else "error"
+    return Table.of(path, categories=True, **options | {"missing": missing})
+
+
+def _of_complete_categories(args: argparse.Namespace, table: Table, why: str) -> Chosen:
     return Chosen("categories", DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df), table, why)
 
 
@@ -142,12 +146,10 @@ def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> 
     """The choice for a table that holds words; None if they are damaged numbers or names of rows."""
     why = "holds categories, so that the G^2 test of discrete data runs (--test discrete); with --test gaussian only "
     why += "numbers are accepted"
-    complete = options | {"missing": "error"} if options["missing"] == "keep" else options
     with contextlib.suppress(DataError):
-        table = Table.of(path, categories=True, **complete)
+        table = _categories(path, options)
         if look_categorical(table.categories or ()) and args.correlation is None:
-            data = DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df)
-            return Chosen("categories", data, table, why)
+            return _of_complete_categories(args, table, why)
     try:
         mixed = MixedTable.of(path, **options)
     except DataError:
@@ -159,14 +161,13 @@ def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> 
     mixed.check_levels()
     if args.correlation is not None:
         return _latent(args, mixed)
-    if 2 * len(words) >= mixed.p and _holds_codes(mixed):
+    texts = (map(str, np.unique(column[~np.isnan(column)]).tolist()) for column in mixed.numbers().T)
+    if 2 * len(words) >= mixed.p and not any(map(is_measured, texts)):
         return _of_categories_with_gaps(args, mixed, why)
-    names = [name for name, categories in zip(mixed.names, mixed.categories, strict=True) if categories is not None]
+    names = [mixed.names[j] for j in np.flatnonzero(mixed.categorical).tolist()]
     text = f"{len(names)} of {mixed.p} columns hold words ({listed(names, most=3)}), so that the test of numbers and "
-    text += (
-        "categories together runs (--test mixed); --drop-non-numeric leaves the words out, --test discrete takes every "
-    )
-    return _of_both(mixed, text + "value for a category")
+    text += "categories together runs (--test mixed); --drop-non-numeric leaves the words out, --test discrete takes "
+    return _of_both(mixed, text + "every value for a category")
 
 
 def _latent(args: argparse.Namespace, mixed: MixedTable) -> Chosen:
@@ -178,23 +179,12 @@ def _latent(args: argparse.Namespace, mixed: MixedTable) -> Chosen:
     return Chosen("data", data, table, "--correlation latent, with words as the two classes of a variable")
 
 
-def _holds_codes(mixed: MixedTable) -> bool:
-    """Whether the columns of numbers may be codes of categories."""
-    for column in mixed.numbers().T:
-        different = np.unique(column[~np.isnan(column)])
-        if len(different) > MOST_CODES or (different != np.floor(different)).any():
-            return False
-    return True
-
-
 def _of_both(mixed: MixedTable, why: str) -> Chosen:
     gaps = np.isnan(mixed.values).any(axis=0)
     if gaps.any():
-        raise ValueError(
-            f"values are missing in {listed([mixed.names[j] for j in np.flatnonzero(gaps).tolist()])}, and the test of "
-            "numbers and categories together needs complete rows, and does not pool imputations: --missing drop-rows, "
-            "or --drop these columns"
-        )
+        text = "and the test of numbers and categories together needs complete rows, and does not pool imputations"
+        where = f"values are missing in {listed_at(mixed.names, gaps)}"
+        raise ValueError(f"{where}, {text}: --missing drop-rows, or --drop these columns")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the test warns
         mixed.check()

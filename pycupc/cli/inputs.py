@@ -216,9 +216,8 @@ def test_of(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
     if isinstance(suff_stat, IncompleteTable) and suff_stat.categories:
         return {"indepTest": disCItwd, "quirks": args.quirks}
     if args.adapt_df or args.df != "pcalg" or (args.quirks and args.method == "pc"):
-        raise DataError(
-            "--df, --adapt-df and --quirks go with --test discrete, which is not imputed; the test is another one"
-        )
+        text = "--df, --adapt-df and --quirks go with --test discrete, which is not imputed; the test is another one"
+        raise DataError(text)
     return {"quirks": args.quirks}
 
 

@@ -45,6 +45,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         labels = [found.layout.names[k] for k in kept]
         cells = np.array([[row[k].strip() for k in kept] for _, row in found.body()], dtype=object)
         cells = cells.reshape(-1, len(kept))
+        found.warn_of_groups()
     check_size(source.name, len(cells), len(labels))
     no_value = _MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
@@ -70,9 +71,8 @@ def values_of(data: Any, name: str) -> RawTable:
     else:
         values = np.asarray(data)
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
-        raise ValueError(
-            f"{name} must be a table with one row per observation and at least 2 columns, got shape {values.shape}"
-        )
+        text = "must be a table with one row per observation and at least 2 columns"
+        raise ValueError(f"{name} {text}, got shape {values.shape}")
     if values.dtype == object:
         with contextlib.suppress(TypeError, ValueError):
             values = values.astype(np.float64)

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TextIO
 
 import numpy as np
@@ -25,6 +25,7 @@ from pycupc.data.names import DataError, listed
 from pycupc.data.source import Source, open_text
 from pycupc.data.text_layout import (
     HEAD,
+    IN_GROUPS,
     NUMBER,
     Layout,
     ReadOptions,
@@ -95,8 +96,32 @@ class Cells:
             self.layout = replace(self.layout, text_columns=self.layout.text_columns.union(found))
         X = self.by_numpy()
         X = self.one_by_one() if X is None else X
+        self.warn_of_groups(X)
         of_missing = self.options.missing_numbers
         return np.where(np.isin(X, of_missing), np.nan, X) if of_missing else X
+
+    def warn_of_groups(self, X: Floats | None = None) -> None:
+        """Warn of columns whose points may separate thousands; `X`, their numbers, spares most columns the search.
+
+        Cells are delimited by semicolons where the decimal point is a comma.
+        """
+        if self.delimiter != ";" or self.options.decimal != ".":
+            return
+        some = slice(None) if X is None else (X % 1 > 0).any(axis=0)
+        # of each column that may have groups of digits, a number that has some
+        found = dict.fromkeys(np.array(self.layout.columns)[some].tolist(), "")
+        for _, row in self.body():
+            if not found:
+                return
+            for k in list(found):
+                cell = row[k].strip()
+                if IN_GROUPS.fullmatch(cell):
+                    found[k] = found[k] or cell * ("." in cell)
+                elif cell.casefold() not in self.options.missing_cells:
+                    del found[k]
+        if names := [f"{self.layout.names[k]} ({cell})" for k, cell in found.items() if cell]:
+            text = "three digits follow each point, which counts as a decimal point; if it separates thousands, write "
+            warnings.warn(f"{self.name}: {text}the numbers without it: {listed(names)}", stacklevel=2)
 
     def by_numpy(self) -> Floats | None:
         """As `one_by_one`, by NumPy's parser; None where that might accept a cell or a row that is refused there."""
@@ -158,6 +183,10 @@ class Cells:
             hint = f"; with {option('decimal', decimal)} no number may hold a point"
         elif NUMBER.fullmatch(re.sub("[_', ]", "", text)):
             hint = "; write it without separators"
+        elif IN_GROUPS.fullmatch(text):
+            hint = "; if the points separate thousands, write all numbers of the column without them"
+        elif first and self.layout.names[0].startswith("#"):
+            hint = f"; is line 1 a comment? ({option('comment', '#')})"
         elif any(c.isdigit() and not c.isascii() for c in text) or "\u2212" in text:
             hint = "; write it with the characters 0 to 9 and -"
         elif len(text) <= 3 and not any(c.isalnum() for c in text):
@@ -197,15 +226,30 @@ class Cells:
 
 def _delimiter(source: Source, text: TextIO, options: ReadOptions) -> str:
     first_line = text.readline()
+    if source.delimiter is not None:  # what is left of the line that names it
+        first_line = text.readline()
     while options.comment is not None and first_line and not first_line.partition(options.comment)[0].strip():
         first_line = text.readline()
     if not first_line.strip():
         what = "the first line is empty" if first_line else "the file is empty"
         raise DataError(f"{source.name}: {what}")
-    delimiter = options.delimiter or find_delimiter(source.ending, first_line, options.decimal)
+    delimiter = options.delimiter or source.delimiter
+    if first_line.startswith("#"):
+        _refuse_comment(source, text, delimiter or find_delimiter(source.ending, text.readline(), options.decimal))
+    delimiter = delimiter or find_delimiter(source.ending, first_line, options.decimal)
     if options.decimal == delimiter:
         raise DataError(f"{source.name}: {delimiter!r} cannot be delimiter and decimal point at once")
     return delimiter
+
+
+def _refuse_comment(source: Source, text: TextIO, delimiter: str) -> None:
+    """Raise `DataError` if a first line that begins with # is no header of the next, which may have row names."""
+    first, second = [row for _, row in islice(chain(rows(source.name, text, delimiter), [(0, [""])]), 2)]
+    names, width = len(first), len(second)
+    if second[0].startswith("#") or (names != width > 1 and not 1 < names == width - 1):
+        line = delimiter.join(first)
+        where = f"{source.name}, line 1: {line!r} is a comment, and no names of columns"
+        raise DataError(f"{where}: {option('comment', '#')}")
 
 
 def _skipped(cell: str) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import pairwise
@@ -11,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.system.machine import available_cores, in_threads
+from pycupc.system.machine import available_cores, run_in_threads
 
 #: Tables of numbers: float64 or, as many files have it, float32.
 Floats = NDArray[np.float64]
@@ -69,7 +68,7 @@ def ends_of(X: Floats, copy: Floats | None = None) -> Ends:
 
     threads = available_cores() if X.size >= THREADED else 1
     parts = max(1, min(4 * threads, p // COLUMNS_OF_THREAD))
-    deque(in_threads(read, pairwise(p * k // parts for k in range(parts + 1)), threads), maxlen=0)
+    run_in_threads(read, pairwise(p * k // parts for k in range(parts + 1)), threads)
     return Ends(low, high)
 
 
@@ -98,11 +97,13 @@ def _close(A: Floats, B: Floats) -> bool:
     return bool(np.allclose(A, B, rtol=0, atol=SYMMETRIC * float(largest), equal_nan=True))
 
 
-def counts_rows(column: Floats, least: int) -> int | None:
-    """0 or 1 if a column of at least `least` rows counts 0, 1, 2, ... or 1, 2, 3, ..., else None."""
-    start = column[0] if len(column) >= least else np.nan
-    counting = start in (0.0, 1.0) and np.array_equal(column, np.arange(len(column)) + start)
-    return int(start) if counting else None
+def counting_rows(X: Floats, ends: Ends) -> Iterator[tuple[int, int]]:
+    """The columns that count 0, 1, 2, ... or 1, 2, 3, ..., and where they begin; none of a table of few rows."""
+    n, low = len(X), ends.low
+    likely = ((low == 0) | (low == 1)) & (ends.high == low + n - 1) & (n >= COUNTING_ROWS)
+    for j in np.flatnonzero(likely).tolist():
+        if np.array_equal(X[:, j], np.arange(n) + low[j]):
+            yield j, int(low[j])
 
 
 def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import MOST_CODES, MOST_LEVELS, doubtful, is_missing, read_categories, values_of, with_gaps
-from pycupc.data.names import check_labels, is_real, listed, names_for, refuse
+from pycupc.data.names import check_labels, is_real, listed, listed_at, names_for, warn_of_constants
 from pycupc.data.observations import chosen_columns, column_names, is_frame
-from pycupc.data.table import Table, sentinel_remarks
+from pycupc.data.table import Table, remarks_on
 from pycupc.data.text_layout import MISSING, ReadOptions, is_number, option
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ class MixedTable:
     labels: tuple[str, ...] | None = None
     layout: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
-    resampled: bool = False  # whether the rows are a resample, of whose values nothing is said again
+    resampled: bool = False  # whether the rows are a resample of a table that has been checked
 
     @classmethod
     def of(cls, data: Any, labels: Sequence[str] | None = None, **options: Any) -> MixedTable:
@@ -142,15 +142,15 @@ class MixedTable:
         ValueError
             Values are missing or infinite, or a column of categories has too many; the message names the columns.
         """
+        if self.resampled:
+            return
         self.check_levels()
-        text = "data must be complete and finite; missing or infinite values in {columns}"
-        refuse(~np.isfinite(self.values).all(axis=0), self.names, text)
-        if self.constant.any():
-            columns = listed([self.names[j] for j in np.flatnonzero(self.constant).tolist()])
-            text = "columns with one value are independent of all others, hence no edges"
-            warnings.warn(f"{text}: {columns}", stacklevel=3)
-        remarks = (*sentinel_remarks(self.values, self.names), *doubtful(self.names, self.categories))
-        for remark in () if self.resampled else remarks:
+        wrong = ~np.isfinite(self.values).all(axis=0)
+        if wrong.any():
+            text = "data must be complete and finite; missing or infinite values in "
+            raise ValueError(text + listed_at(self.names, wrong))
+        warn_of_constants(self.constant, self.names)
+        for remark in (*remarks_on(self.values, self.names), *doubtful(self.names, self.categories)):
             warnings.warn(remark, stacklevel=3)
 
     @cached_property

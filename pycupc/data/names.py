@@ -6,11 +6,13 @@ Numbers of Python and of NumPy are accepted, True and False are not.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pycupc.system.message import Argument, Message, Value
 
@@ -70,11 +72,16 @@ def listed(names: Sequence[str], separator: str = ", ", most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def refuse(wrong: Any, names: Sequence[str], text: str, **facts: Any) -> None:
-    """ValueError if columns are `wrong`, by position or in bool (p,): the text has their names as {columns}."""
-    at = np.flatnonzero(wrong) if wrong.dtype == np.bool_ else wrong
-    if len(at):
-        raise ValueError(Message(text, columns=listed([names[j] for j in at.tolist()]), **facts))
+def listed_at(names: Sequence[str], columns: Any) -> str:
+    """As `listed`, the names of the columns at these positions, or where a mask is True."""
+    return listed([names[j] for j in (np.flatnonzero(columns) if columns.dtype == np.bool_ else columns).tolist()])
+
+
+def warn_of_constants(constant: NDArray[np.bool_], names: Sequence[str], stacklevel: int = 4) -> None:
+    """Warn of constant columns, bool (p,), if there are any."""
+    if constant.any():
+        text = "constant columns are independent of all others, hence no edges"
+        warnings.warn(f"{text}: {listed_at(names, constant)}", stacklevel=stacklevel)
 
 
 def names_for(labels: Sequence[str] | None, p: int) -> Sequence[str]:

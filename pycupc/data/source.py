@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
 import sys
 import zlib
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ _OTHERS = {
     **dict.fromkeys((b"RDX", b"X\n\0"), "data of R; write them as CSV with write.csv"),
 }
 
+#: The first line in which Excel names the delimiter, as "sep=;".
+_NAMES_DELIMITER = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([ !#-~]|\t)"?[;,\t]*\r?(?=\n)', re.IGNORECASE)
+
 #: Bytes that text may contain: no control characters except tabs and line ends.
 _TEXT = bytes([9, 10, 13, *range(32, 127), *range(128, 256)])
 
@@ -54,6 +58,12 @@ class Source:
     def facts(self) -> dict[str, Any]:
         """Path, sha256 and number of bytes."""
         return {"path": self.name, "sha256": hashlib.sha256(self.raw).hexdigest(), "bytes": len(self.raw)}
+
+    @property
+    def delimiter(self) -> str | None:
+        """The delimiter that the first line names, if it does nothing else."""
+        line = _NAMES_DELIMITER.match(self.content)
+        return None if line is None else line[1].decode()
 
 
 def read_source(path: str | PurePath) -> Source:
@@ -101,6 +111,8 @@ def open_text(source: Source) -> TextIO:
             f"{_place(source, error.start)}: not UTF-8 text (byte 0x{content[error.start]:02x}). If it is Latin-1, as "
             "Excel and R write on Windows: save it as CSV UTF-8, or: iconv -f LATIN1 -t UTF-8 FILE > NEW"
         ) from error
+    if (line := _NAMES_DELIMITER.match(content)) is not None:
+        content = content[line.end() :]  # from the end of the line on, so that the others keep their numbers
     return TextIOWrapper(BytesIO(content), encoding="utf-8-sig", newline="")
 
 

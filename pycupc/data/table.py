@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pycupc.data import findings
 from pycupc.data.categories import code_table, doubtful, is_measured, read_categories, values_of
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
-from pycupc.data.names import check_labels, listed, names_for, refuse
+from pycupc.data.names import check_labels, listed, listed_at, names_for
 from pycupc.data.observations import chosen_columns, converted
 from pycupc.data.readers import read_table
 from pycupc.data.text_layout import ReadOptions, option
@@ -108,28 +108,25 @@ class Table:
         Unless it must be `complete`, values may be missing, but not all of a column.
         """
         _refuse_matrix(self.values)
-        incomplete, names, data = self.ends.incomplete(), self.names, Argument("data")
+        incomplete = self.ends.incomplete()
         if complete:
-            text = "{data} must be complete and finite; missing or infinite values in {columns}"
-            refuse(incomplete, names, text, data=data)
+            self._refuse(incomplete, "{data} must be complete and finite; missing or infinite values in {columns}")
         else:
-            gaps, text = self.values[:, incomplete], "{data} must be finite; infinite values in {columns}"
-            refuse(incomplete[np.isinf(gaps).any(axis=0)], names, text, data=data)
-            refuse(incomplete[np.isnan(gaps).all(axis=0)], names, "all values are missing in {columns}")
-        for remark in self._remarks() if complete else sentinel_remarks(self.values, self.names):
+            gaps = self.values[:, incomplete]
+            self._refuse(incomplete[np.isinf(gaps).any(axis=0)], "{data} must be finite; infinite values in {columns}")
+            self._refuse(incomplete[np.isnan(gaps).all(axis=0)], "all values are missing in {columns}")
+        for remark in self._remarks() if complete else remarks_on(self.values, self.names):
             warnings.warn(remark, stacklevel=3)
+
+    def _refuse(self, columns: NDArray[np.int64], text: str) -> None:
+        if len(columns):
+            raise ValueError(Message(text, data=Argument("data"), columns=listed_at(self.names, columns)))
 
     def _remarks(self) -> Iterator[str]:
         """Warnings about the columns of a complete table of numbers."""
-        if (start := findings.counts_rows(self.values[:, 0], findings.COUNTING_ROWS)) is not None:
-            yield (
-                f"{self.names[0]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number "
-                "of the row and no variable, leave it out"
-            )
-        yield from sentinel_remarks(self.values, self.names, self.ends)
+        yield from remarks_on(self.values, self.names, self.ends)
         if len(self.constant):
-            columns = listed([self.names[j] for j in self.constant.tolist()])
-            yield f"constant columns have no correlations, hence no edges: {columns}"
+            yield f"constant columns have no correlations, hence no edges: {listed_at(self.names, self.constant)}"
         if self.copies:
             groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
@@ -144,9 +141,17 @@ class Table:
             warnings.warn(remark, stacklevel=3)
 
 
-def sentinel_remarks(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Iterator[str]:
-    """Warnings about numbers that may mean a missing value; `ends`, without NaN, if they are known."""
+def remarks_on(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Iterator[str]:
+    """Warnings about columns that count the rows, and numbers that may mean a missing value.
+
+    `ends`, without NaN, if they are known.
+    """
     ends = ends or Ends(np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0))
+    for j, start in findings.counting_rows(X, ends):
+        yield (
+            f"{names[j]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number of the "
+            "row and no variable, leave it out"
+        )
     for j, number, count, rest in findings.sentinels(X, ends):
         yield (
             f"{names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} to "

@@ -25,6 +25,8 @@ MISSING = frozenset(("", "na", "nan", "+nan", "-nan", "n/a", "#n/a", "null", "no
 #: The form of a number: digits 0 to 9, without separators.
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"\d+", re.ASCII)
+#: A whole number in groups of three digits, as 1.234 may be one.
+IN_GROUPS = re.compile(r"[+-]?(?:0|[1-9]\d{0,2}(?:\.\d{3})*)", re.ASCII)
 
 #: Characters of numbers that are written in another form, but not of a genotype (0/1, 0|1) or a range (18-25).
 _OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")

@@ -10,20 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pycupc.data.names import positions
+from pycupc.effects import orientations
 from pycupc.effects.dags import all_dags
-from pycupc.effects.orientations import (
-    Graph,
-    Nodes,
-    Orientations,
-    Variable,
-    causal_graph_of,
-    check_maximal,
-    check_names,
-    names_of,
-    parents_of,
-    warn_unless_cpdag,
-    with_edge_from,
-)  # fmt: skip
+from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, causal_graph_of, check_maximal
 from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, parent_sets
 from pycupc.effects.paths import optimal_effects
 from pycupc.effects.regression import Floats, effects_given, modified_choleskies, recursive_regressions
@@ -43,14 +32,14 @@ class _Problem:
             raise ValueError(f"mcov must be a square covariance matrix, got shape {self.C.shape}")
         if kind not in kinds:
             raise ValueError(f"type must be one of {', '.join(map(repr, kinds))}, got {kind!r}")
-        self.labels = names_of(len(self.C), getattr(mcov, "columns", None))
+        self.labels = orientations.names_of(len(self.C), getattr(mcov, "columns", None))
         if graph is None:
             return
         self.named = causal_graph_of(graph, self.labels)
         self.labels, self.graph = self.named.labels, self.named.sparse_graph
         if self.named.p != len(self.C):
             raise ValueError(f"mcov and the graph must have the same variables, got {len(self.C)} and {self.named.p}")
-        check_names("mcov", mcov, self.labels)
+        orientations.check_names("mcov", mcov, self.labels)
         self.graph.cells()  # refuses circles
 
 
@@ -120,7 +109,7 @@ def ida(
     if method == "optimal" or (type == "pdag" and method == "local"):
         check_maximal(problem.named)
     elif type == "cpdag":
-        warn_unless_cpdag(problem.named)
+        orientations.warn_unless_cpdag(problem.named)
     if method == "optimal":
         found = _optimal(problem, xs, ys)
     elif method == "global":
@@ -131,8 +120,8 @@ def ida(
 
 
 def _local(problem: _Problem, x: int, y: int, y_notparent: bool, kind: str) -> Floats:
-    graph = with_edge_from(x, y, problem.graph, turn=True) if y_notparent else problem.graph
-    if y in parents_of(x, graph):
+    graph = orientations.with_edge_from(x, y, problem.graph, turn=True) if y_notparent else problem.graph
+    if y in orientations.parents_of(x, graph):
         return np.zeros(1)
     sets = parent_sets(graph, [x], with_knowledge=kind == "pdag").of_cause(0)
     return effects_given(problem.C, x, sets, [y])[:, 0] if sets else np.full(1, np.nan)
@@ -143,7 +132,7 @@ def _global(problem: _Problem, x: int, y: int, y_notparent: bool, dags: ArrayLik
         matrices = np.asarray(dags).reshape(-1, len(problem.C), len(problem.C))  # [to, from]
         sets = [frozenset(np.flatnonzero(matrix[x]).tolist()) for matrix in matrices]
     else:
-        graph = with_edge_from(x, y, problem.graph, turn=False) if y_notparent else problem.graph
+        graph = orientations.with_edge_from(x, y, problem.graph, turn=False) if y_notparent else problem.graph
         sets = [parents[x] for parents in all_dags(Orientations.of(graph))]
         if not sets:
             raise ValueError("no DAG extends the graph; method 'global' needs one")
@@ -247,7 +236,7 @@ def _joint_sets(problem: _Problem, xs: Sequence[int], given: Any, kind: str) -> 
         check_maximal(problem.named)
         return [[*choice.parents] for choice in joint_parent_sets(xs, problem.graph)]
     if kind == "cpdag":
-        warn_unless_cpdag(problem.named)
+        orientations.warn_unless_cpdag(problem.named)
     sets = joint_parents_in_class(xs, Orientations.of(problem.graph))
     if not sets:
         raise ValueError("no DAG extends the undirected edges around the causes")

@@ -119,10 +119,7 @@ def names_of(p: int, *given: Collection[Any] | None) -> tuple[str, ...]:
 
 
 def check_names(what: str, data: Any, labels: tuple[str, ...]) -> None:
-    """ValueError unless the variables of `data`, a table or matrix, are those of the graph, where both have names.
-
-    The rows of a matrix must have the order of its columns.
-    """
+    """ValueError unless the names of `data`, a table or matrix, are those of the graph, in this order, by rows too."""
     of_frame = (column_names(data), row_names(data)) if is_frame(data) else None
     names, rows = of_frame or (getattr(data, "labels", None), None)
     if names is None:

@@ -122,16 +122,15 @@ class BatchTest(EnumeratedTest):
 
     def _called(self, x: Indices, y: Indices, S: Indices) -> Floats:
         answer = self.function.batch(x, y, S)
-        of_cupy = ["get"] * hasattr(answer, "__cuda_array_interface__")  # a Series has another `get`
-        for method in ("detach", "cpu", *of_cupy):  # from PyTorch's and CuPy's arrays to NumPy's
+        for method in ("detach", "cpu", *["get"] * hasattr(answer, "__cuda_array_interface__")):  # of PyTorch and CuPy
             answer = getattr(answer, method)() if hasattr(answer, method) else answer
         p = np.asarray(answer, dtype=np.float64)
         if p.shape != x.shape:
             raise ValueError(f"batch must return one p-value for each of {len(x)} tests, got shape {p.shape}")
         if (wrong := np.flatnonzero((p < 0) | (p > 1))).size:
             i = int(wrong[0])
-            of = f"{x[i]}, {y[i]} given {S[i].tolist()}"
-            raise ValueError(f"batch must return p-values in [0, 1], got {p[i]} for {of}")
+            test = f"{x[i]}, {y[i]} given {S[i].tolist()}"
+            raise ValueError(f"batch must return p-values in [0, 1], got {p[i]} for {test}")
         return p
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:

@@ -18,7 +18,7 @@ from pycupc.data.names import check_real
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.compiled_rcot import RIDGE, Data, Sets, Tests, Work, multiply
-from pycupc.system.machine import available_cores, gpu_works, in_threads
+from pycupc.system.machine import available_cores, gpu_works, run_in_threads
 
 #: Random pairs of observations from which the median distance is taken: its standard error is about 1 %.
 FOR_MEDIAN = 4096
@@ -82,7 +82,8 @@ class RCoT:
         if data is None:
             return
         table = data if isinstance(data, Table) else Table.of(data)
-        table.check()
+        if table is not data:  # a `Table` has been checked
+            table.check()
         self.labels, self.p = table.labels, table.values.shape[1]
         self._kept: dict[bytes, tuple[Floats, Floats]] = {}
         i, j = np.random.default_rng(self.seed).integers(len(table.values), size=(2, FOR_MEDIAN))
@@ -162,8 +163,7 @@ class RCoT:
                     self._kept.pop(next(iter(list(self._kept)), b""), None)  # the oldest; other threads do so, too
                 self._kept[tests.sets[first + i].tobytes()] = sets.weights[i].copy(), sets.factors[i].copy()
 
-        for _ in in_threads(make, range(0, len(tests.sets), step), available_cores()):
-            pass
+        run_in_threads(make, range(0, len(tests.sets), step), available_cores())
         return out
 
     def _factors(self, sets: Indices, first: int) -> Sets:
@@ -214,12 +214,8 @@ class RCoT:
         moments, step = np.empty((4, m)), max(1, ROOM // k**4) if xp is not np else MOMENTS_AT_ONCE
         for low in range(0, m, step):
             spread = of_squares[low : low + step, of_x, of_y] / n
-            powers = (
-                of_ends[low : low + step] ** 2 / n,
-                spread * xp.eye(k * k),
-                2 * spread**2,
-                8 * (spread @ spread) * spread,
-            )
+            third = 8 * (spread @ spread) * spread
+            powers = of_ends[low : low + step] ** 2 / n, spread * xp.eye(k * k), 2 * spread**2, third
             sums = xp.stack([power.sum(axis=(1, 2)) for power in powers])
             moments[:, low : low + step] = getattr(xp, "asnumpy", np.asarray)(sums)
         statistic, k1, k2, k3 = moments

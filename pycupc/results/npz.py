@@ -58,7 +58,9 @@ def whole_file(path: str | PathLike[str], *, new: bool = False) -> Iterator[IO[b
             temporary.unlink()
         else:
             os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename is None:  # of a write, which does not know the name
+            error.filename = str(target)
         temporary.unlink(missing_ok=True)  # an interrupt may have come after the exchange
         raise
 

@@ -16,6 +16,7 @@ from pycupc.algorithm.options import KNOWLEDGE, check_options
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
+from pycupc.independence.gaussian.family import GaussianTest, warn_of_few
 from pycupc.stability.checkpoint import seed_in
 from pycupc.stability.rows import Resampling, Rows, Scheme, as_rows, seed_of
 from pycupc.stability.saved import Method
@@ -86,6 +87,8 @@ def checked_study(
     rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation", None))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, method, given | {"alpha": alphas[0]}, away=plan.executor is not None)
+    if isinstance(problem.test, GaussianTest):
+        warn_of_few(resampling.size, stacklevel=4)
     del given["p"]
     flags = {name: bool(given[name]) for name, default in defaults.items() if isinstance(default, bool)}
     given |= {"labels": problem.labels, "fixedGaps": problem.gaps, "fixedEdges": problem.fixed}

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from pycupc.system.caches import set_environment
 from pycupc.system.message import Message, Words
+from pycupc.system.progress import CountHook
 
 #: Distributions of CuPy, of which a machine needs exactly one.
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
@@ -74,6 +75,15 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads:
         finally:
             for future in ahead:
                 future.cancel()
+
+
+def run_in_threads(
+    work: Callable[[Item], object], items: Iterable[Item], n_threads: int, report: CountHook | None = None, n: int = 0
+) -> None:
+    """Do work without results as `in_threads` does; after each item, ``report(done, n)`` is called."""
+    for done, _ in enumerate(in_threads(work, items, n_threads), start=1):
+        if report is not None:
+            report(done, n)
 
 
 @contextlib.contextmanager
@@ -267,10 +277,9 @@ def _import_cupy() -> Any:
     # importing CuPy takes a third of a second; the name of the driver's library is known on Linux only
     if "cupy" not in sys.modules and sys.platform.startswith("linux"):
         try:
-            driver = ctypes.CDLL(_DRIVER)
+            ctypes.CDLL(_DRIVER)
         except OSError as error:
             raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}") from error
-        threading.Thread(target=driver.cuInit, args=(0,)).start()  # takes tenths of a second; CuPy reports errors
     set_environment()
     try:
         import cupy

@@ -6,10 +6,9 @@ import numpy as np
 from discrete_runs import Problem
 
 from pycupc.data.pairs import Pairs
-from pycupc.independence.gaussian.local import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
-from pycupc.independence.missing.family import ImputedTest, TestwiseTest
+from pycupc.independence.missing.family import ImputedTest, LocalGaussianTest, TestwiseTest
 
 #: In the order of the families of kernels/missing/tests.cu.
 FAMILIES = ("gaussMItest", "disMItest", "gaussCItwd", "disCItwd", "pairwise")

@@ -19,7 +19,7 @@ from pycupc.engines.cpu.tuning import INLINE_TESTS, WORK_AT_ONCE
 from pycupc.independence.discrete.contingency import run_test_given, work_space
 from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.system.compiled import compiled, copied_part, part
-from pycupc.system.machine import in_threads
+from pycupc.system.machine import run_in_threads
 
 
 class _Turns(NamedTuple):
@@ -52,8 +52,7 @@ def tests_in_turn(
 
     while (pairs := np.flatnonzero(left)).size:
         threads = n_threads if len(pairs) * test.cost > INLINE_TESTS else 1
-        for _ in in_threads(take_turns, np.array_split(pairs, threads), threads):
-            pass
+        run_in_threads(take_turns, np.array_split(pairs, threads), threads)
         yield
 
 

@@ -8,7 +8,6 @@ of all rows where the matrix of all variables is known.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
@@ -24,7 +23,7 @@ from pycupc.graph.lists import spans
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.compiled import compiled, frozen
-from pycupc.system.machine import in_threads
+from pycupc.system.machine import run_in_threads
 
 
 class Extract(NamedTuple):
@@ -147,7 +146,7 @@ def canonical_of(source: Source, x: Ints, y: Ints, S: Ints, n_threads: int) -> F
         part = slice(first, first + step)
         _fill(*source.tests(nodes[part]), canonical_space(S.shape[1]), r[part])
 
-    deque(in_threads(fill, range(0, len(r), step), n_threads), maxlen=0)
+    run_in_threads(fill, range(0, len(r), step), n_threads)
     return r
 
 

@@ -6,7 +6,6 @@ neighbour. Nothing here knows which family of tests runs: tests are given target
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from pycupc.engines.cpu.combinations import unrank
 from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
 from pycupc.graph.lists import spans, starts
 from pycupc.system.compiled import compiled
-from pycupc.system.machine import in_threads
+from pycupc.system.machine import run_in_threads
 
 Indices = NDArray[np.int64]
 
@@ -253,7 +252,7 @@ def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_thread
         return
     size = -(-n // (1 + n_entries // PART_ENTRIES))
     parts = ((first, min(first + size, n)) for first in range(0, n, size))
-    deque(in_threads(lambda part: work(*part), parts, n_threads), maxlen=0)
+    run_in_threads(lambda part: work(*part), parts, n_threads)
 
 
 @compiled

@@ -15,9 +15,8 @@ from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.enumerated import EnumeratedTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Observed, Records, WarpSpace, ptr
-from pycupc.independence.gaussian.local import LocalGaussianTest
 from pycupc.independence.gaussian.measures import RULES
-from pycupc.independence.missing.family import ImputedTest, TestwiseTest
+from pycupc.independence.missing.family import ImputedTest, LocalGaussianTest, TestwiseTest
 
 #: The tests that have kernels here.
 ObservedTest = ImputedTest | TestwiseTest | LocalGaussianTest

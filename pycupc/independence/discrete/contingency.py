@@ -78,14 +78,9 @@ def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any])
         copies, groups = 1, max(n // 2, 1) + 1  # those that occur twice or more often, and the others
         strata = np.minimum(levels[sets].prod(axis=1, dtype=np.float64) + 1, groups)
         cells = int((strata * levels[x] * levels[y]).max(initial=0))
-    return Counting(
-        np.empty((size + 1, n), np.int32),
-        np.empty(size + 1, np.int64),
-        np.empty(groups * int(levels.max()), np.int32),
-        np.empty((copies, cells), np.int32),
-        np.empty(256, np.int64),
-        np.full(size + 1, -1, np.int64),
-    )
+    configuration, of_groups = np.empty((size + 1, n), np.int32), np.empty(size + 1, np.int64)
+    place, counts = np.empty(groups * int(levels.max()), np.int32), np.empty((copies, cells), np.int32)
+    return Counting(configuration, of_groups, place, counts, np.empty(256, np.int64), np.full(size + 1, -1, np.int64))
 
 
 @part

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import MOST_LEVELS, values_of
-from pycupc.data.names import check_labels, listed, names_for, refuse
+from pycupc.data.names import check_labels, listed_at, names_for, warn_of_constants
 from pycupc.data.table import Table
 from pycupc.system.message import Message, Words
 
@@ -215,12 +214,12 @@ def _whole_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int
         text = "dm must hold whole numbers, got {kind}; for strings and categories use {coding}"
         raise TypeError(Message(text, kind=str(values.dtype), coding=_CODING))
     if values.dtype.kind == "f":
-        refuse(np.isnan(values).any(axis=0), names, "dm must be complete; missing values in {columns}")
+        _refuse(np.isnan(values).any(axis=0), names, "dm must be complete; missing values in {columns}")
         text = "dm must hold whole numbers 0, 1, ...; {columns} does not. Is it continuous? Then use the Gaussian test "
         text += "(gaussCItest), or cut it into intervals"
-        refuse((values != np.floor(values)).any(axis=0) | np.isinf(values).any(axis=0), names, text)
+        _refuse((values != np.floor(values)).any(axis=0) | np.isinf(values).any(axis=0), names, text)
     codes = values.astype(np.int64)
-    refuse((codes < 0).any(axis=0), names, "dm must hold codes of at least 0; negative codes in {columns}")
+    _refuse((codes < 0).any(axis=0), names, "dm must hold codes of at least 0; negative codes in {columns}")
     return codes
 
 
@@ -235,11 +234,11 @@ def _levels(
         levels = np.asarray(nlev)
         if levels.shape != largest.shape or levels.dtype.kind not in "iuf" or (levels != np.floor(levels)).any():
             raise ValueError(f"nlev must hold {len(largest)} whole numbers, one per column of dm, got {nlev!r}")
-        refuse(levels < 2, names, "nlev must be at least 2; it is not for {columns}")
+        _refuse(levels < 2, names, "nlev must be at least 2; it is not for {columns}")
         text = "a code of dm must be below nlev; it is not in {columns}. Codes begin at 0; for any others use {coding}"
-    refuse(largest >= levels, names, text, coding=_CODING)
+    _refuse(largest >= levels, names, text)
     text = f"a variable may have at most {MOST_LEVELS} levels; {{columns}} has more. Is it continuous?"
-    refuse(levels > MOST_LEVELS, names, text)
+    _refuse(levels > MOST_LEVELS, names, text)
     return levels.astype(np.int64)
 
 
@@ -249,9 +248,7 @@ def _two_for_constants(levels: NDArray[np.int64], names: Sequence[str]) -> NDArr
     return np.maximum(levels, 2)
 
 
-def warn_of_constants(constant: NDArray[np.bool_], names: Sequence[str], stacklevel: int = 4) -> None:
-    """Warn of constant columns, bool (p,), if there are any."""
-    if constant.any():
-        columns = listed([names[j] for j in np.flatnonzero(constant).tolist()])
-        text = "constant columns are independent of all others, hence no edges"
-        warnings.warn(f"{text}: {columns}", stacklevel=stacklevel)
+def _refuse(wrong: Any, names: Sequence[str], message: str) -> None:
+    """Raise ValueError with the names of the columns that are wrong; `message` is a template with {columns}."""
+    if np.any(wrong):
+        raise ValueError(Message(message, columns=listed_at(names, np.flatnonzero(wrong)), coding=_CODING))

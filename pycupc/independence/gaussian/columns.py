@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.pairwise import DEPTH, WIDTH, Blocks, fma
 from pycupc.system.compiled import compiled, copied_part, frozen
-from pycupc.system.machine import in_threads
+from pycupc.system.machine import run_in_threads
 
 #: Pairs that a thread computes in one call.
 PAIRS = 1 << 14
@@ -41,8 +41,7 @@ class Columns:
             out.centred[first : first + WIDTH] = block.centred[0, :, : own.shape[1]].T
             out.squares[first : first + WIDTH] = block.squares[0, : own.shape[1]]
 
-        for _ in in_threads(centre, range(0, p, WIDTH), n_threads):
-            pass
+        run_in_threads(centre, range(0, p, WIDTH), n_threads)
         return out
 
     def __len__(self) -> int:
@@ -57,8 +56,7 @@ class Columns:
             part = slice(first, first + PAIRS)
             _correlate_pairs(centred, squares, x[part], y[part], r[part])
 
-        for _ in in_threads(compute, range(0, len(x), PAIRS), n_threads if len(x) > PAIRS else 1):
-            pass
+        run_in_threads(compute, range(0, len(x), PAIRS), n_threads if len(x) > PAIRS else 1)
         return r
 
     def among(self, members: NDArray[np.integer]) -> Floats:

@@ -28,7 +28,7 @@ import numpy as np
 
 from pycupc.data.findings import Ends, ends_of
 from pycupc.independence.base import Floats
-from pycupc.system.machine import available_cores, in_threads
+from pycupc.system.machine import available_cores, run_in_threads
 from pycupc.system.progress import CountHook
 
 #: Columns whose largest value is within these powers of two are not scaled: their squares, and sums of these, are far
@@ -58,11 +58,8 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
         tile, (rows, columns) = table.correlate(*pair), map(table.place, pair)
         C[rows, columns], C[columns, rows] = tile, tile.T
 
-    for _ in in_threads(centre, blocks, threads):
-        pass
-    for done, _ in enumerate(in_threads(correlate, combinations(blocks, 2), threads), start=1):
-        if progress is not None:
-            progress(done, comb(len(table), 2))
+    run_in_threads(centre, blocks, threads)
+    run_in_threads(correlate, combinations(blocks, 2), threads, progress, comb(len(table), 2))
     return C
 
 

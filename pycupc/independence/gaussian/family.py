@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from pycupc.graph.sparse import SparseGraph
 
 
+def warn_of_few(n: float, stacklevel: int) -> None:
+    """Warn if no test of n observations has more than 0 degrees of freedom."""
+    if n <= 3:
+        text = f"no test of fewer than 4 observations finds a dependence, got n = {n:g}"
+        warnings.warn(text, stacklevel=stacklevel)
+
+
 class GaussianTest(IndependenceTest):
     """Tests of partial correlations."""
 
@@ -29,8 +36,8 @@ class GaussianTest(IndependenceTest):
 
     def __init__(self, data: SuffStat, alpha: float) -> None:
         self.data, self.alpha = data, alpha
-        if data.n <= 3:
-            warnings.warn(f"no test of fewer than 4 observations finds a dependence, got n = {data.n:g}", stacklevel=7)
+        if not data.quiet:
+            warn_of_few(data.n, stacklevel=8)
         self.p, self.n, self.labels, self.nbytes = data.p, data.n, data.labels, 8 * data.p**2
 
     def cutoff(self, level: int) -> float:

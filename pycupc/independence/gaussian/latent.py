@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.system.machine import available_cores, in_threads
+from pycupc.system.machine import available_cores, run_in_threads
 from pycupc.system.progress import CountHook
 
 #: Up to this number of different whole numbers, a column is taken for ordinal.
@@ -95,9 +95,7 @@ def _ordinal(codes: Floats, thresholds: list[tuple[list[float], Floats]], progre
         table, work = np.empty((most, most), dtype=np.int64), np.empty((3, most))
         polychoric.fit_row(i, data, np.nan_to_num(start[i]), table, work, out[i])
 
-    for i, _ in enumerate(in_threads(fit, range(p), available_cores())):
-        if progress is not None:
-            progress(i + 1, p)
+    run_in_threads(fit, range(p), available_cores(), progress, p)
     out = np.triu(out, 1) + np.triu(out, 1).T
     out[levels < 2] = math.nan
     out[:, levels < 2] = math.nan

@@ -83,12 +83,10 @@ class Measure:
 
 def definite(C: Floats, *, nearest: bool, quiet: bool = False) -> Floats:
     """C, or if `nearest` and C is indefinite the nearest correlation matrix; unless `quiet`, a warning says so."""
-    if quiet:
-        return ranks.nearest_correlation(C)[0] if nearest else C
     known = ~np.isnan(C.diagonal())
     some = C[np.ix_(known, known)]
-    if np.isnan(some).any():
-        return ranks.nearest_correlation(C)[0] if nearest else C  # an error
+    if quiet or np.isnan(some).any():
+        return ranks.nearest_correlation(C)[0] if nearest else C  # an error where some are NaN
     with contextlib.suppress(np.linalg.LinAlgError):
         np.linalg.cholesky(some + 1e-10 * np.eye(len(some)))
         return C
@@ -96,10 +94,8 @@ def definite(C: Floats, *, nearest: bool, quiet: bool = False) -> Floats:
     if not nearest:
         rules = "tests follow pcalg's rules for such matrices (docs/CONTRACT.md, section 11)"
         how = Words("nearest=True", "nearest = TRUE", in_shell="--nearest")
-        message = Message(
-            "{text}: {rules}; {how} takes the nearest correlation matrix instead", text=text, rules=rules, how=how
-        )
-        warnings.warn(message, stacklevel=4)
+        template = "{text}: {rules}; {how} takes the nearest correlation matrix instead"
+        warnings.warn(Message(template, text=text, rules=rules, how=how), stacklevel=4)
         return C
     near, distance = ranks.nearest_correlation(C)
     warnings.warn(f"{text}: the nearest correlation matrix, {distance:.3g} away, takes its place", stacklevel=4)
@@ -154,10 +150,8 @@ class PairN(NamedTuple):
         np.fill_diagonal(matrix, 0.0)
         if not (np.isfinite(matrix).all() and (matrix >= 0).all() and np.array_equal(matrix, matrix.T)):
             i, j = np.argwhere(~((matrix >= 0) & np.isfinite(matrix) & (matrix == matrix.T)))[0].tolist()
-            raise ValueError(
-                f"n must have finite numbers of at least 0 and be symmetric, got n[{i}, {j}] = {matrix[i, j]} and "
-                f"n[{j}, {i}] = {matrix[j, i]}"
-            )
+            got = f"n[{i}, {j}] = {matrix[i, j]} and n[{j}, {i}] = {matrix[j, i]}"
+            raise ValueError(f"n must have finite numbers of at least 0 and be symmetric, got {got}")
         return cls(matrix, rule)
 
     @property

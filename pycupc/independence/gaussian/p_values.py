@@ -15,7 +15,7 @@ from pycupc.independence.base import UnfinishedZ
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.p_values import ComputedPValues, Floats
-from pycupc.system.machine import available_cores, in_threads
+from pycupc.system.machine import available_cores, run_in_threads
 
 #: Up to this many variables, computing p-values one by one is faster than loading compiled code.
 FEW = 400
@@ -88,8 +88,7 @@ class GaussianPValues(ComputedPValues):
         from pycupc.independence.gaussian.compiled_p_values import BAND, fill_rows  # loads Numba
 
         root = math.sqrt(max(self.n - 3.0, 0.0))
-        for _ in in_threads(lambda low: fill_rows(C, root, low, out), range(0, len(C), BAND), available_cores()):
-            pass
+        run_in_threads(lambda low: fill_rows(C, root, low, out), range(0, len(C), BAND), available_cores())
 
     def _of_removals(self) -> Floats:
         return fisher_z.p_value(self.removals.r, self.n, self.removals.level)

@@ -27,6 +27,7 @@ import numpy as np
 from numba import carray, types  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
+from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.compiled_p_values import p_value
 from pycupc.independence.gaussian.exact import exact_correlation
 from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
@@ -35,7 +36,7 @@ from pycupc.system.compiled import call_address, compiled, compiled_callback, co
 _one_at_a_time = threading.Lock()
 
 
-def canonical_space(size: int) -> NDArray[np.float64]:
+def canonical_space(size: int) -> Floats:
     """Work space of the canonical formula for sets of up to `size` members: float64 (2 size + 8, size + 4)."""
     return np.empty((2 * size + 8, size + 4))
 
@@ -136,24 +137,17 @@ def partial_correlation(C, nodes, size, A):
     return r if r == r else clipped(exact_correlation(C, nodes, size, A))
 
 
-def canonical_r(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]) -> float:
+def canonical_r(C: Floats, x: int, y: int, S: Sequence[int]) -> float:
     """`partial_correlation` of one test; S ascending."""
     return float(partial_correlation(frozen(C), np.array([*S, x, y], dtype=np.int64), len(S), canonical_space(len(S))))
 
 
-def nodes_of(x: NDArray[np.int64], y: NDArray[np.int64], S: NDArray[np.int64]) -> NDArray[np.int64]:
+def nodes_of(x: Indices, y: Indices, S: Indices) -> Indices:
     """The variables of tests as compiled code takes them, int64 (m, l + 2): S[i] ascending, x[i], y[i]."""
     return np.ascontiguousarray(np.column_stack([np.sort(S, axis=1), x, y]).astype(np.int64))
 
 
-def p_values_of_tests(
-    C: NDArray[np.float64],
-    n: NDArray[np.float64],
-    rule: int,
-    x: NDArray[np.int64],
-    y: NDArray[np.int64],
-    S: NDArray[np.int64],
-) -> NDArray[np.float64]:
+def p_values_of_tests(C: Floats, n: Floats, rule: int, x: Indices, y: Indices, S: Indices) -> Floats:
     """The p-values of x[i] and y[i] given S[i], float64 (m,); `n` of each pair, `rule`: place in `measures.RULES`."""
     nodes = nodes_of(x, y, S)
     p, space = np.empty(len(x)), canonical_space(S.shape[1])
@@ -186,7 +180,7 @@ def _fill_p_values(C, n, rule, nodes, space, careful, p):
 class Known(Protocol):
     """Correlations of some variables, wherever they come from."""
 
-    def among(self, members: NDArray[np.integer]) -> NDArray[np.float64]:
+    def among(self, members: NDArray[np.integer]) -> Floats:
         """The correlations of k variables with each other, float64 (k, k)."""
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats
-from pycupc.system.machine import available_cores, in_threads
+from pycupc.system.machine import available_cores, run_in_threads
 from pycupc.system.progress import CountHook
 
 #: Up to this number of observations a device, which compares all pairs of them, is faster than n log n on a CPU.
@@ -78,9 +78,7 @@ def concordances(X: Floats, progress: CountHook | None = None) -> NDArray[np.int
         words, tree = np.empty(n // 64 + 1, dtype=np.int64), np.empty(n // 64 + 2, dtype=np.int64)
         concordance.fill_row(i, orders, words, tree, counts[i])
 
-    for i, _ in enumerate(in_threads(count, range(p - 1), available_cores())):
-        if progress is not None:
-            progress(i + 1, p - 1)
+    run_in_threads(count, range(p - 1), available_cores(), progress, p - 1)
     counts += counts.T
     np.fill_diagonal(counts, (n - equal).sum(axis=1) // 2)
     return counts

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.mixed import MixedTable
-from pycupc.data.names import DataError, check_labels, check_real, listed
+from pycupc.data.names import DataError, check_labels, check_real, listed_at
 from pycupc.data.observations import converted
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats
@@ -117,6 +117,7 @@ class SuffStat:
         self.measure = Measure()
         self._rows: NDArray[Any] | None = None
         self._checked = self._constant_named = False
+        self.quiet = False  # whether nothing is said of the number of observations
 
     @property
     def p(self) -> int:
@@ -201,7 +202,7 @@ class SuffStat:
         -----
         UserWarning
             Constant columns, whose correlations are NaN, so that they have no edges; groups of identical columns, whose
-            correlations are identical as well; a first column that counts the rows; a value such as -999 that repeats
+            correlations are identical as well; columns that count the rows; a value such as -999 that repeats
             far from all others; whole numbers beyond 2^53, which are rounded; and columns that `drop_non_numeric`
             leaves out. With another `correlation`, or pairwise rows: that C is not positive semidefinite.
         """
@@ -232,10 +233,10 @@ class SuffStat:
         """
         out = cls.__new__(cls)
         out.measure, out.pair_n, out.n, out.labels = measure or Measure(), None, len(table.values), table.labels
+        out.quiet = how.get("quiet", True)
         if out.measure.n_rule is not None and len(table.ends.incomplete()):
-            nearest, quiet = out.measure.nearest, how.get("quiet", True)
-            C, n = pairwise_complete(table.values, table.names, quiet=quiet)
-            out.correlations = Correlations(definite(C, nearest=nearest, quiet=quiet))
+            C, n = pairwise_complete(table.values, table.names, quiet=out.quiet)
+            out.correlations = Correlations(definite(C, nearest=out.measure.nearest, quiet=out.quiet))
             out.pair_n = PairN.of(n, len(n), out.measure.n_rule)
             out.n = out.pair_n.typical
         else:
@@ -263,8 +264,8 @@ class SuffStat:
         if facts.nan_count.any() and not self._constant_named:
             bad = np.flatnonzero(facts.nan_count >= max(2, self.p - 1))
             bad = bad if len(bad) else np.flatnonzero(facts.nan_count)
-            variables = listed([names[j] for j in bad.tolist()])
-            warnings.warn(f"C has NaN; pairs without a correlation count as independent: {variables}", stacklevel=7)
+            text = "C has NaN; pairs without a correlation count as independent: "
+            warnings.warn(text + listed_at(names, bad), stacklevel=7)
         self._checked = True
 
 
@@ -304,10 +305,9 @@ def as_suff_stat(suffStat: Any, progress: CountHook | None = None, correlation: 
     if isinstance(suffStat, Mapping):
         missing = [key for key in ("C", "n") if suffStat.get(key) is None]
         if missing:
-            raise ValueError(
-                f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}. For data, convert columns "
-                "by pandas.DataFrame(columns), and an xarray Dataset by dataset.to_dataframe()"
-            )
+            convert = "convert columns by pandas.DataFrame(columns), and an xarray Dataset by dataset.to_dataframe()"
+            text = f"suffStat must have the entries 'C' and 'n'; missing: {', '.join(missing)}. For data, {convert}"
+            raise ValueError(text)
         return SuffStat(suffStat["C"], suffStat["n"], n_rule=suffStat.get("n_rule") or "mean")
     table = Table.of(suffStat) if correlation != "latent" else _table_of_classes(suffStat, None, {})
     table.check()

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import MOST_LEVELS, in_order, values_of, with_gaps
-from pycupc.data.names import check_labels, listed, names_for, refuse
+from pycupc.data.names import check_labels, listed, listed_at, names_for, warn_of_constants
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.discrete.suffstat import warn_of_constants
 from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat, check_n
 
@@ -61,8 +60,9 @@ class MultipleImputation:
             self.codes, self.levels = _in_one_coding(made)
             return
         for table in made:
-            text = "each imputation must be complete and finite; missing or infinite values in {columns}"
-            refuse(table.ends.incomplete(), table.names, text)
+            if len(incomplete := table.ends.incomplete()):
+                text = "each imputation must be complete and finite; missing or infinite values in "
+                raise ValueError(text + listed_at(table.names, incomplete))
         self.rows = tuple(scaled(table.values, table.ends) for table in made)
         self.matrices = np.array([correlation(values) for values in self.rows])
         warn_of_constants(np.isin(np.arange(self.p), made[0].constant), made[0].names)
@@ -172,7 +172,8 @@ class IncompleteTable:
         self.n, self.p = self.values.shape
         self.labels = None if labels is None else check_labels(labels, self.p)
         names = names_for(self.labels, self.p)
-        refuse(missing.all(axis=0), names, "all values are missing in {columns}")
+        if (empty := missing.all(axis=0)).any():
+            raise ValueError(f"all values are missing in {listed_at(names, empty)}")
         seen = np.where(missing, np.nan, self.values)
         warn_of_constants(np.fmax.reduce(seen) == np.fmin.reduce(seen), names)
         there = (~missing).astype(np.float32)
@@ -237,7 +238,8 @@ def _several(values: Any, name: str) -> list[Any]:
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
         raise TypeError(f"{name} must be a list of imputations, got {type(values).__name__}")
     if len(values) < 2:
-        raise ValueError(f"{name} must hold at least 2 imputations, as their variance counts, got {len(values)}")
+        text = "at least 2 imputations, as the variance between them counts"
+        raise ValueError(f"{name} must hold {text}, got {len(values)}")
     return list(values)
 
 
@@ -270,15 +272,12 @@ def _check_levels(levels: NDArray[np.integer], names: Sequence[str]) -> None:
 
 def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
     """The codes of a table of categories, int16, -1 where one is missing; numbers stay as they are."""
-    out = np.empty(values.shape, dtype=np.int16)
-    for j, column in enumerate(values.T):
-        if values.dtype.kind in "iubf":
-            missing = np.isnan(column.astype(np.float64))
-            own = np.where(missing, -1, np.nan_to_num(column.astype(np.float64)))
-            if (own != np.floor(own)).any() or (own[~missing] < 0).any() or own.max(initial=0) >= MOST_LEVELS:
-                raise ValueError(f"codes must be whole numbers from 0 to {MOST_LEVELS - 1}; {names[j]} has others")
-        else:
-            there, own = with_gaps(column.tolist())
-            _check_levels(np.array([len(there)]), names[j : j + 1])
-        out[:, j] = own
-    return out
+    if values.dtype.kind in "iubf":
+        wrong = ~(np.isnan(values) | ((values == np.floor(values)) & (values >= 0) & (values < MOST_LEVELS)))
+        if len(columns := np.flatnonzero(wrong.any(axis=0))):
+            text = f"codes must be whole numbers from 0 to {MOST_LEVELS - 1}; {names[columns[0]]} has others"
+            raise ValueError(text)
+        return np.where(np.isnan(values), -1, values).astype(np.int16)
+    kept, codes = zip(*(with_gaps(column.tolist()) for column in values.T), strict=True)
+    _check_levels(np.array(list(map(len, kept))), names)
+    return np.column_stack(codes).astype(np.int16)

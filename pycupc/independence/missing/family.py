@@ -1,4 +1,4 @@
-"""The tests of multiply imputed data and test-wise deletion, with their data."""
+"""The tests of data with gaps, with their data: several imputations, test-wise deletion, an n for each pair."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from pycupc.data.names import names_for
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.independence.gaussian.fisher_z import p_value_of
+from pycupc.independence.gaussian.gauss_ci_test import partial_correlation
+from pycupc.independence.gaussian.measures import RULES
+from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 from pycupc.independence.missing import literal
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
 from pycupc.system.message import Message, Setting
@@ -76,13 +81,32 @@ class TestwiseTest(EnumeratedTest):
         adapted = self.data.categories and self.data.adaptDF and bool((self.data.values.max(axis=0) > 1).any())
         if not self.data.categories or not (any(n_edgetests[6:]) or (adapted and any(n_edgetests[1:]))):
             return ""
+        text = "may differ from micd's disCItwd, which has the faults of pcalg's disCItest; {other} gives its answer"
         if self.quirks:
             text = "as micd's disCItwd, with the faults of pcalg's disCItest; {other} gives the right answer"
-        else:
-            text = (
-                "may differ from micd's disCItwd, which has the faults of pcalg's disCItest; {other} gives its answer"
-            )
         return Message(text, other=Setting("quirks", not self.quirks))
+
+
+class LocalGaussianTest(EnumeratedTest):
+    """Tests of partial correlations whose n - l - 3 has the n of the pairs among x, y and S: `SuffStat.pair_n`."""
+
+    name = "pairwise"
+
+    def __init__(self, data: SuffStat, alpha: float) -> None:
+        super().__init__(data, alpha)
+        data.check(MatrixFacts.of(data.C), names_for(data.labels, data.p))
+
+    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
+        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
+
+        assert self.data.pair_n is not None
+        matrix, rule = self.data.pair_n
+        return p_values_of_tests(self.data.C, matrix, RULES.index(rule), x, y, S)
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        assert self.data.pair_n is not None
+        n = self.data.pair_n.of_test(x, y, S)
+        return p_value_of(partial_correlation(self.data.C, x, y, sorted(S)), n - len(S) - 3)
 
 
 def missing_test(

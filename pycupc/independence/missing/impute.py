@@ -46,14 +46,14 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
         table = data if isinstance(data, IncompleteTable) else IncompleteTable(data, categories=True)
     else:
         numbers = data if isinstance(data, Table) else Table.of(data)
-        numbers.check(complete=False)
+        if numbers is not data:  # a `Table` has been checked
+            numbers.check(complete=False)
     with warnings.catch_warnings(), threadpool_limits(1):  # threads would wait longer than they compute
         warnings.simplefilter("ignore")  # draws do not converge to a value
         if categories:
             known = [np.unique(column[column >= 0]) for column in table.values.T]
-            codes = np.column_stack(
-                [np.where(v < 0, -1, np.searchsorted(k, v)) for k, v in zip(known, table.values.T, strict=True)]
-            )
+            pairs = zip(known, table.values.T, strict=True)
+            codes = np.column_stack([np.where(v < 0, -1, np.searchsorted(k, v)) for k, v in pairs])
             made = [_drawn(codes, np.random.default_rng(seed + m), rounds).T for m in range(M)]
             return MultipleImputation.from_codes(made, [max(len(k), 2) for k in known], table.labels)
         how = {"sample_posterior": True, "max_iter": rounds}

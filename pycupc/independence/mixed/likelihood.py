@@ -174,16 +174,8 @@ def statistics(data: Numbers, x: Indices, y: Indices, S: Indices) -> Floats:
     """The statistic of x[i] and y[i] given S[i], float64 (m,); inf or NaN where covariance matrices are singular."""
     n, d, out = data.values.shape[1], S.shape[1] + 2, np.empty(len(x))
     most = int(data.levels.max(initial=1))
-    work = _Work(
-        np.empty((3, d), dtype=np.int64),
-        np.empty(n, dtype=np.int64),
-        np.empty(n * most, dtype=np.int64),
-        np.empty(n, dtype=np.int64),
-        np.empty((n, d)),
-        np.empty((n * d, d)),
-        np.empty((d, d)),
-        np.empty((d, 2 * d)),
-    )
+    integers = (np.empty(shape, dtype=np.int64) for shape in ((3, d), n, n * most, n))
+    work = _Work(*integers, *map(np.empty, ((n, d), (n * d, d), (d, d), (d, 2 * d))))
     x, y, S = (np.ascontiguousarray(v, dtype=np.int64) for v in (x, y, S))
     _statistics(data._replace(values=frozen(data.values)), x, y, S, work, out)
     return out

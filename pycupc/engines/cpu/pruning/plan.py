@@ -7,7 +7,6 @@ where rows are walked with bounds.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.extracts import MatrixSource, Source
 from pycupc.engines.cpu.graph import Graph, Targets
 from pycupc.engines.cpu.pruning.delta import is_definite
-from pycupc.system.machine import in_threads, single_products
+from pycupc.system.machine import run_in_threads, single_products
 
 #: False: off. True: where it saves time. "always": wherever it is possible. "checked": as True, and the tests of some
 #: pairs that bounds have decided are made as well.
@@ -130,5 +129,5 @@ class Pruning:
             if self._all_sound:
                 return rows
             asked = np.flatnonzero(rows & ~self._sound)
-            deque(in_threads(look, np.array_split(asked, 4 * self._n_threads), self._n_threads), maxlen=0)
+            run_in_threads(look, np.array_split(asked, 4 * self._n_threads), self._n_threads)
         return rows & self._sound

@@ -38,8 +38,7 @@ def tests_in_turn(
     test: DiscreteTest, questions: Questions, size: int, asked: Mask, found: Found, n_threads: int
 ) -> Iterator[None]:
     """Make the tests that `rounds` describes and enter what they find; yields about ten times a second."""
-    (offsets, candidates), data = questions.candidates, test.prepared
-    degree = np.diff(offsets)
+    (offsets, candidates), degree, data = questions.candidates, questions.candidates.sizes, test.prepared
     x, y = questions.x.astype(np.int64), questions.y.astype(np.int64)
     chosen, left = np.tile(np.arange(size), (len(degree), 1)), asked & (degree >= size)
     turns = _Turns(x, y, offsets, candidates, skipped(questions), chosen, left)

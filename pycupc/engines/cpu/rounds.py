@@ -26,7 +26,7 @@ def rounds(
     no more after a round meets no more.
     """
     (offsets, candidates), skip = questions.candidates, skipped(questions)
-    degree = np.diff(offsets)
+    degree = questions.candidates.sizes
     chosen = np.tile(np.arange(size), (len(degree), 1))
     left = asked & ~over & (degree >= size)
     x, y = questions.x.astype(np.int64), questions.y.astype(np.int64)
@@ -91,10 +91,10 @@ def skipped(questions: Questions) -> Mask:
     """Which candidates are in the list of `skip` of their pair; empty if there are no such lists."""
     if questions.skip is None:
         return np.zeros(0, dtype=np.bool_)
-    (offsets, candidates), (starts, members) = questions.candidates, questions.skip
-    most = max(int(candidates.max(initial=0)), int(members.max(initial=0))) + 1
-    keys = (np.repeat(np.arange(len(v) - 1), np.diff(v)) * most for v in (offsets, starts))
-    return np.isin(next(keys) + candidates, next(keys) + members)
+    both = questions.candidates, questions.skip
+    most = max(int(lists.members.max(initial=0)) for lists in both) + 1
+    keys = (np.repeat(np.arange(len(lists.sizes)), lists.sizes) * most + lists.members for lists in both)
+    return np.isin(*keys)
 
 
 @copied_part

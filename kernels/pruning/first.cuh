@@ -23,10 +23,10 @@ struct FirstSet {
     int asked;      // questions that wait for their answers
     int failed;     // smallest candidate with a question that has no answer, or NEVER
     int left;       // nodes that may still be examined
-    int lock;       // 1: a warp reads or changes this
     // The search also fails when no more than `spare` nodes are left and others could help: *idle > 0.
-    const int* idle;
     int spare;
+    const int* idle;
+    int* lock;  // in shared memory; 1: a warp reads or changes this
 };
 
 // The smallest position in `set` that is not below `from`, or NEVER.
@@ -49,7 +49,7 @@ DEVICE void witness(FirstSet& q, const Mask& set) {
     for (int i = 0; i < WORDS; ++i) q.witness.word[i] = set.word[i] & ~q.best.taken.word[i];
 }
 
-// Begins: `best` has been set, and `open` is an open set of it. One lane.
+// Begins: `best` has been set, and `open` is an open set of it. One lane, under the lock.
 DEVICE void begin_first(FirstSet& q, const Mask& open, const int left, const int* idle, const int spare) {
     witness(q, open);
     q.asked = 0;
@@ -57,7 +57,7 @@ DEVICE void begin_first(FirstSet& q, const Mask& open, const int left, const int
     q.left = left;
     q.idle = idle;
     q.spare = spare;
-    q.end = next_member(q.witness, 0);
+    q.end = q.best.choose ? next_member(q.witness, 0) : 0;
     q.next = 0;
 }
 

@@ -214,11 +214,14 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
     __shared__ Work work;
     __shared__ Examined examined[16];
     __shared__ Factor factor[16];
+    __shared__ int locks[16];  // of `firsts`
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     double* space = f.work + blockIdx.x * f.work_doubles;
     Node* stack = (Node*)space;
     space += STACK * NODE_DOUBLES;
-    FirstSet* firsts = (FirstSet*)space;  // not in shared memory, of which a check for races does not see the locks
+    // Not in shared memory, of which a check for races does not see the locks. The locks themselves are: beside their data,
+    // warps that waited for a lock kept its holder from the data for seconds (H100).
+    FirstSet* firsts = (FirstSet*)space;
     space += warps * FIRST_DOUBLES;
     Node* own = (Node*)space + warp * DEPTH;
     space += warps * DEPTH * NODE_DOUBLES;
@@ -268,7 +271,10 @@ __global__ void __launch_bounds__(SLOTS >= 5 ? 512 : 256, SLOTS >= 5 ? 1 : 2)
             }
         }
         for (int k = threadIdx.x; k < d; k += blockDim.x) delta[k] = f.delta[e0 + k];
-        if (lane == 0) factor[warp].count = firsts[warp].lock = 0;
+        if (lane == 0) {
+            factor[warp].count = locks[warp] = 0;
+            firsts[warp].lock = locks + warp;
+        }
         w.v = w.W + space_doubles(high, lv.level) - (high + 1);
         w.y = w.v - (high + 1);
         w.x = w.y - (high + 1);

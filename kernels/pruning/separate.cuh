@@ -16,19 +16,19 @@ struct Launch {
 template <int SLOTS>
 OUT_OF_LINE bool ask(const Row& row, const Space& w, Node* own, Examined& h, FirstSet& q) {
     int k = -1;
-    if (lane_id() == 0) {
-        lock(q.lock);
+    if (lane_id() == 0 && now(q.next) < now(q.end)) {  // else without taking the lock, which warps with answers need
+        lock(*q.lock);
         k = take_question(q, h.node);
-        unlock(q.lock);
+        unlock(*q.lock);
     }
     k = __shfl_sync(FULL, k, 0);
     if (k < 0) return false;
     __syncwarp();
     const Verdict verdict = find<SLOTS>(row, w, h, own, q, k);
     if (lane_id() == 0) {
-        lock(q.lock);
+        lock(*q.lock);
         answer(q, k, verdict, h.node.taken);
-        unlock(q.lock);
+        unlock(*q.lock);
     }
     __syncwarp();
     return true;
@@ -71,10 +71,11 @@ OUT_OF_LINE void separate(const Launch& at, const Row& row, const Space& w, Node
     const Level& lv = at.lv;
     const int most = min(work.most, at.f.most_questions), warp = (int)threadIdx.x >> 5;
     if (lane_id() == 0) {
+        lock(*q.lock);  // a warp may still look for a question of this warp's search before
         if (work.asked()) q.best = work.part.node;
         else root(work.d, work.first + t, lv.level, q.best);
         begin_first(q, h.node.taken, most, &at.exchange.idle, work.sharable ? max(most - at.f.few_nodes, 0) : 0);
-        __threadfence_block();
+        unlock(*q.lock);
         atomicOr(&work.firsts, 1 << warp);
     }
     __syncwarp();
@@ -83,13 +84,13 @@ OUT_OF_LINE void separate(const Launch& at, const Row& row, const Space& w, Node
         while (of_first_lane(!*lv.stop) && ask<SLOTS>(row, w, own, h, q)) {}
         if (lane_id() == 0) {
             while (now(q.asked) > 0) __nanosleep(100);
-            lock(q.lock);
+            lock(*q.lock);
             if (q.failed < q.end) state = -1;
             else state = take_end(q);
             if (*lv.stop) state = -1;
             if (state < 0) q.next = NEVER;
             if (state > 0) q.next = q.end = 0;  // no more questions
-            unlock(q.lock);
+            unlock(*q.lock);
         }
         state = __shfl_sync(FULL, state, 0);
     }

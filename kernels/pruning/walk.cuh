@@ -142,6 +142,7 @@ DEVICE void test_open(const Graph& g, const Level& lv, const Pruning& f, const W
             if (!doubt) continue;
             const unsigned sure = __ballot_sync(FULL, num2 < in * den);
             const int at = __ffs((int)doubt) - 1;
+            __syncwarp();  // all lanes have read w.open[t]; a vote alone does not order memory
             if (lane == 0) {
                 const i64 e = row.e0 + y;
                 if (sure >> at & 1) {

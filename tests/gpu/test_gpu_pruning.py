@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import math
 import os
+import time
 
 import numpy as np
 import pytest
@@ -254,3 +255,19 @@ def test_a_complete_graph_whose_tests_cannot_be_counted():
     fixed[5:11, 5:11] = False
     with pytest.raises(EngineError, match=r"level \d+ may need more than 2\^62 tests .* use engine='cpu'"):
         skeleton({"C": C, "n": 10**9}, alpha=0.01, engine="gpu", fixedEdges=fixed, m_max=40)
+
+
+@pytest.mark.parametrize("forced", ["search"], indirect=True)
+def test_blocks_that_share_small_searches_do_not_wait_for_each_other(forced):
+    """A launch that takes microseconds took seconds where warps kept the holder of a lock from its data."""
+    problems = []
+    for seed, p, n, density, alpha in ((1, 30, 500, 6 / 30, 0.05), (2, 40, 60, 6 / 40, 0.2), (3, 90, 400, 6 / 90, 0.3)):
+        rng = np.random.default_rng(seed)
+        B = np.tril(rng.uniform(-1, 1, (p, p)) * (rng.random((p, p)) < density), -1)
+        X = rng.standard_normal((n, p)) @ np.linalg.inv(np.eye(p) - B).T
+        problems.append(({"C": np.corrcoef(X, rowvar=False), "n": n}, alpha))
+    began = time.monotonic()
+    for _ in range(100):  # 1 s
+        for stat, alpha in problems:
+            skeleton(stat, alpha=alpha, engine="gpu")
+    assert time.monotonic() - began < 60

@@ -207,7 +207,8 @@ def _difference(problem: Problem, given: PcAlgo) -> str:
     if given.tiers is not None and not given.tiers.same(problem.tiers):
         return "tiers, or of none"
     edges = Pairs(p, given.sparse_graph.low, given.sparse_graph.high)
-    gaps, fixed = (edges - edges | pairs for pairs in (problem.gaps, problem.fixed))
+    none = edges - edges
+    gaps, fixed = none | problem.gaps, none | problem.fixed
     for name, wrong in (("fixedGaps", gaps - (gaps - edges)), ("fixedEdges", fixed - gaps - edges)):
         if len(wrong):
             return f"{name}, which have the pair of {labels[wrong.low[0]]} and {labels[wrong.high[0]]}"

@@ -87,8 +87,8 @@ FIRST_ROUND, GROWTH = 8, 4
 COSTLY, CAUTIOUS = 20.0, (1, 2)
 #: Sets of all pairs in a round, about; more would not leave the cache sooner. A part for a thread.
 ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
-#: Of costly tests: work of a round, in Gaussian tests, as those after the first separating set are made in vain: with
-#: `ROUND_SETS`, 22 % more tests of a discrete network than counted, with this 3 %.
+#: Of costly tests: work of a round, in Gaussian tests, as tests after the first separating set are made in vain: with
+#: `ROUND_SETS`, 22 % more tests than counted, with this 3 % (on a discrete network, whose pairs take turns now).
 ROUND_WORK = 3e4
 #: Sets of one size of a pair that are tested rather than searched. Measured.
 FEW_SETS = 5000

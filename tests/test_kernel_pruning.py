@@ -135,6 +135,25 @@ def test_rows_that_do_not_fit_shared_memory_are_left_alone(device):
     assert walk._fitting(48 << 10, 1024, 3)[1] == 1
 
 
+@both_ways
+def test_a_run_that_is_stopped_leaves_a_margin_of_every_row(device, prune, monkeypatch):
+    """The kernels that are launched already read them, whatever the memory held before."""
+    margins, count_left = [], outcome.count_left
+
+    def count(dev, graph, found):
+        margins.extend((ctypes.c_double * graph.p).from_address(found.margin))
+        count_left(dev, graph, found)
+
+    monkeypatch.setattr(outcome, "count_left", count)
+    device.stop[0] = 1
+    try:
+        decided, _, _ = prune(random_problem(300, 3), device)
+    finally:
+        device.stop[0] = 0
+    assert margins == [0.0] * 11
+    assert not decided.any()
+
+
 @pytest.mark.parametrize("power", [3, 6, 9, 12])
 @pytest.mark.parametrize("level", [2, 3, 4])
 def test_cutoffs_beside_the_smallest_correlation(device, level, power):

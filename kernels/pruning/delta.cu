@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         const i64 e0 = g.start[x];
         const int n = (int)(g.start[x + 1] - e0);
         if (threadIdx.x == 0) f.margin[x] = 0.0;
-        if (__syncthreads_or(*lv.stop)) return;
+        if (__syncthreads_or(*lv.stop)) continue;  // not the end: the kernels that follow read all margins
         if (n <= lv.level || n > widest || (f.rows && !f.rows[x])) continue;
         if ((double)lv.binom(n - 1, lv.level) < f.least_sets) continue;
         double* A = n * n <= room ? row_matrix : f.work + blockIdx.x * f.work_doubles;

@@ -215,6 +215,7 @@ OUT_OF_LINE Verdict examine(const Row& row, const Space& w, Node& node, Node& ot
     if (!factorise(row, w, node.taken)) return FAILED;
     pr.taken = w.factor->count;
     const Moments given_taken = moments_of(row, w, node.target, pr);
+    __syncwarp();  // all lanes have read the node; from here on one may change it
     const double vx = given_taken.vx, vy = given_taken.vy;
     if (!(vx > PIVOT_FLOOR && vy > PIVOT_FLOOR)) return FAILED;
     const double sx = 1.0 / sqrt(vx), sy = 1.0 / sqrt(vy), cov = given_taken.cov * (sx * sy);

@@ -64,6 +64,7 @@ OUT_OF_LINE bool take_part(Exchange& ex, const volatile int* stop, Part& part) {
             return true;
         }
         if (!idle) {
+            __threadfence();  // who then reads that no block works sees all parts that were made
             atomicSub(&ex.working, 1);
             atomicAdd(&ex.idle, 1);
             idle = true;

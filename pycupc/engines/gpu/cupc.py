@@ -70,7 +70,7 @@ class CupcTests:
         widest, geometry = outlook.widest, self._geometry
         if self._per_edge:
             block: tuple[int, ...] = (geometry.gamma, geometry.beta)
-            best, row, limit = 8 * geometry.beta, 4 * widest, 64 << 10
+            best, row, limit = 8 * geometry.beta, 4 * widest, min(dev.shared_block - 1024, 64 << 10)
             per_row = -(-widest // geometry.beta)
         else:
             block = (geometry.theta,)

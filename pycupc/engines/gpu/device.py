@@ -116,10 +116,13 @@ class Device:
     def stop_kernels(self) -> None:
         """Set the stop flag, which kernels poll, by a copy: a kernel would wait; clear it once they have returned."""
         copy, order = self.cp.cuda.runtime.memcpyAsync, int(self._locked.ptr)
-        copy(self.stop.data.ptr, order + 4, 4, 1, self._signals.ptr)
-        self.stream.synchronize()
-        copy(self.stop.data.ptr, order, 4, 1, self._signals.ptr)
-        self._signals.synchronize()
+        try:
+            copy(self.stop.data.ptr, order + 4, 4, 1, self._signals.ptr)
+            self.stream.synchronize()
+        finally:  # also after another Ctrl-C, else all later kernels would return at once
+            self.stream.synchronize()
+            copy(self.stop.data.ptr, order, 4, 1, self._signals.ptr)
+            self._signals.synchronize()
 
     def binomials(self, n: int, columns: int) -> Binomials:
         """Table of C(m, k) for m <= n and k < columns, at least."""

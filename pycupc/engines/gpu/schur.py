@@ -183,12 +183,12 @@ class SchurTests:
         if len(choices) == 1:
             _launch_class(dev, graph, level, choices[0], outlook.sets, open_pairs, dev.stream)
             return
-        ends = []
-        for choice, stream in zip(reversed(choices), dev.side, strict=False):
-            _launch_class(dev, graph, level, choice, outlook.sets, open_pairs, stream)
-            ends.append(stream.record())
-        for end in ends:
-            dev.stream.wait_event(end)
+        try:
+            for choice, stream in zip(reversed(choices), dev.side, strict=False):
+                _launch_class(dev, graph, level, choice, outlook.sets, open_pairs, stream)
+        finally:  # also after Ctrl-C, since the next run takes the same memory
+            for _, stream in zip(choices, dev.side, strict=False):
+                dev.stream.wait_event(stream.record())
 
 
 def _launch_level1(dev: Device, graph: Graph, level: Level, outlook: Outlook) -> None:

@@ -30,6 +30,9 @@ RECORDED = np.load(Path(__file__).with_name("files") / "any_data.npz")
 MEASURES = ["spearman", "kendall", "normal-scores"]
 
 
+NAMED = pd.DataFrame(np.eye(3), index=[*"abc"], columns=[*"abc"])
+
+
 def chain(n=300, p=6, seed=0):
     """Observations of 0 - 1 - 2 - ..., float64 (n, p)."""
     X = np.random.default_rng(seed).standard_normal((n, p))
@@ -161,7 +164,15 @@ def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
         (lambda: pc({"C": np.eye(3), "n": 9}, correlation="kendall"), "correlation='kendall' goes with data"),
         (lambda: pc([chain(), chain()], mixCItest), "mixCItest takes one table; tests of several imputations are"),
         (lambda: pc(chain(), mixCItest, correlation="kendall"), "correlation='kendall' goes with the Gaussian test"),
+        *(
+            (lambda data=data: pc(data, correlation="spearman"), "correlation='spearman' goes with .* complete numbers")
+            for data in (IncompleteTable(chain()), MultipleImputation([chain()] * 2), MixedTable.of(chain()))
+        ),
         (lambda: SuffStat.from_data(chain(), correlation="kendall", missing="pairwise"), "goes with correlation="),
+        (
+            lambda: SuffStat(NAMED, NAMED.rename(columns={"a": "z"})),
+            "n must have one row .*; not variables: z; not in n",
+        ),
         (lambda: SuffStat(np.eye(3), np.ones((2, 2))), "n must be a number or a matrix of shape"),
         (lambda: SuffStat(np.eye(3), np.full((3, 3), -1.0)), r"n must have finite numbers of at least 0 .* n\[0, 1\]"),
         (lambda: SuffStat(np.eye(3), 9 * np.ones((3, 3)), n_rule="max"), "n_rule must be one of 'mean', .*, got 'max'"),
@@ -247,6 +258,14 @@ def test_n_of_a_test_is_that_of_its_pairs(rule):
     fits = [pc(data, alpha=0.05, engine=engine) for engine in ("cpu", "reference")]
     assert fits[0].n_edgetests == fits[1].n_edgetests
     np.testing.assert_allclose(*(fit.p_values.dense() for fit in fits), atol=1e-12)
+
+
+def test_n_of_each_pair_goes_by_its_names():
+    N = pd.DataFrame(9 * np.ones((3, 3)), index=[*"abc"], columns=[*"abc"])
+    N.loc["a", "b"] = N.loc["b", "a"] = 5
+    data = SuffStat(NAMED, N.loc[[*"cab"], [*"bca"]])
+    assert data.pair_n.of_test(0, 1, []) == 5
+    assert data.pair_n.of_test(1, 2, []) == 9
 
 
 def test_pairwise_complete_correlations():

@@ -285,6 +285,14 @@ def test_a_graph_of_no_class_is_said_to_be_one():
 def test_no_variables_are_refused(name):
     with pytest.raises(ValueError, match=f"{name} must have at least one variable, got none"):
         pycupc.effects(named(np.triu(np.ones((3, 3), dtype=int), 1)), np.eye(3), **{name: []})
+    with pytest.raises(ValueError, match=f"{name} must name each variable once, got .* twice"):
+        pycupc.effects(np.zeros((3, 3)), np.eye(3), **{name: [0, 1, 1]})
+
+
+@pytest.mark.parametrize("k", [-1, 1.5, True])
+def test_a_number_of_pairs_is_a_whole_number(k):
+    with pytest.raises((ValueError, TypeError), match=f"k must be a whole number of at least 0, got {k}"):
+        pycupc.effects(np.zeros((3, 3)), np.eye(3)).top(k)
 
 
 def test_variables_in_another_order_are_refused():

@@ -35,6 +35,14 @@ def check_real(name: str, expected: str, value: Any, valid: Callable[[Any], obje
         raise ValueError(_refusal(name, expected, value))
 
 
+def check_count(name: str, value: Any) -> None:
+    """Raise TypeError or ValueError unless `value` is a whole number of at least 0."""
+    expected = "a whole number of at least 0"
+    if not is_whole(value):
+        raise TypeError(_refusal(name, expected, value))
+    check_real(name, expected, value, lambda number: number >= 0)
+
+
 def _refusal(name: str, expected: str, value: Any) -> Message:
     return Message("{name} must be {expected}, got {value}", name=Argument(name), expected=expected, value=Value(value))
 

@@ -19,7 +19,7 @@ from pycupc.results import npz, pag_arrays
 from pycupc.results.explored import TestedGraph
 from pycupc.results.later_tests import LaterPValues, LaterTests
 from pycupc.results.levels import closing_lines
-from pycupc.results.pcalgo import PcAlgo, correlations_of
+from pycupc.results.pcalgo import PcAlgo, check_data, correlations_of
 from pycupc.results.why import Why, reason_of_mark, why_pair, why_removed_later
 from pycupc.system.log import counted
 
@@ -211,7 +211,7 @@ class PagAlgo(TestedGraph):
         known = None if suffStat is None else correlations_of(suffStat, meta)
         with npz.PAG.expected_at(path):
             graph, sepset = pag_arrays.graph_and_sets(arrays, p)
-            return cls(
+            fit = cls(
                 labels=tuple(meta["labels"]),
                 sparse_graph=graph,
                 sepset=sepset,
@@ -220,3 +220,5 @@ class PagAlgo(TestedGraph):
                 trace=flat.trace_from(about["trace"]),
                 **{name: about[name] for name in ("method", "call", "notes")},
             )
+        check_data(fit.skeleton_fit, known)
+        return fit

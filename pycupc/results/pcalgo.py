@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
+from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlations import Correlations
+from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats, UntestedPairs
 from pycupc.results import arrays as flat
@@ -239,14 +241,17 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
         OSError
             If there is no such file (FileNotFoundError), or it cannot be read.
         ValueError
-            If the file is not a saved result or is damaged, or if `suffStat` has different variables or a different n.
+            If the file is not a saved result or is damaged, or if `suffStat` has different variables, a different n, or
+            correlations with which an edge would not have been kept.
         """
         with npz.reading(path) as (meta, arrays):
             check_meta(meta)
             check_arrays(arrays, len(meta["labels"]))
         known = None if suffStat is None else correlations_of(suffStat, meta)
         with npz.RESULT.expected_at(path):
-            return cls.from_file(meta, arrays, known)
+            fit = cls.from_file(meta, arrays, known)
+        check_data(fit, known)
+        return fit
 
     @classmethod
     def from_file(cls, meta: Mapping[str, Any], arrays: flat.Arrays, known: Correlations | None = None) -> PcAlgo:
@@ -267,3 +272,16 @@ def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Correlations:
     if stat.labels is not None and list(stat.labels) != list(meta["labels"]):
         raise ValueError("suffStat must have the variables of the result in their order; the labels differ")
     return stat.correlations
+
+
+def check_data(fit: PcAlgo, known: Correlations | None) -> None:
+    """ValueError if by these correlations an edge has a larger p-value given nothing than any of its tests had."""
+    values, x, y = fit.p_values, fit.sparse_graph.low, fit.sparse_graph.high
+    if known is None or not isinstance(values, GaussianPValues):
+        return
+    p = fisher_z.p_value(known.pairs(x, y), values.n, 0)
+    wrong = np.flatnonzero((values.edges > 0) & (p > values.edges * (1 + 1e-6)))  # beyond rounding
+    if len(wrong):
+        k = int(wrong[0])
+        pair, largest = f"{fit.labels[x[k]]} and {fit.labels[y[k]]}", f"at most {values.edges[k]:.3g} in the result"
+        raise ValueError(f"suffStat must be the data of the result: {pair} have p = {p[k]:.3g}, but {largest}")

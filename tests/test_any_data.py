@@ -126,6 +126,16 @@ def test_an_indefinite_matrix_is_said_and_may_be_replaced():
         assert np.linalg.eigvalsh(SuffStat.from_data(X, correlation="kendall", nearest=True).C)[0] > 0
 
 
+def test_an_indefinite_matrix_of_a_file_is_replaced_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    C = pd.DataFrame([[1, 0.9, 0.9], [0.9, 1, -0.9], [0.9, -0.9, 1]], columns=[*"abc"])
+    C.to_csv("C.csv", index=False)
+    near = ranks.nearest_correlation(C.to_numpy())[0]
+    assert run("run", "C.csv", "--correlation", "50", "--nearest") == cli.OK
+    assert "the nearest correlation matrix, 0.98 away, takes its place" in capsys.readouterr().err
+    assert pycupc.PcAlgo.load("out/result.npz").p_values.correlations([0], [1]) == pytest.approx(near[0, 1])
+
+
 RESAMPLED = {
     "RCoT": (lambda: frame(100), lambda D: D),
     "ranks": (lambda: frame(100), lambda D: SuffStat.from_data(D, correlation="kendall")),

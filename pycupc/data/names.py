@@ -54,7 +54,8 @@ class DataError(ValueError):
 def kept_names(source: str, names: Sequence[str], only: Sequence[str], drop: Sequence[str]) -> list[str]:
     """The `names` of columns in `only`, or all if that is empty, without those in `drop`.
 
-    `DataError` if a name in `only` or `drop` does not exist, or a column has no name or the name of another.
+    `DataError` if a name in `only` or `drop` does not exist, a column has no name or the name of another, or none is
+    left.
     """
     first: dict[str, int] = {}
     for k, name in enumerate(names):
@@ -71,6 +72,8 @@ def kept_names(source: str, names: Sequence[str], only: Sequence[str], drop: Seq
             there = f"the columns are {listed(names)}"
             raise DataError(f"{source}: no column to {what} is named {listed(list(map(repr, absent)))}; {there}")
     wanted = set(only or names).difference(drop)
+    if not wanted:
+        raise DataError(f"{source}: no column is left; the columns are {listed(names)}")
     return [name for name in names if name in wanted]
 
 

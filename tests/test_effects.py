@@ -312,6 +312,18 @@ def test_y_notparent_has_no_effect_with_several_y():
     assert first.tolist() == [0.5, 0.0]  # pcalg 2.7-12
 
 
+def test_the_rows_of_a_graph_matrix_go_by_their_names():
+    C = np.cov(np.random.default_rng(0).normal(size=(30, 3)), rowvar=False)
+    m = pd.DataFrame([[0, 1, 1], [0, 0, 1], [0, 0, 0]], index=[*"abc"], columns=[*"abc"])
+    found = [pycupc.ida("b", "c", C, graph, type="pdag").tolist() for graph in (m, m.loc[[*"cab"]])]
+    assert found[0] == found[1]
+    assert pycupc.adjustment_set(m.loc[[*"cab"]], "b", "c") == ["a"]
+    with pytest.raises(ValueError, match="the same names for rows and columns, got the rows x, y, z"):
+        pycupc.ida("b", "c", C, m.set_axis([*"xyz"]))
+    with pytest.raises(TypeError, match="y_notparent must be True or False, got 'no'"):
+        pycupc.ida("b", "c", C, m, y_notparent="no")
+
+
 def test_a_covariance_matrix_of_the_variables_in_another_order_is_refused():
     data = pycupc.data.load_example().iloc[:, :4]
     fit, C = pycupc.pc(data, alpha=0.01), data.cov()

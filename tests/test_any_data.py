@@ -5,6 +5,7 @@ p-values of micd (mixCItest), with the tables that they are of.
 """
 
 import json
+import math
 import re
 import warnings
 from dataclasses import replace
@@ -321,6 +322,26 @@ def mixed_frame(n=300):
     D = pd.DataFrame(X.round(6), columns=list("vwxyz"))
     D["v"], D["x"] = np.where(X[:, 0] > 0, "yes", "no"), np.array(["low", "mid", "high"])[np.digitize(X[:, 2], [-1, 1])]
     return D
+
+
+def test_categories_of_polars_are_categories():
+    polars, D = pytest.importorskip("polars"), mixed_frame().astype({"x": "category"})
+    table = MixedTable.of(polars.from_pandas(D))
+    assert table.categories == MixedTable.of(D).categories
+    np.testing.assert_array_equal(table.values, MixedTable.of(D).values)
+
+
+def test_numbers_in_rows_of_a_list_stay_numbers():
+    assert MixedTable.of([[1, "a"], [2, "b"], [3, "a"]]).categories == (None, ("a", "b"))
+    assert DiscreteSuffStat.from_data([["1.5", "a"], ["2", "b"]]).categories == (("1.5", "2"), ("a", "b"))
+    with pytest.raises(ValueError, match="data must be complete; 1 missing values in column 1"):
+        DiscreteSuffStat.from_data([["a", "x"], ["b", math.nan]])
+
+
+@pytest.mark.parametrize(("part", "message"), [(np.s_[:0, :], "at least 2 rows"), (np.s_[:, :1], "at least 2 columns")])
+def test_a_mixed_table_has_two_rows_and_two_columns(part, message):
+    with pytest.raises(ValueError, match=message):
+        MixedTable.of(mixed_frame().iloc[part])
 
 
 def test_engines_agree_on_a_mixed_table():

@@ -70,6 +70,9 @@ def values_of(data: Any, name: str) -> RawTable:
         values[np.ma.getmaskarray(data)] = None
     else:
         values = np.asarray(data)
+    if values.dtype.kind == "U" and isinstance(data, Sequence):  # rows of a list: its numbers have become texts
+        cells = np.array(data, dtype=object)
+        values = values if all(isinstance(cell, str) for cell in cells.flat) else cells
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
         text = "must be a table with one row per observation and at least 2 columns"
         raise ValueError(f"{name} {text}, got shape {values.shape}")

@@ -312,6 +312,17 @@ def test_y_notparent_has_no_effect_with_several_y():
     assert first.tolist() == [0.5, 0.0]  # pcalg 2.7-12
 
 
+def test_a_matrix_in_the_coding_of_pcalg_is_refused():
+    graph = named(np.triu(np.ones((3, 3), dtype=int), 1))
+    for wrong in (graph.amat(), graph.amat_pag()):
+        with pytest.raises(
+            ValueError, match=r"from row to column, got amat.*, whose coding is pcalg's; give the result"
+        ):
+            pycupc.ida(0, 1, np.eye(3), wrong)
+    found = [pycupc.adjustment_set(right, 1, 2) for right in (graph, graph.matrix(), graph.matrix().to_numpy())]
+    assert found == [["0"], ["0"], ["1"]]  # a matrix without names has those of R
+
+
 def test_the_rows_of_a_graph_matrix_go_by_their_names():
     C = np.cov(np.random.default_rng(0).normal(size=(30, 3)), rowvar=False)
     m = pd.DataFrame([[0, 1, 1], [0, 0, 1], [0, 0, 0]], index=[*"abc"], columns=[*"abc"])

@@ -100,7 +100,7 @@ def causal_graph_of(graph: Graph, names: Any = None) -> CausalGraph:
 
     They are its own, or `names`, or "1" to "p". A `CausalGraph` is returned, since it keeps what it knows of its DAGs.
     The rows of a DataFrame go by their names. ValueError if a matrix is not square or has an edge from a variable to
-    itself.
+    itself, or is an `amat()`, whose arrows go from column to row.
     """
     if isinstance(graph, CausalGraph):
         return graph
@@ -110,6 +110,9 @@ def causal_graph_of(graph: Graph, names: Any = None) -> CausalGraph:
     if isinstance(graph, SparseGraph):
         sparse = graph
     else:
+        if coding := getattr(graph, "attrs", {}).get("coding"):
+            text = f"graph must have its arrows from row to column, got {coding}(), whose coding is pcalg's"
+            raise ValueError(f"{text}; give the result itself, or its matrix()")
         matrix = np.asarray(graph) if own is None else in_order_of(graph, "graph", [*map(str, own)])
         sparse = SparseGraph.from_dense((matrix != 0).astype(np.int8))
     return CausalGraph(labels=names_of(sparse.p, own, names), sparse_graph=sparse)

@@ -285,7 +285,7 @@ def test_a_graph_of_no_class_is_said_to_be_one():
 def test_no_variables_are_refused(name):
     with pytest.raises(ValueError, match=f"{name} must have at least one variable, got none"):
         pycupc.effects(named(np.triu(np.ones((3, 3), dtype=int), 1)), np.eye(3), **{name: []})
-    with pytest.raises(ValueError, match=f"{name} must name each variable once, got .* twice"):
+    with pytest.raises(ValueError, match=f"{name} must name each variable once"):
         pycupc.effects(np.zeros((3, 3)), np.eye(3), **{name: [0, 1, 1]})
 
 
@@ -315,9 +315,7 @@ def test_y_notparent_has_no_effect_with_several_y():
 def test_a_matrix_in_the_coding_of_pcalg_is_refused():
     graph = named(np.triu(np.ones((3, 3), dtype=int), 1))
     for wrong in (graph.amat(), graph.amat_pag()):
-        with pytest.raises(
-            ValueError, match=r"from row to column, got amat.*, whose coding is pcalg's; give the result"
-        ):
+        with pytest.raises(ValueError, match=r"from row to column, got amat.*; give the result"):
             pycupc.ida(0, 1, np.eye(3), wrong)
     found = [pycupc.adjustment_set(right, 1, 2) for right in (graph, graph.matrix(), graph.matrix().to_numpy())]
     assert found == [["0"], ["0"], ["1"]]  # a matrix without names has those of R

@@ -276,7 +276,7 @@ def test_other_data_of_the_same_size_are_refused(data, tmp_path, method):
     fit.save(tmp_path / "fit.npz", evidence=False)
     others = np.random.default_rng(0).permuted(data.rows, axis=0)
     for other in (others, {"C": np.corrcoef(others, rowvar=False), "n": len(others)}):
-        with pytest.raises(ValueError, match=r"^suffStat must be the data of the result: \w+ and \w+ have p = 0\."):
+        with pytest.raises(ValueError, match=r"^suffStat must be the data of the result: .* larger"):
             type(fit).load(tmp_path / "fit.npz", suffStat=other)
     assert type(fit).load(tmp_path / "fit.npz", suffStat=data) == fit
 

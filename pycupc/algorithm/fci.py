@@ -126,8 +126,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     with running("fci", locals()) as problem:
         context = _context(contextVars, problem.labels)
         if context and jci == "0":  # as in pcalg
-            text = Message("contextVars have no effect with {jci}, which assumes nothing", jci=Setting("jci", jci))
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(Message("contextVars have no effect with {jci}", jci=Setting("jci", jci)), stacklevel=2)
         if jci == "123":
             fixed = _among(context, len(problem.labels))
             if problem.gaps is not None and problem.gaps.holds(fixed.low, fixed.high).any():

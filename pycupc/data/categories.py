@@ -114,9 +114,8 @@ def doubtful(names: Sequence[str], categories: Iterable[Iterable[Any] | None]) -
 
 def refuse_measurements(names: Sequence[str], categories: Sequence[tuple[Any, ...]]) -> None:
     """ValueError if columns have numbers that are not whole among their categories; it lists all columns by kind."""
-    measured = [
-        name for name, kept in zip(names, categories, strict=True) if any(isinstance(one, float) for one in kept)
-    ]
+    columns = zip(names, categories, strict=True)
+    measured = [name for name, kept in columns if any(isinstance(one, float) for one in kept)]
     if not measured:
         return
     others = [name for name in names if name not in measured]

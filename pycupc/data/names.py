@@ -37,10 +37,7 @@ def check_real(name: str, expected: str, value: Any, valid: Callable[[Any], obje
 
 def check_count(name: str, value: Any) -> None:
     """Raise TypeError or ValueError unless `value` is a whole number of at least 0."""
-    expected = "a whole number of at least 0"
-    if not is_whole(value):
-        raise TypeError(_refusal(name, expected, value))
-    check_real(name, expected, value, lambda number: number >= 0)
+    check_real(name, "a whole number of at least 0", value, lambda number: is_whole(number) and number >= 0)
 
 
 def _refusal(name: str, expected: str, value: Any) -> Message:
@@ -54,8 +51,7 @@ class DataError(ValueError):
 def kept_names(source: str, names: Sequence[str], only: Sequence[str], drop: Sequence[str]) -> list[str]:
     """The `names` of columns in `only`, or all if that is empty, without those in `drop`.
 
-    `DataError` if a name in `only` or `drop` does not exist, a column has no name or the name of another, or none is
-    left.
+    `DataError` if a name in `only` or `drop` does not exist, names are empty or equal, or no column is left.
     """
     first: dict[str, int] = {}
     for k, name in enumerate(names):

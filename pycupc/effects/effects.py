@@ -84,8 +84,7 @@ def effects(
         if not len(at):
             raise ValueError(Message("{name} must have at least one variable, got none", name=Argument(name)))
         if len(np.unique(at)) < len(at):
-            text, twice = "{name} must name each variable once, got {v} twice", graph.labels[np.bincount(at).argmax()]
-            raise ValueError(Message(text, name=Argument(name), v=twice))
+            raise ValueError(Message("{name} must name each variable once", name=Argument(name)))
     return Effects(
         labels=graph.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=graph.sparse_graph,
         _with_knowledge=with_knowledge,

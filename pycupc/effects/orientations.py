@@ -111,8 +111,7 @@ def causal_graph_of(graph: Graph, names: Any = None) -> CausalGraph:
         sparse = graph
     else:
         if coding := getattr(graph, "attrs", {}).get("coding"):
-            text = f"graph must have its arrows from row to column, got {coding}(), whose coding is pcalg's"
-            raise ValueError(f"{text}; give the result itself, or its matrix()")
+            raise ValueError(f"graph must have arrows from row to column, got {coding}(); give the result, or matrix()")
         matrix = np.asarray(graph) if own is None else in_order_of(graph, "graph", [*map(str, own)])
         sparse = SparseGraph.from_dense((matrix != 0).astype(np.int8))
     return CausalGraph(labels=names_of(sparse.p, own, names), sparse_graph=sparse)

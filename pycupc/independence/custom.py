@@ -77,8 +77,7 @@ class CustomTest(IndependenceTest):
         except (TypeError, ValueError) as error:
             raise type(error)(f"indepTest must return one number, got {p!r} for x={x}, y={y}, S={tuple(S)}") from error
         if (value < 0 or value > 1) and not isinstance(self.function, PairTest):  # R counts on pcalg's answer
-            text = f"indepTest must return a p-value in [0, 1], got {value} for x={x}, y={y}, S={tuple(S)}"
-            raise ValueError(f"{text}; does it return a statistic, or a correlation?")
+            raise ValueError(f"indepTest must return a p-value in [0, 1], got {value} for x={x}, y={y}, S={tuple(S)}")
         return value
 
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:

@@ -19,7 +19,7 @@ from pycupc.results import npz, pag_arrays
 from pycupc.results.explored import TestedGraph
 from pycupc.results.later_tests import LaterPValues, LaterTests
 from pycupc.results.levels import closing_lines
-from pycupc.results.pcalgo import PcAlgo, check_data, correlations_of
+from pycupc.results.pcalgo import PcAlgo, correlations_of
 from pycupc.results.why import Why, reason_of_mark, why_pair, why_removed_later
 from pycupc.system.log import counted
 
@@ -208,10 +208,10 @@ class PagAlgo(TestedGraph):
             p, about = len(meta["labels"]), meta["pag"]
             flat.check_arrays(arrays, p)
             pag_arrays.check_pag(about, arrays, p)
-        known = None if suffStat is None else correlations_of(suffStat, meta)
+        known = None if suffStat is None else correlations_of(suffStat, meta, arrays)
         with npz.PAG.expected_at(path):
             graph, sepset = pag_arrays.graph_and_sets(arrays, p)
-            fit = cls(
+            return cls(
                 labels=tuple(meta["labels"]),
                 sparse_graph=graph,
                 sepset=sepset,
@@ -220,5 +220,3 @@ class PagAlgo(TestedGraph):
                 trace=flat.trace_from(about["trace"]),
                 **{name: about[name] for name in ("method", "call", "notes")},
             )
-        check_data(fit.skeleton_fit, known)
-        return fit

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pycupc.graph.sepset import SepSets
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlations import Correlations
-from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats, UntestedPairs
 from pycupc.results import arrays as flat
@@ -247,11 +246,9 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
         with npz.reading(path) as (meta, arrays):
             check_meta(meta)
             check_arrays(arrays, len(meta["labels"]))
-        known = None if suffStat is None else correlations_of(suffStat, meta)
+        known = None if suffStat is None else correlations_of(suffStat, meta, arrays)
         with npz.RESULT.expected_at(path):
-            fit = cls.from_file(meta, arrays, known)
-        check_data(fit, known)
-        return fit
+            return cls.from_file(meta, arrays, known)
 
     @classmethod
     def from_file(cls, meta: Mapping[str, Any], arrays: flat.Arrays, known: Correlations | None = None) -> PcAlgo:
@@ -261,8 +258,8 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
         return cls.from_arrays(arrays, known=known, levels=levels, trace=flat.trace_from(meta["trace"]), **facts)
 
 
-def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Correlations:
-    """The correlations of the data from which a result was computed."""
+def correlations_of(suffStat: Any, meta: Mapping[str, Any], arrays: flat.Arrays) -> Correlations:
+    """The correlations of the data from which a result was computed; ValueError if they are those of other data."""
     stat = as_suff_stat(suffStat)
     if stat.p != len(meta["labels"]) or stat.n != meta["n"]:
         raise ValueError(
@@ -271,17 +268,9 @@ def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Correlations:
         )
     if stat.labels is not None and list(stat.labels) != list(meta["labels"]):
         raise ValueError("suffStat must have the variables of the result in their order; the labels differ")
+    if "edge_p" in arrays:  # the largest p-value of all tests of an edge
+        graph, largest = flat.graph_from_arrays(arrays, stat.p), arrays["edge_p"]
+        p = fisher_z.p_value(stat.correlations.pairs(graph.low, graph.high), stat.n, 0)
+        if ((largest > 0) & (p > largest * (1 + 1e-6))).any():  # beyond rounding
+            raise ValueError("suffStat must be the data of the result: by these, p-values of edges are larger")
     return stat.correlations
-
-
-def check_data(fit: PcAlgo, known: Correlations | None) -> None:
-    """ValueError if by these correlations an edge has a larger p-value given nothing than any of its tests had."""
-    values, x, y = fit.p_values, fit.sparse_graph.low, fit.sparse_graph.high
-    if known is None or not isinstance(values, GaussianPValues):
-        return
-    p = fisher_z.p_value(known.pairs(x, y), values.n, 0)
-    wrong = np.flatnonzero((values.edges > 0) & (p > values.edges * (1 + 1e-6)))  # beyond rounding
-    if len(wrong):
-        k = int(wrong[0])
-        pair, largest = f"{fit.labels[x[k]]} and {fit.labels[y[k]]}", f"at most {values.edges[k]:.3g} in the result"
-        raise ValueError(f"suffStat must be the data of the result: {pair} have p = {p[k]:.3g}, but {largest}")

@@ -194,9 +194,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     general = checked_study(data, plan, alpha, arguments, name="cstar")
     if general.rows.raw or not isinstance(general.rows.data, Table) or general.rows.measure.n_rule is not None:
-        raise ValueError(
-            "data must be a table of numbers, for gaussCItest: effects are those of a linear model, in complete rows"
-        )
+        raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of complete linear data")
     if not standardize and general.rows.measure.name != "pearson":
         raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
     labels = general.arguments["labels"]

@@ -109,6 +109,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("discrete", "r", "sklearn"):
+        return import_module(f"pycupc.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'pycupc' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME[name]), name)

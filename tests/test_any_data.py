@@ -5,6 +5,7 @@ p-values of micd (mixCItest), with the tables that they are of.
 """
 
 import json
+import math
 import re
 import warnings
 from dataclasses import replace
@@ -28,6 +29,9 @@ from pycupc.independence.mixed.family import MixedTest
 
 RECORDED = np.load(Path(__file__).with_name("files") / "any_data.npz")
 MEASURES = ["spearman", "kendall", "normal-scores"]
+
+
+NAMED = pd.DataFrame(np.eye(3), index=[*"abc"], columns=[*"abc"])
 
 
 def chain(n=300, p=6, seed=0):
@@ -123,6 +127,16 @@ def test_an_indefinite_matrix_is_said_and_may_be_replaced():
         assert np.linalg.eigvalsh(SuffStat.from_data(X, correlation="kendall", nearest=True).C)[0] > 0
 
 
+def test_an_indefinite_matrix_of_a_file_is_replaced_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    C = pd.DataFrame([[1, 0.9, 0.9], [0.9, 1, -0.9], [0.9, -0.9, 1]], columns=[*"abc"])
+    C.to_csv("C.csv", index=False)
+    near = ranks.nearest_correlation(C.to_numpy())[0]
+    assert run("run", "C.csv", "--correlation", "50", "--nearest") == cli.OK
+    assert "the nearest correlation matrix, 0.98 away, takes its place" in capsys.readouterr().err
+    assert pycupc.PcAlgo.load("out/result.npz").p_values.correlations([0], [1]) == pytest.approx(near[0, 1])
+
+
 RESAMPLED = {
     "RCoT": (lambda: frame(100), lambda D: D),
     "ranks": (lambda: frame(100), lambda D: SuffStat.from_data(D, correlation="kendall")),
@@ -161,7 +175,15 @@ def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
         (lambda: pc({"C": np.eye(3), "n": 9}, correlation="kendall"), "correlation='kendall' goes with data"),
         (lambda: pc([chain(), chain()], mixCItest), "mixCItest takes one table; tests of several imputations are"),
         (lambda: pc(chain(), mixCItest, correlation="kendall"), "correlation='kendall' goes with the Gaussian test"),
+        *(
+            (lambda data=data: pc(data, correlation="spearman"), "correlation='spearman' goes with .* complete numbers")
+            for data in (IncompleteTable(chain()), MultipleImputation([chain()] * 2), MixedTable.of(chain()))
+        ),
         (lambda: SuffStat.from_data(chain(), correlation="kendall", missing="pairwise"), "goes with correlation="),
+        (
+            lambda: SuffStat(NAMED, NAMED.rename(columns={"a": "z"})),
+            "n must have one row .*; not variables: z; not in n",
+        ),
         (lambda: SuffStat(np.eye(3), np.ones((2, 2))), "n must be a number or a matrix of shape"),
         (lambda: SuffStat(np.eye(3), np.full((3, 3), -1.0)), r"n must have finite numbers of at least 0 .* n\[0, 1\]"),
         (lambda: SuffStat(np.eye(3), 9 * np.ones((3, 3)), n_rule="max"), "n_rule must be one of 'mean', .*, got 'max'"),
@@ -249,6 +271,14 @@ def test_n_of_a_test_is_that_of_its_pairs(rule):
     np.testing.assert_allclose(*(fit.p_values.dense() for fit in fits), atol=1e-12)
 
 
+def test_n_of_each_pair_goes_by_its_names():
+    N = pd.DataFrame(9 * np.ones((3, 3)), index=[*"abc"], columns=[*"abc"])
+    N.loc["a", "b"] = N.loc["b", "a"] = 5
+    data = SuffStat(NAMED, N.loc[[*"cab"], [*"bca"]])
+    assert data.pair_n.of_test(0, 1, []) == 5
+    assert data.pair_n.of_test(1, 2, []) == 9
+
+
 def test_pairwise_complete_correlations():
     X = chain(n=120)
     X[np.random.default_rng(2).random(X.shape) < 0.1] = np.nan
@@ -292,6 +322,26 @@ def mixed_frame(n=300):
     D = pd.DataFrame(X.round(6), columns=list("vwxyz"))
     D["v"], D["x"] = np.where(X[:, 0] > 0, "yes", "no"), np.array(["low", "mid", "high"])[np.digitize(X[:, 2], [-1, 1])]
     return D
+
+
+def test_categories_of_polars_are_categories():
+    polars, D = pytest.importorskip("polars"), mixed_frame().astype({"x": "category"})
+    table = MixedTable.of(polars.from_pandas(D))
+    assert table.categories == MixedTable.of(D).categories
+    np.testing.assert_array_equal(table.values, MixedTable.of(D).values)
+
+
+def test_numbers_in_rows_of_a_list_stay_numbers():
+    assert MixedTable.of([[1, "a"], [2, "b"], [3, "a"]]).categories == (None, ("a", "b"))
+    assert DiscreteSuffStat.from_data([["1.5", "a"], ["2", "b"]]).categories == (("1.5", "2"), ("a", "b"))
+    with pytest.raises(ValueError, match="data must be complete; 1 missing values in column 1"):
+        DiscreteSuffStat.from_data([["a", "x"], ["b", math.nan]])
+
+
+@pytest.mark.parametrize(("part", "message"), [(np.s_[:0, :], "at least 2 rows"), (np.s_[:, :1], "at least 2 columns")])
+def test_a_mixed_table_has_two_rows_and_two_columns(part, message):
+    with pytest.raises(ValueError, match=message):
+        MixedTable.of(mixed_frame().iloc[part])
 
 
 def test_engines_agree_on_a_mixed_table():

@@ -249,6 +249,12 @@ def test_an_answer_of_a_custom_test_that_is_no_number_is_shown(answer):
         pc(None, lambda x, y, S, data: answer, p=3)
 
 
+@pytest.mark.parametrize("answer", [1.5, -0.1, np.inf])
+def test_an_answer_of_a_custom_test_that_is_no_p_value_is_shown(answer):
+    with pytest.raises(ValueError, match=f"a p-value in \\[0, 1\\], got {answer} for x=0, y=1, S=\\(\\)"):
+        pc(None, lambda x, y, S, data: answer, p=3)
+
+
 def test_edges_for_whose_test_there_are_too_few_observations_are_said_to_be_untested():
     rng = np.random.default_rng(0)
     mixing = rng.normal(size=(6, 6))

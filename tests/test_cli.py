@@ -234,6 +234,9 @@ WRONG = [
     ("run d.csv --df observed", cli.DATA, "go with --test discrete"),
     ("run d.csv --adapt-df", cli.DATA, "go with --test discrete"),
     ("run d.csv --quirks", cli.DATA, "go with --test discrete"),
+    ("run d.csv --seed -1", cli.USAGE, "argument --seed: expected a whole number of at least 0, got '-1'"),
+    ("run d.csv --test mixed --nearest", cli.DATA, "--nearest goes with a test of correlations"),
+    ("run d.csv --only v0 --drop v0", cli.DATA, "no column is left; the columns are v0, v1"),
     ("stability", cli.USAGE, "give either DATA or --example"),
     ("stability d.csv --correlation 50", cli.USAGE, "--correlation gives no rows to draw; stability needs"),
     ("stability d.csv --resamples 0", cli.USAGE, "expected a whole number from 1, got '0'"),
@@ -246,6 +249,7 @@ WRONG = [
     ("stability d.csv --out .", cli.USAGE, "exists; choose another --out"),
     ("cstar d.csv --effect v9", cli.DATA, "v9"),
     ("cstar d.csv --test discrete", cli.DATA, "data must be a table of numbers, for gaussCItest"),
+    ("cstar d.csv --units --correlation spearman", cli.DATA, "standardize=False needs Pearson's correlations"),
     ("jump", cli.USAGE, "invalid choice: 'jump'"),
 ]
 

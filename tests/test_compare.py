@@ -210,6 +210,8 @@ def test_the_command_names_what_is_wrong(tmp_path, data_file, capsys):
     assert "'nothing.npz' is neither a result file, nor a folder" in capsys.readouterr().err
     assert command("pycupc", "pycupc") == 2
     assert "the method pycupc needs data and alpha" in capsys.readouterr().err
+    assert command("pycupc", "pycupc", "--data", data_file, "--alpha", "0.05", "--rtol", "-1") == 2
+    assert "rtol must be a number of at least 0, got -1" in capsys.readouterr().err
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\n1,x\n2,3\n", encoding="utf-8")
     assert command("pycupc", "pycupc", "--data", str(bad), "--alpha", "0.05") == 3

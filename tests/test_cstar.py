@@ -214,6 +214,8 @@ def test_plot(expected):
     pytest.importorskip("matplotlib")
     ax = expected.plot(4)
     top = expected.top(4)
+    with pytest.raises(ValueError, match="k must be a whole number of at least 0, got -1"):
+        expected.top(-1)
     want = [f"{x} \u2192 {y}" for x, y in zip(top["cause"], top["effect"], strict=True)]
     assert [text.get_text() for text in ax.get_yticklabels()] == want
     rings = [line for line in ax.lines if line.get_markerfacecolor() == "none"]

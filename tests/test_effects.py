@@ -285,6 +285,14 @@ def test_a_graph_of_no_class_is_said_to_be_one():
 def test_no_variables_are_refused(name):
     with pytest.raises(ValueError, match=f"{name} must have at least one variable, got none"):
         pycupc.effects(named(np.triu(np.ones((3, 3), dtype=int), 1)), np.eye(3), **{name: []})
+    with pytest.raises(ValueError, match=f"{name} must name each variable once"):
+        pycupc.effects(np.zeros((3, 3)), np.eye(3), **{name: [0, 1, 1]})
+
+
+@pytest.mark.parametrize("k", [-1, 1.5, True])
+def test_a_number_of_pairs_is_a_whole_number(k):
+    with pytest.raises((ValueError, TypeError), match=f"k must be a whole number of at least 0, got {k}"):
+        pycupc.effects(np.zeros((3, 3)), np.eye(3)).top(k)
 
 
 def test_variables_in_another_order_are_refused():
@@ -302,6 +310,27 @@ def test_y_notparent_has_no_effect_with_several_y():
     with pytest.warns(UserWarning, match="y_notparent has no effect with several y"):
         first, _ = pycupc.ida(0, [1, 1], C, m, y_notparent=True)
     assert first.tolist() == [0.5, 0.0]  # pcalg 2.7-12
+
+
+def test_a_matrix_in_the_coding_of_pcalg_is_refused():
+    graph = named(np.triu(np.ones((3, 3), dtype=int), 1))
+    for wrong in (graph.amat(), graph.amat_pag()):
+        with pytest.raises(ValueError, match=r"from row to column, got amat.*; give the result"):
+            pycupc.ida(0, 1, np.eye(3), wrong)
+    found = [pycupc.adjustment_set(right, 1, 2) for right in (graph, graph.matrix(), graph.matrix().to_numpy())]
+    assert found == [["0"], ["0"], ["1"]]  # a matrix without names has those of R
+
+
+def test_the_rows_of_a_graph_matrix_go_by_their_names():
+    C = np.cov(np.random.default_rng(0).normal(size=(30, 3)), rowvar=False)
+    m = pd.DataFrame([[0, 1, 1], [0, 0, 1], [0, 0, 0]], index=[*"abc"], columns=[*"abc"])
+    found = [pycupc.ida("b", "c", C, graph, type="pdag").tolist() for graph in (m, m.loc[[*"cab"]])]
+    assert found[0] == found[1]
+    assert pycupc.adjustment_set(m.loc[[*"cab"]], "b", "c") == ["a"]
+    with pytest.raises(ValueError, match="the same names for rows and columns, got the rows x, y, z"):
+        pycupc.ida("b", "c", C, m.set_axis([*"xyz"]))
+    with pytest.raises(TypeError, match="y_notparent must be True or False, got 'no'"):
+        pycupc.ida("b", "c", C, m, y_notparent="no")
 
 
 def test_a_covariance_matrix_of_the_variables_in_another_order_is_refused():

@@ -47,6 +47,11 @@ def edges(folder):
     return Path(folder, "edges.csv").read_text(encoding="utf-8")
 
 
+def test_the_result_of_a_function_without_a_name_can_be_pickled():
+    fit = pc(None, lambda x, y, S, data: 0.5 if S else 0.001, p=4)
+    assert pickle.loads(pickle.dumps(fit)) == fit
+
+
 def test_decisions_are_one_line_and_in_the_manifest(here, capsys):
     pd.DataFrame(table()).to_csv("d.csv")
     assert run("run", "d.csv", "--plot", "none") == cli.OK

@@ -100,6 +100,8 @@ def test_wrong_types():
         Knowledge({"x": ["sex"]}).of(LABELS)
     with pytest.raises(TypeError, match="forbidden must be pairs"):
         Knowledge(forbidden=["sex"]).of(LABELS)
+    with pytest.raises(TypeError, match="required must be pairs .*, got 3"):
+        Knowledge(required=3).of(LABELS)
     with pytest.raises(IndexError, match="context_all: variables are 0 to 4, got 5"):
         Knowledge(context_all=[5]).of(LABELS)
 

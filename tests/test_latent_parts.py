@@ -177,3 +177,6 @@ def test_one_context_variable_by_name_or_position():
     assert several.sparse_graph != pycupc.fci(data, **options).sparse_graph
     for one in ("sex", 0, np.array(["sex"])):
         assert pycupc.fci(data, contextVars=one, **options).sparse_graph == several.sparse_graph
+    with pytest.warns(UserWarning, match="contextVars have no effect with jci='0'"):  # as in pcalg
+        without = pycupc.fci(data, contextVars=["sex"], **options | {"jci": "0"})
+    assert without.sparse_graph == pycupc.fci(data, **options | {"jci": "0"}).sparse_graph

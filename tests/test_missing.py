@@ -170,6 +170,7 @@ def test_resamples_draw_rows_of_all_imputations():
 
 
 EMPTY = np.where(np.arange(6) == 2, np.nan, COMPLETE)
+WORDS_AND_NUMBERS = np.array([["a", 0.5], ["b", 1.5]], dtype=object)
 BAD = [
     (lambda: MultipleImputation([COMPLETE]), ValueError, "at least 2 imputations"),
     (lambda: MultipleImputation([COMPLETE, COMPLETE[:, 1:]]), ValueError, "the same shape"),
@@ -178,6 +179,7 @@ BAD = [
     (lambda: pc(COMPLETE, gaussMItest), TypeError, "must be a MultipleImputation or a list"),
     (lambda: pc(DATA[gaussMItest], disMItest), TypeError, "categories=True"),
     (lambda: pc(np.where(HOLES, np.nan, 0.5), disCItwd), ValueError, "codes must be whole numbers"),
+    (lambda: IncompleteTable(WORDS_AND_NUMBERS, categories=True), ValueError, "not whole: column 1; these are"),
     (lambda: pc({"adaptDF": False}, disCItwd), ValueError, "lacks 'dm'"),
     (lambda: IncompleteTable(np.column_stack([GAPPED, np.full(80, np.nan)])), ValueError, "all values are missing in"),
     (lambda: pc(np.where(HOLES, np.inf, COMPLETE), gaussCItwd), ValueError, "must be finite"),

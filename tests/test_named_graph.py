@@ -270,6 +270,17 @@ def test_large_evidence_is_saved_only_when_asked_for(fit, data, tmp_path, monkey
     np.testing.assert_array_equal(pycupc.PcAlgo.load(path).pMax, fit.pMax)
 
 
+@pytest.mark.parametrize("method", [pycupc.pc, pycupc.rfci])
+def test_other_data_of_the_same_size_are_refused(data, tmp_path, method):
+    fit = method(data, alpha=0.01)
+    fit.save(tmp_path / "fit.npz", evidence=False)
+    others = np.random.default_rng(0).permuted(data.rows, axis=0)
+    for other in (others, {"C": np.corrcoef(others, rowvar=False), "n": len(others)}):
+        with pytest.raises(ValueError, match=r"^suffStat must be the data of the result: .* larger"):
+            type(fit).load(tmp_path / "fit.npz", suffStat=other)
+    assert type(fit).load(tmp_path / "fit.npz", suffStat=data) == fit
+
+
 def test_a_loaded_result_can_be_saved_again(fit, tmp_path):
     for name, evidence in {"one": False, "two": True}.items():
         fit.save(tmp_path / f"{name}.npz", evidence=evidence)

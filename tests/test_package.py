@@ -45,6 +45,11 @@ def test_public_names():
     assert python("import json, pycupc; print(json.dumps([n for n in pycupc.__all__ if not hasattr(pycupc, n)]))") == []
 
 
+def test_public_modules_need_no_import_of_their_own():
+    assert python("import json, pycupc; print(json.dumps(pycupc.discrete.__name__))") == "pycupc.discrete"
+    assert python("import json, pycupc; print(json.dumps(pycupc.sklearn.PC.__name__))") == "PC"
+
+
 def test_dir_lists_what_is_for_users():
     import pycupc.data
 

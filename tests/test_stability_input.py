@@ -33,6 +33,7 @@ DATA = gaussian(n=20, p=4)
         ({"fraction": 0.05, "scheme": "subsample"}, ValueError, "fraction=0.05 of 20 rows leaves 1; at least 2 are"),
         ({"alpha": "a"}, TypeError, r"alpha must be a number in \[0, 1\] or a sequence of them, got 'a'"),
         ({"alpha": None}, TypeError, r"alpha must be a number in \[0, 1\] or a sequence of them, got None"),
+        ({"alpha": np.array(0.1)}, TypeError, r"sequence of them, got array\(0.1\)"),
         ({"alpha": []}, ValueError, r"alpha must be .*, got \[\]"),
         ({"alpha": [0.1, "b"]}, TypeError, "alpha must be .* sequence of them"),
         ({"alpha": [0.1, 1.5]}, ValueError, r"alpha must be a number in \[0, 1\], got 1.5"),

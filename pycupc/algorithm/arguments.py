@@ -35,7 +35,7 @@ from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.suffstat import as_suff_stat
-from pycupc.independence.missing.data import IncompleteTable
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.family import LocalGaussianTest, missing_test
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.family import MixedTest
@@ -172,8 +172,9 @@ def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | 
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
             + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
         )
-    if correlation is not None and not (test is None or test is gaussCItest):
-        text = "{setting} goes with the Gaussian test only"
+    complete = not isinstance(given, MixedTable | MultipleImputation | IncompleteTable)
+    if correlation is not None and not (complete and (test is None or test is gaussCItest)):
+        text = "{setting} goes with the Gaussian test and complete numbers only"
         raise ValueError(Message(text, setting=Setting("correlation", correlation)))
     if test is disCItest or test is binCItest:
         return _discrete_test(given, alpha, binary=test is binCItest, quirks=bool(quirks))

@@ -125,6 +125,8 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     """
     with running("fci", locals()) as problem:
         context = _context(contextVars, problem.labels)
+        if context and jci == "0":  # as in pcalg
+            warnings.warn(Message("contextVars have no effect with {jci}", jci=Setting("jci", jci)), stacklevel=2)
         if jci == "123":
             fixed = _among(context, len(problem.labels))
             if problem.gaps is not None and problem.gaps.holds(fixed.low, fixed.high).any():

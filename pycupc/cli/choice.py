@@ -22,6 +22,7 @@ from pycupc.data.text_layout import like_a_number
 from pycupc.engines.select import make_engine
 from pycupc.independence.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.latent import levels_of
+from pycupc.independence.gaussian.measures import definite
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.impute import imputed
@@ -49,7 +50,8 @@ def choose(args: argparse.Namespace, path: Path, options: dict[str, Any], bar: L
     """Read the input, and choose the test unless `args` do; a warning tells of a choice that is not Gaussian."""
     if isinstance(args.correlation, int):
         matrix = read_correlation(path, ReadOptions(**options | {"missing": "error"}))
-        data = SuffStat(matrix.values, args.correlation, matrix.labels)
+        C = definite(matrix.values, nearest=True) if args.nearest else matrix.values
+        data = SuffStat(C, args.correlation, matrix.labels)
         return Chosen("correlation matrix", data, matrix, "a correlation matrix (--correlation): the Gaussian test")
     if args.test == "mixed":
         return _of_both(MixedTable.of(path, **options), "--test mixed")

@@ -24,6 +24,7 @@ from pycupc.graph.drawing import positions
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.gaussian.measures import MEASURES
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
@@ -193,6 +194,8 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, d
     with on_the_command_line():
         try:
             kind, suff_stat, table, choice = choose(args, path, options, bar)
+            if args.nearest and not isinstance(suff_stat, SuffStat):
+                raise ValueError(f"--nearest goes with a test of correlations (--missing pairwise); {choice}")
         except DataError:
             raise
         except (TypeError, ValueError) as error:
@@ -267,6 +270,7 @@ def _whole_or_infinite(text: str) -> float:
     return math.inf if text.lower() in ("inf", "all") else int(text)
 
 
+natural = _number(int, 0, math.inf, "a whole number of at least 0")
 positive = _number(int, 1, math.inf, "a whole number from 1")
 level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
 probability = _number(float, 0, 1, "a number from 0 to 1")

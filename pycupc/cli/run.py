@@ -51,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_test_arguments(parser, limited=True)
     inputs.add_method_arguments(parser)
     orientation = inputs.add_orientation_arguments(parser)
-    orientation.add_argument("--seed", type=int, metavar="K", help="seed of the random draws of --u2pd rand and retry")
+    orientation.add_argument("--seed", type=inputs.natural, metavar="K", help="seed of --u2pd rand and retry")
     add = output.add_folder_arguments(parser).add_argument
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
     add("--parquet", action="store_true", help="write edges.parquet, the table of edges.csv, too")

@@ -65,7 +65,7 @@ def add_resampling_arguments(parser: argparse.ArgumentParser, scheme: Scheme) ->
     )
     add("--scheme", choices=("bootstrap", "subsample", "complementary"), default=scheme, help=schemes)
     add("--fraction", type=float, default=0.5, metavar="F", help="share of the rows in a subsample (default: 0.5)")
-    add("--seed", type=int, metavar="K", help="seed of the resamples (default: drawn, and recorded)")
+    add("--seed", type=inputs.natural, metavar="K", help="seed of the resamples (default: drawn, and recorded)")
     add("--scheduler", metavar="ADDRESS", help="run the resamples on this Dask cluster, e.g. tcp://host:8786")
     add("--checkpoint", type=Path, metavar="DIR", help="keep finished resamples in this folder, even after the run")
 

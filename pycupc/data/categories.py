@@ -70,6 +70,9 @@ def values_of(data: Any, name: str) -> RawTable:
         values[np.ma.getmaskarray(data)] = None
     else:
         values = np.asarray(data)
+    if values.dtype.kind == "U" and isinstance(data, Sequence):  # rows of a list: its numbers have become texts
+        cells = np.array(data, dtype=object)
+        values = values if all(isinstance(cell, str) for cell in cells.flat) else cells
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
         text = "must be a table with one row per observation and at least 2 columns"
         raise ValueError(f"{name} {text}, got shape {values.shape}")
@@ -86,18 +89,14 @@ def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.i
     """
     codes, categories = np.empty(values.shape, dtype=np.int64), []
     missing: list[str] = []
-    measured: list[str] = []
     for j, name in enumerate(names):
-        kept, codes[:, j] = with_gaps(values[:, j].tolist(), _whole)
+        kept, codes[:, j] = with_gaps(values[:, j].tolist(), whole)
         if number := int((codes[:, j] < 0).sum()):
             missing.append(f"{number} missing values in {name}")
-        elif any(isinstance(category, float) for category in kept):
-            measured.append(name)
         categories.append(kept)
     if missing:
         raise ValueError(f"data must be complete; {listed(missing)}")
-    if measured:
-        raise _mixed(measured, [name for name in names if name not in measured])
+    refuse_measurements(names, categories)
     first = listed([f"{category} = {code}" for code, category in enumerate(categories[0])], most=4)
     largest = max(map(len, categories))
     logger.info("coded %d columns, 2 to %d levels; %s: %s", len(names), largest, names[0], first)
@@ -113,8 +112,13 @@ def doubtful(names: Sequence[str], categories: Iterable[Iterable[Any] | None]) -
                 yield f"{one!r} is a category of {name}; if it means a missing value: {remedy}"
 
 
-def _mixed(measured: Sequence[str], others: Sequence[str]) -> ValueError:
-    """The error about columns of numbers that are not whole, which lists all columns by kind."""
+def refuse_measurements(names: Sequence[str], categories: Sequence[tuple[Any, ...]]) -> None:
+    """ValueError if columns have numbers that are not whole among their categories; it lists all columns by kind."""
+    columns = zip(names, categories, strict=True)
+    measured = [name for name, kept in columns if any(isinstance(one, float) for one in kept)]
+    if not measured:
+        return
+    others = [name for name in names if name not in measured]
     advice = (
         f"; these are categories: {listed(others, most=50)}. mixCItest takes both (pc(MixedTable.of(table), "
         "mixCItest)); or leave the numbers out, or cut them into intervals (pandas.cut), or leave the categories out"
@@ -122,7 +126,7 @@ def _mixed(measured: Sequence[str], others: Sequence[str]) -> ValueError:
         else ". Are they continuous? Then use the Gaussian test (gaussCItest), or cut them into intervals"
     )
     shown = listed(measured, most=50)
-    return ValueError(f"data must be categories, but these columns hold numbers that are not whole: {shown}{advice}")
+    raise ValueError(f"data must be categories, but these columns hold numbers that are not whole: {shown}{advice}")
 
 
 def is_missing(cell: Any) -> bool:
@@ -130,7 +134,7 @@ def is_missing(cell: Any) -> bool:
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)  # of pandas, neither equal nor unequal
 
 
-def _whole(cell: Any) -> Any:
+def whole(cell: Any) -> Any:
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 

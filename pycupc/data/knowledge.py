@@ -187,7 +187,7 @@ def _arrows(arrows: Any, argument: str, labels: Sequence[str]) -> Indices:
     if hasattr(arrows, "shape") or hasattr(arrows, "columns"):
         return np.flatnonzero(marked(in_order_of(arrows, argument, labels), argument, p) & ~np.eye(p, dtype=bool))
     found: set[int] = set()
-    for pair in arrows:
+    for pair in arrows if np.iterable(arrows) else [arrows]:
         if not isinstance(pair, Iterable) or isinstance(pair, str) or len(pair := list(pair)) != 2:
             raise TypeError(f"{argument} must be pairs (tail, head) of variables, got {pair!r}")
         tails, heads = (_positions(end, labels, argument) for end in pair)

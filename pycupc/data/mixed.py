@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pycupc.data.categories import MOST_CODES, MOST_LEVELS, doubtful, is_missing, read_categories, values_of, with_gaps
 from pycupc.data.names import check_labels, is_real, listed, listed_at, names_for, warn_of_constants
 from pycupc.data.observations import chosen_columns, column_names, is_frame
-from pycupc.data.table import Table, remarks_on
+from pycupc.data.table import Table, check_shape, remarks_on
 from pycupc.data.text_layout import MISSING, ReadOptions, is_number, option
 
 Floats = NDArray[np.float64]
@@ -76,8 +76,10 @@ class MixedTable:
             layout, facts = "", {}
         labels = names if labels is None else labels
         checked = None if labels is None else check_labels(labels, len(columns))
-        values, categories, ordered = zip(*map(_codes_of, columns), strict=True)
-        return cls(np.column_stack(values), categories, ordered, checked, layout, facts)
+        numbers, categories, ordered = zip(*map(_codes_of, columns), strict=True)
+        values = np.column_stack(numbers)
+        check_shape(values)
+        return cls(values, categories, ordered, checked, layout, facts)
 
     @property
     def names(self) -> Sequence[str]:
@@ -195,7 +197,7 @@ def _columns_in_memory(data: Any) -> list[Any]:
 def _codes_of(column: Any) -> tuple[Floats, tuple[Any, ...] | None, bool]:
     """The numbers of a column and None; or its codes, its categories, and whether they are ordered."""
     kind: Any = getattr(column, "dtype", None)
-    if hasattr(kind, "categories") and hasattr(column, "cat"):  # of pandas, maybe ordered
+    if hasattr(kind, "categories") and hasattr(getattr(column, "cat", None), "codes"):  # of pandas, maybe ordered
         codes = np.asarray(column.cat.codes, dtype=np.float64)
         used, values = np.unique(codes[codes >= 0]), np.full(len(codes), np.nan)
         values[codes >= 0] = np.searchsorted(used, codes[codes >= 0])

@@ -35,6 +35,11 @@ def check_real(name: str, expected: str, value: Any, valid: Callable[[Any], obje
         raise ValueError(_refusal(name, expected, value))
 
 
+def check_count(name: str, value: Any) -> None:
+    """Raise TypeError or ValueError unless `value` is a whole number of at least 0."""
+    check_real(name, "a whole number of at least 0", value, lambda number: is_whole(number) and number >= 0)
+
+
 def _refusal(name: str, expected: str, value: Any) -> Message:
     return Message("{name} must be {expected}, got {value}", name=Argument(name), expected=expected, value=Value(value))
 
@@ -46,7 +51,7 @@ class DataError(ValueError):
 def kept_names(source: str, names: Sequence[str], only: Sequence[str], drop: Sequence[str]) -> list[str]:
     """The `names` of columns in `only`, or all if that is empty, without those in `drop`.
 
-    `DataError` if a name in `only` or `drop` does not exist, or a column has no name or the name of another.
+    `DataError` if a name in `only` or `drop` does not exist, names are empty or equal, or no column is left.
     """
     first: dict[str, int] = {}
     for k, name in enumerate(names):
@@ -63,6 +68,8 @@ def kept_names(source: str, names: Sequence[str], only: Sequence[str], drop: Seq
             there = f"the columns are {listed(names)}"
             raise DataError(f"{source}: no column to {what} is named {listed(list(map(repr, absent)))}; {there}")
     wanted = set(only or names).difference(drop)
+    if not wanted:
+        raise DataError(f"{source}: no column is left; the columns are {listed(names)}")
     return [name for name in names if name in wanted]
 
 

@@ -69,7 +69,7 @@ class Table:
             raw = (values_of if categories else converted)(data, "data")
         values = raw.values
         if not categories:
-            _check_shape(values)
+            check_shape(values)
         labels = raw.labels if labels is None else labels
         checked = None if labels is None else check_labels(labels, values.shape[1])
         if categories:
@@ -165,7 +165,8 @@ def is_mapped(values: NDArray[Any]) -> bool:
     return isinstance(values.base, mmap.mmap | np.memmap) and not values.flags.writeable
 
 
-def _check_shape(values: Floats) -> None:
+def check_shape(values: Floats) -> None:
+    """ValueError unless this is a table with at least two rows and two columns."""
     if values.ndim != 2:
         raise ValueError(f"data must be a table of shape (n, p), got shape {values.shape}")
     for axis, parts in ((1, "columns (variables)"), (0, "rows (observations)")):

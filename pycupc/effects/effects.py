@@ -83,6 +83,8 @@ def effects(
     for name, at in (("causes", of), ("effects", on)):
         if not len(at):
             raise ValueError(Message("{name} must have at least one variable, got none", name=Argument(name)))
+        if len(np.unique(at)) < len(at):
+            raise ValueError(Message("{name} must name each variable once", name=Argument(name)))
     return Effects(
         labels=graph.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=graph.sparse_graph,
         _with_knowledge=with_knowledge,

@@ -96,6 +96,8 @@ def ida(
     """
     if method not in ("local", "optimal", "global"):
         raise ValueError(f"method must be 'local', 'optimal' or 'global', got {method!r}")
+    if not isinstance(y_notparent, (bool, np.bool_)):
+        raise TypeError(f"y_notparent must be True or False, got {y_notparent!r}")
     problem = _Problem(mcov, graph, type)
     xs, ys = positions(x, problem.labels), positions(y, problem.labels)
     if method != "optimal" and len(xs) != 1:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.data.names import default_labels
 from pycupc.data.observations import column_names, is_frame, row_names
+from pycupc.data.pairs import in_order_of
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 from pycupc.orientation.known import is_closed
@@ -98,7 +99,8 @@ def causal_graph_of(graph: Graph, names: Any = None) -> CausalGraph:
     """A result, a graph, or a graph matrix (row to column, any number but 0 is an edge) as a graph with names.
 
     They are its own, or `names`, or "1" to "p". A `CausalGraph` is returned, since it keeps what it knows of its DAGs.
-    ValueError if a matrix is not square or has an edge from a variable to itself.
+    The rows of a DataFrame go by their names. ValueError if a matrix is not square or has an edge from a variable to
+    itself, or is an `amat()`, whose arrows go from column to row.
     """
     if isinstance(graph, CausalGraph):
         return graph
@@ -108,7 +110,10 @@ def causal_graph_of(graph: Graph, names: Any = None) -> CausalGraph:
     if isinstance(graph, SparseGraph):
         sparse = graph
     else:
-        sparse = SparseGraph.from_dense((np.asarray(graph) != 0).astype(np.int8))
+        if coding := getattr(graph, "attrs", {}).get("coding"):
+            raise ValueError(f"graph must have arrows from row to column, got {coding}(); give the result, or matrix()")
+        matrix = np.asarray(graph) if own is None else in_order_of(graph, "graph", [*map(str, own)])
+        sparse = SparseGraph.from_dense((matrix != 0).astype(np.int8))
     return CausalGraph(labels=names_of(sparse.p, own, names), sparse_graph=sparse)
 
 

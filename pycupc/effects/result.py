@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pycupc.data.names import position
+from pycupc.data.names import check_count, position
 from pycupc.effects.local import InBlocks, LocalEffects, largest
 from pycupc.effects.orientations import Ints, Nodes, Orientations, Variable, parents_of
 from pycupc.effects.parent_sets import Choice, ParentSets, joint_parent_sets, parent_sets
@@ -182,6 +182,7 @@ class Effects(InBlocks):
             value, low, high. The interval is that of the regression, given the graph: it does not contain the
             uncertainty about the graph.
         """
+        check_count("k", k)
         if self.device is None:
             x, y, _ = largest(self, k, 0.0)
         else:

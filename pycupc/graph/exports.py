@@ -75,19 +75,21 @@ class Exported:
 
         ValueError for a graph with circles, whose matrix is `amat_pag`.
         """
-        return self._with_labels(self.sparse_graph.dense().T)
+        return self._with_labels(self.sparse_graph.dense().T, coding="amat")
 
     def amat_pag(self) -> pd.DataFrame:
         """pcalg's amat.pag: [i, j] is the mark at j; 0 without an edge, 1 circle, 2 arrowhead, 3 tail."""
-        return self._with_labels(self.sparse_graph.amat_pag())
+        return self._with_labels(self.sparse_graph.amat_pag(), coding="amat_pag")
 
     def matrix(self) -> pd.DataFrame:
         """`graph` with labels: [i, j] = 1 and [j, i] = 0 means i --> j (row to column)."""
         return self._with_labels(self.sparse_graph.dense())
 
-    def _with_labels(self, matrix: NDArray[np.int8]) -> pd.DataFrame:
+    def _with_labels(self, matrix: NDArray[np.int8], **attrs: str) -> pd.DataFrame:
         names = self._names()
-        return data_frame(matrix, index=names, columns=names)
+        out = data_frame(matrix, index=names, columns=names)
+        out.attrs |= attrs
+        return out
 
     def edges(self) -> pd.DataFrame:
         """Edge list: from, to, type (from --> to where directed), and the attributes: pMax, and what set the arrow."""

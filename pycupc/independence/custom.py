@@ -73,9 +73,12 @@ class CustomTest(IndependenceTest):
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         p = self.function(x, y, tuple(S), self.suff_stat)
         try:
-            return float(p)
+            value = float(p)
         except (TypeError, ValueError) as error:
             raise type(error)(f"indepTest must return one number, got {p!r} for x={x}, y={y}, S={tuple(S)}") from error
+        if (value < 0 or value > 1) and not isinstance(self.function, PairTest):  # R counts on pcalg's answer
+            raise ValueError(f"indepTest must return a p-value in [0, 1], got {value} for x={x}, y={y}, S={tuple(S)}")
+        return value
 
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
         if state.p_max is not None:  # the reference engine, which alone runs such tests, records every p-value

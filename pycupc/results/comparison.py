@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.data.names import listed
+from pycupc.data.names import check_real, listed
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph, symbol
 from pycupc.independence.gaussian.suffstat import as_suff_stat
@@ -102,6 +102,7 @@ def compare(
     TypeError, ValueError
         If the two have different variables, or `suffStat` is something else or has a different number of variables.
     """
+    check_real("rtol", "a number of at least 0", rtol, lambda tolerance: tolerance >= 0)
     a, b = (side if isinstance(side, NamedGraph) else NamedGraph.from_amat_pag(side) for side in (a, b))
     _check_labels(a.labels, b.labels, names)
     marks = _other_marks(a.sparse_graph, b.sparse_graph)

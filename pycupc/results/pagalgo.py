@@ -208,7 +208,7 @@ class PagAlgo(TestedGraph):
             p, about = len(meta["labels"]), meta["pag"]
             flat.check_arrays(arrays, p)
             pag_arrays.check_pag(about, arrays, p)
-        known = None if suffStat is None else correlations_of(suffStat, meta)
+        known = None if suffStat is None else correlations_of(suffStat, meta, arrays)
         with npz.PAG.expected_at(path):
             graph, sepset = pag_arrays.graph_and_sets(arrays, p)
             return cls(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
+from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats, UntestedPairs
@@ -239,12 +240,13 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
         OSError
             If there is no such file (FileNotFoundError), or it cannot be read.
         ValueError
-            If the file is not a saved result or is damaged, or if `suffStat` has different variables or a different n.
+            If the file is not a saved result or is damaged, or if `suffStat` has different variables, a different n, or
+            correlations with which an edge would not have been kept.
         """
         with npz.reading(path) as (meta, arrays):
             check_meta(meta)
             check_arrays(arrays, len(meta["labels"]))
-        known = None if suffStat is None else correlations_of(suffStat, meta)
+        known = None if suffStat is None else correlations_of(suffStat, meta, arrays)
         with npz.RESULT.expected_at(path):
             return cls.from_file(meta, arrays, known)
 
@@ -256,8 +258,8 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
         return cls.from_arrays(arrays, known=known, levels=levels, trace=flat.trace_from(meta["trace"]), **facts)
 
 
-def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Correlations:
-    """The correlations of the data from which a result was computed."""
+def correlations_of(suffStat: Any, meta: Mapping[str, Any], arrays: flat.Arrays) -> Correlations:
+    """The correlations of the data from which a result was computed; ValueError if they are those of other data."""
     stat = as_suff_stat(suffStat)
     if stat.p != len(meta["labels"]) or stat.n != meta["n"]:
         raise ValueError(
@@ -266,4 +268,9 @@ def correlations_of(suffStat: Any, meta: Mapping[str, Any]) -> Correlations:
         )
     if stat.labels is not None and list(stat.labels) != list(meta["labels"]):
         raise ValueError("suffStat must have the variables of the result in their order; the labels differ")
+    if "edge_p" in arrays:  # the largest p-value of all tests of an edge
+        graph, largest = flat.graph_from_arrays(arrays, stat.p), arrays["edge_p"]
+        p = fisher_z.p_value(stat.correlations.pairs(graph.low, graph.high), stat.n, 0)
+        if ((largest > 0) & (p > largest * (1 + 1e-6))).any():  # beyond rounding
+            raise ValueError("suffStat must be the data of the result: by these, p-values of edges are larger")
     return stat.correlations

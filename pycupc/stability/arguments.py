@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from os import PathLike
@@ -99,7 +98,7 @@ def checked_study(
 
 
 def _checked_alphas(alpha: Any) -> tuple[float, ...]:
-    alphas = tuple(alpha) if isinstance(alpha, Iterable) and not isinstance(alpha, (str, bytes)) else (alpha,)
+    alphas = tuple(alpha) if np.iterable(alpha) and not isinstance(alpha, (str, bytes)) else (alpha,)
     if not alphas or not all(map(is_real, alphas)):
         text = f"alpha must be a number in [0, 1] or a sequence of them, got {alpha!r}"
         raise TypeError(text) if alphas else ValueError(text)

@@ -191,12 +191,12 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     check_real("alpha", "a number in [0, 1]", alpha)
     if not isinstance(standardize, (bool, np.bool_)):
         raise TypeError(f"standardize must be True or False, got {standardize!r}")
-    if not standardize and arguments.get("correlation") not in (None, "pearson"):
-        raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     general = checked_study(data, plan, alpha, arguments, name="cstar")
     if general.rows.raw or not isinstance(general.rows.data, Table) or general.rows.measure.n_rule is not None:
-        raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of a linear model")
+        raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of complete linear data")
+    if not standardize and general.rows.measure.name != "pearson":
+        raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
     labels = general.arguments["labels"]
     of, on = _candidates("causes", causes, labels), _candidates("effects", effects, labels)
     n_pairs = len(of) * len(on) - len(np.intersect1d(of, on))

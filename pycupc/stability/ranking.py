@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_labels, check_real
+from pycupc.data.names import check_count, check_labels, check_real
 from pycupc.graph.lists import spans
 from pycupc.independence.gaussian.ranks import ranks
 from pycupc.results import npz
@@ -102,6 +102,7 @@ class CStaR(OverResamples):
 
     def top(self, k: int = 20, q: int | None = None) -> pd.DataFrame:
         """The first k rows of `to_pandas`."""
+        check_count("k", k)
         return self.to_pandas(q).head(k)
 
     def columns(self, q: int | None = None) -> dict[str, NDArray[Any]]:
@@ -162,9 +163,9 @@ class CStaR(OverResamples):
         """Ranked dot plot of `top`: the effects in the resamples as rings, their median and the middle 95 % of them."""
         from pycupc.effects.plot import dot_plot
 
-        first = self._pairs["cause"][:k], self._pairs["effect"][:k]
+        table, first = self.top(k), (self._pairs["cause"][:k], self._pairs["effect"][:k])
         rings = [self.value[(self.cause == x) & (self.effect == y)] for x, y in zip(*first, strict=True)]
-        ax = dot_plot(self.top(k), rings, ax)
+        ax = dot_plot(table, rings, ax)
         ax.set_xlabel(f"effects in the resamples\nfilled: the median; line: the middle {MIDDLE:.0%}")
         return ax
 

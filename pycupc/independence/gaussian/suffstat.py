@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError, check_labels, check_real, listed_at
 from pycupc.data.observations import converted
+from pycupc.data.pairs import in_order_of
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats
 from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
@@ -71,7 +72,7 @@ class SuffStat:
         rows of constant variables: a pair with a NaN counts as independent, and a warning names the variables.
     n : float, or array_like of shape (p, p)
         Number of observations, at least 1. An effective sample size need not be a whole number. A symmetric matrix has
-        the number of each pair, 0 where there is none; its diagonal is not read.
+        the number of each pair, 0 where there is none; its diagonal is not read. A DataFrame goes by its names.
     labels : sequence of str, optional
         Names of the variables.
     n_rule : {"mean", "min", "harmonic"}, default "mean"
@@ -111,6 +112,8 @@ class SuffStat:
             raise ValueError(f"C must describe at least 2 variables, got {len(values)}")
         labels = names if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, len(values))
+        own = names or self.labels
+        n = in_order_of(n, "n", own) if np.ndim(n) and own is not None else n
         self.pair_n = PairN.of(n, len(values), n_rule) if np.ndim(n) else None
         self.n = check_n(n) if self.pair_n is None else self.pair_n.typical
         self.correlations = Correlations(np.ascontiguousarray(values, dtype=np.float64))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_LEVELS, in_order, values_of, with_gaps
+from pycupc.data.categories import MOST_LEVELS, in_order, refuse_measurements, values_of, whole, with_gaps
 from pycupc.data.names import check_labels, listed, listed_at, names_for, warn_of_constants
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
@@ -278,6 +278,7 @@ def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
             text = f"codes must be whole numbers from 0 to {MOST_LEVELS - 1}; {names[columns[0]]} has others"
             raise ValueError(text)
         return np.where(np.isnan(values), -1, values).astype(np.int16)
-    kept, codes = zip(*(with_gaps(column.tolist()) for column in values.T), strict=True)
+    kept, codes = zip(*(with_gaps(column.tolist(), whole) for column in values.T), strict=True)
+    refuse_measurements(names, kept)
     _check_levels(np.array(list(map(len, kept))), names)
     return np.column_stack(codes).astype(np.int16)

@@ -121,7 +121,7 @@ def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:
     return np.minimum(load, endless), reach
 
 
-@part
+@copied_part
 def _start(C, asked, i, sets, work, q):
     """Fill depth 0 with pair i, which has q candidates."""
     x, y, begin = asked.x[i], asked.y[i], asked.offsets[i]
@@ -132,7 +132,7 @@ def _start(C, asked, i, sets, work, q):
         sets.x[0, c], sets.y[0, c], sets.kk[0, c] = C[v, x], C[v, y], 1.0
 
 
-@part
+@copied_part
 def _gather(C, candidates, begin, sets, q):
     """Fill depth 0 with the covariances of the candidates."""
     for a in range(q):
@@ -155,18 +155,14 @@ def _to_look_at(sets, t, first, q, bound):
 
 
 @part
-def _canonical(C, asked, i, sets, work, size, state):
-    """The canonical r given the first `size` members of `chosen`; NaN if it needs code that is not loaded."""
-    begin = asked.offsets[i]
-    for s in range(size):
-        put_in_order(work.nodes, s, asked.candidates[begin + sets.chosen[s]])
-    work.nodes[size], work.nodes[size + 1] = asked.x[i], asked.y[i]
-    r = given_set(C, work.nodes, size, work.elimination, state[CAREFUL])
+def _canonical(C, nodes, size, space, state):
+    """The canonical r of nodes as of `given_set`; NaN if it needs code that is not loaded."""
+    r = given_set(C, nodes, size, space, state[CAREFUL])
     state[WANTED] = r != r
     return r
 
 
-@part
+@copied_part
 def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the test given the t members chosen and, unless it is -1, candidate c; returns whether the walk goes on."""
     begin, size, kk, x, y = asked.offsets[i], t, 1.0, 0.0, 0.0
@@ -182,11 +178,15 @@ def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noq
     both, r, square = vx * vy, math.nan, cov * cov
     sound = work.sound[t] and kk > PIVOT_FLOOR and vx > least and vy > least and both - square > PIVOT_FLOOR * both
     square /= both
-    if sound and not sizes.low[size] <= square <= sizes.high[size]:
-        separated = square < sizes.low[size]
-    else:
-        r = _canonical(C, asked, i, sets, work, size, state)
-        separated, square = abs(r) <= sizes.value[size], r * r
+    certain = sound and not sizes.low[size] <= square <= sizes.high[size]
+    separated = square < sizes.low[size]
+    if not certain or (separated and only_first):
+        for s in range(size):
+            put_in_order(work.nodes, s, asked.candidates[begin + sets.chosen[s]])
+        work.nodes[size], work.nodes[size + 1] = asked.x[i], asked.y[i]
+        r = _canonical(C, work.nodes, size, work.elimination, state)
+        if not certain:
+            separated, square = abs(r) <= sizes.value[size], r * r
     if not separated:
         work.bound[size] = min(work.bound[size], square)
         return state[WANTED] == 0
@@ -194,8 +194,7 @@ def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noq
     work.separating[t] += 1
     if c >= 0:
         made.containing[begin + c] += 1
-    if only_first:
-        made.r[i] = r if r == r else _canonical(C, asked, i, sets, work, size, state)
+    made.r[i] = r
     return not only_first
 
 
@@ -223,7 +222,7 @@ def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, st
     return state[STOP] == 0
 
 
-@part
+@copied_part
 def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests of sets with low to high members, depth first; returns whether there may be more.
 

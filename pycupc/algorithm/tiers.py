@@ -19,8 +19,8 @@ from pycupc.system.progress import ProgressHook
 
 Indices = NDArray[np.int64]
 
-#: A level with fewer Gaussian tests asks about both sides together: the tests of side B that are made in vain take less
-#: time than another call of the engine.
+#: A level with fewer Gaussian tests, were all pairs to have as many candidates as the widest, asks about both sides
+#: together: the tests of side B that are made in vain take less time than another call of the engine.
 BOTH_SIDES = 20_000
 
 
@@ -101,7 +101,7 @@ class TieredLevels:
                 gone = answers.found & counts
                 separated[edge[gone]] = True
                 more |= bool((number[part[counts]] > level).any())
-                n_tests += int(answers.n_tests[:, level].sum(where=counts))
+                n_tests += int(answers.n_tests[:, level].sum(where=counts, initial=0))
                 np.maximum.at(self._largest, edge[counts], answers.p[counts])
                 S = answers.S.members.reshape(-1, level)[counts[answers.found]]
                 found.append((x[gone], y[gone], S, answers.value[gone]))
@@ -112,14 +112,13 @@ class TieredLevels:
                 if self._progress is not None:
                     self._progress(level, done, len(wanted), len(separated) - int(separated.sum()))
         none = (*np.zeros((2, 0), np.int32), np.zeros((0, level), np.int32), np.zeros(0))
-        removed = found[0] if len(found) == 1 else [np.concatenate(parts) for parts in zip(none, *found, strict=True)]
-        if len(found) > 1:
-            order = np.lexsort((removed[1], removed[0]))
-            removed = [values[order] for values in removed]
+        x, y, S, value = found[0] if len(found) == 1 else map(np.concatenate, zip(none, *found, strict=True))
+        order: Any = np.lexsort((y, x)) if len(found) > 1 else slice(None)
         self._low, self._high = self._low[~separated], self._high[~separated]
         self._largest = self._largest[~separated]
         seconds = time.perf_counter() - begin
-        return LevelResult(level, *removed, n_tests, len(removed[0]), 0, more, seconds=seconds)
+        removed = (x[order], y[order], S[order], value[order])
+        return LevelResult(level, *removed, n_tests, len(x), 0, more, seconds=seconds)
 
     def _turns(self, lists: NearLists, asked: Indices, level: int) -> Iterable[Indices]:
         """The entries that are `asked` about, in the parts that are asked about together."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import Engine, Finished, LevelResult, Questions, State
-from pycupc.engines.subsets import level_tests
+from pycupc.engines.subsets import about
 from pycupc.graph.tiers import NearLists, Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
@@ -19,8 +19,8 @@ from pycupc.system.progress import ProgressHook
 
 Indices = NDArray[np.int64]
 
-#: A level with fewer Gaussian tests asks about both sides together: the tests of side B that are made in vain take less
-#: time than another call of the engine.
+#: A level with fewer Gaussian tests, were all pairs to have as many candidates as the widest, asks about both sides
+#: together: the tests of side B that are made in vain take less time than another call of the engine.
 BOTH_SIDES = 20_000
 
 
@@ -92,9 +92,8 @@ class TieredLevels:
         number, wanted = lists.number, ~self._fixed.holds(lists.owner, lists.neighbour)
         separated = np.zeros(len(self._low), dtype=np.bool_)
         more, n_tests, done, found = False, 0, 0, []
-        for entries in self._turns(lists, level_tests(number + 1, wanted.astype(np.int64), level)):
-            entries = entries[wanted[entries] & ~separated[lists.edge[entries]]]
-            for part in lists.parts(entries[number[entries] >= level]):
+        for entries in self._turns(lists, np.flatnonzero(wanted & (number >= level)), level):
+            for part in lists.parts(entries[~separated[lists.edge[entries]]]):
                 x, y, edge = lists.owner[part], lists.neighbour[part], lists.edge[part]
                 answers = self._engine.first_separating(Questions(x, y, lists.candidates(part), level, level))
                 separated[edge[answers.found & (x < y)]] = True
@@ -102,7 +101,7 @@ class TieredLevels:
                 gone = answers.found & counts
                 separated[edge[gone]] = True
                 more |= bool((number[part[counts]] > level).any())
-                n_tests += int(answers.n_tests[counts, level].sum())
+                n_tests += int(answers.n_tests[:, level].sum(where=counts, initial=0))
                 np.maximum.at(self._largest, edge[counts], answers.p[counts])
                 S = answers.S.members.reshape(-1, level)[counts[answers.found]]
                 found.append((x[gone], y[gone], S, answers.value[gone]))
@@ -113,18 +112,19 @@ class TieredLevels:
                 if self._progress is not None:
                     self._progress(level, done, len(wanted), len(separated) - int(separated.sum()))
         none = (*np.zeros((2, 0), np.int32), np.zeros((0, level), np.int32), np.zeros(0))
-        x, y, S, value = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
-        order = np.lexsort((y, x))
+        x, y, S, value = found[0] if len(found) == 1 else map(np.concatenate, zip(none, *found, strict=True))
+        order: Any = np.lexsort((y, x)) if len(found) > 1 else slice(None)
         self._low, self._high = self._low[~separated], self._high[~separated]
         self._largest = self._largest[~separated]
         seconds = time.perf_counter() - begin
         removed = (x[order], y[order], S[order], value[order])
         return LevelResult(level, *removed, n_tests, len(x), 0, more, seconds=seconds)
 
-    def _turns(self, lists: NearLists, tests: int) -> Iterable[Indices]:
-        """The entries that are asked about together, of a level with at most so many tests."""
-        if self._test.in_order:
-            return lists.in_order()
-        if self._test.has_r and tests < BOTH_SIDES:
-            return [np.arange(len(lists.owner))]
-        return lists.by_side()
+    def _turns(self, lists: NearLists, asked: Indices, level: int) -> Iterable[Indices]:
+        """The entries that are `asked` about, in the parts that are asked about together."""
+        owner, after = lists.owner[asked], lists.owner[asked] > lists.neighbour[asked]
+        if self._test.in_order:  # row by row, as pcalg visits them
+            return np.split(asked, np.flatnonzero(np.diff(owner)) + 1)
+        if self._test.has_r and len(asked) * about(int(lists.number.max(initial=0)), level) < BOTH_SIDES:
+            return [asked]
+        return asked[~after], asked[after]

@@ -73,6 +73,8 @@ class Pairs:
 
     def holds(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
         """Which of the pairs (x, y), in either order, are among these, bool (k,)."""
+        if not len(self):  # the quick way
+            return np.zeros(len(x), dtype=np.bool_)
         wanted = np.minimum(x, y).astype(np.int64) * self.p + np.maximum(x, y)
         at = self.keys.searchsorted(wanted)
         return np.asarray(np.append(self.keys, -1)[at] == wanted)

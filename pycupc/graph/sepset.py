@@ -169,7 +169,8 @@ class SepSets:
         implied = (x < y) & (look_up(self._gaps, pair_keys(x, y, self.p)) < 0) & ~self._skeleton.adjacent(x, y)
         found = []
         for block in self.blocks:
-            implied &= ~block.find(y, x)[1]
+            unknown = np.flatnonzero(implied)
+            implied[unknown] = ~block.find(y[unknown], x[unknown])[1]
             open_ = np.flatnonzero(~there)  # a cell is in one block only
             at, here = block.find(x[open_], y[open_])
             found.append((open_[here], block.members[at[here]]))

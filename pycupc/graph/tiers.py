@@ -83,20 +83,11 @@ class NearLists:
         last = self._by_tier.searchsorted(x.astype(np.int64) * self._n_tiers + limit, side="right")
         return np.asarray(last - self._start[x])
 
-    def by_side(self) -> Iterator[Indices]:
-        """The entries of side A, then those of side B."""
-        yield np.flatnonzero(self.owner < self.neighbour)
-        yield np.flatnonzero(self.owner > self.neighbour)
-
-    def in_order(self) -> Iterator[Indices]:
-        """The entries row by row, as pcalg visits them."""
-        for begin, end in zip(self._start[:-1].tolist(), self._start[1:].tolist(), strict=True):
-            yield np.arange(begin, end)
-
     def parts(self, entries: Indices) -> Iterator[Indices]:
         """The entries in parts, whose owners have about `CANDIDATES_AT_ONCE` neighbours together."""
         part = np.cumsum(self._degree[self.owner[entries]]) // CANDIDATES_AT_ONCE
-        yield from np.split(entries, np.flatnonzero(np.diff(part)) + 1) if len(entries) else ()
+        if len(entries):
+            yield from np.split(entries, np.flatnonzero(np.diff(part)) + 1) if part[-1] else [entries]
 
     @cached_property
     def _near(self) -> Lists:

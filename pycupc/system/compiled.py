@@ -3,9 +3,10 @@
 Each source file is compiled once per machine, and a user waits for it, so this code is written to compile fast. What
 counts is the number of functions (25 ms each), of loops (7 ms) and of other statements (2 ms). A part is compiled by
 itself, once more in each caller, callers of callers included, and once for each combination of types of its arguments
-and for either kind of caller, `compiled` or part. Hence copied parts; short call chains; arguments of one type only;
-and arrays made by NumPy outside rather than by `np.empty`, `min`, `max` and slices inside, each of which Numba compiles
-as a function of its own.
+and for either kind of caller, `compiled` or part. A call passes every field of the named tuples that a part takes,
+which may take longer than a test. Hence copied parts; short call chains; arguments of one type only; and arrays made by
+NumPy outside rather than by `np.empty`, `min`, `max` and slices inside, each of which Numba compiles as a function of
+its own.
 """
 
 from __future__ import annotations

@@ -14,8 +14,9 @@ from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.sets import Sizes, choose, give, space_for_sets
 from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
-from pycupc.engines.cpu.tuning import TASK_TESTS
+from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
 from pycupc.engines.cpu.walk_state import work_space
+from pycupc.engines.subsets import about
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
@@ -78,46 +79,49 @@ def walk_sets(
 
     Each test is decided by the canonical formula, or certainly as by that.
     """
-    m, width, (d, load, reach) = len(asked.x), questions.sizes().stop, _loads(asked)
+    m, sizes, d = len(asked.x), questions.sizes(), questions.candidates.sizes
+    last = reach = np.minimum(asked.last, d)
     r, z = np.full(m, math.nan), np.full(m, math.inf)
-    made = work_space(Made, m=m, c=len(asked.candidates), k=width, r=r, z=z)
-    C, sizes = frozen(test.data.C), Sizes.of(test, range(width))
-    pairs = np.flatnonzero(load > 0)
-    pairs = pairs[np.argsort(-load[pairs], kind="stable")]
-    parts = np.split(pairs, np.flatnonzero(np.diff(np.cumsum(load[pairs]) // TASK_TESTS)) + 1)
+    made = work_space(Made, m=m, c=len(asked.candidates), k=sizes.stop, r=r, z=z)
+    C, limits = frozen(test.data.C), Sizes.of(test.alpha, test.data.n, range(sizes.stop))
+    pairs, tests = np.flatnonzero(asked.first <= last), m * sum(about(int(d.max(initial=0)), k) for k in sizes)
+    parts = [pairs]
+    if tests >= INLINE_TESTS:  # perhaps
+        load, reach = _loads(asked.first, last, d)
+        pairs, tests = pairs[np.argsort(-load[pairs], kind="stable")], load.sum()
+        parts = np.split(pairs, np.flatnonzero(np.diff(np.cumsum(load[pairs]) // TASK_TESTS)) + 1)
     largest_p = only_first and questions.largest_p
 
     def task(mine: Indices) -> threads.Task:
         def run(state: threads.State) -> int:
             done = 0
-            most, size = int(d[mine].max()), int(np.minimum(asked.last, d)[mine].max())
-            sets = space_for_sets(int(reach[mine].max()), most)
+            most, size, deep = (int(values[mine].max()) for values in (d, last, reach))
+            sets = space_for_sets(deep, most)
             work = work_space(Work, t=size + 1, elimination=canonical_space(size))
             while done < len(mine) and not state[STOP]:
                 if state[WANTED]:  # for the first time: load it and begin the pair again
                     state[[CAREFUL, WANTED]] = careful_address(), 0
-                done += _walk_pairs(C, asked, mine[done:], sizes, made, sets, work, only_first, largest_p, state)
+                done += _walk_pairs(C, asked, mine[done:], limits, made, sets, work, only_first, largest_p, state)
             return len(mine)
 
         return run
 
-    threads.run(map(task, parts) if len(pairs) else (), n_threads, int(load.sum()), progress)
+    threads.run(map(task, parts) if len(pairs) else (), n_threads, int(tests), progress)
     return made
 
 
-def _loads(asked: Asked) -> tuple[Indices, Floats, Indices]:
-    """Of each pair the number of candidates, about how many tests it may have, and the largest size that they reach."""
-    d, endless = asked.offsets[1:] - asked.offsets[:-1], 2.0**50  # so many tests take weeks
-    last = np.minimum(asked.last, d)
-    load, sets, reach = (asked.first == 0) * 1.0, np.ones(len(d)), np.zeros(len(d), dtype=np.int64)
+def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:
+    """Of each pair about how many tests it may have, and the largest size that they reach."""
+    endless = 2.0**50  # so many tests take weeks
+    load, sets, reach = (first == 0) * 1.0, np.ones(len(d)), np.zeros(len(d), dtype=np.int64)
     for size in range(1, int(last.max(initial=0)) + 1):
         reach += (load < endless) & (size <= last)
         sets *= (d - size + 1) / size
-        load += sets * ((asked.first <= size) & (size <= last))
-    return d, np.minimum(load, endless), reach
+        load += sets * ((first <= size) & (size <= last))
+    return np.minimum(load, endless), reach
 
 
-@part
+@copied_part
 def _start(C, asked, i, sets, work, q):
     """Fill depth 0 with pair i, which has q candidates."""
     x, y, begin = asked.x[i], asked.y[i], asked.offsets[i]
@@ -128,7 +132,7 @@ def _start(C, asked, i, sets, work, q):
         sets.x[0, c], sets.y[0, c], sets.kk[0, c] = C[v, x], C[v, y], 1.0
 
 
-@part
+@copied_part
 def _gather(C, candidates, begin, sets, q):
     """Fill depth 0 with the covariances of the candidates."""
     for a in range(q):
@@ -151,18 +155,14 @@ def _to_look_at(sets, t, first, q, bound):
 
 
 @part
-def _canonical(C, asked, i, sets, work, size, state):
-    """The canonical r given the first `size` members of `chosen`; NaN if it needs code that is not loaded."""
-    begin = asked.offsets[i]
-    for s in range(size):
-        put_in_order(work.nodes, s, asked.candidates[begin + sets.chosen[s]])
-    work.nodes[size], work.nodes[size + 1] = asked.x[i], asked.y[i]
-    r = given_set(C, work.nodes, size, work.elimination, state[CAREFUL])
+def _canonical(C, nodes, size, space, state):
+    """The canonical r of nodes as of `given_set`; NaN if it needs code that is not loaded."""
+    r = given_set(C, nodes, size, space, state[CAREFUL])
     state[WANTED] = r != r
     return r
 
 
-@part
+@copied_part
 def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the test given the t members chosen and, unless it is -1, candidate c; returns whether the walk goes on."""
     begin, size, kk, x, y = asked.offsets[i], t, 1.0, 0.0, 0.0
@@ -178,11 +178,15 @@ def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noq
     both, r, square = vx * vy, math.nan, cov * cov
     sound = work.sound[t] and kk > PIVOT_FLOOR and vx > least and vy > least and both - square > PIVOT_FLOOR * both
     square /= both
-    if sound and not sizes.low[size] <= square <= sizes.high[size]:
-        separated = square < sizes.low[size]
-    else:
-        r = _canonical(C, asked, i, sets, work, size, state)
-        separated, square = abs(r) <= sizes.value[size], r * r
+    certain = sound and not sizes.low[size] <= square <= sizes.high[size]
+    separated = square < sizes.low[size]
+    if not certain or (separated and only_first):
+        for s in range(size):
+            put_in_order(work.nodes, s, asked.candidates[begin + sets.chosen[s]])
+        work.nodes[size], work.nodes[size + 1] = asked.x[i], asked.y[i]
+        r = _canonical(C, work.nodes, size, work.elimination, state)
+        if not certain:
+            separated, square = abs(r) <= sizes.value[size], r * r
     if not separated:
         work.bound[size] = min(work.bound[size], square)
         return state[WANTED] == 0
@@ -190,8 +194,7 @@ def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noq
     work.separating[t] += 1
     if c >= 0:
         made.containing[begin + c] += 1
-    if only_first:
-        made.r[i] = r if r == r else _canonical(C, asked, i, sets, work, size, state)
+    made.r[i] = r
     return not only_first
 
 
@@ -219,7 +222,7 @@ def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, st
     return state[STOP] == 0
 
 
-@part
+@copied_part
 def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests of sets with low to high members, depth first; returns whether there may be more.
 

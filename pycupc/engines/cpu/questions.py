@@ -47,7 +47,8 @@ def first_separating(
     device: OnDevice | None = None,
 ) -> Answers:
     """See `Engine.first_separating`; `device` searches before the CPU does."""
-    run, sizes, m = _Run(test, questions, n_threads, progress), questions.sizes(), len(questions.x)
+    run, m = _Run(test, questions, n_threads, progress), len(questions.x)
+    sizes = run.sizes
     if not (isinstance(test, GaussianTest) and pruning):
         run.enumerate(np.full(m, sizes.start), np.full(m, sizes.stop))
         return run.answers()
@@ -68,10 +69,11 @@ class _Run:
         self, test: IndependenceTest, questions: Questions, n_threads: int, progress: CountHook | None
     ) -> None:
         self._test, self._questions, self._n_threads, self._progress = test, questions, n_threads, progress
+        self.sizes = questions.sizes()
         m, self._room = len(questions.x), np.full(len(questions.x), questions.most_tests(test.has_r))
         self._left = np.ones(m, dtype=np.bool_)  # pairs not separated, and not over
         self._over = np.zeros(m, dtype=np.bool_)  # pairs whose work exceeded the budget
-        self._n_tests: NDArray[Any] = np.zeros((m, questions.sizes().stop), dtype=np.int64)
+        self._n_tests: NDArray[Any] = np.zeros((m, self.sizes.stop), dtype=np.int64)
         self._value, self._weight = np.full(m, math.nan), np.full(m, -math.inf)
         self._separated = np.zeros(m, dtype=np.bool_)
         self._inside = np.zeros(len(questions.candidates.members), dtype=np.bool_)  # members of the separating sets
@@ -89,7 +91,7 @@ class _Run:
         if isinstance(self._test, GaussianTest):
             self._walk(self._test, begin, end)
             return
-        for size in self._questions.sizes():
+        for size in self.sizes:
             asked = self._left & (begin <= size) & (size < end)
             if not asked.any():
                 continue
@@ -190,8 +192,7 @@ class _Run:
 
     def _warn_of(self, unsound: Mask, degree: Indices) -> None:
         """Warn of pairs that allow no search, if testing them given all sets takes long."""
-        sizes = self._questions.sizes()
-        tests = sum(about(d, size) for d in degree[unsound & self._left].tolist() for size in sizes)
+        tests = sum(about(d, size) for d in degree[unsound & self._left].tolist() for size in self.sizes)
         most = min(tests, float(self._room[unsound].sum()))
         if TEST_SECONDS * most > WORTH_A_WARNING:
             x, y = self._ends(int(unsound.argmax()))
@@ -217,8 +218,9 @@ class _Run:
 
     def _enter(self, test: GaussianTest, pairs: Indices, r: Floats) -> None:
         """These pairs are separated, with r[i]; the last test of each is that."""
-        sizes = np.arange(self._n_tests.shape[1])
-        size = ((self._n_tests[pairs] > 0) * sizes).max(axis=1, initial=0)
+        if not len(pairs):
+            return
+        size = ((self._n_tests[pairs] > 0) * np.arange(self.sizes.stop)).max(axis=1, initial=0)
         self._separated[pairs], self._value[pairs] = True, r[pairs]
         assert test.n is not None
         self._weight[pairs] = -fisher_z.z_score(r[pairs], test.n, size)

@@ -176,14 +176,25 @@ class Converter:
                     f"an R suffStat list must hold C and n; {name} is missing (it holds {', '.join(fields)})"
                 )
         kind = fields["C"].typeof.name
-        if kind not in ("REALSXP", "INTSXP") or len(self._r.r["dim"](fields["C"])) != 2:
+        if kind not in ("REALSXP", "INTSXP") or not self._r.r["is.matrix"](fields["C"])[0]:
             raise TypeError(f"C of an R suffStat must be a numeric matrix, got {kind}")
-        names, C = self._r.r["colnames"](fields["C"]), _vector(self._r.r["as.double"](fields["C"]))
+        names = self._r.r["colnames"](fields["C"])
         labels = None if names == self._r.NULL else list(map(str, names))
-        return SuffStat(C.reshape(tuple(self._r.r["dim"](fields["C"])), order="F"), fields["n"][0], labels)
+        many = self._r.r["length"](fields["n"])[0] != 1  # of pairs, if they are a matrix
+        n = self._array(fields["n"]) if many else fields["n"][0]
+        n_rule = str(fields["n_rule"][0]) if "n_rule" in fields else "mean"
+        return SuffStat(self._array(fields["C"]), n, labels, n_rule=n_rule)
+
+    def _array(self, numbers: Any) -> NDArray[np.float64]:
+        """R's numbers; a matrix as one."""
+        values, shape = _vector(self._r.r["as.double"](numbers)), self._r.r["dim"](numbers)
+        return values if shape == self._r.NULL else values.reshape(tuple(shape), order="F")
 
     def suffstat_to_r(self, data: SuffStat) -> Any:
-        return self._r.r["list"](C=self.matrix(data.C, data.labels), n=float(data.n))
+        C = self.matrix(data.C, data.labels)
+        if data.pair_n is None:
+            return self._r.r["list"](C=C, n=float(data.n))
+        return self._r.r["list"](C=C, n=self.matrix(data.pair_n.matrix, data.labels), n_rule=data.pair_n.rule)
 
     def matrix(self, matrix: NDArray[Any], names: Sequence[str] | None = None) -> Any:
         """An R matrix of logicals or doubles, perhaps with names of rows and columns."""

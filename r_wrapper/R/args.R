@@ -25,6 +25,9 @@ check_labels <- function(labels, p, suffStat, indepTest) {
 }
 
 check_orientation <- function(u2pd, conservative, maj.rule, solve.confl) {
+  conservative <- check_flag(conservative, "conservative")
+  maj.rule <- check_flag(maj.rule, "maj.rule")
+  solve.confl <- check_flag(solve.confl, "solve.confl")
   if ((conservative || maj.rule) && u2pd != "relaxed") {
     error("Conservative PC and majority rule PC can only be run with 'u2pd = relaxed'")
   }
@@ -89,8 +92,8 @@ say_names <- function(labels, named, what = "`labels`") {
   }
 }
 
-# `fixedGaps` or `fixedEdges`: a symmetric p x p matrix of TRUE/FALSE or 0/1. pcalg negates the matrix with `!`, whose
-# text for any other type this is.
+# `fixedGaps`, `fixedEdges` or `forbEdges`: a p x p matrix of TRUE/FALSE or 0/1, the first two symmetric. pcalg negates
+# the matrix with `!`, whose text for any other type this is.
 check_fixed <- function(fixed, name, p) {
   if (!identical(as.integer(dim(fixed)), c(p, p))) error("Dimensions of the dataset and ", name, " do not agree.")
   fixed <- unname(as.matrix(fixed))
@@ -99,7 +102,7 @@ check_fixed <- function(fixed, name, p) {
   }
   fixed <- fixed != 0
   if (anyNA(fixed)) error("`", name, "` must not hold NA")
-  if (!identical(fixed, t(fixed))) error(name, " must be symmetric")
+  if (name != "forbEdges" && !identical(fixed, t(fixed))) error(name, " must be symmetric")
   as.raw(fixed)
 }
 

@@ -162,7 +162,7 @@ plain_answer <- function(reply, labels, expand) {
 checked_test <- function(test, suffStat) {
   function(x, y, S) {
     p <- test(x, y, S, suffStat)
-    if (length(p) != 1L) {
+    if (length(p) != 1L || !is.numeric(p) && !is.logical(p)) { # an NA is logical
       error("`indepTest` must return one number, the p-value; got ", describe(p), " for x = ", x, ", y = ", y)
     }
     as.double(p)
@@ -247,9 +247,11 @@ checked <- function(reply) {
 cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCItest", alpha, labels, p, ...) {
   what <- match.arg(what)
   labels <- check_labels(labels, p, suffStat, indepTest)
-  more <- list(...)
-  if (identical(more$u2pd, "rand")) {
+  given <- given_arguments(...)
+  if (identical(given$u2pd, "rand")) {
     error("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()")
   }
-  transport(what, suffStat, indepTest, alpha, labels, given_arguments(...))
+  given$u2pd <- match.arg(given$u2pd, c("relaxed", "retry"))
+  check_orientation(given$u2pd, given$conservative, given$maj.rule, given$solve.confl)
+  transport(what, suffStat, indepTest, alpha, labels, given)
 }

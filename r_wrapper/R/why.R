@@ -87,11 +87,11 @@ as.data.frame.fciAlgo <- as.data.frame.pcAlgo
 
 # Python's answer to a question about the edges of a pcAlgo or fciAlgo.
 explain <- function(fit, suffStat, alpha, ...) {
+  if (!is.null(alpha)) check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1)
   if (is.null(alpha)) alpha <- if (is.null(fit@call$alpha)) 0.01 else if (is.numeric(fit@call$alpha)) fit@call$alpha
   plain <- plain_fit(fit, remembered(fit))
-  if (is_table(suffStat)) {
-    suffStat <- list(C = stats::cor(check_observations(suffStat, "suffStat")), n = nrow(suffStat))
-  }
+  suffStat <- as_correlations(suffStat)
+  say_names(names_in(fit), list(`suffStat$C` = suffStat$C), "the variables of the result")
   data <- if (!is.null(suffStat)) check_gauss(suffStat, length(plain$options$labels))
   before <- remembered(fit, "before")
   if (methods::is(fit, "fciAlgo")) {
@@ -103,6 +103,13 @@ explain <- function(fit, suffStat, alpha, ...) {
   }
   options <- c(a = plain$options, list(alpha = alpha, before = before$options, ...), more, data["n"])
   compute("explain", options, c(a = plain$arrays, before$arrays, data["C"]))
+}
+
+# `suffStat` of gaussCItest, which may be the observations, as the list of C and n.
+as_correlations <- function(suffStat) {
+  if (!is_table(suffStat)) return(suffStat)
+  check_table(suffStat, ncol(suffStat), "gaussCItest")
+  list(C = stats::cor(check_observations(suffStat)), n = nrow(suffStat))
 }
 
 # An argument of the call that made an object, if it is written there in values.

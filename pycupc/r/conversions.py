@@ -132,11 +132,6 @@ class Converter:
         )
         return result_of({name: _vector(vector) for name, vector in vectors.items()}, values)
 
-    def _boxed_call(self, call: str) -> Any:
-        """The call as R's language, in a list."""
-        language = call.language if isinstance(call, RCall) else self._r.r["str2lang"](_as_r_call(call))
-        return self._r.rinterface.ListSexpVector([language])
-
     def graph_from_r(self, robject: Any) -> PcAlgo:
         """A graphNEL as a result in which only the graph is known."""
         labels = [str(label) for label in self._r.r["slot"](robject, "nodes")]
@@ -150,7 +145,9 @@ class Converter:
         vectors, call = to_plain(fit.to_arrays(None)), fit.call
         weight, counts = "double" if isinstance(fit, PcAlgo) and fit.oriented else "integer", "double"
         if isinstance(call, RCall):
-            weight, counts = call.weight, call.counts
+            language, weight, counts = call.language, call.weight, call.counts
+        else:
+            language = self._r.r["str2lang"](_as_r_call(call))
         tests = self._r.IntVector if counts == "integer" else self._r.FloatVector
         plain = {
             "labels": self._r.StrVector(list(fit.labels)),
@@ -165,7 +162,8 @@ class Converter:
             plain["max.ordPDSEP"] = self._r.IntVector([fit.max_ord_pdsep])
         else:
             plain["graph"] = self._list("graph.", vectors)
-        return self.code["with_call"](self._r.ListVector(plain), self._boxed_call(call), weight)
+        boxed = self._r.rinterface.ListSexpVector([language])
+        return self.code["with_call"](self._r.ListVector(plain), boxed, weight)
 
     def suffstat_from_r(self, robject: Any) -> SuffStat:
         """R's list of C and n as a SuffStat; TypeError for anything else."""

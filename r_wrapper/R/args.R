@@ -106,12 +106,6 @@ check_fixed <- function(fixed, name, p) {
   as.raw(fixed)
 }
 
-# Both of them, but NULL, as raw vectors.
-checked_fixed <- function(given, p) {
-  fixed <- Filter(Negate(is.null), given[c("fixedGaps", "fixedEdges")])
-  mapply(check_fixed, fixed, names(fixed), MoreArgs = list(p = p), SIMPLIFY = FALSE)
-}
-
 # The correlation matrix and the number of observations, as plain doubles; if they are `local`, n may be a matrix, which
 # is then `pair_n`, beside its `n_rule`.
 check_gauss <- function(suffStat, p, local = FALSE) {
@@ -138,6 +132,8 @@ check_number <- function(x, name, requirement, ok) {
   as.double(x)
 }
 
+check_share <- function(x, name) check_number(x, name, "one number in [0, 1]", function(x) x >= 0 && x <= 1)
+
 check_flag <- function(x, name) {
   if (!is.logical(x) && !is.numeric(x) || length(x) != 1L || is.na(x)) refuse(name, "TRUE or FALSE", x)
   as.logical(x)
@@ -148,7 +144,7 @@ check_table <- function(suffStat, p, test) {
   if (test %in% tests_of_micd) return(check_of_micd(suffStat, p, test))
   if (ncol(suffStat) != p) refuse("suffStat", paste("a table of", p, "columns to match `labels` or `p`"), suffStat)
   if (test != "gaussCItest") return(check_discrete(coded(suffStat, "suffStat"), p, test))
-  if (is.matrix(suffStat) && isSymmetric(unname(suffStat))) check_gauss(suffStat, p) # an error: correlations without n
+  if (is.matrix(suffStat) && isSymmetric.matrix(unname(suffStat))) check_gauss(suffStat, p) # an error: without n
   x <- check_observations(suffStat, "suffStat")
   incomplete <- which(colSums(!is.finite(x)) > 0)
   if (length(incomplete)) {
@@ -207,9 +203,12 @@ built_in_test <- function(indepTest) {
   if (!is.function(indepTest)) {
     refuse("indepTest", paste("a function(x, y, S, suffStat), or one of", quoted(built_in_tests)), indepTest)
   }
-  of_micd <- Find(function(name) is_of_micd(indepTest, name), built_in_tests)
-  if (!is.null(of_micd)) return(of_micd)
-  if (has_pcalg()) Find(function(name) identical(indepTest, getExportedValue("pcalg", name)), tests_of_pcalg)
+  home <- environment(indepTest)
+  if (identical(environmentName(home), "micd")) {
+    Find(function(name) identical(indepTest, get0(name, home, inherits = FALSE)), built_in_tests)
+  } else if (has_pcalg()) {
+    Find(function(name) identical(indepTest, getExportedValue("pcalg", name)), tests_of_pcalg)
+  }
 }
 
 # The codes of discrete data, n x p integers, the numbers of levels (NULL: as many as there are different codes),

@@ -56,15 +56,13 @@ check_imputed_discrete <- function(suffStat, p) {
     if (length(x) != p || !all(vapply(x, is.factor, NA)) || anyNA(x)) {
       refuse("suffStat", sprintf("complete data frames of %d factors, to match `labels` or `p`", p), x)
     }
-    if (!identical(levels_of(x), levels_of(suffStat[[1]]))) {
-      error("all imputations in `suffStat` must have the same levels")
-    }
+  }
+  if (length(unique(lapply(suffStat, lapply, levels))) > 1L) {
+    error("all imputations in `suffStat` must have the same levels")
   }
   dm <- unlist(lapply(suffStat, function(x) lapply(x, as.integer)), use.names = FALSE) - 1L
   list(dm = dm, nlev = as.list(as.double(nlev)), n = as.double(nrow(suffStat[[1]])))
 }
-
-levels_of <- function(x) unname(lapply(x, levels))
 
 # A table of numbers as a matrix of doubles; NA stays.
 check_incomplete <- function(x, p, name = "suffStat") {
@@ -83,12 +81,6 @@ check_mixed <- function(x, p, name) {
   if (length(other)) error("`", name, "` must hold numbers and factors; factor() makes one of ", quoted(other))
   values <- lapply(x, function(v) if (is.factor(v)) as.integer(v) - 1 else as.double(v))
   list(x = unlist(values, use.names = FALSE), nlev = as.list(as.double(vapply(x, nlevels, 1L))))
-}
-
-# Is this function a test of micd, of that name?
-is_of_micd <- function(indepTest, name) {
-  home <- environment(indepTest)
-  identical(environmentName(home), "micd") && identical(indepTest, get0(name, home, inherits = FALSE))
 }
 
 # The user's test of many pairs at a time: the attribute "batch" of `indepTest`, a function (x, y, S, suffStat) of the

@@ -160,7 +160,7 @@ check_observations <- function(x, name = "x") {
   if (!is.numeric(X) && !is.logical(X)) {
     error("`", name, "` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X))
   }
-  if (isSymmetric(unname(X))) {
+  if (isSymmetric.matrix(unname(X))) {
     error("`", name, "` is symmetric, as a matrix of correlations or covariances is; the observations are needed")
   }
   if (!is.double(X)) storage.mode(X) <- "double" # the assignment alone would copy the matrix

@@ -87,12 +87,11 @@ as.data.frame.fciAlgo <- as.data.frame.pcAlgo
 
 # Python's answer to a question about the edges of a pcAlgo or fciAlgo.
 explain <- function(fit, suffStat, alpha, ...) {
-  if (!is.null(alpha)) check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1)
+  if (!is.null(alpha)) check_share(alpha, "alpha")
   if (is.null(alpha)) alpha <- if (is.null(fit@call$alpha)) 0.01 else if (is.numeric(fit@call$alpha)) fit@call$alpha
   plain <- plain_fit(fit, remembered(fit))
-  suffStat <- as_correlations(suffStat)
-  say_names(names_in(fit), list(`suffStat$C` = suffStat$C), "the variables of the result")
-  data <- if (!is.null(suffStat)) check_gauss(suffStat, length(plain$options$labels))
+  data <- if (!is.null(suffStat)) check_gauss(as_correlations(suffStat), length(plain$options$labels))
+  say_names(names_in(fit), list(`suffStat$C` = data$C), "the variables of the result")
   before <- remembered(fit, "before")
   if (methods::is(fit, "fciAlgo")) {
     jci <- in_call(fit, "jci")
@@ -108,8 +107,7 @@ explain <- function(fit, suffStat, alpha, ...) {
 # `suffStat` of gaussCItest, which may be the observations, as the list of C and n.
 as_correlations <- function(suffStat) {
   if (!is_table(suffStat)) return(suffStat)
-  check_table(suffStat, ncol(suffStat), "gaussCItest")
-  list(C = stats::cor(check_observations(suffStat)), n = nrow(suffStat))
+  list(C = stats::cor(check_table(suffStat, ncol(suffStat), "gaussCItest")$x), n = nrow(suffStat))
 }
 
 # An argument of the call that made an object, if it is written there in values.

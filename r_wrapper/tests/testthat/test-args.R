@@ -175,6 +175,7 @@ test_that("columns that are no vectors of numbers or categories are refused, and
   scaled <- x
   scaled$V1 <- scale(x$V1) # a matrix of one column
   expect_identical(cu_plain("pc", scaled)$pMax, cu_plain("pc", data.frame(V1 = as.vector(scaled$V1), x[-1]))$pMax)
+  expect_identical(cu_plain("pc", as.table(as.matrix(x)))$pMax, cu_plain("pc", x)$pMax)
   wide <- x[1:5]
   wide$m <- as.matrix(x[5:6]) # 20 x 7 values are also those of 6 columns
   bits <- x

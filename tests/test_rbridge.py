@@ -133,6 +133,21 @@ def test_suffstat_both_ways(r):
 
 
 @pytest.mark.r
+def test_the_numbers_of_pairs_of_a_suffstat_are_kept(pcalg):
+    r = pcalg
+    r("P <- list(C = S$C, n = matrix(300, 10, 10), n_rule = 'min'); P$n[1, 2] <- P$n[2, 1] <- 150; diag(P$n) <- 0")
+    pairs = from_r(r("P"))
+    assert pairs.pair_n.matrix[0, 1] == 150
+    assert pairs.pair_n.rule == "min"
+    assert r["identical"](to_r(pairs), r("P"))[0]
+    with pytest.raises(ValueError, match="pcalg's test takes one number of observations"):
+        pcalg_pc(pairs, 0.05)
+    with pytest.raises(ValueError, match="n must be a number or a matrix"):
+        from_r(r("list(C = S$C, n = c(300, 150))"))
+    assert pcalg_pc(from_r(r("S")), 0.05, labels=np.array(list("abcdefghij"))).labels == tuple("abcdefghij")
+
+
+@pytest.mark.r
 def test_a_graph_alone_is_converted(r):
     fit = from_r(r('graph::graphNEL(c("a", "b"), list(a = "b", b = character(0)), "directed")'))
     assert fit.labels == ("a", "b")

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.lists import Lists, starts
 from pycupc.system.machine import check_room
+from pycupc.system.message import Message, Variable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -273,8 +274,8 @@ def _pairs_of_cells(p: int, row: ArrayLike, column: ArrayLike, cell: ArrayLike) 
     if len(row) and (min(row.min(), column.min()) < 0 or max(row.max(), column.max()) >= p):
         raise ValueError(f"graph must have its edges among the variables 0 to {p - 1}")
     if (row == column).any():
-        k = int(row[row == column][0])
-        raise ValueError(f"graph must have an empty diagonal, got an edge of variable {k} to itself")
+        k = Variable(int(row[row == column][0]))
+        raise ValueError(Message("graph must have an empty diagonal, got an edge of variable {k} to itself", k=k))
     keys, edge = np.unique(pair_keys(row, column, p), return_inverse=True)
     forward, backward = np.zeros((2, len(keys)), dtype=cell.dtype)
     upper = row < column

@@ -179,6 +179,8 @@ def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
     if unknown := sorted(options.keys() - _OPTIONS[name]):
         raise TypeError(f"pcalg::{name} has no argument {', '.join(unknown)}")
     data = as_suff_stat(suffStat)
+    if data.pair_n is not None:
+        raise ValueError("pcalg's test takes one number of observations n, not one for each pair of variables")
     with r_session() as robjects:
         require_packages(robjects, "pcalg", "graph")
         converter = _converter()
@@ -188,7 +190,7 @@ def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
         if "m_max" in values:
             values["m_max"] = float(values["m_max"])
         args = {"alpha": float(alpha)} | {R_NAMES.get(key, key): value for key, value in values.items()}
-        args["labels"] = robjects.StrVector(list(labels or data.labels or default_labels(data.p)))
+        args["labels"] = robjects.StrVector(list(data.labels or default_labels(data.p) if labels is None else labels))
         fit = converter.code["run_pcalg"](name, converter.matrix(data.C), float(data.n), robjects.ListVector(args))
         out: PcAlgo = converter.result_from_r(fit)
     out.n, out.alpha, out.engine = data.n, float(alpha), f"pcalg::{name}"

@@ -132,11 +132,6 @@ class Converter:
         )
         return result_of({name: _vector(vector) for name, vector in vectors.items()}, values)
 
-    def _boxed_call(self, call: str) -> Any:
-        """The call as R's language, in a list."""
-        language = call.language if isinstance(call, RCall) else self._r.r["str2lang"](_as_r_call(call))
-        return self._r.rinterface.ListSexpVector([language])
-
     def graph_from_r(self, robject: Any) -> PcAlgo:
         """A graphNEL as a result in which only the graph is known."""
         labels = [str(label) for label in self._r.r["slot"](robject, "nodes")]
@@ -150,7 +145,9 @@ class Converter:
         vectors, call = to_plain(fit.to_arrays(None)), fit.call
         weight, counts = "double" if isinstance(fit, PcAlgo) and fit.oriented else "integer", "double"
         if isinstance(call, RCall):
-            weight, counts = call.weight, call.counts
+            language, weight, counts = call.language, call.weight, call.counts
+        else:
+            language = self._r.r["str2lang"](_as_r_call(call))
         tests = self._r.IntVector if counts == "integer" else self._r.FloatVector
         plain = {
             "labels": self._r.StrVector(list(fit.labels)),
@@ -165,7 +162,8 @@ class Converter:
             plain["max.ordPDSEP"] = self._r.IntVector([fit.max_ord_pdsep])
         else:
             plain["graph"] = self._list("graph.", vectors)
-        return self.code["with_call"](self._r.ListVector(plain), self._boxed_call(call), weight)
+        boxed = self._r.rinterface.ListSexpVector([language])
+        return self.code["with_call"](self._r.ListVector(plain), boxed, weight)
 
     def suffstat_from_r(self, robject: Any) -> SuffStat:
         """R's list of C and n as a SuffStat; TypeError for anything else."""
@@ -176,14 +174,25 @@ class Converter:
                     f"an R suffStat list must hold C and n; {name} is missing (it holds {', '.join(fields)})"
                 )
         kind = fields["C"].typeof.name
-        if kind not in ("REALSXP", "INTSXP") or len(self._r.r["dim"](fields["C"])) != 2:
+        if kind not in ("REALSXP", "INTSXP") or not self._r.r["is.matrix"](fields["C"])[0]:
             raise TypeError(f"C of an R suffStat must be a numeric matrix, got {kind}")
-        names, C = self._r.r["colnames"](fields["C"]), _vector(self._r.r["as.double"](fields["C"]))
+        names = self._r.r["colnames"](fields["C"])
         labels = None if names == self._r.NULL else list(map(str, names))
-        return SuffStat(C.reshape(tuple(self._r.r["dim"](fields["C"])), order="F"), fields["n"][0], labels)
+        many = self._r.r["length"](fields["n"])[0] != 1  # of pairs, if they are a matrix
+        n = self._array(fields["n"]) if many else fields["n"][0]
+        n_rule = str(fields["n_rule"][0]) if "n_rule" in fields else "mean"
+        return SuffStat(self._array(fields["C"]), n, labels, n_rule=n_rule)
+
+    def _array(self, numbers: Any) -> NDArray[np.float64]:
+        """R's numbers; a matrix as one."""
+        values, shape = _vector(self._r.r["as.double"](numbers)), self._r.r["dim"](numbers)
+        return values if shape == self._r.NULL else values.reshape(tuple(shape), order="F")
 
     def suffstat_to_r(self, data: SuffStat) -> Any:
-        return self._r.r["list"](C=self.matrix(data.C, data.labels), n=float(data.n))
+        C = self.matrix(data.C, data.labels)
+        if data.pair_n is None:
+            return self._r.r["list"](C=C, n=float(data.n))
+        return self._r.r["list"](C=C, n=self.matrix(data.pair_n.matrix, data.labels), n_rule=data.pair_n.rule)
 
     def matrix(self, matrix: NDArray[Any], names: Sequence[str] | None = None) -> Any:
         """An R matrix of logicals or doubles, perhaps with names of rows and columns."""

@@ -45,7 +45,7 @@ from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.independence.p_values import PValues
 from pycupc.r.background import Background, UsersBatch, UsersTest
 from pycupc.r.conversions import to_plain
-from pycupc.r.explained import compared, explain
+from pycupc.r.explained import Answer, Sent, compared, explain
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors, square
 from pycupc.r.resampled import answer, ranking_values, to_values
@@ -62,6 +62,7 @@ __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 16
+_TESTS = {**TESTS, "mixCItest": mixCItest, "disCItest": disCItest, "binCItest": binCItest}
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 #: The options of R that a function does not have.
 _NOT_ARGUMENTS = {
@@ -131,14 +132,14 @@ class Job(Background):
             reply |= {**values, "arrays": sizes}
         return {"kind": "reply", **reply}
 
-    def _compute(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _compute(self, options: dict[str, Any]) -> Answer:
         others = {"compare": compared, "explain": explain, "ask": answer}
         others |= {"effects": effects, "correlations": _correlations}
         if self._what in others:
             return others[self._what](self._in, options)
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)
 
-    def _run(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _run(self, options: dict[str, Any]) -> Answer:
         start = time.perf_counter()
         arguments = self._arguments(options)
         if options["progress"]:
@@ -179,21 +180,33 @@ class Job(Background):
         return arguments | self._test(options, labels) | {"labels": labels} | masks
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
-        if options["test"] in (of_micd := {**TESTS, "mixCItest": mixCItest}):
-            return {**_data_of_micd(options, self._in, labels), "indepTest": of_micd[options["test"]]}
-        if "x" in self._in:  # the observations
-            x = self._in["x"].reshape(len(labels), -1).T
-            return {"suffStat": SuffStat.from_data(x, labels)}  # its warnings name the variables
-        if options["test"] == "gaussCItest":
-            n = square(self._in["pair_n"]) if "pair_n" in self._in else options["n"]
-            return {"suffStat": {"C": square(self._in["C"]), "n": n, "n_rule": options.get("n_rule")}}
-        if options["test"] == "":
-            users = UsersBatch if options.get("batch") else UsersTest
-            return {"suffStat": None, "indepTest": users(self)}
-        dm = self._in["dm"].reshape(len(labels), -1).T
-        nlev = options.get("nlev")
-        suff_stat = DiscreteSuffStat(dm, nlev, adaptDF=options["adaptDF"], df=options["df"], labels=labels)
-        return {"suffStat": suff_stat, "indepTest": binCItest if options["test"] == "binCItest" else disCItest}
+        """`indepTest` and the data in the form that it takes."""
+        test, sent, p, given = options["test"], self._in, len(labels), options.get
+        if test == "":
+            return {"suffStat": None, "indepTest": (UsersBatch if given("batch") else UsersTest)(self)}
+        table = next(sent[name] for name in ("x", "dm", "C") if name in sent).reshape(p, -1).T
+        data: Any
+        if test == "gaussCItest" and "x" in sent:
+            data = SuffStat.from_data(table, labels)  # its warnings name the variables
+        elif test == "gaussCItest":
+            n = square(sent["pair_n"]) if "pair_n" in sent else options["n"]
+            data = {"C": square(sent["C"]), "n": n, "n_rule": given("n_rule")}
+        elif test == "gaussMItest":
+            data = MultipleImputation.from_correlations(list(sent["C"].reshape(-1, p, p)), options["n"], labels)
+        elif test == "disMItest":
+            codes = sent["dm"].reshape(-1, p, int(options["n"]))
+            data = MultipleImputation.from_codes(codes, options["nlev"], labels)
+        elif test == "mixCItest":
+            categories = tuple(tuple(range(int(levels))) if levels else None for levels in options["nlev"])
+            data = MixedTable(table, categories, (False,) * p, tuple(labels))
+        elif test == "gaussCItwd":
+            data = IncompleteTable(table, labels)
+        elif test == "disCItwd":
+            incomplete = np.where(table < 0, np.nan, table)  # R's NA
+            data = IncompleteTable(incomplete, labels, categories=True, adaptDF=options["adaptDF"])
+        else:
+            data = DiscreteSuffStat(table, given("nlev"), adaptDF=options["adaptDF"], df=options["df"], labels=labels)
+        return {"suffStat": data} | ({"indepTest": _TESTS[test]} if test in _TESTS else {})
 
     def _hook(self, kind: str, *names: str) -> Callable[..., None]:
         """A progress hook that sends events with its numbers, by these names.
@@ -211,7 +224,7 @@ class Job(Background):
 
         return hook
 
-    def _resampled(self, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _resampled(self, options: dict[str, Any]) -> Answer:
         arguments = self._arguments(options) | {"progress": self._hook("count", "done", "total")}
         if arguments["random_state"] is None:
             kept = seed_in(arguments["checkpoint"]) if arguments["checkpoint"] else None
@@ -223,30 +236,7 @@ class Job(Background):
         return to_values(stability(data, **arguments))
 
 
-def _data_of_micd(
-    options: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], labels: Sequence[str]
-) -> dict[str, Any]:
-    """The argument `suffStat` of the test that `options` name."""
-    p, test = len(labels), options["test"]
-    if test == "gaussMItest":
-        matrices = arrays["C"].reshape(-1, p, p)
-        return {"suffStat": MultipleImputation.from_correlations(list(matrices), options["n"], labels)}
-    if test == "disMItest":
-        codes = arrays["dm"].reshape(-1, p, int(options["n"]))
-        return {"suffStat": MultipleImputation.from_codes(codes, options["nlev"], labels)}
-    if test == "mixCItest":
-        categories = tuple(tuple(range(int(levels))) if levels else None for levels in options["nlev"])
-        return {"suffStat": MixedTable(arrays["x"].reshape(p, -1).T, categories, (False,) * p, tuple(labels))}
-    if test == "gaussCItwd":
-        return {"suffStat": IncompleteTable(arrays["x"].reshape(p, -1).T, labels)}
-    dm = arrays["dm"].reshape(p, -1).T.astype(np.float64)
-    dm[dm < 0] = np.nan  # R's NA
-    return {"suffStat": IncompleteTable(dm, labels, categories=True, adaptDF=options["adaptDF"])}
-
-
-def _correlations(
-    sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _correlations(sent: Sent, options: Mapping[str, Any]) -> Answer:
     """`C`, and of pairwise-complete rows `n`, float64 (p, p) each; the options are those of `SuffStat.from_data`."""
     labels = tuple(map(str, options["labels"]))
     table = Table.of(sent["x"].reshape(len(labels), -1).T, labels)
@@ -268,7 +258,7 @@ def situation() -> dict[str, str]:
     return facts
 
 
-def effects(sent: Mapping[str, NDArray[Any]], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def effects(sent: Sent, options: Mapping[str, Any]) -> Answer:
     """The values of `options["function"]`: "ida", "idaFast", "jointIda", "adjustment" or "is_adjustment".
 
     `sent` holds C, float64 (p, p), but for the last two; `graph`, the graph matrix, int32, column by column, unless

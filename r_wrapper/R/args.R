@@ -25,6 +25,9 @@ check_labels <- function(labels, p, suffStat, indepTest) {
 }
 
 check_orientation <- function(u2pd, conservative, maj.rule, solve.confl) {
+  conservative <- check_flag(conservative, "conservative")
+  maj.rule <- check_flag(maj.rule, "maj.rule")
+  solve.confl <- check_flag(solve.confl, "solve.confl")
   if ((conservative || maj.rule) && u2pd != "relaxed") {
     error("Conservative PC and majority rule PC can only be run with 'u2pd = relaxed'")
   }
@@ -89,8 +92,8 @@ say_names <- function(labels, named, what = "`labels`") {
   }
 }
 
-# `fixedGaps` or `fixedEdges`: a symmetric p x p matrix of TRUE/FALSE or 0/1. pcalg negates the matrix with `!`, whose
-# text for any other type this is.
+# `fixedGaps`, `fixedEdges` or `forbEdges`: a p x p matrix of TRUE/FALSE or 0/1, the first two symmetric. pcalg negates
+# the matrix with `!`, whose text for any other type this is.
 check_fixed <- function(fixed, name, p) {
   if (!identical(as.integer(dim(fixed)), c(p, p))) error("Dimensions of the dataset and ", name, " do not agree.")
   fixed <- unname(as.matrix(fixed))
@@ -99,14 +102,8 @@ check_fixed <- function(fixed, name, p) {
   }
   fixed <- fixed != 0
   if (anyNA(fixed)) error("`", name, "` must not hold NA")
-  if (!identical(fixed, t(fixed))) error(name, " must be symmetric")
+  if (name != "forbEdges" && !identical(fixed, t(fixed))) error(name, " must be symmetric")
   as.raw(fixed)
-}
-
-# Both of them, but NULL, as raw vectors.
-checked_fixed <- function(given, p) {
-  fixed <- Filter(Negate(is.null), given[c("fixedGaps", "fixedEdges")])
-  mapply(check_fixed, fixed, names(fixed), MoreArgs = list(p = p), SIMPLIFY = FALSE)
 }
 
 # The correlation matrix and the number of observations, as plain doubles; if they are `local`, n may be a matrix, which
@@ -135,6 +132,8 @@ check_number <- function(x, name, requirement, ok) {
   as.double(x)
 }
 
+check_share <- function(x, name) check_number(x, name, "one number in [0, 1]", function(x) x >= 0 && x <= 1)
+
 check_flag <- function(x, name) {
   if (!is.logical(x) && !is.numeric(x) || length(x) != 1L || is.na(x)) refuse(name, "TRUE or FALSE", x)
   as.logical(x)
@@ -145,7 +144,7 @@ check_table <- function(suffStat, p, test) {
   if (test %in% tests_of_micd) return(check_of_micd(suffStat, p, test))
   if (ncol(suffStat) != p) refuse("suffStat", paste("a table of", p, "columns to match `labels` or `p`"), suffStat)
   if (test != "gaussCItest") return(check_discrete(coded(suffStat, "suffStat"), p, test))
-  if (is.matrix(suffStat) && isSymmetric(unname(suffStat))) check_gauss(suffStat, p) # an error: correlations without n
+  if (is.matrix(suffStat) && isSymmetric.matrix(unname(suffStat))) check_gauss(suffStat, p) # an error: without n
   x <- check_observations(suffStat, "suffStat")
   incomplete <- which(colSums(!is.finite(x)) > 0)
   if (length(incomplete)) {
@@ -204,9 +203,12 @@ built_in_test <- function(indepTest) {
   if (!is.function(indepTest)) {
     refuse("indepTest", paste("a function(x, y, S, suffStat), or one of", quoted(built_in_tests)), indepTest)
   }
-  of_micd <- Find(function(name) is_of_micd(indepTest, name), built_in_tests)
-  if (!is.null(of_micd)) return(of_micd)
-  if (has_pcalg()) Find(function(name) identical(indepTest, getExportedValue("pcalg", name)), tests_of_pcalg)
+  home <- environment(indepTest)
+  if (identical(environmentName(home), "micd")) {
+    Find(function(name) identical(indepTest, get0(name, home, inherits = FALSE)), built_in_tests)
+  } else if (has_pcalg()) {
+    Find(function(name) identical(indepTest, getExportedValue("pcalg", name)), tests_of_pcalg)
+  }
 }
 
 # The codes of discrete data, n x p integers, the numbers of levels (NULL: as many as there are different codes),

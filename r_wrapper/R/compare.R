@@ -37,6 +37,7 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
   pags <- vapply(sides, methods::is, NA, "fciAlgo")
   if (any(pags) && !all(pags)) error("a result of fci() or rfci() can be compared with another one only")
   gaussian <- identical(built_in_test(indepTest), "gaussCItest")
+  if (gaussian) suffStat <- as_correlations(suffStat)
   skeleton <- skeleton || is_skeleton(a) || is_skeleton(b)
   names <- c(a = "result a", b = "result b")
   names[names(symbols)] <- vapply(symbols, as.character, "")

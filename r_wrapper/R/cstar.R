@@ -57,8 +57,9 @@ cu_cstar <- function(x, causes = NULL, effects = NULL, q = NULL, n_resamples = 1
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   labels <- labels_for(x, labels)
   X <- check_observations(x)
-  alpha <- check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1)
-  if (!is.null(q) && (!is.numeric(q) || anyNA(q) || !all(q == round(q)))) refuse("q", "one or more whole numbers", q)
+  alpha <- check_share(alpha, "alpha")
+  whole <- is.numeric(q) && !anyNA(q) && all(q == round(q) & q < 2^31)
+  if (!is.null(q) && !whole) refuse("q", "one or more whole numbers", q)
   candidates <- function(v, name) if (!is.null(v)) as.list(context_positions(v, name, labels) - 1L)
   own <- list(
     causes = candidates(causes, "causes"), effects = candidates(effects, "effects"),

@@ -39,6 +39,9 @@ cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", 
                    verbose = FALSE, all.dags = NA, type = c("cpdag", "pdag")) {
   method <- match.arg(method)
   arguments <- list(method = method, y_notparent = check_flag(y.notparent, "y.notparent"), type = match.arg(type))
+  if (length(all.dags) > 1L && (!is.numeric(all.dags) || NCOL(all.dags) != length(mcov))) {
+    refuse("all.dags", "a matrix with a row for each DAG, as `pcalg::pdag2allDags(...)$dags`", all.dags)
+  }
   dags <- if (length(all.dags) > 1L) list(dags = as.integer(t(all.dags)))
   rows <- if (method == "optimal") length(x.pos)
   found <- possible_effects("ida", x.pos, y.pos, mcov, graphEst, arguments, rows, dags)
@@ -64,7 +67,8 @@ cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, 
   arguments <- list(technique = match.arg(technique), type = match.arg(type))
   if (!is.null(all.pasets)) {
     graphEst <- NULL
-    zero_based <- function(members) as.list(as.integer(members) - 1L)
+    labels <- effect_labels(mcov, NULL)
+    zero_based <- function(members) as.list(context_positions(members, "all.pasets", labels) - 1L)
     arguments$all_pasets <- lapply(unname(all.pasets), function(sets) lapply(unname(sets), zero_based))
   }
   found <- possible_effects("jointIda", x.pos, y.pos, mcov, graphEst, arguments, length(x.pos))
@@ -108,7 +112,7 @@ cu_adjustment <- function(graphEst, x.pos, y.pos, z = NULL, kind = c("optimal", 
 # A list with the values of each y: vectors, or matrices with this number of rows. `more`: further arrays.
 possible_effects <- function(what, x, y, mcov, graph, arguments, rows = NULL, more = NULL) {
   labels <- effect_labels(mcov, graph)
-  if (!is.null(graph)) more <- c(more, list(graph = as.integer(graph_matrix(graph) != 0)))
+  if (!is.null(graph) || what != "jointIda") more <- c(more, list(graph = as.integer(graph_matrix(graph) != 0)))
   options <- list(
     `function` = what, labels = as.list(labels), arguments = arguments,
     x = as.list(effect_positions(x, "x.pos", labels) - 1L), y = as.list(effect_positions(y, "y.pos", labels) - 1L)
@@ -126,7 +130,7 @@ effect_labels <- function(mcov, graph) {
   if (!is.null(mcov) && (!is.numeric(mcov) || length(dim(mcov)) != 2L || nrow(mcov) != ncol(mcov))) {
     refuse("mcov", "a square covariance matrix", mcov)
   }
-  m <- if (is.null(graph)) mcov else graph_matrix(graph)
+  m <- if (is.null(graph) && !is.null(mcov)) mcov else graph_matrix(graph)
   if (!is.null(mcov) && ncol(m) != ncol(mcov)) {
     error("`mcov` and `graphEst` must have the same variables; got ", ncol(mcov), " and ", ncol(m))
   }
@@ -136,11 +140,12 @@ effect_labels <- function(mcov, graph) {
 }
 
 graph_matrix <- function(graph) {
-  if (inherits(graph, c("amat", "fciAlgo"))) {
-    refuse("graphEst", "a DAG or CPDAG: a result, or a matrix (not amat) with arrows from row to column", graph)
+  as_matrix <- function(x) if (is.matrix(x)) x else tryCatch(methods::as(x, "matrix"), error = function(e) NULL)
+  m <- as_matrix(if (methods::is(graph, "pcAlgo")) graph@graph else graph)
+  if (inherits(graph, c("amat", "fciAlgo")) || !is.numeric(m) && !is.logical(m) || nrow(m) != ncol(m) || anyNA(m)) {
+    refuse("graphEst", "a DAG or CPDAG: a result, or a square matrix (not amat) with arrows from row to column", graph)
   }
-  if (methods::is(graph, "pcAlgo")) graph <- graph@graph
-  if (is.matrix(graph)) graph else methods::as(graph, "matrix")
+  m
 }
 
 effect_positions <- function(x, name, labels) {

@@ -17,14 +17,21 @@ imputations <- function(suffStat) {
   unclass(mice::complete(suffStat, action = "all"))
 }
 
-refuse_one <- function(M) {
+# There must be at least two imputations, with the same variables in the same order.
+check_alike <- function(imputed) {
+  M <- length(imputed)
   if (M < 2L) error("`suffStat` must hold at least 2 imputations, as the variance between them counts; got ", M)
+  names <- unique(Filter(Negate(is.null), lapply(imputed, colnames)))
+  if (length(unique(lapply(imputed, dim))) > 1L || length(names) > 1L) {
+    error("all imputations in `suffStat` must have the same rows and the same columns")
+  }
 }
 
 # M correlation matrices, one after the other, and the number of observations.
 check_imputed_gauss <- function(suffStat, p) {
   suffStat <- imputations(suffStat)
   if (is.list(suffStat) && length(suffStat) && all(vapply(suffStat, is.data.frame, NA))) {
+    check_alike(suffStat)
     n <- nrow(suffStat[[1]])
     suffStat <- c(lapply(suffStat, function(x) stats::cor(check_incomplete(x, p))), n)
   }
@@ -32,7 +39,7 @@ check_imputed_gauss <- function(suffStat, p) {
   if (!is.list(suffStat) || M < 1L || length(suffStat[[M + 1L]]) != 1L) {
     refuse("suffStat", "a list of M correlation matrices and, last, the number of observations", suffStat)
   }
-  refuse_one(M)
+  check_alike(suffStat[seq_len(M)])
   each <- lapply(suffStat[seq_len(M)], function(C) check_gauss(list(C = C, n = suffStat[[M + 1L]]), p))
   list(C = unlist(lapply(each, `[[`, "C"), use.names = FALSE), n = each[[1]]$n)
 }
@@ -43,28 +50,26 @@ check_imputed_discrete <- function(suffStat, p) {
   if (!is.list(suffStat) || is.data.frame(suffStat) || !all(vapply(suffStat, is.data.frame, NA))) {
     refuse("suffStat", "a list of M data frames of factors", suffStat)
   }
-  refuse_one(length(suffStat))
+  check_alike(suffStat)
   nlev <- vapply(suffStat[[1]], nlevels, 1L)
   for (x in suffStat) {
     if (length(x) != p || !all(vapply(x, is.factor, NA)) || anyNA(x)) {
       refuse("suffStat", sprintf("complete data frames of %d factors, to match `labels` or `p`", p), x)
     }
-    if (nrow(x) != nrow(suffStat[[1]]) || !identical(levels_of(x), levels_of(suffStat[[1]]))) {
-      error("all imputations in `suffStat` must have the same rows and the same levels")
-    }
+  }
+  if (length(unique(lapply(suffStat, lapply, levels))) > 1L) {
+    error("all imputations in `suffStat` must have the same levels")
   }
   dm <- unlist(lapply(suffStat, function(x) lapply(x, as.integer)), use.names = FALSE) - 1L
   list(dm = dm, nlev = as.list(as.double(nlev)), n = as.double(nrow(suffStat[[1]])))
 }
-
-levels_of <- function(x) unname(lapply(x, levels))
 
 # A table of numbers as a matrix of doubles; NA stays.
 check_incomplete <- function(x, p, name = "suffStat") {
   if (length(dim(x)) != 2L || ncol(x) != p || !all(apply(x, 2L, function(v) is.numeric(v) || all(is.na(v))))) {
     refuse(name, sprintf("a table of %d columns of numbers, to match `labels` or `p`", p), x)
   }
-  x <- as.matrix(x)
+  x <- as.matrix(check_columns(x, name))
   storage.mode(x) <- "double"
   unname(x)
 }
@@ -72,16 +77,10 @@ check_incomplete <- function(x, p, name = "suffStat") {
 # The values of a data frame of numbers and factors, codes from 0 for these, and the numbers of levels, 0 for numbers.
 check_mixed <- function(x, p, name) {
   if (!is.data.frame(x) || length(x) != p) refuse(name, sprintf("a data frame of %d columns, as `labels` or `p`", p), x)
-  other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
+  other <- names(check_columns(x, name))[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
   if (length(other)) error("`", name, "` must hold numbers and factors; factor() makes one of ", quoted(other))
   values <- lapply(x, function(v) if (is.factor(v)) as.integer(v) - 1 else as.double(v))
   list(x = unlist(values, use.names = FALSE), nlev = as.list(as.double(vapply(x, nlevels, 1L))))
-}
-
-# Is this function a test of micd, of that name?
-is_of_micd <- function(indepTest, name) {
-  home <- environment(indepTest)
-  identical(environmentName(home), "micd") && identical(indepTest, get0(name, home, inherits = FALSE))
 }
 
 # The user's test of many pairs at a time: the attribute "batch" of `indepTest`, a function (x, y, S, suffStat) of the

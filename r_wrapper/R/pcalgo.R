@@ -159,7 +159,8 @@ as_plain <- function(fit) {
   pdsep <- function() list(length = lengths(fit@allPdsep), members = as.integer(unlist(fit@allPdsep)))
   list(
     values = c(
-      list(labels = labels, max_ord = fit@max.ord, every_cell = is.null(sparse), call = call_text(fit)),
+      list(labels = labels, max_ord = fit@max.ord, every_cell = is.null(sparse)),
+      call = paste(trimws(deparse(fit@call)), collapse = " "),
       if (pag) list(max_ord_pdsep = fit@max.ordPDSEP)
     ),
     arrays = c(
@@ -171,8 +172,6 @@ as_plain <- function(fit) {
     )
   )
 }
-
-call_text <- function(fit) paste(trimws(deparse(fit@call)), collapse = " ")
 
 # The names of the variables of a pcAlgo or fciAlgo.
 names_in <- function(fit) {
@@ -206,10 +205,8 @@ sepset_cells <- function(sepset) {
 
 # Where u2pd = "rand" or "retry" draws a graph, R's generator must decide: pcalg's own functions orient the skeleton.
 draw_orientation <- function(plain, call, u2pd, sepset) {
-  ends <- unique(data.frame(
-    from = c(plain$graph$from, plain$graph$to),
-    to = c(plain$graph$to, plain$graph$from)
-  ))
+  g <- plain$graph
+  ends <- unique(data.frame(from = c(g$from, g$to), to = c(g$to, g$from)))
   plain$graph <- list(from = ends$from, to = ends$to, mark = rep(1L, nrow(ends)))
   skeleton <- as_pcalgo(plain, call, "integer")
   drawn <- if (u2pd == "rand") pcalg::udag2pdag(skeleton) else pcalg::udag2pdagSpecial(skeleton)$pcObj

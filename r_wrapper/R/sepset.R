@@ -5,7 +5,7 @@
 #' bytes, which functions such as [pcalg::udag2pdagRelaxed()] and [pcalg::pc.cons.intern()] need; without it they stop
 #' with "subscript out of bounds".
 #'
-#' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_plain()], [pcalg::pc()] or [pcalg::skeleton()].
+#' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_fci()], [cu_plain()], or of such a function of pcalg.
 #' @param x,y Two variables, by position or by name.
 #' @return `cu_sepset()`: the content of pcalg's cell `sepset[[x]][[y]]`: an integer vector, `integer(0)` for a pair
 #'   that is independent without conditioning, or NULL. The test that separated a pair decides whether pcalg keeps its
@@ -19,9 +19,12 @@
 #' }
 #' @export
 cu_sepset <- function(fit, x, y) {
-  if (!is.list(fit)) refuse_consensus(fit, "fit")
+  if (!is.list(fit)) {
+    if (!inherits(fit, c("pcAlgo", "fciAlgo"))) refuse("fit", "a result of cu_pc() or cu_fci()", fit)
+    refuse_consensus(fit, "fit")
+  }
   s <- if (is.list(fit)) fit$sepset else attr(fit, "cu_sepset")
-  labels <- if (is.list(fit)) fit$labels else graph::nodes(fit@graph)
+  labels <- if (is.list(fit)) fit$labels else names_in(fit)
   p <- length(labels)
   x <- position(x, labels)
   y <- position(y, labels)

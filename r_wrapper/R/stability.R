@@ -135,6 +135,17 @@ labels_for <- function(x, labels) {
   labels
 }
 
+# A data frame of which each column has one value for each row: all values behind a matrix would belong to other
+# variables, and integer64 are numbers only to package bit64.
+check_columns <- function(x, name) {
+  fits <- function(v) is.atomic(v) && NCOL(v) == 1L && !inherits(v, "integer64")
+  other <- if (is.data.frame(x)) names(x)[!vapply(x, fits, NA)]
+  if (length(other)) {
+    error("`", name, "` must have a vector as each column, not a matrix, list or integer64, as in ", quoted(other))
+  }
+  x
+}
+
 # The observations of gaussCItest as a matrix of doubles.
 check_observations <- function(x, name = "x") {
   if (is.list(x) && !is.data.frame(x)) {
@@ -145,11 +156,11 @@ check_observations <- function(x, name = "x") {
     error("`", name, "` must be numeric for gaussCItest, and is not in ", quoted(other), "; for categories use ",
       "indepTest = \"disCItest\"")
   }
-  X <- as.matrix(x) # also from package Matrix
+  X <- as.matrix(check_columns(x, name)) # also from package Matrix
   if (!is.numeric(X) && !is.logical(X)) {
     error("`", name, "` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X))
   }
-  if (isSymmetric(unname(X))) {
+  if (isSymmetric.matrix(unname(X))) {
     error("`", name, "` is symmetric, as a matrix of correlations or covariances is; the observations are needed")
   }
   if (!is.double(X)) storage.mode(X) <- "double" # the assignment alone would copy the matrix
@@ -159,11 +170,11 @@ check_observations <- function(x, name = "x") {
 # Categories as the list that pcalg's discrete tests take; such a list unchanged.
 coded <- function(x, name = "x") {
   if (is.list(x) && !is.data.frame(x)) return(x)
-  columns <- lapply(as.data.frame(x), function(column) {
+  columns <- lapply(as.data.frame(check_columns(x, name)), function(column) {
     if (is.numeric(column) && !all(column == round(column), na.rm = TRUE)) {
       error("`", name, "` must hold categories for a discrete test; for continuous data use gaussCItest")
     }
-    factor(column) # drops the levels that do not occur
+    factor(replace(column, is.na(column), NA)) # NaN is no category; drops the levels that do not occur
   })
   incomplete <- column_names(x)[vapply(columns, anyNA, NA)]
   if (length(incomplete)) error("`", name, "` must not hold NA; it does in ", quoted(incomplete))

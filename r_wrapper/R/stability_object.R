@@ -51,7 +51,7 @@ print.cu_stability <- function(x, ...) {
 #' @rdname cu_stability-methods
 #' @export
 summary.cu_stability <- function(object, threshold = 0.9, method = NULL, ...) {
-  check_share(threshold)
+  check_share(threshold, "threshold")
   no_bound <- NULL
   rows <- lapply(seq_along(object$alpha), function(k) {
     level <- object$alpha[k]
@@ -91,7 +91,7 @@ print.summary.cu_stability <- function(x, ...) {
 #' @rdname cu_stability-methods
 #' @export
 as.data.frame.cu_stability <- function(x, row.names = NULL, optional = FALSE, ..., threshold = 0, alpha = x$alpha) {
-  check_share(threshold)
+  check_share(threshold, "threshold")
   pairs <- x$pairs[x$pairs$alpha %in% alpha_of(x, alpha), ]
   pairs <- pairs[adjacent(pairs) >= least_count(threshold, x$n_resamples), ]
   marks <- setdiff(names(pairs), c("alpha", "from", "to"))
@@ -192,7 +192,7 @@ cu_consensus <- function(object, threshold = 0.5, alpha = object$alpha[1]) {
 #' }
 #' @export
 cu_bound <- function(object, threshold, alpha = object$alpha[1], method = NULL) {
-  check_share(threshold)
+  check_share(threshold, "threshold")
   ask(object, "bound", threshold = threshold, alpha = alpha_of(object, alpha, one = TRUE), method = method)$value
 }
 
@@ -214,7 +214,7 @@ cu_rows <- function(object, i) {
 
 # The consensus graph as `edge`, or as `graph` if it has no circles, of pcalgo.R.
 consensus_part <- function(object, threshold, alpha, name) {
-  check_share(threshold)
+  check_share(threshold, "threshold")
   alpha <- alpha_of(object, alpha, one = TRUE)
   part(ask(object, "consensus", threshold = threshold, alpha = alpha)$arrays, name)
 }
@@ -246,10 +246,6 @@ adjacent <- function(pairs) {
 
 # The least number of resamples that is a share of at least `threshold`; as in Python (consensus.py).
 least_count <- function(threshold, n_resamples) max(1, ceiling(round(threshold * n_resamples, 9)))
-
-check_share <- function(threshold) {
-  check_number(threshold, "threshold", "a number from 0 to 1", function(x) x >= 0 && x <= 1)
-}
 
 alpha_of <- function(object, alpha, one = FALSE) {
   if (!is.numeric(alpha) || !length(alpha) || one && length(alpha) > 1L || !all(alpha %in% object$alpha)) {

@@ -75,12 +75,7 @@ check_known <- function(tiers, context.all, context.tier, forbEdges, labels) {
   late <- all[tiers[all] > min(tiers)]
   if (length(late)) error("`context.all` must be in the first tier; ", quoted(labels[late]), " is not")
   say_names(labels, list(tiers = rbind(tiers), forbEdges = forbEdges))
-  if (!is.null(forbEdges)) {
-    if (!identical(as.integer(dim(forbEdges)), c(p, p)) || anyNA(forbEdges)) {
-      refuse("forbEdges", sprintf("a matrix of %d x %d TRUE and FALSE to match `labels` or `p`", p, p), forbEdges)
-    }
-    forbEdges <- as.raw(unname(as.matrix(forbEdges)) != 0)
-  }
+  if (!is.null(forbEdges)) forbEdges <- check_fixed(forbEdges, "forbEdges", p)
   list(
     options = list(
       tiers = as.list(as.double(tiers)), context_all = as.list(all - 1L), context_tier = as.list(tier - 1L)

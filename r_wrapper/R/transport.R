@@ -8,33 +8,24 @@
 # in which `arrays` are the vectors of the answer. `test`: a user's own.
 compute <- function(what, options, arrays = list(), reporter = make_reporter(FALSE, FALSE), test = NULL,
                     receive = identity) {
-  job <- open_job(what, arrays)
-  on.exit(close_job(job))
+  suspendInterrupts({
+    vectors <- list2env(arrays, parent = emptyenv())
+    address <- sub(".* (0x)?([0-9A-Fa-f]+)>$", "\\2", utils::capture.output(print(vectors)))
+    job <- python_side()$Job(what, address)
+  })
+  # Waits until Python has stopped; a second Ctrl-C must not end the waiting. A computation that does not stop in time
+  # keeps its vectors, which it may still read and write.
+  on.exit(suspendInterrupts(if (!job$close()) {
+    state$unfinished <- c(state$unfinished, vectors)
+    message("the computation could not be stopped and may go on in the background; restarting R ends it")
+  }))
   on.exit(reporter$close(), add = TRUE)
   reply <- drive(job, options, names(arrays), reporter, test)
   reply$arrays <- lapply(reply$arrays, function(array) vector(array[[1]], array[[2]]))
   if (isTRUE(options$pMax)) reply$arrays$pMax <- matrix(0, length(options$labels), length(options$labels))
-  list2env(reply$arrays, job$vectors)
-  suspendInterrupts(job$python$fill())
+  list2env(reply$arrays, vectors)
+  suspendInterrupts(job$fill())
   receive(reply)
-}
-
-# `python`, a Job, and `vectors`, the environment of its arrays. The caller must close it with close_job().
-open_job <- function(what, arrays) {
-  suspendInterrupts({
-    vectors <- list2env(arrays, parent = emptyenv())
-    address <- sub(".* (0x)?([0-9A-Fa-f]+)>$", "\\2", utils::capture.output(print(vectors)))
-    list(python = python_side()$Job(what, address), vectors = vectors)
-  })
-}
-
-# Waits until Python has stopped; a second Ctrl-C must not end the waiting. A computation that does not stop in time
-# keeps its vectors, which it may still read and write.
-close_job <- function(job) {
-  suspendInterrupts(if (!job$python$close()) {
-    state$unfinished <- c(state$unfinished, job$vectors)
-    message("the computation could not be stopped and may go on in the background; restarting R ends it")
-  })
 }
 
 # Starts the computation and answers Python's questions until its reply comes. Between two questions R notices Ctrl-C,
@@ -42,21 +33,18 @@ close_job <- function(job) {
 # namespace: reticulate." So interrupts are suspended wherever Python is called.
 drive <- function(job, options, names, reporter, test) {
   suspendInterrupts({
-    job$python$start(options, as.list(names))
-    step <- job$python$step
-    answer <- job$python$answer
+    job$start(options, as.list(names))
+    step <- job$step
+    answer <- job$answer
     event <- step()
   })
   repeat {
     Sys.sleep(0) # notices Ctrl-C
     event <- switch(if (is.null(event)) "" else event$kind,
       reply = return(checked(event)),
-      batch = {
-        made <- made_together(event, test)
-        suspendInterrupts(answer(made))
-      },
+      batch = ,
       tests = {
-        made <- search_pairs(event, test)
+        made <- if (event$kind == "batch") made_together(event, test) else search_pairs(event, test)
         suspendInterrupts(answer(made))
       },
       {
@@ -96,7 +84,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = 
   if (tabular && missing(indepTest)) indepTest <- "gaussCItest"
   if (tabular && missing(alpha)) alpha <- 0.01
   test <- built_in_test(indepTest)
-  alpha <- check_number(alpha, "alpha", "one number in [0, 1]", function(x) x >= 0 && x <= 1)
+  alpha <- check_share(alpha, "alpha")
   reporter <- make_reporter(given$verbose, given$progress)
   kept <- if (!is.null(given$checkpoint)) list(checkpoint = check_folder(given$checkpoint))
   arguments <- c(list(alpha = alpha, verbose = as.logical(given$verbose)), kept, more$options)
@@ -127,12 +115,14 @@ as_problem <- function(labels, test, given, data, more) {
     solve_confl = flag("solve.confl"), numCores = given$threads, engine = given$engine, quirks = flag("quirks")
   )
   vectors <- names(data) %in% c("C", "pair_n", "x", "dm")
+  fixed <- Filter(Negate(is.null), given[c("fixedGaps", "fixedEdges")])
+  fixed <- mapply(check_fixed, fixed, names(fixed), MoreArgs = list(p = length(labels)), SIMPLIFY = FALSE)
   list(
     options = c(
       list(labels = as.list(labels), test = if (is.null(test)) "" else test, arguments = c(arguments, more)),
       data[!vectors]
     ),
-    arrays = c(data[vectors], checked_fixed(given, length(labels)))
+    arrays = c(data[vectors], fixed)
   )
 }
 
@@ -162,7 +152,7 @@ plain_answer <- function(reply, labels, expand) {
 checked_test <- function(test, suffStat) {
   function(x, y, S) {
     p <- test(x, y, S, suffStat)
-    if (length(p) != 1L) {
+    if (length(p) != 1L || !is.numeric(p) && !is.logical(p)) { # an NA is logical
       error("`indepTest` must return one number, the p-value; got ", describe(p), " for x = ", x, ", y = ", y)
     }
     as.double(p)
@@ -247,9 +237,11 @@ checked <- function(reply) {
 cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCItest", alpha, labels, p, ...) {
   what <- match.arg(what)
   labels <- check_labels(labels, p, suffStat, indepTest)
-  more <- list(...)
-  if (identical(more$u2pd, "rand")) {
+  given <- given_arguments(...)
+  if (identical(given$u2pd, "rand")) {
     error("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()")
   }
-  transport(what, suffStat, indepTest, alpha, labels, given_arguments(...))
+  given$u2pd <- match.arg(given$u2pd, c("relaxed", "retry"))
+  check_orientation(given$u2pd, given$conservative, given$maj.rule, given$solve.confl)
+  transport(what, suffStat, indepTest, alpha, labels, given)
 }

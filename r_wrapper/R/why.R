@@ -87,12 +87,11 @@ as.data.frame.fciAlgo <- as.data.frame.pcAlgo
 
 # Python's answer to a question about the edges of a pcAlgo or fciAlgo.
 explain <- function(fit, suffStat, alpha, ...) {
+  if (!is.null(alpha)) check_share(alpha, "alpha")
   if (is.null(alpha)) alpha <- if (is.null(fit@call$alpha)) 0.01 else if (is.numeric(fit@call$alpha)) fit@call$alpha
   plain <- plain_fit(fit, remembered(fit))
-  if (is_table(suffStat)) {
-    suffStat <- list(C = stats::cor(check_observations(suffStat, "suffStat")), n = nrow(suffStat))
-  }
-  data <- if (!is.null(suffStat)) check_gauss(suffStat, length(plain$options$labels))
+  data <- if (!is.null(suffStat)) check_gauss(as_correlations(suffStat), length(plain$options$labels))
+  say_names(names_in(fit), list(`suffStat$C` = data$C), "the variables of the result")
   before <- remembered(fit, "before")
   if (methods::is(fit, "fciAlgo")) {
     jci <- in_call(fit, "jci")
@@ -103,6 +102,12 @@ explain <- function(fit, suffStat, alpha, ...) {
   }
   options <- c(a = plain$options, list(alpha = alpha, before = before$options, ...), more, data["n"])
   compute("explain", options, c(a = plain$arrays, before$arrays, data["C"]))
+}
+
+# `suffStat` of gaussCItest, which may be the observations, as the list of C and n.
+as_correlations <- function(suffStat) {
+  if (!is_table(suffStat)) return(suffStat)
+  list(C = stats::cor(check_table(suffStat, ncol(suffStat), "gaussCItest")$x), n = nrow(suffStat))
 }
 
 # An argument of the call that made an object, if it is written there in values.

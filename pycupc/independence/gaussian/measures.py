@@ -19,7 +19,7 @@ from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
 from pycupc.independence.gaussian.latent import Levels, kinds_of, latent_correlation, levels_of
 from pycupc.system.log import logger
-from pycupc.system.message import Argument, Message, Value, Words
+from pycupc.system.message import Argument, Cell, Message, Value, Words
 
 MeasureName = Literal["pearson", "spearman", "kendall", "normal-scores", "latent"]
 MEASURES = get_args(MeasureName)
@@ -150,8 +150,9 @@ class PairN(NamedTuple):
         np.fill_diagonal(matrix, 0.0)
         if not (np.isfinite(matrix).all() and (matrix >= 0).all() and np.array_equal(matrix, matrix.T)):
             i, j = np.argwhere(~((matrix >= 0) & np.isfinite(matrix) & (matrix == matrix.T)))[0].tolist()
-            got = f"n[{i}, {j}] = {matrix[i, j]} and n[{j}, {i}] = {matrix[j, i]}"
-            raise ValueError(f"n must have finite numbers of at least 0 and be symmetric, got {got}")
+            text = "n must have finite numbers of at least 0 and be symmetric, got n{a} = {at_a} and n{b} = {at_b}"
+            cells = {"a": Cell(i, j), "b": Cell(j, i)}
+            raise ValueError(Message(text, **cells, at_a=float(matrix[i, j]), at_b=float(matrix[j, i])))
         return cls(matrix, rule)
 
     @property

@@ -115,6 +115,14 @@ test_that("messages name the value that was given, in R's words", {
   infinite <- S$C
   infinite[1, 2] <- infinite[2, 1] <- Inf
   expect_error(plain(C = infinite, p = 8), "C must hold correlations in [-1, 1], but C[1, 2] = Inf", fixed = TRUE)
+  for (name in c("conservative", "maj.rule", "solve.confl")) {
+    given <- stats::setNames(list(S, "gaussCItest", 0.05, 8, "yes"), c("suffStat", "indepTest", "alpha", "p", name))
+    expect_error(do.call(cu_pc, given), paste0("`", name, "` must be TRUE or FALSE; got \"yes\""))
+  }
+  expect_error(plain(p = 8, conservative = TRUE, u2pd = "retry"), "can only be run with 'u2pd = relaxed'")
+  pairs <- matrix(9, 8, 8)
+  pairs[1, 2] <- NaN
+  expect_error(plain(p = 8, n = pairs), "got n[1, 2] = nan and n[2, 1] = 9.0", fixed = TRUE)
   expect_error(plain(p = 8, engine = NULL), "\"auto\", .* \"reference\", got NULL$")
   expect_error(plain(p = 8, engine = c("cpu", "gpu")), "got c\\(\"cpu\", \"gpu\"\\)$")
   expect_error(cu_plain("pc", S, alpha = 0.05, labels = letters[1:8], p = NULL), "is.numeric(p) is not TRUE",
@@ -158,6 +166,29 @@ test_that("a table of observations gives the answer of its correlations, with th
   own <- function(x, y, S, suffStat) 1
   expect_error(cu_plain("pc", X, own, 0.01), "need to specify 'labels' or 'p'") # as pcalg
   expect_error(cu_plain("pc", list(C = diag(8), n = 9), p = 8), "\"alpha\" is missing") # as pcalg
+})
+
+test_that("columns that are no vectors of numbers or categories are refused, and NaN is no category", {
+  skip_if_no_python()
+  set.seed(1)
+  x <- as.data.frame(matrix(stats::rnorm(120), 20))
+  scaled <- x
+  scaled$V1 <- scale(x$V1) # a matrix of one column
+  expect_identical(cu_plain("pc", scaled)$pMax, cu_plain("pc", data.frame(V1 = as.vector(scaled$V1), x[-1]))$pMax)
+  expect_identical(cu_plain("pc", as.table(as.matrix(x)))$pMax, cu_plain("pc", x)$pMax)
+  wide <- x[1:5]
+  wide$m <- as.matrix(x[5:6]) # 20 x 7 values are also those of 6 columns
+  bits <- x
+  class(bits$V2) <- "integer64"
+  for (given in list(wide, bits)) {
+    for (test in c("gaussCItest", "gaussCItwd", "mixCItest", "disCItest")) {
+      expect_error(cu_plain("pc", given, test), "`suffStat` must have a vector as each column.* as in \"(m|V2)\"")
+    }
+    expect_error(cu_stability(given, n_resamples = 2), "`x` must have a vector as each column")
+    expect_error(cu_suffStat(given), "`x` must have a vector as each column")
+  }
+  codes <- x > 0
+  expect_error(cu_plain("pc", replace(codes + 0, 3, NaN), "disCItest"), "must not hold NA; it does in \"V1\"")
 })
 
 test_that("a call of pcalg without its arguments is an error, as in pcalg", {

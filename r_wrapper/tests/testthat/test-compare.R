@@ -123,6 +123,8 @@ test_that("what cannot be compared is an R error", {
   skip_if_no_pcalg()
   S <- small_problem()
   fit <- cu_pc(S, pcalg::gaussCItest, 0.05, p = 8)
+  X <- matrix(stats::rnorm(400), 50)
+  expect_true(cu_compare("pycupc", "pcalg-stable", X, 0.05, p = 8)$equal) # observations, as cu_pc() takes them
   expect_error(cu_compare(fit, 3), "`b` must be a pcAlgo or fciAlgo object, or one of")
   expect_error(cu_compare(fit, "tetrad", S, 0.05, p = 8), "a method must be one of")
   expect_error(cu_compare(fit, "pcalg-stable"), "needs `suffStat`, `alpha`, and `labels` or `p`")

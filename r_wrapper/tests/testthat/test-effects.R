@@ -66,6 +66,15 @@ test_that("what does not fit is refused in R's terms", {
   expect_error(cu_jointIda(1:2, 3, diag(3)), "all.pasets")
   expect_error(cu_adjustment(m * 0, 1, 2), "no variable of y is a descendant of x")
   expect_error(cu_adjustment(m, 1, 3, 4), "`z` must be names of variables")
+  for (graph in list(replace(m, 4, NA), m[1:2, ], matrix(as.character(m != 0), 3), "m", list(), NULL)) {
+    expect_error(cu_ida(1, 3, diag(3), graph), "`graphEst` must be a DAG or CPDAG: a result, or a square matrix")
+    expect_error(cu_adjustment(graph, 1, 3), "`graphEst` must be a DAG or CPDAG: a result, or a square matrix")
+  }
+  expect_error(cu_ida(1, 3, diag(3), m + diag(3)), "edge of variable 1 to itself")
+  for (v in list(2.5, 4, NA, 0)) {
+    expect_error(cu_jointIda(1:2, 3, diag(3), all.pasets = list(list(v, 1))), "`all.pasets` must be names of variables")
+  }
+  expect_error(cu_ida(1, 3, diag(3), m, "global", all.dags = 1:9), "`all.dags` must be a matrix with a row for each")
   unknown <- diag(3)
   unknown[1, 2] <- NA
   expect_error(suppressMessages(cu_ida(2, 3, unknown, m)), "incomplete: it holds NaN")

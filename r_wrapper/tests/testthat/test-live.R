@@ -198,7 +198,9 @@ test_that("an error in the indepTest is the R error that the user sees", {
   expect_error(cu_pc(list(), function(x, y, S, suffStat) stop("my own trouble"), 0.05, p = 4), "my own trouble")
   condition <- structure(class = c("mine", "error", "condition"), list(message = "m", call = NULL))
   expect_error(cu_pc(list(), function(x, y, S, suffStat) stop(condition), 0.05, p = 4), class = "mine")
-  expect_error(cu_pc(list(), function(x, y, S, suffStat) NULL, 0.05, p = 4), "must return one number.*got NULL")
+  for (p in list(NULL, "0.3", factor(0.3), 1i, list(0.3))) {
+    expect_error(cu_pc(list(), function(x, y, S, suffStat) p, 0.05, p = 4), "must return one number.*for x = 1, y = 2")
+  }
   expect_warning(
     expect_message(cu_pc(list(), function(x, y, S, suffStat) {
       if (x == 1 && y == 2) message("said in the test")

@@ -83,7 +83,14 @@ test_that("wrong data have their own sentence", {
   skip_if_no_pcalg()
   expect_error(cu_pc(list(complete$C, 32), "gaussMItest", 0.1, p = 5), "at least 2 imputations")
   expect_error(cu_pc(x, "gaussMItest", 0.1, p = 5), "a list of M correlation matrices")
-  expect_error(cu_pc(list(factors, factors[-1, ]), "disMItest", 0.1, p = 5), "the same rows and the same levels")
+  expect_error(cu_pc(list(factors, factors[-1, ]), "disMItest", 0.1, p = 5), "the same rows and the same columns")
+  expect_error(cu_pc(list(factors, factors[5:1]), "disMItest", 0.1, p = 5), "the same rows and the same columns")
+  other <- as.data.frame(x)[5:1]
+  expect_error(cu_pc(list(as.data.frame(x), other), "gaussMItest", 0.1, p = 5), "the same rows and the same columns")
+  expect_error(cu_pc(list(complete$C, stats::cor(other), 32), "gaussMItest", 0.1, p = 5), "the same columns")
+  relevelled <- factors
+  levels(relevelled$wt) <- c("1", "0")
+  expect_error(cu_pc(list(factors, relevelled), "disMItest", 0.1, p = 5), "the same levels")
   expect_error(cu_pc(gaps[, -1], "gaussCItwd", 0.1, p = 5), "a table of 5 columns")
   expect_error(cu_pc(gaps, "disCItwd", 0.1, p = 5), "`dm`")
 })

@@ -27,6 +27,9 @@ test_that("the sparse object answers as the full one", {
     expect_identical(cu_sepset(sparse, x, y), full@sepset[[x]][[y]])
     expect_identical(cu_sepset(full, x, y), full@sepset[[x]][[y]])
   }
+  pag <- cu_rfci(S, pcalg::gaussCItest, 0.05, labels = letters[1:12])
+  for (x in 1:12) for (y in 1:12) expect_identical(cu_sepset(pag, letters[x], y), pag@sepset[[x]][[y]])
+  expect_error(cu_sepset(full@graph, 1, 2), "`fit` must be a result of cu_pc")
 })
 
 test_that("an expanded fit is the full one, and pcalg's functions take it", {

@@ -288,7 +288,7 @@ test_that("bad arguments are refused in R's terms", {
   writeLines("mine", file.path(folder, "notes.txt"))
   expect_error(run(checkpoint = folder), "holds other files")
   found <- run(seed = 1)
-  expect_error(as.data.frame(found, threshold = 2), "`threshold` must be a number from 0 to 1; got 2")
+  expect_error(as.data.frame(found, threshold = 2), "`threshold` must be one number in \\[0, 1\\]; got 2")
   expect_error(as.data.frame(found, alpha = 0.5), "`alpha` must be some of 0.01; got 0.5")
   expect_error(cu_bound(found, 0.9, alpha = 0.5), "`alpha` must be one of 0.01; got 0.5")
   expect_error(cu_rows(found, 0), "`i` must be the number of a resample, from 1 on; got 0")

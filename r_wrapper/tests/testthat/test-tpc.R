@@ -51,7 +51,9 @@ test_that("arguments of cu_tpc() are checked", {
   refused("`context.all` must be names of variables", context.all = "z")
   refused("`context.all` must be in the first tier; \"2\" is not", tiers = c(1, 2, 1, 1), context.all = 2)
   refused("`context.all` and `context.tier` both have \"1\"", context.all = 1, context.tier = 1)
-  refused("`forbEdges` must be a matrix of 4 x 4", forbEdges = diag(3))
+  refused("Dimensions of the dataset and forbEdges do not agree", forbEdges = diag(3))
+  refused("`forbEdges` must not hold NA", forbEdges = diag(c(0, NA, 0, 0)))
+  refused("`forbEdges` must hold TRUE and FALSE, not character", forbEdges = matrix("FALSE", 4, 4))
   refused("choose one of `conservative` and `maj.rule`", conservative = TRUE)
 })
 

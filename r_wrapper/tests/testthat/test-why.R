@@ -68,6 +68,13 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   expect_error(cu_why(fit, "a", "a"), "must be different variables; got \"a\" twice")
   expect_error(cu_why(fit, "a", "zz"), "names of variables or positions from 1 to 8; got \"zz\"")
   expect_error(cu_why(3, 1, 2), "must be a result of cu_pc")
+  for (alpha in list("a", 7, NA, c(0.1, 0.2))) expect_error(cu_why(fit, 1, 2, S, alpha), "`alpha` must be one number")
+  turned <- list(C = S$C[8:1, 8:1], n = S$n)
+  expect_message(cu_why(fit, 1, 2, turned), "column names of `suffStat\\$C` in another order")
+  expect_error(cu_why(fit, 1, 2, 3), "`suffStat` must be a list with `C`")
+  X <- matrix(stats::rnorm(80), 10)
+  X[3, 1] <- NA
+  expect_error(cu_why(fit, 1, 2, X), "`suffStat` must be complete and finite")
 })
 
 test_that("the observations are used without alpha in the call, and too few of them are said", {

@@ -83,7 +83,7 @@ def walk_sets(
     last = reach = np.minimum(asked.last, d)
     r, z = np.full(m, math.nan), np.full(m, math.inf)
     made = work_space(Made, m=m, c=len(asked.candidates), k=sizes.stop, r=r, z=z)
-    C, limits = frozen(test.data.C), Sizes.of(test.alpha, test.data.n, range(sizes.stop))
+    C, limits = frozen(test.data.C), Sizes.of(test, range(sizes.stop))
     pairs, tests = np.flatnonzero(asked.first <= last), m * sum(about(int(d.max(initial=0)), k) for k in sizes)
     parts = [pairs]
     if tests >= INLINE_TESTS:  # perhaps

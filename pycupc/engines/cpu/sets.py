@@ -6,7 +6,6 @@ its other members with the sets before and after it, so that its test costs a ha
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numba import uint64
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.walk_state import Cutoff, work_space
-from pycupc.independence.gaussian.fisher_z import cutoff
+from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.system.compiled import copied_part, fused_part
 
 
@@ -29,11 +28,10 @@ class Sizes(NamedTuple):
     root: Floats  # sqrt(n - level - 3): |z| by atanh |r|
 
     @classmethod
-    @lru_cache(maxsize=64)
-    def of(cls, alpha: float, n: float, levels: range) -> Sizes:
-        """Those of the sets with so many members, of a test of n observations; not to be written."""
-        value, low, high = np.array([Cutoff.around(cutoff(alpha, n, k)) for k in levels]).reshape(-1, 3).T.copy()
-        root = np.sqrt(np.maximum(n - 3.0 - np.array(levels), 0.0))
+    def of(cls, test: GaussianTest, levels: range) -> Sizes:
+        """Those of the sets of a test with so many members."""
+        value, low, high = np.array([Cutoff.around(test.cutoff(k)) for k in levels]).reshape(-1, 3).T.copy()
+        root = np.sqrt(np.maximum(test.data.n - 3.0 - np.array(levels), 0.0))
         return cls(np.array(levels, np.int64), value, low, high, root)
 
     @classmethod

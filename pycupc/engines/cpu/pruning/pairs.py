@@ -82,7 +82,7 @@ class PairSearch:
         """
         self._C, self._questions, self._asked = frozen(test.data.C), questions, asked
         self._reached = reached or {}
-        self._sizes = Sizes.of(test.alpha, test.data.n, range(SMALLEST, max(questions.sizes().stop, SMALLEST)))
+        self._sizes = Sizes.of(test, range(SMALLEST, max(questions.sizes().stop, SMALLEST)))
         self._offsets = np.zeros(test.p, dtype=np.int64)  # the lists of every variable begin at 0
 
     def __call__(self, i: int, first: int, z: float, spent: float, state: State) -> Outcome:

@@ -128,7 +128,7 @@ def test_every_experiment_yields_its_columns(tiny, monkeypatch, experiment, word
     pool = type("Here", (), {"__init__": lambda self, n: None, "map": staticmethod(map)})
     pool.__enter__, pool.__exit__ = lambda self: self, lambda self, *error: None
     monkeypatch.setattr(stability, "pool", pool)
-    points = [(name, TINY, name != "tpc", name, 2) for name in ("fci", "rfci", "tpc")]
+    points = [(name, TINY, name != "tpc", name, 2) for name in ("rfci", "tpc")]
     monkeypatch.setattr(latent, "POINTS", points)
     lines = tiny(experiment, *words)
     assert set(columns.split()) <= {column for line in lines for column in line}

@@ -184,13 +184,6 @@ def test_without_room_for_the_code_it_is_used_all_the_same(doubled, monkeypatch,
         assert not call()
 
 
-def test_a_damaged_stamp_makes_the_code_stale(tmp_path):
-    (tmp_path / "pycupc-sources.sha256").write_bytes(b"\xff\xfe")
-    (tmp_path / "a.nbi").write_bytes(b"")
-    assert compiled.forget_stale_code(tmp_path, [Path(__file__)])
-    assert not list(tmp_path.glob("*.nbi"))
-
-
 def test_an_interrupt_does_not_wait_for_the_compiler():
     """The work goes on in the background, and whoever needs it next waits for it."""
     began, ends, done = threading.Event(), threading.Event(), threading.Event()

@@ -1,6 +1,5 @@
 """A run that is cut off resumes from its checkpoint and gives the result of an uninterrupted one; level 0 in parts."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from stability_data import dask_cluster, discrete
+from stability_data import discrete
 from test_rows import table
 
 import pycupc
@@ -235,23 +234,3 @@ def test_threads_compute_level_0(tmp_path, monkeypatch):
             run(executor=executor, **ROWS)
     with pytest.raises(TypeError, match="executor must be a concurrent.futures.Executor, got 2"):
         run(executor=2)
-
-
-@pytest.mark.usefixtures("libraries_of_python")
-def test_a_dask_cluster_computes_level_0_and_loses_a_worker(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    in_parts(monkeypatch)
-    done, add = [], Checkpoint.add
-    with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
-        victim = next(iter(client.run(os.getpid).values()))
-
-        def kill(self, cut, number, found):
-            add(self, cut, number, found)
-            done.append(number)
-            if len(done) == 5:
-                os.kill(victim, signal.SIGKILL)
-
-        monkeypatch.setattr(Checkpoint, "add", kill)
-        fit = run(tmp_path, executor=client.get_executor(), **ROWS)
-    assert sorted(done) == list(range(28))
-    assert_same(fit, run())

@@ -321,6 +321,10 @@ def test_compiled_code_of_other_sources_is_thrown_away(tmp_path):
     source.write_text("2")
     assert forget_stale_code(cache, [source])
     assert not (cache / "b.nbi").exists()
+    (cache / "pycupc-sources.sha256").write_bytes(b"\xff\xfe")  # a damaged stamp
+    (cache / "b.nbi").write_bytes(b"")
+    assert forget_stale_code(cache, [source])
+    assert not (cache / "b.nbi").exists()
     assert not forget_stale_code(tmp_path / "missing", [source])
 
 

@@ -255,18 +255,6 @@ def test_errors(options, message):
         pycupc.fci({"C": np.eye(3), "n": 10}, **options)
 
 
-def test_from_a_finished_skeleton():
-    rng = np.random.default_rng(7)
-    for _ in range(10):
-        case = random_problem(rng)
-        data = {"C": np.array(case["C"]), "n": case["n"]}
-        fit = pycupc.pc(data, alpha=0.05, maj_rule=True)
-        one, two = pycupc.fci(data, alpha=0.05, skeleton=fit), pycupc.fci(data, alpha=0.05)
-        assert (one.sparse_graph, one.sepset, one.later.n_tests) == (two.sparse_graph, two.sepset, two.later.n_tests)
-    with pytest.raises(ValueError, match=r"skeleton must be of the same data and alpha"):
-        pycupc.fci(data, alpha=0.01, skeleton=fit)
-
-
 def test_a_budget_is_no_secret():
     rng = np.random.default_rng(8)
     X = rng.standard_normal((40, 30)) @ (np.eye(30) + 0.4 * rng.standard_normal((30, 30)))

@@ -25,6 +25,13 @@ VARIANTS = {
 
 RETRY_AT_RANDOM = {"deep_levels_p40", "er_p100_n1000", "er_p25_n300", "er_p60_n200", "fixed_gaps_and_edges", "mmax_0"}
 RETRY_AT_RANDOM |= {"mmax_1"}
+#: Cases of at least 90 variables, which take the reference engine a second or more, as the smaller ones do together.
+LARGE = {"dense_p90", "er_p100_n1000", "er_p100_n150", "wide_p100_n80"}
+CASES = [pytest.param("cpu", path, id=f"cpu-{path.stem}") for path in GOLDEN]
+CASES += [
+    pytest.param("reference", path, id=f"reference-{path.stem}", marks=[pytest.mark.slow] * (path.stem in LARGE))
+    for path in GOLDEN
+]
 pytestmark = pytest.mark.filterwarnings("ignore:C has NaN")
 
 
@@ -32,7 +39,7 @@ def test_all_cases_are_there():
     assert len(GOLDEN) == 33
 
 
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@pytest.mark.parametrize(("engine", "golden"), CASES, indirect=["golden"])
 def test_answer(golden, engine, monkeypatch):
     """The skeleton, and the orientations that were recorded; by the reference those that ask it about triples."""
     fit = pycupc.skeleton(golden.suff_stat, **golden.arguments, engine=engine)

@@ -123,7 +123,10 @@ def test_a_skeleton_of_other_data(function):
     C = np.corrcoef(rng.standard_normal((5, 50)))
     fit = pycupc.skeleton({"C": C, "n": 50}, alpha=0.3)
     whole = function({"C": C, "n": 50}, alpha=0.3)
-    assert function({"C": C, "n": 50}, alpha=0.3, skeleton=fit).sparse_graph == whole.sparse_graph
+    for skeleton in (fit, pycupc.pc({"C": C, "n": 50}, alpha=0.3, maj_rule=True)):
+        found = function({"C": C, "n": 50}, alpha=0.3, skeleton=skeleton)
+        assert (found.sparse_graph, found.sepset) == (whole.sparse_graph, whole.sepset)
+        assert list(found.later.n_tests) == list(whole.later.n_tests)
     for given, name in (
         ({"suffStat": {"C": C, "n": 51}, "alpha": 0.3}, "n"),
         ({"suffStat": {"C": C, "n": 50}, "alpha": 0.2}, "alpha"),

@@ -161,9 +161,7 @@ def test_copies_and_nan_among_imputations():
 
 
 def test_resamples_draw_rows_of_all_imputations():
-    for test in (gaussMItest, gaussCItwd, disMItest):
-        a = pycupc.stability(DATA[test], alpha=0.1, n_resamples=6, random_state=2, engine="cpu")
-        assert a.n_resamples == 6
+    assert pycupc.stability(DATA[disMItest], alpha=0.1, n_resamples=2, random_state=2, engine="cpu").n_resamples == 2
     rows = np.arange(0, 80, 2)
     part = DATA[gaussMItest].take(rows)
     np.testing.assert_array_equal(part.matrices, MultipleImputation([X[rows] for X in IMPUTED]).matrices)

@@ -1,10 +1,8 @@
 """The result of fci and rfci: marks and their reasons, evidence of both stages, files, comparison, page, command."""
 
 import json
-import re
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -238,12 +236,6 @@ def test_compare_any_two_graphs(fit, data):
     assert "1 edge only in pc: " in mixed.text
     with pytest.raises(ValueError, match="compare two of the same data"):
         pycupc.compare(fit, fit.subgraph([0, 1]))
-
-
-def test_the_example_of_the_documentation_prints_its_output(capsys):
-    text = (Path(__file__).resolve().parent.parent / "docs" / "HIDDEN.md").read_text(encoding="utf-8")
-    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], {})
-    assert capsys.readouterr().out == re.search(r"```text\n(.*?)```", text, re.DOTALL)[1]
 
 
 # -- the command line -------------------------------------------------------------------------------------------------

@@ -19,8 +19,6 @@ from pathlib import Path
 import pytest
 from conftest import SHARED
 
-from pycupc.system.version import __version__
-
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "r_wrapper"
 TESTTHAT = PACKAGE / "tests" / "testthat"
@@ -126,12 +124,6 @@ def exported() -> set[str]:
 def test_the_namespace_exports_what_the_code_marks() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in (PACKAGE / "R").glob("*.R"))
     assert exported() == set(re.findall(r"^#' @export\n(\w+) <-", code, re.MULTILINE))
-
-
-def test_the_version_is_that_of_the_python_package() -> None:
-    version = re.search(r"^Version: (.*)$", (PACKAGE / "DESCRIPTION").read_text(encoding="utf-8"), re.MULTILINE)
-    assert version is not None
-    assert version[1] == __version__.replace(".dev0", ".9000")
 
 
 def test_sourcing_leaves_only_the_exported_functions(r_library: Path) -> None:

@@ -211,20 +211,14 @@ def test_off_the_main_thread_it_warns(r):
     assert len(seen) == 1
 
 
-@pytest.fixture(params=["checkout", "wheel"])
-def import_path(request, tmp_path):
-    """A folder to import pycupc from: the checkout, or a copy laid out as in a wheel."""
-    if request.param == "checkout":
-        return ROOT
+@pytest.mark.r
+@pytest.mark.parametrize("mode", ["API", "ABI"])
+def test_both_modes_of_rpy2_work(r, mode, tmp_path):
+    """From the checkout, and from a copy laid out as in a wheel."""
+    import_path = ROOT if mode == "API" else tmp_path
     shutil.copytree(ROOT / "pycupc", tmp_path / "pycupc", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "pycupc" / "r" / "shared").mkdir()
     shutil.copy(ROOT / "r_wrapper" / "R" / "pcalgo.R", tmp_path / "pycupc" / "r" / "shared")
-    return tmp_path
-
-
-@pytest.mark.r
-@pytest.mark.parametrize("mode", ["API", "ABI"])
-def test_both_modes_of_rpy2_work(r, mode, import_path):
     code = (
         "import numpy as np, pycupc, pycupc.r as b; "
         "s = pycupc.SuffStat(np.eye(3), 10); t = b.from_r(b.to_r(s)); print(np.array_equal(s.C, t.C), t.n)"

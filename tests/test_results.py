@@ -139,11 +139,8 @@ def assert_equal(back: pycupc.PcAlgo, fit: pycupc.PcAlgo) -> None:
 def as_from_r(fit: pycupc.PcAlgo) -> dict[str, np.ndarray]:
     """The arrays of `fit` as they come back from R: every cell that holds a set is named, gaps are not."""
     arrays = fit.to_arrays("matrix")
-    cells = sorted(fit.sepset.cells().items())
-    arrays["sepset_x"] = np.array([x for (x, _), _ in cells], dtype=np.int32)
-    arrays["sepset_y"] = np.array([y for (_, y), _ in cells], dtype=np.int32)
-    arrays["sepset_len"] = np.array([len(s) for _, s in cells], dtype=np.int32)
-    arrays["sepset_members"] = np.array([m for _, s in cells for m in s], dtype=np.int32)
+    cells = flat_cells(dict(sorted(fit.sepset.cells().items())))
+    arrays |= dict(zip(("sepset_x", "sepset_y", "sepset_len", "sepset_members"), cells, strict=True))
     del arrays["gap_x"], arrays["gap_y"]
     return only_stored_cells(arrays, fit.p)
 

@@ -15,9 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from stability_data import dask_cluster, discrete, gaussian
+from test_checkpoint import ROWS, assert_same, in_parts
+from test_checkpoint import run as run_to_the_end
 from test_damaged_results import corrupted
 
 import pycupc
+from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
 from pycupc.results.npz import StudyFile
@@ -152,22 +155,48 @@ def test_one_thread_per_task(data, monkeypatch):
     assert seen == [1, 2]
 
 
-def test_dask_with_a_killed_worker(data):
-    """Two workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
-    call = {**CALL, "n_resamples": 80}
+@pytest.fixture(scope="module")
+def dask():
+    """A client of a Dask cluster of two workers; a worker that is killed is started again."""
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    killed = []
     with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
-        victim = next(iter(client.run(os.getpid).values()))
+        yield client
 
-        def kill(done, total):
-            if done >= 20 and not killed:
-                killed.append(victim)
-                os.kill(victim, signal.SIGKILL)
 
-        found = pycupc.stability(data, executor=client.get_executor(), progress=kill, **call)
+def one_worker(client):
+    """The process of one of the two workers."""
+    client.wait_for_workers(2)
+    return next(iter(client.run(os.getpid).values()))
+
+
+def test_dask_with_a_killed_worker(data, dask):
+    """Two workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
+    call, killed, victim = {**CALL, "n_resamples": 80}, [], one_worker(dask)
+
+    def kill(done, total):
+        if done >= 20 and not killed:
+            killed.append(victim)
+            os.kill(victim, signal.SIGKILL)
+
+    found = pycupc.stability(data, executor=dask.get_executor(), progress=kill, **call)
     assert killed
     assert found == pycupc.stability(data, **call)
+
+
+def test_dask_computes_level_0_and_loses_a_worker(dask, tmp_path, monkeypatch):
+    in_parts(monkeypatch)
+    done, add, victim = [], Checkpoint.add, one_worker(dask)
+
+    def kill(self, cut, number, found):
+        add(self, cut, number, found)
+        done.append(number)
+        if len(done) == 5:
+            os.kill(victim, signal.SIGKILL)
+
+    monkeypatch.setattr(Checkpoint, "add", kill)
+    fit = run_to_the_end(tmp_path, executor=dask.get_executor(), **ROWS)
+    assert sorted(done) == list(range(28))
+    assert_same(fit, run_to_the_end())
 
 
 _RUN = """

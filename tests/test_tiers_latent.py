@@ -8,7 +8,8 @@ import networkx as nx
 import numpy as np
 import pytest
 from markov_classes import d_separated
-from tiers_cases import noise, random_problem
+from orientation_cases import noise_test as noise
+from tiers_cases import random_problem
 from tiers_oracle import skeleton
 
 import pycupc

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import assert_same
+from conftest import assert_same, refused
 
 from pycupc import SuffStat, pc
 from pycupc.data import DataError, binary
@@ -206,8 +206,7 @@ REFUSED = [(TypeError, kind) for kind in REFUSED_TYPES] + [(ValueError, kind) fo
 @pytest.mark.parametrize(("error", "kind"), REFUSED)
 def test_refused_in_memory(error, kind):
     build, words = {**REFUSED_TYPES, **REFUSED_VALUES}[kind]
-    with pytest.raises(error, match=words):
-        pc(build(), alpha=0.1)
+    refused(words, pc, build(), alpha=0.1, error=error)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -462,8 +461,7 @@ def test_anndata_in_its_file(tmp_path):
 def test_h5ad_needs_anndata(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata", None)
     (tmp_path / "d.h5ad").write_bytes(b"")
-    with pytest.raises(ValueError, match="reading .h5ad needs anndata: pip install anndata"):
-        SuffStat.from_data(tmp_path / "d.h5ad")
+    refused("reading .h5ad needs anndata: pip install anndata", SuffStat.from_data, tmp_path / "d.h5ad")
 
 
 def test_columns_named_by_numbers_are_positions_or_draw_a_warning():

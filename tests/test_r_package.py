@@ -147,14 +147,6 @@ library(pycupc)
 """
 
 
-def test_a_pyproject_file_is_not_taken_for_one_of_poetry(r_library: Path, tmp_path: Path) -> None:
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    code = f"setwd('{tmp_path}'); Sys.unsetenv('RETICULATE_PYTHON'); invisible(pycupc::cu_available()); warnings()"
-    done = run_r("-e", code, R_LIBS=libraries(r_library))
-    assert done.returncode == 0, done.stdout
-    assert "Poetry" not in done.stdout
-
-
 def test_loading_starts_nothing_sitrep_names_what_is_there_and_the_generator_stays_as_it_was(r_library: Path) -> None:
     code = """
     cat("Python started:", reticulate::py_available(), "\\n")
@@ -185,8 +177,13 @@ def test_loading_starts_nothing_sitrep_names_what_is_there_and_the_generator_sta
 
 
 def test_without_a_source_the_release_is_installed_or_its_absence_explained(r_library: Path, tmp_path: Path) -> None:
+    """Beside a pyproject.toml, which is not taken for one of Poetry."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     settings = {"R_LIBS": libraries(r_library), "WORKON_HOME": str(tmp_path), "PIP_NO_INDEX": "1"}
-    done = run_r("-e", 'pycupc::cu_install(gpu = "none")', **settings)
+    code = f"setwd('{tmp_path}'); Sys.unsetenv('RETICULATE_PYTHON'); try(pycupc::cu_install(gpu = 'none'))"
+    done = run_r("-e", f"{code}; invisible(pycupc::cu_available()); warnings(); cat('ended')", **settings)
+    assert done.stdout.endswith("ended"), done.stdout
+    assert "Poetry" not in done.stdout
     if "no Python environment could be made" in done.stdout:
         pytest.skip("reticulate cannot make a virtual environment here")
     assert "pip could not install pycupc (see above). If pip found no release" in done.stdout, done.stdout

@@ -52,6 +52,8 @@ def test_suff_stat(stat, error, words, engine):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
+        ({"suffStat": np.ones((5, 1))}, ValueError, r"at least 2 columns \(variables\), got 1"),
+        ({"suffStat": np.ones((1, 5))}, ValueError, r"at least 2 rows \(observations\), got 1"),
         ({"alpha": 1.5}, ValueError, r"alpha must be a number in \[0, 1\], got 1.5"),
         ({"alpha": float("nan")}, ValueError, r"alpha must be a number in \[0, 1\], got nan"),
         ({"alpha": "small"}, TypeError, r"alpha must be a number in \[0, 1\], got 'small'"),
@@ -95,6 +97,7 @@ def test_suff_stat(stat, error, words, engine):
         ({"indepTest": 3}, TypeError, "indepTest must be callable"),
         ({"indepTest": min, "engine": "cpu"}, ValueError, "custom indepTest runs on engine='reference' only"),
         ({"indepTest": min}, ValueError, "either labels or p must be given"),
+        ({"indepTest": min, "p": 1, "suffStat": None}, ValueError, "p must be at least 2, got 1"),
         ({"indepTest": min, "engine_options": {"beta": 4}}, ValueError, "engine_options must be empty with a custom"),
         ({"u2pd": "guess"}, ValueError, "u2pd must be 'relaxed', 'rand' or 'retry', got 'guess'"),
         ({"skel_method": "original"}, ValueError, r"'original' depends on the order.*pcalg::pc\(\)"),
@@ -106,7 +109,7 @@ def test_suff_stat(stat, error, words, engine):
     ],
 )
 def test_arguments(arguments, error, words):
-    refused(words, pc, {"C": C3, "n": 50}, **arguments, error=error)
+    refused(words, pc, **{"suffStat": {"C": C3, "n": 50}, **arguments}, error=error)
 
 
 def test_gpu_that_is_not_there_is_not_replaced():
@@ -177,10 +180,6 @@ def test_the_remedy_names_extras_that_exist(engine, monkeypatch):
         assert f"\n{extra} = [" in project
 
 
-def test_p_of_one_with_a_custom_test():
-    refused("p must be at least 2, got 1", pc, None, lambda *_: 1.0, p=1)
-
-
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_nan_is_allowed_and_its_variables_named(engine):
     C = C3.copy()
@@ -189,11 +188,6 @@ def test_nan_is_allowed_and_its_variables_named(engine):
         fit = skeleton({"C": C, "n": 50}, labels=["a", "b", "c"], alpha=0.2, engine=engine)
     assert not fit.skeleton[1].any()
     refused("C must be symmetric", skeleton, {"C": changed(0, 1, np.nan, both=False), "n": 50}, engine=engine)
-
-
-def test_sizes_of_data():
-    for shape, words in (((5, 1), r"columns \(variables\), got 1"), ((1, 5), r"rows \(observations\), got 1")):
-        refused(f"at least 2 {words}", SuffStat.from_data, np.ones(shape))
 
 
 def test_integer_and_boolean_columns_are_data_too():

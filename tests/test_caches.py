@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from pathlib import Path
 
 import numba
@@ -109,10 +108,8 @@ def test_a_folder_of_somebody_else_is_not_used_and_a_link_not_followed(nowhere, 
     assert folder.parent.parent == nowhere
     assert folder.parent != planted
     assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # it is said once
-        assert caches.numba_cache() == folder
-        caches.set_environment()
+    assert caches.numba_cache() == folder  # it is said once: warnings are errors
+    caches.set_environment()
     for variable in ("CUPY_CACHE_DIR", "MPLCONFIGDIR"):  # other programs are told
         assert Path(os.environ[variable]).parent == folder.parent
 
@@ -179,9 +176,7 @@ def test_without_room_for_the_code_it_is_used_all_the_same(doubled, monkeypatch,
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._open_for_write", refuse)
     with pytest.warns(UserWarning, match=rf"cannot be stored in {folder}.* \({os.strerror(number)}\), so each process"):
         assert not call()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # it is said once
-        assert not call()
+    assert not call()  # it is said once
 
 
 def test_an_interrupt_does_not_wait_for_the_compiler():

@@ -12,6 +12,7 @@ import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -226,10 +227,7 @@ def test_wrong_options_of_reading(options, error, words):
 
 
 def test_standard_input(here, monkeypatch):
-    class Stdin:
-        buffer = io.BytesIO(EXAMPLE.read_bytes())
-
-    monkeypatch.setattr(sys, "stdin", Stdin)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(EXAMPLE.read_bytes())))
     assert run("run", "-", "--plot", "none", "--quiet") == cli.OK
     assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
     assert edges("data-pycupc") == edges("example-pycupc")
@@ -367,21 +365,10 @@ def test_scaling_is_exact():
     ratio = scaled(np.ldexp(X, powers)) / X
     assert (ratio == ratio[0]).all()
     assert (np.frexp(ratio[0])[0] == 0.5).all()
-
-
-def test_denormal_columns():
-    X = np.round(table() * 1000)
+    X = np.round(table() * 1000)  # denormal columns
     np.testing.assert_array_equal(SuffStat.from_data(X * 5e-324).C, SuffStat.from_data(X).C)
     with np.errstate(all="raise"):
         assert np.abs(scaled(X * 5e-324)).max() <= 1
-
-
-def copies():
-    """The issue's example: 257 variables, 20 observations, 31 copies of one column."""
-    X = np.random.default_rng(5).standard_normal((20, 257))
-    X[:, 226:] = X[:, [7]]
-    X[:, 100] = 3.0
-    return X
 
 
 def warned(data):
@@ -391,8 +378,10 @@ def warned(data):
 
 
 def test_copies_and_constants_are_named_on_every_path(tmp_path):
-    names = [f"x{j}" for j in range(257)]
-    frame = pd.DataFrame(copies(), columns=names)
+    """257 variables, 20 observations, 31 copies of one column."""
+    names, X = [f"x{j}" for j in range(257)], np.random.default_rng(5).standard_normal((20, 257))
+    X[:, 226:], X[:, 100] = X[:, [7]], 3.0
+    frame = pd.DataFrame(X, columns=names)
     frame.to_csv(tmp_path / "d.csv", index=False)
     want, said = warned(frame)
     assert len(said) == 2
@@ -401,9 +390,9 @@ def test_copies_and_constants_are_named_on_every_path(tmp_path):
     assert ": x7 = x226 = x227" in said[1]
     paths = [frame, tmp_path / "d.csv", frame.convert_dtypes()]
     for module, build in {
-        "polars": lambda m: m.DataFrame(copies(), schema=names),
+        "polars": lambda m: m.DataFrame(X, schema=names),
         "pyarrow": lambda m: m.Table.from_pandas(frame),
-        "xarray": lambda m: m.DataArray(copies(), dims=("o", "v"), coords={"v": names}),
+        "xarray": lambda m: m.DataArray(X, dims=("o", "v"), coords={"v": names}),
     }.items():
         if find_spec(module):
             paths.append(build(import_module(module)))

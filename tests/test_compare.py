@@ -47,11 +47,6 @@ def test_a_result_equals_itself_and_its_copy(tmp_path):
     assert compare(fit, pycupc.PcAlgo.load(tmp_path / "fit.npz"))
 
 
-def test_every_engine_gives_an_equal_result():
-    data = problem()
-    assert compare(pycupc.pc(data, alpha=0.1, engine="cpu"), pycupc.pc(data, alpha=0.1, engine="reference"))
-
-
 def test_an_edge_that_only_one_kept_is_named_with_its_test():
     data = problem()
     strict, loose = pycupc.skeleton(data, alpha=0.01), pycupc.skeleton(data, alpha=0.05)

@@ -303,35 +303,26 @@ def test_two_processes_until_they_are_killed(data, expected, tmp_path):
     assert pycupc.stability(data, checkpoint=folder, **call) == pycupc.stability(data, **call)
 
 
-def test_a_resample_that_fails(data, monkeypatch):
-    """The error names the resample, and has what had finished; it is an EngineError, as pc's own are."""
+@pytest.mark.parametrize(("failing", "n_resamples", "elsewhere"), [(4, 12, False), (150, 300, True)])
+def test_a_resample_that_fails(data, monkeypatch, failing, n_resamples, elsewhere):
+    """The error names the resample, and has all that had finished before; it is an EngineError, as pc's own are."""
     plain = Study.outcome
 
     def outcome(self, i):
-        if i == 4:
+        if i == failing:
             raise MemoryError("no room")
         return plain(self, i)
 
     monkeypatch.setattr(Study, "outcome", outcome)
-    with pytest.raises(EngineError, match=r"resample 4 failed \(MemoryError: no room\) after 4 of 12") as caught:
-        pycupc.stability(data, **CALL)
-    assert caught.value.partial.resamples.tolist() == [0, 1, 2, 3]
+    words = rf"resample {failing} failed \(MemoryError: no room\) after \d+ of {n_resamples}"
+    call = {**CALL, "n_resamples": n_resamples}
+    with ThreadPoolExecutor(1) as executor, pytest.raises(EngineError, match=words) as caught:
+        pycupc.stability(data, executor=executor if elsewhere else None, **call)
+    assert isinstance(caught.value, StabilityError)
+    done = caught.value.partial.resamples.tolist()
+    assert set(done) >= set(range(failing)) if elsewhere else done == list(range(failing))
+    assert f"after {len(done)} of" in str(caught.value)
     assert_pickles(caught.value)
-
-
-def test_a_resample_that_fails_elsewhere(data, monkeypatch):
-    """All resamples that had finished before are kept."""
-    plain = Study.outcome
-
-    def outcome(self, i):
-        if i == 150:
-            raise MemoryError("no room")
-        return plain(self, i)
-
-    monkeypatch.setattr(Study, "outcome", outcome)
-    with ThreadPoolExecutor(1) as executor, pytest.raises(StabilityError, match="resample 150 failed") as caught:
-        pycupc.stability(data, executor=executor, n_resamples=300, random_state=1)
-    assert set(caught.value.partial.resamples) >= set(range(150))
 
 
 # -- checkpoints ------------------------------------------------------------------------------------------------------
@@ -349,16 +340,14 @@ def test_more_resamples_later(data, expected, kept):
     assert fewer == pycupc.stability(data, **{**CALL, "n_resamples": 2})
 
 
-def test_other_forms_of_the_same_arguments(data, kept):
-    """An argument in another type is the same argument."""
-    call = {**CALL, "n_resamples": np.int64(4), "alpha": np.array([0.01, 0.1]), "random_state": np.int32(9)}
-    same = {"solve_confl": np.False_, "m_max": np.inf, "fraction": np.float32(0.5)}
-    expected = pycupc.stability(data, **{**CALL, "n_resamples": 4})
-    assert pycupc.stability(data, checkpoint=kept, **call, **same) == expected
+OTHER_TYPES = {"n_resamples": np.int64(12), "alpha": np.array([0.01, 0.1]), "random_state": np.int32(9)}
+OTHER_TYPES |= {"solve_confl": np.False_, "m_max": np.inf, "fraction": np.float32(0.5)}
 
 
-def test_seed_of_the_checkpoint(data, expected, kept):
-    assert pycupc.stability(data, checkpoint=kept, **{**CALL, "random_state": None}) == expected
+@pytest.mark.parametrize("same", [OTHER_TYPES, {"random_state": None}, {"engine": "reference", "numCores": 1}])
+def test_other_forms_of_the_same_arguments(data, expected, kept, same):
+    """An argument in another type, the seed of the checkpoint, another engine with one thread."""
+    assert pycupc.stability(data, checkpoint=kept, **CALL | same) == expected
 
 
 @pytest.mark.parametrize(
@@ -379,10 +368,6 @@ def test_another_study_is_refused(data, kept, change, words):
     with pytest.raises(ValueError, match=f"checkpoint .* is of another study: {words}"):
         pycupc.stability(**{"data": data, "checkpoint": kept, **CALL, **change})
     assert before == {path.name: path.read_bytes() for path in kept.iterdir()}
-
-
-def test_engines_and_threads_share_a_checkpoint(data, expected, kept):
-    assert pycupc.stability(data, checkpoint=kept, engine="reference", numCores=1, **CALL) == expected
 
 
 def test_folders_of_others_are_refused(data, tmp_path):

@@ -159,9 +159,12 @@ def test_cosines_of_rcot_are_exact():
         np.testing.assert_allclose(cosines, expected - expected.mean(), rtol=0, atol=4e-15)
 
 
-def test_rcot_refuses_what_is_no_device():
+def test_rcot_refuses_what_is_no_device_and_no_number_of_features():
     refused("device must be a whole number, got -1", RCoT, X, device=-1)
     refused("device=99 cannot run: .*; device=None needs no GPU", RCoT, device=99)
+    for name in ("features", "of_ends"):
+        refused("features and of_ends must be at least 1", RCoT, **{name: 0})
+    refused("indepTest must be callable .* got <class .*RCoT'>", pc, X, RCoT, error=TypeError)
 
 
 def test_p_values_in_a_series_of_pandas():
@@ -174,9 +177,3 @@ def test_p_values_in_a_series_of_pandas():
             return pandas.Series(RCoT(X, features=20).batch(x, y, S))
 
     assert pc(None, InSeries(), alpha=0.3).skeleton.tolist() == pc(X, RCoT(features=20), alpha=0.3).skeleton.tolist()
-
-
-def test_a_class_in_place_of_a_test_and_no_features():
-    refused("indepTest must be callable .* got <class .*RCoT'>", pc, X, RCoT, error=TypeError)
-    for name in ("features", "of_ends"):
-        refused("features and of_ends must be at least 1", RCoT, **{name: 0})

@@ -141,23 +141,18 @@ def doubled(tmp_path, monkeypatch):
     return call, tmp_path / "cache"
 
 
+#: What becomes of a file's content: empty, half, cut, overwritten, of another module.
+DAMAGE = {"empty": lambda c: b"", "half": lambda c: c[: len(c) // 2], "cut": lambda c: c[:-1]}
+DAMAGE |= {"overwritten": lambda c: b"\xff" * len(c), "another module": lambda c: b"clumba\n" + c}
+
+
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda c: b"",
-        lambda c: c[: len(c) // 2],
-        lambda c: c[:-1],
-        lambda c: b"\xff" * len(c),
-        lambda c: b"clumba\n" + c,
-    ],
-    ids=["empty", "half", "cut", "overwritten", "another module"],
-)
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_code_is_compiled_again(doubled, ending, damage):
     call, folder = doubled
     assert [call(), call()] == [False, True]
     (file,) = folder.rglob(f"*.{ending}")
-    file.write_bytes(damage(file.read_bytes()))
+    file.write_bytes(DAMAGE[damage](file.read_bytes()))
     with pytest.warns(
         UserWarning, match=r"source.double-.*\.nbi or the code beside it is damaged .*compiled anew$"
     ) as said:

@@ -13,15 +13,9 @@ from conftest import GOLDEN, Case
 
 import pycupc
 
-VARIANTS = {
-    "relaxed": {},
-    "solve_confl": {"solve_confl": True},
-    "conservative": {"conservative": True},
-    "conservative_solve_confl": {"conservative": True, "solve_confl": True},
-    "majority": {"maj_rule": True},
-    "majority_solve_confl": {"maj_rule": True, "solve_confl": True},
-    "retry": {"u2pd": "retry"},
-}
+CAREFUL = {"conservative": {"conservative": True}, "majority": {"maj_rule": True}}
+VARIANTS = {"relaxed": {}, "solve_confl": {"solve_confl": True}, "retry": {"u2pd": "retry"}, **CAREFUL}
+VARIANTS |= {f"{name}_solve_confl": {**rule, "solve_confl": True} for name, rule in CAREFUL.items()}
 
 RETRY_AT_RANDOM = {"deep_levels_p40", "er_p100_n1000", "er_p25_n300", "er_p60_n200", "fixed_gaps_and_edges", "mmax_0"}
 RETRY_AT_RANDOM |= {"mmax_1"}

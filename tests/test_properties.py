@@ -37,12 +37,8 @@ def draw_data(seed: int, p: int, n: int, *, awkward: bool) -> np.ndarray:
     return X
 
 
-sizes = {
-    "seed": st.integers(0, 2**32 - 1),
-    "p": st.integers(3, 11),
-    "n": st.integers(5, 200),
-    "alpha": st.sampled_from([0.001, 0.01, 0.05, 0.2, 0.5]),
-}
+sizes = {"seed": st.integers(0, 2**32 - 1), "p": st.integers(3, 11), "n": st.integers(5, 200)}
+sizes |= {"alpha": st.sampled_from([0.001, 0.01, 0.05, 0.2, 0.5])}
 
 
 @pytest.mark.parametrize("awkward", [False, True])

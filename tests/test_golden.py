@@ -19,7 +19,7 @@ VARIANTS |= {f"{name}_solve_confl": {**rule, "solve_confl": True} for name, rule
 
 RETRY_AT_RANDOM = {"deep_levels_p40", "er_p100_n1000", "er_p25_n300", "er_p60_n200", "fixed_gaps_and_edges", "mmax_0"}
 RETRY_AT_RANDOM |= {"mmax_1"}
-#: Cases of at least 90 variables, which take the reference engine a second or more, as the smaller ones do together.
+#: Cases of at least 90 variables: by the reference engine with --slow only. It runs the same code on the smaller ones.
 LARGE = {"dense_p90", "er_p100_n1000", "er_p100_n150", "wide_p100_n80"}
 CASES = [pytest.param("cpu", path, id=f"cpu-{path.stem}") for path in GOLDEN]
 CASES += [

@@ -156,46 +156,37 @@ def test_one_thread_per_task(data, monkeypatch):
     assert seen == [1, 2]
 
 
-@pytest.fixture(scope="module")
-def dask():
-    """A client of a Dask cluster of two workers; a worker that is killed is started again."""
+def test_dask_with_killed_workers(data, tmp_path, monkeypatch):
+    """Of two workers one is killed in the middle: its work is done again, and the answer is the same.
+
+    Resamples, and level 0 of a run, by one cluster, which starts the killed worker again.
+    """
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    call, killed = {**CALL, "n_resamples": 80}, []
     with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
-        yield client
 
+        def kill(done, total=None):
+            if done >= 20 and not killed:
+                killed.append(next(iter(client.run(os.getpid).values())))
+                os.kill(killed[0], signal.SIGKILL)
 
-def one_worker(client):
-    """The process of one of the two workers."""
-    client.wait_for_workers(2)
-    return next(iter(client.run(os.getpid).values()))
+        assert pycupc.stability(data, executor=client.get_executor(), progress=kill, **call) == pycupc.stability(
+            data, **call
+        )
+        assert killed
+        killed.clear()
+        client.wait_for_workers(2)
+        in_parts(monkeypatch)
+        done, add = [], Checkpoint.add
 
+        def add_and_kill(self, cut, number, found):
+            add(self, cut, number, found)
+            done.append(number)
+            kill(len(done))
 
-def test_dask_with_a_killed_worker(data, dask):
-    """Two workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
-    call, killed, victim = {**CALL, "n_resamples": 80}, [], one_worker(dask)
-
-    def kill(done, total):
-        if done >= 20 and not killed:
-            killed.append(victim)
-            os.kill(victim, signal.SIGKILL)
-
-    found = pycupc.stability(data, executor=dask.get_executor(), progress=kill, **call)
+        monkeypatch.setattr(Checkpoint, "add", add_and_kill)
+        fit = run_to_the_end(tmp_path, executor=client.get_executor(), **ROWS)
     assert killed
-    assert found == pycupc.stability(data, **call)
-
-
-def test_dask_computes_level_0_and_loses_a_worker(dask, tmp_path, monkeypatch):
-    in_parts(monkeypatch)
-    done, add, victim = [], Checkpoint.add, one_worker(dask)
-
-    def kill(self, cut, number, found):
-        add(self, cut, number, found)
-        done.append(number)
-        if len(done) == 5:
-            os.kill(victim, signal.SIGKILL)
-
-    monkeypatch.setattr(Checkpoint, "add", kill)
-    fit = run_to_the_end(tmp_path, executor=dask.get_executor(), **ROWS)
     assert sorted(done) == list(range(28))
     assert_same(fit, run_to_the_end())
 

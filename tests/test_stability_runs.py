@@ -4,9 +4,11 @@ import json
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -189,6 +191,35 @@ def test_dask_with_killed_workers(data, tmp_path, monkeypatch):
     assert killed
     assert sorted(done) == list(range(28))
     assert_same(fit, run_to_the_end())
+
+
+_MPI = """
+import sys
+sys.path[:0] = [{root!r}, {here!r}]
+import pycupc
+from stability_data import gaussian
+
+if __name__ == "__main__":
+    from mpi4py.futures import MPIPoolExecutor
+
+    call = {{"n_resamples": 12, "scheme": "complementary", "random_state": 9}}
+    data = gaussian(n=60, p=6)
+    with MPIPoolExecutor() as executor:
+        found = pycupc.stability(data, executor=executor, **call)
+        print(executor.num_workers, found == pycupc.stability(data, **call))
+"""
+
+
+def test_mpi_pool(tmp_path):
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
+    if mpiexec is None:
+        pytest.skip("mpich is not installed")
+    script = tmp_path / "run.py"
+    script.write_text(_MPI.format(root=str(HERE.parent), here=str(HERE)))
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", script]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert run.stdout.split() == ["2", "True"], run.stderr
 
 
 _RUN = """

@@ -344,9 +344,8 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_run_chooses_a_test_for_any_table(tmp_path, monkeypatch, capsys, name):
+def test_run_chooses_a_test_for_any_table(here, capsys, name):
     make, options, kind, said = TABLES[name]
-    monkeypatch.chdir(tmp_path)
     make().rename(columns=lambda c: f"c{c}" if isinstance(c, int) else c).to_csv("d.csv", index=False)
     assert run("run", "d.csv", *options) == cli.OK
     facts = json.loads(Path("out/manifest.json").read_text())["input"]
@@ -372,9 +371,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_table_without_a_sensible_test_is_refused_with_the_reason(tmp_path, monkeypatch, capsys, name):
+def test_a_table_without_a_sensible_test_is_refused_with_the_reason(here, capsys, name):
     make, options, message = BAD[name]
-    monkeypatch.chdir(tmp_path)
     make().to_csv("d.csv", index=False)
     assert run("run", "d.csv", *options) == cli.DATA
     error = capsys.readouterr().err

@@ -266,9 +266,8 @@ def test_too_many_parent_sets_name_the_resample(data, monkeypatch):
         pycupc.cstar(data, n_resamples=2)
 
 
-def test_command_line(data, tmp_path, monkeypatch, capsys):
+def test_command_line(data, here, capsys):
     """What only ``pycupc cstar`` has; tests/test_stability_cli.py tests what it shares with ``pycupc stability``."""
-    monkeypatch.chdir(tmp_path)
     data.to_csv("data.csv", index=False)
     Path("known.txt").write_text("addtemporal\n1 v0 v1 v2 v3 v4\n2 v5\n")
     given = "--effect v4 v5 --cause v0 v1 v4 --q 2 4 --resamples 6 --units --seed 3 --alpha 0.1 --tiers known.txt"
@@ -284,7 +283,7 @@ def test_command_line(data, tmp_path, monkeypatch, capsys):
     manifest = json.loads(Path("out/manifest.json").read_text())
     assert set(manifest["files"]) == {"cstar.npz", "ranking.csv", "summary.txt"} | pictures
     assert manifest["study"] == result.arguments
-    assert {path.name for path in tmp_path.iterdir()} == {"data.csv", "known.txt", "out"}
+    assert {path.name for path in here.iterdir()} == {"data.csv", "known.txt", "out"}
     wrong = {
         "--q 0": (cli.USAGE, "expected a whole number from 1, got '0'"),
         "--q 31": (cli.DATA, "q must be different numbers from 1 to 30"),

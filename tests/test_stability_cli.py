@@ -27,10 +27,9 @@ FILES = {
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def here(here):
     gaussian(n=60, p=6).to_csv("data.csv", index=False)
-    return tmp_path
+    return here
 
 
 def run(*args):

@@ -64,7 +64,7 @@ def installed() -> set[str]:
         return set()
     code = """
     for (x in c("reticulate", "testthat", "knitr", "rmarkdown", "pcalg")) {
-      if (requireNamespace(x, quietly = TRUE)) cat(x, "")
+      if (nzchar(system.file(package = x))) cat(x, "")
     }
     if (reticulate::py_available(initialize = TRUE)) cat("python")
     """

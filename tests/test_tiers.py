@@ -1,11 +1,11 @@
 """`pc` with tiers, context variables and forbidden arrows: tpc's recorded answers, the oracle, a live tpc."""
 
 import os
-import subprocess
 from itertools import combinations
 
 import numpy as np
 import pytest
+from benchmarks.peers import has_r_package
 from conftest import assert_same, refused
 from orientation_cases import noise_test as noise
 from tiers_cases import live_tpc, random_problem, recorded
@@ -77,7 +77,7 @@ def test_oracle_on_samples():
 
 
 def test_live_tpc(rscript, tmp_path):
-    if subprocess.run([rscript, "-e", "library(tpc)"], capture_output=True, check=False).returncode:
+    if not has_r_package("tpc"):
         pytest.skip("R has no package tpc")
     rng = np.random.default_rng(SEED + 2)
     problems = [random_problem(rng, gaussian=k % 4 == 0) for k in range(N_CASES)]

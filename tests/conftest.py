@@ -114,6 +114,12 @@ def take(engine: Engine, test: IndependenceTest, **pairs: Pairs | None) -> Engin
     return engine
 
 
+def refused(words: str, call: Callable[..., object], *arguments: Any, error: Any = ValueError, **options: Any) -> None:
+    """Assert that the call raises the error, whose text matches the words."""
+    with pytest.raises(error, match=words):
+        call(*arguments, **options)
+
+
 @pytest.fixture(params=GOLDEN, ids=lambda path: path.stem)
 def golden(request: pytest.FixtureRequest) -> Case:
     """Every recorded case in turn."""

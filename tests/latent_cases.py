@@ -166,14 +166,8 @@ def live(rscript: str, folder, cases) -> list[np.ndarray]:
 
 
 def _line(case) -> str:
-    fields = (
-        [len(case["M"])],
-        map(int, case["rules"]),
-        [case["jci"]],
-        case["context"],
-        [int(case["colliders"])],
-        case["M"].ravel(),
-    )
+    fields = [[len(case["M"])], map(int, case["rules"]), [case["jci"]], case["context"]]
+    fields += [[int(case["colliders"])], case["M"].ravel()]
     text = [" ".join(map(str, field)) for field in fields]
     text += [",".join(" ".join(map(str, (*cell, *S))) for cell, S in case["cells"].items())]
     text += [",".join(" ".join(map(str, t)) for t in sorted(case["ambiguous"]))]

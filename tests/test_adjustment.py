@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import refused
 
 import pycupc
 
@@ -45,16 +46,12 @@ def test_errors():
     with pytest.raises(ValueError, match="no adjustment set of kind 'optimal' is valid for the effect of 1 on 3"):
         pycupc.adjustment_set(chain, "1", "3")
     arrow = np.array([[0, 1], [0, 0]])
-    with pytest.raises(ValueError, match="no variable of y is a descendant of x"):
-        pycupc.adjustment_set(arrow, 1, 0)
+    refused("no variable of y is a descendant of x", pycupc.adjustment_set, arrow, 1, 0)
     with pytest.raises(ValueError, match="kind must be one of 'optimal', 'canonical', 'parents', got 'all'"):
         pycupc.adjustment_set(arrow, 0, 1, "all")
-    with pytest.raises(ValueError, match="x and y must be different variables, at least one each, got 0 and 0"):
-        pycupc.adjustment_set(arrow, 0, 0)
-    with pytest.raises(ValueError, match="given must have no variable of x or y"):
-        pycupc.is_adjustment_set(arrow, 0, 1, [1])
-    with pytest.raises(ValueError, match="no DAG extends this graph"):
-        pycupc.adjustment_set([[0, 1, 0], [0, 0, 1], [1, 0, 0]], 0, 1)
+    refused("x and y must be different variables, at least one each, got 0 and 0", pycupc.adjustment_set, arrow, 0, 0)
+    refused("given must have no variable of x or y", pycupc.is_adjustment_set, arrow, 0, 1, [1])
+    refused("no DAG extends this graph", pycupc.adjustment_set, [[0, 1, 0], [0, 0, 1], [1, 0, 0]], 0, 1)
 
 
 def test_one_dag_of_the_class_for_dowhy():

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+from conftest import refused
 
 import pycupc
 from pycupc import MixedTable, RCoT, SuffStat, cli, mixCItest, pc
@@ -73,14 +74,10 @@ def test_kendall_and_ranks_are_those_of_scipy(n):
             expected = scipy.stats.kendalltau(X[:, i], X[:, j])[0]
         assert tau[i, j] == tau[j, i] or np.isnan(expected)
         np.testing.assert_allclose(tau[i, j], expected, rtol=0, atol=1e-14)
-
-
-def test_kendall_of_a_constant_column_is_nan():
-    X = with_ties(20)
-    X[:, 1] = 3.0
+    X[:, 1] = 3.0  # a constant column
     tau = ranks.kendall(X)
     assert np.isnan(tau[1]).all()
-    assert not np.isnan(np.delete(np.delete(tau, 1, 0), 1, 1)).any()
+    assert n < 20 or not np.isnan(np.delete(np.delete(tau, 1, 0), 1, 1)).any()
 
 
 def test_signs_on_a_device_count_the_same_pairs():
@@ -190,8 +187,7 @@ def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
     ],
 )
 def test_wrong_arguments_are_named(call, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        call()
+    refused(message, call, error=(TypeError, ValueError))
 
 
 # ---------------------------------------------------------------- latent variables
@@ -242,8 +238,7 @@ def test_categories_with_an_order_have_latent_correlations():
         SuffStat.from_data(D, correlation="latent").C, SuffStat.from_data(numbers, correlation="latent").C
     )
     D["a"] = D["a"].astype(str)
-    with pytest.raises(ValueError, match=r"need an order of the categories, .*: a \(w, x, y, z\)"):
-        pc(D, correlation="latent")
+    refused(r"need an order of the categories, .*: a \(w, x, y, z\)", pc, D, correlation="latent")
 
 
 # ---------------------------------------------------------------- n by pair
@@ -399,9 +394,8 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_run_chooses_a_test_for_any_table(tmp_path, monkeypatch, capsys, name):
+def test_run_chooses_a_test_for_any_table(here, capsys, name):
     make, options, kind, said = TABLES[name]
-    monkeypatch.chdir(tmp_path)
     make().rename(columns=lambda c: f"c{c}" if isinstance(c, int) else c).to_csv("d.csv", index=False)
     assert run("run", "d.csv", *options) == cli.OK
     facts = json.loads(Path("out/manifest.json").read_text())["input"]
@@ -427,9 +421,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_table_without_a_sensible_test_is_refused_with_the_reason(tmp_path, monkeypatch, capsys, name):
+def test_a_table_without_a_sensible_test_is_refused_with_the_reason(here, capsys, name):
     make, options, message = BAD[name]
-    monkeypatch.chdir(tmp_path)
     make().to_csv("d.csv", index=False)
     assert run("run", "d.csv", *options) == cli.DATA
     error = capsys.readouterr().err
@@ -455,10 +448,8 @@ def test_numbers_that_may_mean_a_missing_value_are_named_in_any_table(tmp_path):
         MixedTable.of(table).check()
     text = " ".join(str(one.message) for one in found)
     assert re.search("a is -99 in 4 rows.*'nan' is a category of w; if it means a missing value: leave out", text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # of resamples nothing is said again
-        MixedTable.of(table).take(np.arange(60)).check()
-        MixedTable.of(table).take(np.arange(0, 9, 3)).check()  # with one value of w, in as many rows as it has values
+    MixedTable.of(table).take(np.arange(60)).check()  # of resamples nothing is said again: warnings are errors
+    MixedTable.of(table).take(np.arange(0, 9, 3)).check()  # with one value of w, in as many rows as it has values
     table.drop(columns="w").assign(w=["up", "down"] * 30).to_csv(tmp_path / "d.csv", index=False)
     assert "-99.0" in (tmp_path / "d.csv").read_text()
     assert np.isnan(MixedTable.of(tmp_path / "d.csv", na=["-99"], missing="keep").values).sum() == 4

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import refused
 
 import pycupc
 from pycupc import SuffStat, pc, skeleton
@@ -45,13 +46,14 @@ def changed(i, j, value, both=True):
 )
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_suff_stat(stat, error, words, engine):
-    with pytest.raises(error, match=words):
-        skeleton(stat, alpha=0.05, engine=engine)
+    refused(words, skeleton, stat, alpha=0.05, engine=engine, error=error)
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
+        ({"suffStat": np.ones((5, 1))}, ValueError, r"at least 2 columns \(variables\), got 1"),
+        ({"suffStat": np.ones((1, 5))}, ValueError, r"at least 2 rows \(observations\), got 1"),
         ({"alpha": 1.5}, ValueError, r"alpha must be a number in \[0, 1\], got 1.5"),
         ({"alpha": float("nan")}, ValueError, r"alpha must be a number in \[0, 1\], got nan"),
         ({"alpha": "small"}, TypeError, r"alpha must be a number in \[0, 1\], got 'small'"),
@@ -95,6 +97,7 @@ def test_suff_stat(stat, error, words, engine):
         ({"indepTest": 3}, TypeError, "indepTest must be callable"),
         ({"indepTest": min, "engine": "cpu"}, ValueError, "custom indepTest runs on engine='reference' only"),
         ({"indepTest": min}, ValueError, "either labels or p must be given"),
+        ({"indepTest": min, "p": 1, "suffStat": None}, ValueError, "p must be at least 2, got 1"),
         ({"indepTest": min, "engine_options": {"beta": 4}}, ValueError, "engine_options must be empty with a custom"),
         ({"u2pd": "guess"}, ValueError, "u2pd must be 'relaxed', 'rand' or 'retry', got 'guess'"),
         ({"skel_method": "original"}, ValueError, r"'original' depends on the order.*pcalg::pc\(\)"),
@@ -106,8 +109,7 @@ def test_suff_stat(stat, error, words, engine):
     ],
 )
 def test_arguments(arguments, error, words):
-    with pytest.raises(error, match=words):
-        pc({"C": C3, "n": 50}, **arguments)
+    refused(words, pc, **{"suffStat": {"C": C3, "n": 50}, **arguments}, error=error)
 
 
 def test_gpu_that_is_not_there_is_not_replaced():
@@ -128,20 +130,17 @@ def test_options_that_the_algorithm_ignores_are_refused(engine, option):
     arguments = {"engine": engine, "engine_options": {option: 32}}
     if engine == OPTION_OF[option]:
         if not gpu_works()[0]:
-            with pytest.raises(pycupc.EngineError, match=f"engine='{engine}' cannot run"):
-                pc({"C": C3, "n": 50}, **arguments)
+            refused(f"engine='{engine}' cannot run", pc, {"C": C3, "n": 50}, **arguments, error=pycupc.EngineError)
         return
     words = f"{option!r} is an option of engine='{OPTION_OF[option]}'$"
-    with pytest.raises(ValueError, match=words):
-        pc({"C": C3, "n": 50}, **arguments)
+    refused(words, pc, {"C": C3, "n": 50}, **arguments)
 
 
 @pytest.mark.parametrize("engine", ["gpu", "cupc-e", "auto"])
 def test_unknown_options_are_refused(engine):
     known = "device, devices, pruning, correlations, beta, gamma, theta, delta"
     words = f"engine_options must be among {known}, got 'alpha'"
-    with pytest.raises(ValueError, match=words):
-        pc({"C": C3, "n": 50}, engine=engine, engine_options={"alpha": 1})
+    refused(words, pc, {"C": C3, "n": 50}, engine=engine, engine_options={"alpha": 1})
 
 
 def test_auto_names_the_options_that_the_cpu_does_not_use():
@@ -181,11 +180,6 @@ def test_the_remedy_names_extras_that_exist(engine, monkeypatch):
         assert f"\n{extra} = [" in project
 
 
-def test_p_of_one_with_a_custom_test():
-    with pytest.raises(ValueError, match="p must be at least 2, got 1"):
-        pc(None, lambda *_: 1.0, p=1)
-
-
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 def test_nan_is_allowed_and_its_variables_named(engine):
     C = C3.copy()
@@ -193,14 +187,7 @@ def test_nan_is_allowed_and_its_variables_named(engine):
     with pytest.warns(UserWarning, match="pairs without a correlation count as independent: b$"):
         fit = skeleton({"C": C, "n": 50}, labels=["a", "b", "c"], alpha=0.2, engine=engine)
     assert not fit.skeleton[1].any()
-    with pytest.raises(ValueError, match="C must be symmetric"):
-        skeleton({"C": changed(0, 1, np.nan, both=False), "n": 50}, engine=engine)
-
-
-def test_sizes_of_data():
-    for shape, words in (((5, 1), r"columns \(variables\), got 1"), ((1, 5), r"rows \(observations\), got 1")):
-        with pytest.raises(ValueError, match=f"at least 2 {words}"):
-            SuffStat.from_data(np.ones(shape))
+    refused("C must be symmetric", skeleton, {"C": changed(0, 1, np.nan, both=False), "n": 50}, engine=engine)
 
 
 def test_integer_and_boolean_columns_are_data_too():
@@ -210,8 +197,7 @@ def test_integer_and_boolean_columns_are_data_too():
     nullable = data.convert_dtypes()
     np.testing.assert_allclose(SuffStat.from_data(nullable).C, want)
     nullable.loc[1, "a"] = pd.NA
-    with pytest.raises(ValueError, match="missing or infinite values in a"):
-        SuffStat.from_data(nullable)
+    refused("missing or infinite values in a", SuffStat.from_data, nullable)
 
 
 class Frame:

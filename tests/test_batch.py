@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+from conftest import refused
 
 import pycupc
 from pycupc import RCoT, pc
@@ -92,10 +93,8 @@ def test_arrays_of_other_packages_and_wrong_answers():
             return self.answer(len(x))
 
     assert not pc(None, Answering(lambda m: _OnDevice(np.ones(m))), p=4).graph.any()
-    with pytest.raises(ValueError, match="one p-value for each of 6 tests, got shape"):
-        pc(None, Answering(lambda m: 0.5), p=4)
-    with pytest.raises(ValueError, match=r"p-values in \[0, 1\], got 2.0"):
-        pc(None, Answering(lambda m: np.full(m, 2.0)), p=4)
+    refused("one p-value for each of 6 tests, got shape", pc, None, Answering(lambda m: 0.5), p=4)
+    refused(r"p-values in \[0, 1\], got 2.0", pc, None, Answering(lambda m: np.full(m, 2.0)), p=4)
 
 
 def test_rcot_sees_dependence_that_fisher_z_does_not_and_keeps_its_level():
@@ -148,8 +147,7 @@ def test_rcot_on_a_device_is_rcot(on_device):
 def test_rcot_brings_its_data_or_takes_those_of_the_call():
     a, b = pc(None, RCoT(X), alpha=0.001), pc(X, RCoT(X[:50]), alpha=0.001)
     np.testing.assert_array_equal(a.pMax, b.pMax)
-    with pytest.raises(TypeError, match="has no data: give them to pc"):
-        pc(None, RCoT(), p=9)
+    refused("has no data: give them to pc", pc, None, RCoT(), p=9, error=TypeError)
 
 
 def test_cosines_of_rcot_are_exact():
@@ -161,11 +159,12 @@ def test_cosines_of_rcot_are_exact():
         np.testing.assert_allclose(cosines, expected - expected.mean(), rtol=0, atol=4e-15)
 
 
-def test_rcot_refuses_what_is_no_device():
-    with pytest.raises(ValueError, match="device must be a whole number, got -1"):
-        RCoT(X, device=-1)
-    with pytest.raises(ValueError, match="device=99 cannot run: .*; device=None needs no GPU"):
-        RCoT(device=99)
+def test_rcot_refuses_what_is_no_device_and_no_number_of_features():
+    refused("device must be a whole number, got -1", RCoT, X, device=-1)
+    refused("device=99 cannot run: .*; device=None needs no GPU", RCoT, device=99)
+    for name in ("features", "of_ends"):
+        refused("features and of_ends must be at least 1", RCoT, **{name: 0})
+    refused("indepTest must be callable .* got <class .*RCoT'>", pc, X, RCoT, error=TypeError)
 
 
 def test_p_values_in_a_series_of_pandas():
@@ -178,11 +177,3 @@ def test_p_values_in_a_series_of_pandas():
             return pandas.Series(RCoT(X, features=20).batch(x, y, S))
 
     assert pc(None, InSeries(), alpha=0.3).skeleton.tolist() == pc(X, RCoT(features=20), alpha=0.3).skeleton.tolist()
-
-
-def test_a_class_in_place_of_a_test_and_no_features():
-    with pytest.raises(TypeError, match="indepTest must be callable .* got <class .*RCoT'>"):
-        pc(X, RCoT)
-    for name in ("features", "of_ends"):
-        with pytest.raises(ValueError, match="features and of_ends must be at least 1"):
-            RCoT(**{name: 0})

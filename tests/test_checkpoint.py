@@ -1,6 +1,5 @@
 """A run that is cut off resumes from its checkpoint and gives the result of an uninterrupted one; level 0 in parts."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from stability_data import dask_cluster, discrete
+from conftest import refused
+from stability_data import discrete
 from test_rows import table
 
 import pycupc
@@ -153,8 +153,7 @@ def test_parts_that_find_too_much_are_refused_when_resumed(tmp_path, monkeypatch
     in_parts(monkeypatch)
     cut_off(monkeypatch, "add", 11, tmp_path, **ROWS)
     monkeypatch.setattr(sieve, "free_memory", lambda: 20 * sieve.SIEVED_BYTES)
-    with pytest.raises(EngineError, match=r"level 0 leaves about \d\d\d edges among 40 variables"):
-        run(tmp_path, **ROWS)
+    refused(r"level 0 leaves about \d\d\d edges among 40 variables", run, tmp_path, **ROWS, error=EngineError)
 
 
 def test_refuses_another_run_by_name(tmp_path, monkeypatch):
@@ -167,36 +166,29 @@ def test_refuses_another_run_by_name(tmp_path, monkeypatch):
         "fixedGaps differ": {"fixedGaps": [("1", "2")]},
         "labels differ": {"labels": [f"v{k}" for k in range(40)]},
     }.items():
-        with pytest.raises(ValueError, match=f"is of another run: {name}"):
-            run(tmp_path, **options)
+        refused(f"is of another run: {name}", run, tmp_path, **options)
     ranks = pycupc.SuffStat.from_data(X, correlation="kendall")
-    with pytest.raises(ValueError, match="correlation was 'pearson', now 'kendall'"):
-        pycupc.pc(ranks, alpha=0.05, engine="cpu", checkpoint=tmp_path)
+    refused("correlation was 'pearson', now 'kendall'", pycupc.pc, ranks, alpha=0.05, engine="cpu", checkpoint=tmp_path)
     monkeypatch.setattr(kept, "__version__", "9.9")
-    with pytest.raises(ValueError, match="version was .*, now '9.9'"):
-        run(tmp_path)
+    refused("version was .*, now '9.9'", run, tmp_path)
 
 
 def test_refuses_what_it_cannot_keep(tmp_path):
     data = {"C": correlation(X), "n": 200}
     for options in ({"engine": "reference"}, {"engine": "auto", "indepTest": lambda x, y, S, data: 1.0, "p": 40}):
-        with pytest.raises(ValueError, match="a checkpoint needs engine='cpu' or engine='gpu'"):
-            run(tmp_path / "a", data, **options)
+        refused("a checkpoint needs engine='cpu' or engine='gpu'", run, tmp_path / "a", data, **options)
     mixed = pd.DataFrame(X[:, :4], columns=list("abcd")).assign(c=np.where(X[:, 2] > 0, "u", "v"))
     with pytest.raises(ValueError, match="and one of the tests gaussCItest, disCItest and binCItest"):
         pycupc.pc(mixed, pycupc.mixCItest, engine="cpu", checkpoint=tmp_path / "a")
     (tmp_path / "note.txt").write_text("")
-    with pytest.raises(ValueError, match="holds other files and no run.json"):
-        run(tmp_path)
-    with pytest.raises(TypeError, match="checkpoint must be the path of a folder, got 3"):
-        run(3)
+    refused("holds other files and no run.json", run, tmp_path)
+    refused("checkpoint must be the path of a folder, got 3", run, 3, error=TypeError)
 
 
 def test_a_damaged_level_is_named(tmp_path):
     run(tmp_path)
     (tmp_path / "level-0001.npz").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match=r"level-0001.npz is not a level that pycupc.pc kept"):
-        run(tmp_path)
+    refused(r"level-0001.npz is not a level that pycupc.pc kept", run, tmp_path)
 
 
 _RUN = """
@@ -228,30 +220,8 @@ def test_threads_compute_level_0(tmp_path, monkeypatch):
         assert_same(run(executor=executor, **ROWS), run())
         with pytest.raises(EngineError, match="executor= computes level 0 of Gaussian tests for engine 'cpu', got"):
             run(executor=executor, engine="reference")
-        with pytest.raises(EngineError, match="executor= needs data of which level 0 does not compute all"):
-            run(executor=executor)
+        refused("executor= needs data of which level 0 does not compute all", run, executor=executor, error=EngineError)
         monkeypatch.setattr(sieve, "find_in_part", lambda *args: 1 / 0)
         with pytest.raises(EngineError, match=r"executor failed with 0 of 28 parts .*ZeroDivisionError"):
             run(executor=executor, **ROWS)
-    with pytest.raises(TypeError, match="executor must be a concurrent.futures.Executor, got 2"):
-        run(executor=2)
-
-
-@pytest.mark.usefixtures("libraries_of_python")
-def test_a_dask_cluster_computes_level_0_and_loses_a_worker(tmp_path, monkeypatch):
-    distributed = pytest.importorskip("distributed")
-    in_parts(monkeypatch)
-    done, add = [], Checkpoint.add
-    with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
-        victim = next(iter(client.run(os.getpid).values()))
-
-        def kill(self, cut, number, found):
-            add(self, cut, number, found)
-            done.append(number)
-            if len(done) == 5:
-                os.kill(victim, signal.SIGKILL)
-
-        monkeypatch.setattr(Checkpoint, "add", kill)
-        fit = run(tmp_path, executor=client.get_executor(), **ROWS)
-    assert sorted(done) == list(range(28))
-    assert_same(fit, run())
+    refused("executor must be a concurrent.futures.Executor, got 2", run, executor=2, error=TypeError)

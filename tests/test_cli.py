@@ -137,8 +137,6 @@ def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
 
 
 def test_engine_that_can_computes_the_correlations(here, monkeypatch):
-    from pycupc.engines.cpu.engine import CpuEngine
-
     shapes = []
     monkeypatch.setattr(CpuEngine, "correlates_on_device", True)
     monkeypatch.setattr(CpuEngine, "correlation", lambda _, X: shapes.append(X.shape) or np.corrcoef(X, rowvar=False))
@@ -189,21 +187,18 @@ def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
     assert set(contents(here / "example-pycupc")) == FILES
 
 
-WRONG_DATA = {
-    "no file": (None, "d.csv: no such file"),
-    "word": ("a,b\n1,2\n3,x\n", "d.csv, line 3 (row 2 of the data), column 2 ('b'): 'x' is not a number"),
-    "one row": ("a,b\n1,2\n", "at least 2 rows"),
-}
-
-WRONG_MATRIX = {
-    "not symmetric": ("a,b\n1,0.5\n0.4,1\n", "C must be symmetric, but C[0, 1] = 0.5 and C[1, 0] = 0.4 (a, b)")
-}
+WRONG_DATA = [
+    (None, "d.csv: no such file"),
+    ("a,b\n1,2\n3,x\n", "d.csv, line 3 (row 2 of the data), column 2 ('b'): 'x' is not a number"),
+    ("a,b\n1,2\n", "at least 2 rows"),
+]
+NOT_SYMMETRIC = "a,b\n1,0.5\n0.4,1\n", "C must be symmetric, but C[0, 1] = 0.5 and C[1, 0] = 0.4 (a, b)"
 
 
 @pytest.mark.parametrize(
     ("command", "content", "message"),
-    [([name, "d.csv"], *case) for name in ("run", "estimate") for case in WRONG_DATA.values()]
-    + [(["run", "d.csv", "--correlation", 100], *case) for case in WRONG_MATRIX.values()]
+    [([name, "d.csv"], *case) for name in ("run", "estimate") for case in WRONG_DATA]
+    + [(["run", "d.csv", "--correlation", 100], *NOT_SYMMETRIC)]
     + [(["run", "d.csv", "--missing", "error"], "a,b\n1,2\n3,\n4,5\n", "columns with any: 1 (b); the first in row 2")],
 )
 def test_wrong_data_are_named_and_nothing_is_written(here, capsys, command, content, message):
@@ -265,8 +260,6 @@ def test_wrong_usage(here, capsys, command, code, message):
 @pytest.mark.parametrize("command", ["run", "estimate"])
 def test_compiling_is_announced_on_a_terminal_only(here, capsys, monkeypatch, command):
     """The engine logs it, the terminal shows it; a stream that is no terminal, and --quiet, stay silent."""
-    from pycupc.engines.cpu.engine import CpuEngine
-
     run_level = CpuEngine.run_level
 
     def compile_and_run(self, level):

@@ -39,14 +39,9 @@ def on_a_terminal(monkeypatch, seconds=2):
 
 def test_one_line_per_level(monkeypatch):
     terminal = on_a_terminal(monkeypatch)
+    seen = [(0, 0, 10, 45), (0, 10, 10, 30), (1, 0, 200, 30), (1, 50, 200, 25)]
     with progress.level_bar() as bar:
-        for level, done, at_most, edges in [
-            (0, 0, 10, 45),
-            (0, 10, 10, 30),
-            (1, 0, 200, 30),
-            (1, 50, 200, 25),
-            (1, 150, 10**400, 20),  # more than a float holds
-        ]:
+        for level, done, at_most, edges in [*seen, (1, 150, 10**400, 20)]:  # more than a float holds
             bar(level, done, at_most, edges)
     full = "#" * 24
     assert terminal.screen() == [

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import refused
 
 import pycupc
 from pycupc.cli import build_parser
@@ -44,11 +45,6 @@ def test_a_result_equals_itself_and_its_copy(tmp_path):
     assert compare(fit, with_arrays(fit))
     fit.save(tmp_path / "fit.npz")
     assert compare(fit, pycupc.PcAlgo.load(tmp_path / "fit.npz"))
-
-
-def test_every_engine_gives_an_equal_result():
-    data = problem()
-    assert compare(pycupc.pc(data, alpha=0.1, engine="cpu"), pycupc.pc(data, alpha=0.1, engine="reference"))
 
 
 def test_an_edge_that_only_one_kept_is_named_with_its_test():
@@ -166,14 +162,10 @@ def test_one_parting_in_the_last_digits_of_pmax_is_no_difference():
 def test_other_variables_are_refused():
     a = pycupc.skeleton(problem(), alpha=0.05)
     b = pycupc.skeleton(problem(), alpha=0.05, labels=[f"v{i}" for i in range(12)])
-    with pytest.raises(ValueError, match="by other names: number 1 is '1' and 'v0'"):
-        compare(a, b)
-    with pytest.raises(ValueError, match="a has 12 variables, b has 5"):
-        compare(a, pycupc.skeleton(problem(5), alpha=0.05))
-    with pytest.raises(ValueError, match="suffStat must have the 12 variables of the results, got 5"):
-        compare(a, a, suffStat=problem(5))
-    with pytest.raises(TypeError, match="data must be a table of observations"):
-        compare(a, a, suffStat=5)
+    refused("by other names: number 1 is '1' and 'v0'", compare, a, b)
+    refused("a has 12 variables, b has 5", compare, a, pycupc.skeleton(problem(5), alpha=0.05))
+    refused("suffStat must have the 12 variables of the results, got 5", compare, a, a, suffStat=problem(5))
+    refused("data must be a table of observations", compare, a, a, suffStat=5, error=TypeError)
 
 
 def command(*words: str) -> int:
@@ -244,5 +236,4 @@ def test_pcalg_by_name(data_file, capsys):
 
 
 def test_what_is_no_graph():
-    with pytest.raises(ValueError, match="graph must be a square matrix, got object"):
-        compare(object(), object())
+    refused("graph must be a square matrix, got object", compare, object(), object())

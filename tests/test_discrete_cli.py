@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import run
+from conftest import refused, run
 
 import pycupc
 from pycupc.data.categories import read_categories
@@ -121,8 +121,7 @@ def test_tables(tmp_path, text, options, labels, cells):
 def test_bad_tables(tmp_path, text, words):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    with pytest.raises(DataError, match=words):
-        read_categories(path)
+    refused(words, read_categories, path, error=DataError)
 
 
 def test_no_row_is_left(tmp_path):
@@ -132,8 +131,7 @@ def test_no_row_is_left(tmp_path):
         read_categories(path, ReadOptions(missing="drop-rows"))
     pyarrow = pytest.importorskip("pyarrow.feather")
     pyarrow.write_feather(pd.DataFrame({"a": [], "b": []}), tmp_path / "t.feather")
-    with pytest.raises(DataError, match="no rows of data"):
-        read_categories(tmp_path / "t.feather")
+    refused("no rows of data", read_categories, tmp_path / "t.feather", error=DataError)
 
 
 def test_none_is_a_category_beside_others(tmp_path, capsys):

@@ -30,10 +30,10 @@ def problem():
     return pycupc.SuffStat.from_data(X, LABELS)
 
 
-def run(data, alpha, engine, progress=None, stages=None, **arguments):
-    """`run_stages` on the checked arguments of `pc`."""
+def run(data, alpha, engine, progress=None, stages=None, method="pc", **arguments):
+    """`run_stages` on the checked arguments of `pc`, or of another method."""
     given = {"suffStat": data, "alpha": alpha, "numCores": 1, "engine": engine, **arguments}
-    problem = check_arguments("pc", given, progress)
+    problem = check_arguments(method, given, progress)
     return run_stages(problem, **(stages or {}))
 
 
@@ -245,9 +245,7 @@ def latent(p, n=300, seed=2):
 
 
 def for_fci(data, method="fci", alpha=0.05, **arguments):
-    given = {"suffStat": data, "alpha": alpha, "numCores": 1, "engine": "cpu", **arguments}
-    problem = check_arguments(method, given)
-    return run_stages(problem, trial=2.0)
+    return run(data, alpha, "cpu", stages={"trial": 2.0}, method=method, **arguments)
 
 
 def test_the_sets_of_possible_d_sep():

@@ -12,23 +12,11 @@ from conftest import DATA
 
 import pycupc
 
-SETS = [
-    ("nci60", 0.05),
-    ("mcc", 0.01),
-    ("tcga_brca_jive", 0.05),
-    ("saureus", 0.05),
-    ("stock_logret", 0.01),
-    ("std_1000_20_1000", 0.05),
-]
+SETS = [("nci60", 0.05), ("mcc", 0.01), ("tcga_brca_jive", 0.05), ("saureus", 0.05)]
+SETS += [("stock_logret", 0.01), ("std_1000_20_1000", 0.05)]
 #: On the CPU with --slow only: half a minute, or the same code at work as on the sets above.
-MORE = [
-    ("nci60", 0.01),
-    ("mcc", 0.05),
-    ("tcga_brca_jive", 0.01),
-    ("saureus", 0.01),
-    ("riboflavin", 0.01),
-    ("std_1000_100_2000", 0.05),
-]
+MORE = [("nci60", 0.01), ("mcc", 0.05), ("tcga_brca_jive", 0.01), ("saureus", 0.01)]
+MORE += [("riboflavin", 0.01), ("std_1000_100_2000", 0.05)]
 
 
 def cases() -> list:

@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import refused
 
 from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
@@ -74,12 +75,8 @@ def graph_of_edges(edges, labels=LABELS):
 
 def test_edge_list_is_sorted_and_points_from_tail_to_head(graph):
     tail, head, kind = graph.edge_list()
-    assert list(zip(tail, head, kind, strict=True)) == [
-        (0, 1, "directed"),
-        (0, 3, "bidirected"),
-        (2, 1, "directed"),
-        (2, 3, "undirected"),
-    ]
+    assert list(zip(tail, head, strict=True)) == [(0, 1), (0, 3), (2, 1), (2, 3)]
+    assert kind.tolist() == ["directed", "bidirected", "directed", "undirected"]
     assert graph.counts() == {"directed": 2, "undirected": 1, "bidirected": 1}
 
 
@@ -113,8 +110,7 @@ def test_a_pag_is_made_from_a_matrix_with_or_without_labels():
     assert NamedGraph.from_amat_pag(amat_pag()).labels == ("1", "2", "3", "4", "5")
     with pytest.raises(ValueError, match=r"no circles, which 5 edges of this graph have, first 0 o-o 1; amat_pag\(\)"):
         _ = graph.graph
-    with pytest.raises(ValueError, match="labels must name all 5 variables, got 1"):
-        NamedGraph.from_amat_pag(amat_pag(), ["a"])
+    refused("labels must name all 5 variables, got 1", NamedGraph.from_amat_pag, amat_pag(), ["a"])
 
 
 @pytest.mark.parametrize(
@@ -125,8 +121,7 @@ def test_a_pag_is_made_from_a_matrix_with_or_without_labels():
 def test_other_codes_are_refused(read, a, b, form):
     g = np.zeros((3, 3), np.int8)
     g[0, 2], g[2, 0] = a, b
-    with pytest.raises(ValueError, match=rf"graph\[0, 2\] = {a} with graph\[2, 0\] = {b} is no edge: expected {form}"):
-        read(g)
+    refused(rf"graph\[0, 2\] = {a} with graph\[2, 0\] = {b} is no edge: expected {form}", read, g)
 
 
 def test_matrices_state_their_direction(graph):
@@ -235,8 +230,7 @@ def test_json_keeps_any_label_and_any_kind_of_attribute(graph):
 
 
 def test_wrong_shapes_are_named(graph):
-    with pytest.raises(ValueError, match=r"square matrix, got shape \(5, 4\)"):
-        SparseGraph.from_dense(graph.dense()[:, :4])
+    refused(r"square matrix, got shape \(5, 4\)", SparseGraph.from_dense, graph.dense()[:, :4])
     with pytest.raises(ValueError, match=r"symmetric, got an edge at \[0, 2\] and none at \[2, 0\]"):
         SparseGraph.from_dense(np.array([[0, 0, 1], [0, 0, 0], [0, 0, 0]]) > 0)
     with pytest.raises(ValueError, match="name the 5 variables of the graph, got 4 labels"):

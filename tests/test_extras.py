@@ -14,10 +14,9 @@ SENTENCE = r"a DataFrame of results needs pandas: pip install 'pycupc\[pandas\]'
 
 
 @pytest.fixture
-def without_pandas(monkeypatch, tmp_path):
+def without_pandas(monkeypatch, here):
     """An environment in which pandas cannot be imported."""
     monkeypatch.setitem(sys.modules, "pandas", None)
-    monkeypatch.chdir(tmp_path)
 
 
 def test_every_command_works_without_pandas(without_pandas):

@@ -15,6 +15,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,6 +27,7 @@ from pycupc.data import load_example
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pycupc.__file__).parent.parent)}
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and rights are those of POSIX")
 
 
@@ -71,13 +73,12 @@ def failing(kind, error):
 @pytest.mark.parametrize("name", [kind.name for kind in FILES] + ["manifest.json"])
 def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
     """The results are kept in the folder for temporary files, which the message names."""
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if name == "manifest.json":
         write_manifest = writing.write_manifest
 
         def fail(folder, *args):
             if folder.is_relative_to(here):
-                raise full
+                raise FULL
             write_manifest(folder, *args)
 
         monkeypatch.setattr(writing, "write_manifest", fail)
@@ -85,7 +86,7 @@ def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
         kind = next(kind for kind in FILES if kind.name == name)
 
         def write(fit, path, request):
-            (failing(kind, full) if path.is_relative_to(here) else kind).write(fit, path, request)
+            (failing(kind, FULL) if path.is_relative_to(here) else kind).write(fit, path, request)
 
         monkeypatch.setattr("pycupc.cli.run.FILES", [replace(k, write=write) if k is kind else k for k in FILES])
     (here / "mine.txt").write_text("mine")
@@ -99,20 +100,14 @@ def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
 
 
 def test_a_checkpoint_on_a_full_disk_is_named(here, capsys, monkeypatch):
-    def fail(*_, **__):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("numpy.lib.format.write_array", fail)
+    monkeypatch.setattr("numpy.lib.format.write_array", Mock(side_effect=FULL))
     assert run("--out", "out", "--plot", "none", "--checkpoint", "kept") == cli.DEVICE
     assert f"No space left on device: '{Path('kept', 'level-0000.npz')}'" in capsys.readouterr().err
     assert os.listdir("kept") == ["run.json"]
 
 
 def test_no_place_anywhere(here, capsys, monkeypatch):
-    def fail(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(writing, "write_manifest", fail)
+    monkeypatch.setattr(writing, "write_manifest", Mock(side_effect=FULL))
     monkeypatch.setenv("HOME", str(here))
     assert run("--out", "out", "--plot", "none") == cli.DEVICE
     assert "No space left on device" in capsys.readouterr().err

@@ -60,9 +60,13 @@ def statements(M, p) -> list[bool]:
     ]
 
 
+def told(x, y, S, M) -> float:
+    """A test that knows the truth."""
+    return float(separated(M, x, y, tuple(S)))
+
+
 def found_pag(M, p, **options) -> np.ndarray:
-    test = lambda x, y, S, M: float(separated(M, x, y, tuple(S)))  # noqa: E731
-    return pycupc.fci(M, test, 0.5, p=p, **options).sparse_graph.amat_pag()
+    return pycupc.fci(M, told, 0.5, p=p, **options).sparse_graph.amat_pag()
 
 
 @pytest.mark.parametrize("quirks", [True, False])
@@ -84,11 +88,10 @@ def test_every_mark_is_true(quirks):
 def test_every_mark_of_rfci_is_true():
     """It may have more edges than `fci`; its marks are those that hold in the graph all the same."""
     rng = np.random.default_rng(9)
-    test = lambda x, y, S, M: float(separated(M, x, y, tuple(S)))  # noqa: E731
     for _ in range(25):
         p = int(rng.integers(4, 8))
         M = random_truth(rng, p)
-        fit, causes = pycupc.rfci(M, test, 0.5, p=p), ancestors(M)
+        fit, causes = pycupc.rfci(M, told, 0.5, p=p), ancestors(M)
         got = fit.sparse_graph.amat_pag()
         assert (got[found_pag(M, p) > 0] > 0).all()
         for (x, y), S in fit.sepset.cells().items():
@@ -158,13 +161,12 @@ def test_the_pag_is_that_of_dag2pag(rscript):
 def test_the_order_of_the_variables_does_not_matter(function):
     """Told the truth, tests contradict each other nowhere."""
     rng = np.random.default_rng(15)
-    test = lambda x, y, S, M: float(separated(M, x, y, tuple(S)))  # noqa: E731
     for _ in range(15):
         p = int(rng.integers(4, 8))
         M, order = random_truth(rng, p), rng.permutation(p)
         whole = np.append(order, np.arange(p, len(M)))
         got, moved = (
-            getattr(pycupc, function)(G, test, 0.5, p=p).sparse_graph.amat_pag() for G in (M, M[np.ix_(whole, whole)])
+            getattr(pycupc, function)(G, told, 0.5, p=p).sparse_graph.amat_pag() for G in (M, M[np.ix_(whole, whole)])
         )
         if function == "fci":
             np.testing.assert_array_equal(moved, got[np.ix_(order, order)])
@@ -253,18 +255,6 @@ def test_components_by_position():
 def test_errors(options, message):
     with pytest.raises(ValueError, match=message):
         pycupc.fci({"C": np.eye(3), "n": 10}, **options)
-
-
-def test_from_a_finished_skeleton():
-    rng = np.random.default_rng(7)
-    for _ in range(10):
-        case = random_problem(rng)
-        data = {"C": np.array(case["C"]), "n": case["n"]}
-        fit = pycupc.pc(data, alpha=0.05, maj_rule=True)
-        one, two = pycupc.fci(data, alpha=0.05, skeleton=fit), pycupc.fci(data, alpha=0.05)
-        assert (one.sparse_graph, one.sepset, one.later.n_tests) == (two.sparse_graph, two.sepset, two.later.n_tests)
-    with pytest.raises(ValueError, match=r"skeleton must be of the same data and alpha"):
-        pycupc.fci(data, alpha=0.01, skeleton=fit)
 
 
 def test_a_budget_is_no_secret():

@@ -8,6 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from conftest import refused
 from gpu_on_host import HostDevice
 
 from pycupc.engines.base import EngineError
@@ -73,10 +74,8 @@ def test_a_borrowed_device_is_nobody_elses_until_it_is_given_back(opened):
 
 
 def test_a_device_that_fails_to_start(opened):
-    with pytest.raises(EngineError, match="CUDA device 7 failed to start: no memory"):
-        device.open_device(7)
-    with pytest.raises(EngineError, match="device 7"):
-        device.open_device(7)
+    refused("CUDA device 7 failed to start: no memory", device.open_device, 7, error=EngineError)
+    refused("device 7", device.open_device, 7, error=EngineError)
 
 
 @pytest.mark.parametrize("megabytes", [0.001, 4, 5.1, 11.3, 64 + 1e-5, 130])

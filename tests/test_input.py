@@ -12,11 +12,12 @@ import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import assert_same, run
+from conftest import assert_same, refused, run
 
 import pycupc
 from pycupc import Interrupted, SuffStat, cli, gaussCItest, pc, skeleton
@@ -88,8 +89,7 @@ def test_a_damaged_cell_in_line_1_makes_no_header(here, capsys, cell, place):
     assert run("run", "d.tsv", "--plot", "none") == cli.DATA
     said = capsys.readouterr().err
     assert f"beside {cell}: say whether these are names (--header yes) or an observation with damaged cells" in said
-    with pytest.raises(DataError, match=r"are names \(read_data\(path, header='yes'\)\) or an observation"):
-        read_data("d.tsv")
+    refused(r"are names \(read_data\(path, header='yes'\)\) or an observation", read_data, "d.tsv", error=DataError)
     assert run("run", "d.tsv", "--header", "yes", "--plot", "none") == cli.OK
     assert manifest("d-pycupc")["input"]["observations"] == 59
 
@@ -144,16 +144,14 @@ def test_columns_are_chosen_in_python(here):
         frame.to_parquet("d.parquet")
         sources.append("d.parquet")
     for source in sources:
-        with pytest.raises((TypeError, DataError), match="make.*kind.*note.*price, doors.*ogether: pc.MixedTable.of"):
-            pc(source)
+        refused("make.*kind.*note.*price, doors.*ogether: pc.MixedTable.of", pc, source, error=(TypeError, DataError))
         for options in ({"drop": ["make", "kind", "note"]}, {"only": ["doors", "price"]}):
             assert SuffStat.from_data(source, **options).labels == ("price", "doors")
         with pytest.warns(UserWarning, match="left out, since .*: make, kind, note"):
             assert SuffStat.from_data(source, drop_non_numeric=True).labels == ("price", "doors")
     with pytest.raises(ValueError, match="columns 1 and 3 are both named 'make'"):
         SuffStat.from_data(frame.rename(columns={"kind": "make"}), drop=["note"])
-    with pytest.raises(TypeError, match="drop must be a sequence of texts, got 'make'"):
-        SuffStat.from_data(frame, drop="make")
+    refused("drop must be a sequence of texts, got 'make'", SuffStat.from_data, frame, drop="make", error=TypeError)
     with pytest.raises(TypeError, match="'header' is an option of reading files, got pandas.DataFrame"):
         SuffStat.from_data(frame, header="yes")
     with pytest.raises(TypeError, match="choose columns of a DataFrame, got numpy.ndarray"):
@@ -230,15 +228,11 @@ def test_options_of_reading(here):
     ],
 )
 def test_wrong_options_of_reading(options, error, words):
-    with pytest.raises(error, match=words):
-        read_data(EXAMPLE, **options)
+    refused(words, read_data, EXAMPLE, **options, error=error)
 
 
 def test_standard_input(here, monkeypatch):
-    class Stdin:
-        buffer = io.BytesIO(EXAMPLE.read_bytes())
-
-    monkeypatch.setattr(sys, "stdin", Stdin)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(EXAMPLE.read_bytes())))
     assert run("run", "-", "--plot", "none", "--quiet") == cli.OK
     assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
     assert edges("data-pycupc") == edges("example-pycupc")
@@ -341,8 +335,7 @@ def test_fixed_pairs_by_name():
         "other names": (matrix.rename(columns={"a": "q"}), "not variables: q; not in fixedGaps: a"),
         "other rows": (matrix.rename(index={"a": "q"}), "same names for rows and columns"),
     }.values():
-        with pytest.raises(ValueError, match=words):
-            pc(frame, fixedGaps=given)
+        refused(words, pc, frame, fixedGaps=given)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -377,21 +370,10 @@ def test_scaling_is_exact():
     ratio = scaled(np.ldexp(X, powers)) / X
     assert (ratio == ratio[0]).all()
     assert (np.frexp(ratio[0])[0] == 0.5).all()
-
-
-def test_denormal_columns():
-    X = np.round(table() * 1000)
+    X = np.round(table() * 1000)  # denormal columns
     np.testing.assert_array_equal(SuffStat.from_data(X * 5e-324).C, SuffStat.from_data(X).C)
     with np.errstate(all="raise"):
         assert np.abs(scaled(X * 5e-324)).max() <= 1
-
-
-def copies():
-    """The issue's example: 257 variables, 20 observations, 31 copies of one column."""
-    X = np.random.default_rng(5).standard_normal((20, 257))
-    X[:, 226:] = X[:, [7]]
-    X[:, 100] = 3.0
-    return X
 
 
 def warned(data):
@@ -401,8 +383,10 @@ def warned(data):
 
 
 def test_copies_and_constants_are_named_on_every_path(tmp_path):
-    names = [f"x{j}" for j in range(257)]
-    frame = pd.DataFrame(copies(), columns=names)
+    """257 variables, 20 observations, 31 copies of one column."""
+    names, X = [f"x{j}" for j in range(257)], np.random.default_rng(5).standard_normal((20, 257))
+    X[:, 226:], X[:, 100] = X[:, [7]], 3.0
+    frame = pd.DataFrame(X, columns=names)
     frame.to_csv(tmp_path / "d.csv", index=False)
     want, said = warned(frame)
     assert len(said) == 2
@@ -411,9 +395,9 @@ def test_copies_and_constants_are_named_on_every_path(tmp_path):
     assert ": x7 = x226 = x227" in said[1]
     paths = [frame, tmp_path / "d.csv", frame.convert_dtypes()]
     for module, build in {
-        "polars": lambda m: m.DataFrame(copies(), schema=names),
+        "polars": lambda m: m.DataFrame(X, schema=names),
         "pyarrow": lambda m: m.Table.from_pandas(frame),
-        "xarray": lambda m: m.DataArray(copies(), dims=("o", "v"), coords={"v": names}),
+        "xarray": lambda m: m.DataArray(X, dims=("o", "v"), coords={"v": names}),
     }.items():
         if find_spec(module):
             paths.append(build(import_module(module)))
@@ -523,19 +507,16 @@ def test_missing_values_and_categories_are_carried():
     ],
 )
 def test_arguments_that_users_expect_are_explained(function, arguments, options, words):
-    with pytest.raises(TypeError, match=words.format(function.__name__)):
-        function(*arguments, **options)
+    refused(words.format(function.__name__), function, *arguments, **options, error=TypeError)
 
 
 def test_numbers_of_observations_and_infinite_correlations():
     assert SuffStat(np.eye(3), 2**70).n == 2**70
-    with pytest.raises(ValueError, match="'C' and 'n'; missing: n"):
-        pc({"C": np.eye(3), "n": None})
+    refused("'C' and 'n'; missing: n", pc, {"C": np.eye(3), "n": None})
     C = np.eye(3)
     C[0, 1] = C[1, 0] = np.inf
     for engine in ("cpu", "reference"):
-        with pytest.raises(ValueError, match=r"correlations in \[-1, 1\], but C\[0, 1\] = inf"):
-            pc({"C": C, "n": 50}, engine=engine)
+        refused(r"correlations in \[-1, 1\], but C\[0, 1\] = inf", pc, {"C": C, "n": 50}, engine=engine)
 
 
 def test_a_warning_points_to_the_call():
@@ -583,5 +564,4 @@ def test_custom_test_with_a_table_needs_no_p():
     assert fit.labels == tuple(NAMES)
     np.testing.assert_array_equal(fit.graph, pc(frame, alpha=0.05).graph)
     assert pc(frame, test, alpha=0.05, p=3).labels == ("1", "2", "3")  # some of its columns
-    with pytest.raises(ValueError, match="either labels or p must be given"):
-        pc(frame.to_numpy(), test)
+    refused("either labels or p must be given", pc, frame.to_numpy(), test)

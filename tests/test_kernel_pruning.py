@@ -21,7 +21,6 @@ from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
 from pycupc.independence.gaussian.suffstat import SuffStat
 
-NEVER = 1 << 30
 FILES = {
     "schur/plan": ("plan_phases",),
     "pruning/walk": (

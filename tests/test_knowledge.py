@@ -27,13 +27,8 @@ age5 x2
 
 def test_tiers_in_every_form():
     want = [0, 0, 0, 1, 2]
-    for tiers in (
-        [1, 1, 1, 2.5, 7],
-        np.array([0, 0, 0, 1, 2]),
-        {"sex": 1, "age*": 1, 3: 2, "*": 9},
-        {1: ["sex", "age?", "age??"], 2: "bmi", 3: [4]},
-        [["sex", "age*"], ["bmi"], "*"],
-    ):
+    dicts = {"sex": 1, "age*": 1, 3: 2, "*": 9}, {1: ["sex", "age?", "age??"], 2: "bmi", 3: [4]}
+    for tiers in ([1, 1, 1, 2.5, 7], np.array([0, 0, 0, 1, 2]), *dicts, [["sex", "age*"], ["bmi"], "*"]):
         assert Knowledge(tiers).of(LABELS).tier.tolist() == want, tiers
 
 

@@ -47,21 +47,18 @@ def both(M, number: int, **more) -> list[np.ndarray]:
 DETOUR = ("0oo1", "1oo2", "2oo4", "1oo3", "3oo6", "6oo4", "2<o5")
 
 
-def test_rule_9_misses_a_path():
-    pcalgs, right = both(marked(*DETOUR, "4o>5", "0o>5", p=7), 9)
-    assert (pcalgs[5, 0], right[5, 0]) == (1, 3)
-
-
-def test_rule_10_misses_a_path():
-    pcalgs, right = both(marked(*DETOUR, "4oo5", "0oo7", "0o>8", "5->8", "7->8", p=9), 10)
-    assert (pcalgs[8, 0], right[8, 0]) == (1, 3)
-
-
-def test_rule_10_passes_no_path_over_the_end():
-    """0, 1, 2, 4, 3 and 0, 5, 6, for the parents 3 and 6 of 1."""
-    M = marked("0o>1", "1oo2", "2oo4", "4oo3", "3->1", "0oo5", "5oo6", "6->1", p=7)
-    pcalgs, right = both(M, 10)
-    assert (pcalgs[1, 0], right[1, 0]) == (1, 3)
+@pytest.mark.parametrize(
+    ("rule", "edges", "at"),
+    [
+        (9, (*DETOUR, "4o>5", "0o>5"), (5, 0)),
+        (10, (*DETOUR, "4oo5", "0oo7", "0o>8", "5->8", "7->8"), (8, 0)),
+        # 0, 1, 2, 4, 3 and 0, 5, 6, for the parents 3 and 6 of 1: no path passes over the end
+        (10, ("0o>1", "1oo2", "2oo4", "4oo3", "3->1", "0oo5", "5oo6", "6->1"), (1, 0)),
+    ],
+)
+def test_a_rule_misses_a_path(rule, edges, at):
+    pcalgs, right = both(marked(*edges, p=9), rule)
+    assert (pcalgs[at], right[at]) == (1, 3)
 
 
 def test_rule_10_takes_the_steps_only():

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pag_oracle
 import pytest
+from conftest import refused
 from fci_cases import fitted, random_problem
 from latent_cases import oriented, random_case
 
@@ -123,15 +124,17 @@ def test_a_skeleton_of_other_data(function):
     C = np.corrcoef(rng.standard_normal((5, 50)))
     fit = pycupc.skeleton({"C": C, "n": 50}, alpha=0.3)
     whole = function({"C": C, "n": 50}, alpha=0.3)
-    assert function({"C": C, "n": 50}, alpha=0.3, skeleton=fit).sparse_graph == whole.sparse_graph
+    for skeleton in (fit, pycupc.pc({"C": C, "n": 50}, alpha=0.3, maj_rule=True)):
+        found = function({"C": C, "n": 50}, alpha=0.3, skeleton=skeleton)
+        assert (found.sparse_graph, found.sepset) == (whole.sparse_graph, whole.sepset)
+        assert list(found.later.n_tests) == list(whole.later.n_tests)
     for given, name in (
         ({"suffStat": {"C": C, "n": 51}, "alpha": 0.3}, "n"),
         ({"suffStat": {"C": C, "n": 50}, "alpha": 0.2}, "alpha"),
         ({"suffStat": {"C": C[:4, :4], "n": 50}, "alpha": 0.3}, "its variables are others"),
         ({"suffStat": {"C": C, "n": 50}, "alpha": 0.3, "labels": list("abcde")}, "its variables are others"),
     ):
-        with pytest.raises(ValueError, match=rf"skeleton must be of the same data and alpha: .*{name}$"):
-            function(**given, skeleton=fit)
+        refused(rf"skeleton must be of the same data and alpha: .*{name}$", function, **given, skeleton=fit)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +151,7 @@ def test_a_skeleton_of_other_data(function):
     ],
 )
 def test_errors_of_rfci(options, message):
-    with pytest.raises(ValueError, match=message):
-        pycupc.rfci({"C": np.eye(3), "n": 10}, **options)
+    refused(message, pycupc.rfci, {"C": np.eye(3), "n": 10}, **options)
 
 
 @pytest.mark.parametrize("function", [pycupc.fci, pycupc.rfci])

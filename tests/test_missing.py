@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import refused
 
 import pycupc
 from pycupc import IncompleteTable, MultipleImputation, SuffStat, cli, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
@@ -147,8 +148,7 @@ def test_undefined_tests_of_few_complete_rows():
         a, b = (pc(data, NAdelete=NAdelete, engine=engine) for engine in ("cpu", "reference"))
         assert pycupc.compare(a, b).equal
         assert bool(a.graph[0].any()) is not NAdelete
-    with pytest.raises(ValueError, match="must return a p-value, got NaN"):
-        pc(data, NAdelete=False, conservative=True, engine="cpu")
+    refused("must return a p-value, got NaN", pc, data, NAdelete=False, conservative=True, engine="cpu")
 
 
 def test_copies_and_nan_among_imputations():
@@ -161,9 +161,7 @@ def test_copies_and_nan_among_imputations():
 
 
 def test_resamples_draw_rows_of_all_imputations():
-    for test in (gaussMItest, gaussCItwd, disMItest):
-        a = pycupc.stability(DATA[test], alpha=0.1, n_resamples=6, random_state=2, engine="cpu")
-        assert a.n_resamples == 6
+    assert pycupc.stability(DATA[disMItest], alpha=0.1, n_resamples=2, random_state=2, engine="cpu").n_resamples == 2
     rows = np.arange(0, 80, 2)
     part = DATA[gaussMItest].take(rows)
     np.testing.assert_array_equal(part.matrices, MultipleImputation([X[rows] for X in IMPUTED]).matrices)
@@ -211,10 +209,8 @@ def test_imputation_by_chained_equations():
     assert np.array_equal(a.matrices, b.matrices)
     assert not np.array_equal(a.matrices[0], a.matrices[1])
     assert np.array_equal(a.rows[0][~HOLES], GAPPED[~HOLES])
-    with pytest.raises(ValueError, match="M must be a whole number of at least 2 imputations, got 1"):
-        imputed(GAPPED, 1)
-    with pytest.raises(ValueError, match="all values are missing in column 2$"):
-        imputed(EMPTY, 2)
+    refused("M must be a whole number of at least 2 imputations, got 1", imputed, GAPPED, 1)
+    refused("all values are missing in column 2$", imputed, EMPTY, 2)
 
 
 def test_imputation_of_categories_follows_the_others(tmp_path):

@@ -72,8 +72,7 @@ def test_two_clicks_lead_to_common_questions(site):
 
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
-def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_code_of_a_page_runs(path, here):
     names: dict = {}
     for code in re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):
         exec(compile(code, path.name, "exec"), names)

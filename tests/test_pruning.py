@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conftest import assert_same, gaussian_test, take
+from conftest import assert_same, gaussian_test, refused, take
 from scipy.special import ndtr, ndtri
 
 import pycupc
@@ -203,8 +203,7 @@ def test_checked_certificates_hold_and_a_wrong_one_is_reported(everywhere, monke
         self._findings.rank[:] = -1
 
     monkeypatch.setattr(tasks.PrunedSide, "forget_left", forget)
-    with pytest.raises(EngineError, match=r"a bound is wrong: it says None for the first set"):
-        run(C, n, 0.05, "checked", m_max=4)
+    refused(r"a bound is wrong: it says None for the first set", run, C, n, 0.05, "checked", m_max=4, error=EngineError)
 
 
 def test_p_values_where_any_test_may_have_been_spared(everywhere):
@@ -250,8 +249,7 @@ def test_a_row_with_more_sets_than_numbers_can_hold_is_weighed():
 
 @pytest.mark.parametrize("pruning", [1, "yes", None])
 def test_pruning_is_one_of_four(pruning):
-    with pytest.raises(ValueError, match="pruning must be True, False, 'always' or 'checked', got"):
-        run(np.eye(3), 20, 0.05, pruning)
+    refused("pruning must be True, False, 'always' or 'checked', got", run, np.eye(3), 20, 0.05, pruning)
 
 
 @pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import refused
 
 import pycupc
 from pycupc.r import RBridgeError, bridge, from_r, pcalg_pc, pcalg_skeleton, to_r
@@ -104,13 +105,8 @@ def test_our_result_becomes_a_pcalgo_that_pcalg_takes(pcalg):
 @pytest.mark.r
 def test_pcalg_runs_from_python_and_agrees(pcalg):
     data = from_r(pcalg("S"))
-    options = [
-        {},
-        {"conservative": True},
-        {"maj_rule": True, "solve_confl": True},
-        {"m_max": 1},
-        {"fixedGaps": np.eye(10)[::-1] == 1},
-    ]
+    options = [{}, {"conservative": True}, {"maj_rule": True, "solve_confl": True}, {"m_max": 1}]
+    options += [{"fixedGaps": np.eye(10)[::-1] == 1}]
     for option in options:
         assert compare(pcalg_pc(data, 0.1, **option), pycupc.pc(data, alpha=0.1, **option)), option
     assert compare(pcalg_skeleton(data, 0.1), pycupc.skeleton(data, alpha=0.1))
@@ -118,8 +114,7 @@ def test_pcalg_runs_from_python_and_agrees(pcalg):
     fast = compare(pcalg_pc(data, 0.1, skel_method="stable.fast"), pycupc.pc(data, alpha=0.1))
     assert fast.parts["skeleton"]
     assert not fast.parts["separating sets"]
-    with pytest.raises(TypeError, match="pcalg::pc has no argument engine"):
-        pcalg_pc(data, 0.1, engine="cpu")
+    refused("pcalg::pc has no argument engine", pcalg_pc, data, 0.1, engine="cpu", error=TypeError)
 
 
 @pytest.mark.r
@@ -187,12 +182,9 @@ def test_errors_name_the_wrong_object(r):
         TypeError, match="robject must be an R suffStat list, pcAlgo, graphNEL or fciAlgo; got an object of class"
     ):
         from_r(r("1:3"))
-    with pytest.raises(TypeError, match="n is missing"):
-        from_r(r("list(C = diag(3))"))
-    with pytest.raises(TypeError, match="must be a numeric matrix, got STRSXP"):
-        from_r(r('list(C = matrix("a", 2, 2), n = 3)'))
-    with pytest.raises(TypeError, match="fit must be a PcAlgo, a PagAlgo or a SuffStat, got int"):
-        to_r(3)
+    refused("n is missing", from_r, r("list(C = diag(3))"), error=TypeError)
+    refused("must be a numeric matrix, got STRSXP", from_r, r('list(C = matrix("a", 2, 2), n = 3)'), error=TypeError)
+    refused("fit must be a PcAlgo, a PagAlgo or a SuffStat, got int", to_r, 3, error=TypeError)
 
 
 @pytest.mark.r
@@ -226,20 +218,14 @@ def test_off_the_main_thread_it_warns(r):
     assert len(seen) == 1
 
 
-@pytest.fixture(params=["checkout", "wheel"])
-def import_path(request, tmp_path):
-    """A folder to import pycupc from: the checkout, or a copy laid out as in a wheel."""
-    if request.param == "checkout":
-        return ROOT
+@pytest.mark.r
+@pytest.mark.parametrize("mode", ["API", "ABI"])
+def test_both_modes_of_rpy2_work(r, mode, tmp_path):
+    """From the checkout, and from a copy laid out as in a wheel."""
+    import_path = ROOT if mode == "API" else tmp_path
     shutil.copytree(ROOT / "pycupc", tmp_path / "pycupc", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "pycupc" / "r" / "shared").mkdir()
     shutil.copy(ROOT / "r_wrapper" / "R" / "pcalgo.R", tmp_path / "pycupc" / "r" / "shared")
-    return tmp_path
-
-
-@pytest.mark.r
-@pytest.mark.parametrize("mode", ["API", "ABI"])
-def test_both_modes_of_rpy2_work(r, mode, import_path):
     code = (
         "import numpy as np, pycupc, pycupc.r as b; "
         "s = pycupc.SuffStat(np.eye(3), 10); t = b.from_r(b.to_r(s)); print(np.array_equal(s.C, t.C), t.n)"
@@ -277,15 +263,13 @@ def test_an_unusable_rpy2_is_an_error_that_names_what_to_install(monkeypatch, er
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", fails)
-    with pytest.raises(RBridgeError, match=message):
-        pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
+    refused(message, pcalg_pc, {"C": np.eye(3), "n": 10}, 0.05, error=RBridgeError)
 
 
 @pytest.mark.usefixtures("import_rpy2_again")
 def test_in_a_process_that_r_started_the_bridge_refuses(monkeypatch):
     monkeypatch.setitem(sys.modules, "rpytools", object())
-    with pytest.raises(RBridgeError, match="started by R"):
-        pcalg_pc({"C": np.eye(3), "n": 10}, 0.05)
+    refused("started by R", pcalg_pc, {"C": np.eye(3), "n": 10}, 0.05, error=RBridgeError)
 
 
 def test_importing_the_bridge_loads_no_rpy2():

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,8 +104,7 @@ def test_a_first_line_may_name_the_delimiter(tmp_path):
     for first in ("sep=;\n", '\ufeff"SEP=;"\r\n', "sep=;;;\r\n"):
         path = write(tmp_path / "d.csv", first + lines)
         pd.testing.assert_frame_equal(read_data(path, decimal=","), expected)
-    with pytest.raises(DataError, match=r"line 3 \(row 1 of the data\).*'1,5' is not a number"):
-        read_data(path)
+    refused(r"line 3 \(row 1 of the data\).*'1,5' is not a number", read_data, path, error=DataError)
     table = read_data(write(tmp_path / "t.csv", "sep=\t\n1\t2\n5\t4\n"), header="no")
     np.testing.assert_array_equal(table, [[1, 2], [5, 4]])
     assert MixedTable.of(write(tmp_path / "m.csv", "sep=|\na|k\n1|x\n2|y\n")).labels == ("a", "k")
@@ -130,10 +130,8 @@ def test_a_cell_far_down_is_explained(tmp_path, monkeypatch):
 
 
 def test_unreadable_files_are_explained(tmp_path):
-    with pytest.raises(DataError, match="no such file"):
-        read_data(tmp_path / "none.csv")
-    with pytest.raises(DataError, match="is a directory"):
-        read_data(tmp_path)
+    refused("no such file", read_data, tmp_path / "none.csv", error=DataError)
+    refused("is a directory", read_data, tmp_path, error=DataError)
     with pytest.raises(DataError, match="cannot be read .*Corrupt|cannot be read .*Input format"):
         read_data(write(tmp_path / "d.csv.xz", PLAIN))
 
@@ -166,17 +164,14 @@ def test_pairs(tmp_path):
     labels = ["a", "b", "c d"]
     got = read_pairs(write(tmp_path / "p.csv", "from,to\na,c d\nb , a\n"), labels)
     assert np.argwhere(got.dense()).tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
-    with pytest.raises(DataError, match="no such file"):
-        read_pairs(tmp_path / "none.csv", labels)
-    with pytest.raises(DataError, match="cannot be read"):
-        read_pairs(write(tmp_path / "p.csv.gz", "from,to\na,b\n"), labels)
+    refused("no such file", read_pairs, tmp_path / "none.csv", labels, error=DataError)
+    refused("cannot be read", read_pairs, write(tmp_path / "p.csv.gz", "from,to\na,b\n"), labels, error=DataError)
     for content, message in {
         "a,b\na,q\n": "line 2: there is no variable 'q'",
         "a\n": "line 1: expected two names",
         "a,a\n": "line 1: 'a' is paired with itself",
     }.items():
-        with pytest.raises(DataError, match=message):
-            read_pairs(write(tmp_path / "p.csv", content), labels)
+        refused(message, read_pairs, write(tmp_path / "p.csv", content), labels, error=DataError)
 
 
 def test_example_data():

@@ -42,11 +42,10 @@ def commands(page: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(here):
     """A folder to work in, which holds the example data under the name that README uses."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(EXAMPLE, tmp_path / "data.csv")
-    return tmp_path
+    shutil.copy(EXAMPLE, "data.csv")
+    return here
 
 
 def test_the_first_command_prints_what_is_shown(here, capsys):

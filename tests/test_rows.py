@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from benchmarks.generators import modules, scale_free
+from conftest import refused
 
 import pycupc
 from pycupc.engines.base import EngineError, Lists, Pairs, Questions
@@ -191,10 +192,8 @@ def test_the_engine_chooses_after_the_sieve(share, monkeypatch):
 
 def test_a_matrix_has_no_rows_to_read():
     data = {"C": correlation(table(50, 5, 0)), "n": 50}
-    with pytest.raises(ValueError, match="correlations='rows' needs data"):
-        pycupc.pc(data, engine="cpu", engine_options={"correlations": "rows"})
-    with pytest.raises(ValueError, match="correlations must be"):
-        CpuEngine(correlations="sparse")
+    refused("correlations='rows' needs data", pycupc.pc, data, engine="cpu", engine_options={"correlations": "rows"})
+    refused("correlations must be", CpuEngine, correlations="sparse")
 
 
 def test_questions_in_parts():
@@ -243,6 +242,5 @@ def test_matrices_that_do_not_fit_are_refused(monkeypatch):
     monkeypatch.setattr(machine, "SURELY_FREE", 0)
     monkeypatch.setattr(machine, "free_memory", lambda: 1000)
     for name in ("graph", "skeleton", "pMax"):
-        with pytest.raises(MemoryError, match=r"of 40 variables would take .* ask for the edges"):
-            getattr(fit, name)
+        refused(r"of 40 variables would take .* ask for the edges", getattr, fit, name, error=MemoryError)
     assert len(fit.edges()) == len(fit.sparse_graph)

@@ -27,10 +27,9 @@ FILES = {
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def here(here):
     gaussian(n=60, p=6).to_csv("data.csv", index=False)
-    return tmp_path
+    return here
 
 
 def run(*args):
@@ -44,9 +43,8 @@ def test_files(here, capsys):
     assert err == ""
     assert {path.name for path in (here / "out").iterdir()} == FILES
     assert {path.name for path in here.iterdir()} == {"data.csv", "out"}  # the finished resamples are gone
-    data = pycupc.data.read_data("data.csv")
     arguments = {"n_resamples": 6, "alpha": (0.01, 0.1), "random_state": 3, "scheme": "complementary"}
-    result = pycupc.stability(data, **arguments)
+    result = pycupc.stability("data.csv", **arguments)
     assert pycupc.Stability.load("out/stability.npz") == result
     assert result.summary() in out
     assert "expected false edges: at most" in out
@@ -113,8 +111,7 @@ def test_more_resamples_from_a_checkpoint(here):
     assert run("data.csv", "--resamples", 5, *options) == cli.OK
     assert before.items() <= {path: path.stat().st_mtime_ns for path in Path("kept").glob("*.npz")}.items()
     result = pycupc.Stability.load("out/stability.npz")
-    data = pycupc.data.read_data("data.csv")
-    assert result == pycupc.stability(data, n_resamples=5, random_state=result.random_state)
+    assert result == pycupc.stability("data.csv", n_resamples=5, random_state=result.random_state)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
@@ -141,8 +138,7 @@ def test_interrupted_and_resumed(here, capsys):
     assert cli.main([*shorter, "--force"]) == cli.OK
     assert not kept.exists()
     result = pycupc.Stability.load("out/stability.npz")
-    data = pycupc.data.read_data("data.csv")
-    assert result == pycupc.stability(data, n_resamples=finished + 2, random_state=5)
+    assert result == pycupc.stability("data.csv", n_resamples=finished + 2, random_state=5)
 
 
 def test_scheduler(here, capsys):
@@ -150,8 +146,7 @@ def test_scheduler(here, capsys):
     options = ("--resamples", 6, "--seed", 5, "--plot", "none", "--out", "out", "--quiet")
     with dask_cluster(n_workers=2, processes=False) as cluster:
         assert run("data.csv", *options, "--scheduler", cluster.scheduler_address) == cli.OK
-    data = pycupc.data.read_data("data.csv")
-    assert pycupc.Stability.load("out/stability.npz") == pycupc.stability(data, n_resamples=6, random_state=5)
+    assert pycupc.Stability.load("out/stability.npz") == pycupc.stability("data.csv", n_resamples=6, random_state=5)
 
 
 def test_scheduler_that_is_not_there(here, capsys, monkeypatch):

@@ -111,11 +111,10 @@ def test_wrong_arguments(arguments, words):
         pycupc.stability(gaussian(), n_resamples=2, random_state=1, **arguments)
 
 
-def test_command_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_command_line(here):
     data = gaussian(n=60, p=6)
     data.to_csv("data.csv", index=False)
-    (tmp_path / "tiers.txt").write_text("/knowledge\naddtemporal\n1 v0 v1 v2\n2 v3 v4 v5\n")
+    (here / "tiers.txt").write_text("/knowledge\naddtemporal\n1 v0 v1 v2\n2 v3 v4 v5\n")
     options = ("--resamples", "3", "--alpha", "0.1", "--seed", "3", "--plot", "none", "--out", "out", "--quiet")
     assert cli.main(["stability", "data.csv", "--method", "rfci", "--tiers", "tiers.txt", *options]) == cli.OK
     arguments = {"n_resamples": 3, "alpha": 0.1, "random_state": 3, "tiers": [1, 1, 1, 2, 2, 2]}
@@ -123,6 +122,6 @@ def test_command_line(tmp_path, monkeypatch):
     assert pycupc.Stability.load("out/stability.npz").to_pandas().equals(result.to_pandas())
     amat = pd.read_csv("out/amat.csv", index_col=0)
     np.testing.assert_array_equal(amat, result.consensus().amat_pag())
-    assert json.loads((tmp_path / "out/manifest.json").read_text())["study"]["method"] == "rfci"
+    assert json.loads((here / "out/manifest.json").read_text())["study"]["method"] == "rfci"
     pytest.importorskip("matplotlib")
     assert cli.main(["plot", "out", "--out", "a.svg"]) == cli.OK

@@ -4,9 +4,11 @@ import json
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -14,10 +16,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import refused
 from stability_data import dask_cluster, discrete, gaussian
+from test_checkpoint import ROWS, assert_same, in_parts
+from test_checkpoint import run as run_to_the_end
 from test_damaged_results import corrupted
 
 import pycupc
+from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
 from pycupc.results.npz import StudyFile
@@ -152,22 +158,68 @@ def test_one_thread_per_task(data, monkeypatch):
     assert seen == [1, 2]
 
 
-def test_dask_with_a_killed_worker(data):
-    """Two workers, of which one is killed in the middle: its resamples run again, and the answer is the same."""
-    call = {**CALL, "n_resamples": 80}
+def test_dask_with_killed_workers(data, tmp_path, monkeypatch):
+    """Of two workers one is killed in the middle: its work is done again, and the answer is the same.
+
+    Resamples, and level 0 of a run, by one cluster, which starts the killed worker again.
+    """
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    killed = []
+    call, killed = {**CALL, "n_resamples": 80}, []
     with dask_cluster(n_workers=2, processes=True) as cluster, distributed.Client(cluster) as client:
-        victim = next(iter(client.run(os.getpid).values()))
 
-        def kill(done, total):
+        def kill(done, total=None):
             if done >= 20 and not killed:
-                killed.append(victim)
-                os.kill(victim, signal.SIGKILL)
+                killed.append(next(iter(client.run(os.getpid).values())))
+                os.kill(killed[0], signal.SIGKILL)
 
-        found = pycupc.stability(data, executor=client.get_executor(), progress=kill, **call)
+        assert pycupc.stability(data, executor=client.get_executor(), progress=kill, **call) == pycupc.stability(
+            data, **call
+        )
+        assert killed
+        killed.clear()
+        client.wait_for_workers(2)
+        in_parts(monkeypatch)
+        done, add = [], Checkpoint.add
+
+        def add_and_kill(self, cut, number, found):
+            add(self, cut, number, found)
+            done.append(number)
+            kill(len(done))
+
+        monkeypatch.setattr(Checkpoint, "add", add_and_kill)
+        fit = run_to_the_end(tmp_path, executor=client.get_executor(), **ROWS)
     assert killed
-    assert found == pycupc.stability(data, **call)
+    assert sorted(done) == list(range(28))
+    assert_same(fit, run_to_the_end())
+
+
+_MPI = """
+import sys
+sys.path[:0] = [{root!r}, {here!r}]
+import pycupc
+from stability_data import gaussian
+
+if __name__ == "__main__":
+    from mpi4py.futures import MPIPoolExecutor
+
+    call = {{"n_resamples": 12, "scheme": "complementary", "random_state": 9}}
+    data = gaussian(n=60, p=6)
+    with MPIPoolExecutor() as executor:
+        found = pycupc.stability(data, executor=executor, **call)
+        print(executor.num_workers, found == pycupc.stability(data, **call))
+"""
+
+
+def test_mpi_pool(tmp_path):
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    mpiexec = shutil.which("mpiexec", path=sysconfig.get_path("scripts"))
+    if mpiexec is None:
+        pytest.skip("mpich is not installed")
+    script = tmp_path / "run.py"
+    script.write_text(_MPI.format(root=str(HERE.parent), here=str(HERE)))
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", script]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert run.stdout.split() == ["2", "True"], run.stderr
 
 
 _RUN = """
@@ -242,8 +294,7 @@ def test_interrupt_keeps_what_is_finished(data, expected, tmp_path):
     with pytest.raises(StabilityInterrupted, match="interrupted after 3 of 12 resamples; they are kept in") as caught:
         pycupc.stability(data, checkpoint=tmp_path / "c", progress=interrupt, **CALL)
     assert caught.value.partial.n_resamples == 3
-    with pytest.raises(ValueError, match="needs both halves of every pair"):
-        caught.value.partial.bound(0.9)
+    refused("needs both halves of every pair", caught.value.partial.bound, 0.9)
     assert pycupc.stability(data, checkpoint=tmp_path / "c", **CALL) == expected
     assert_pickles(caught.value)
     with pytest.raises(KeyboardInterrupt, match="with a checkpoint they would be kept"):
@@ -274,35 +325,26 @@ def test_two_processes_until_they_are_killed(data, expected, tmp_path):
     assert pycupc.stability(data, checkpoint=folder, **call) == pycupc.stability(data, **call)
 
 
-def test_a_resample_that_fails(data, monkeypatch):
-    """The error names the resample, and has what had finished; it is an EngineError, as pc's own are."""
+@pytest.mark.parametrize(("failing", "n_resamples", "elsewhere"), [(4, 12, False), (150, 300, True)])
+def test_a_resample_that_fails(data, monkeypatch, failing, n_resamples, elsewhere):
+    """The error names the resample, and has all that had finished before; it is an EngineError, as pc's own are."""
     plain = Study.outcome
 
     def outcome(self, i):
-        if i == 4:
+        if i == failing:
             raise MemoryError("no room")
         return plain(self, i)
 
     monkeypatch.setattr(Study, "outcome", outcome)
-    with pytest.raises(EngineError, match=r"resample 4 failed \(MemoryError: no room\) after 4 of 12") as caught:
-        pycupc.stability(data, **CALL)
-    assert caught.value.partial.resamples.tolist() == [0, 1, 2, 3]
+    words = rf"resample {failing} failed \(MemoryError: no room\) after \d+ of {n_resamples}"
+    call = {**CALL, "n_resamples": n_resamples}
+    with ThreadPoolExecutor(1) as executor, pytest.raises(EngineError, match=words) as caught:
+        pycupc.stability(data, executor=executor if elsewhere else None, **call)
+    assert isinstance(caught.value, StabilityError)
+    done = caught.value.partial.resamples.tolist()
+    assert set(done) >= set(range(failing)) if elsewhere else done == list(range(failing))
+    assert f"after {len(done)} of" in str(caught.value)
     assert_pickles(caught.value)
-
-
-def test_a_resample_that_fails_elsewhere(data, monkeypatch):
-    """All resamples that had finished before are kept."""
-    plain = Study.outcome
-
-    def outcome(self, i):
-        if i == 150:
-            raise MemoryError("no room")
-        return plain(self, i)
-
-    monkeypatch.setattr(Study, "outcome", outcome)
-    with ThreadPoolExecutor(1) as executor, pytest.raises(StabilityError, match="resample 150 failed") as caught:
-        pycupc.stability(data, executor=executor, n_resamples=300, random_state=1)
-    assert set(caught.value.partial.resamples) >= set(range(150))
 
 
 # -- checkpoints ------------------------------------------------------------------------------------------------------
@@ -320,16 +362,14 @@ def test_more_resamples_later(data, expected, kept):
     assert fewer == pycupc.stability(data, **{**CALL, "n_resamples": 2})
 
 
-def test_other_forms_of_the_same_arguments(data, kept):
-    """An argument in another type is the same argument."""
-    call = {**CALL, "n_resamples": np.int64(4), "alpha": np.array([0.01, 0.1]), "random_state": np.int32(9)}
-    same = {"solve_confl": np.False_, "m_max": np.inf, "fraction": np.float32(0.5)}
-    expected = pycupc.stability(data, **{**CALL, "n_resamples": 4})
-    assert pycupc.stability(data, checkpoint=kept, **call, **same) == expected
+OTHER_TYPES = {"n_resamples": np.int64(12), "alpha": np.array([0.01, 0.1]), "random_state": np.int32(9)}
+OTHER_TYPES |= {"solve_confl": np.False_, "m_max": np.inf, "fraction": np.float32(0.5)}
 
 
-def test_seed_of_the_checkpoint(data, expected, kept):
-    assert pycupc.stability(data, checkpoint=kept, **{**CALL, "random_state": None}) == expected
+@pytest.mark.parametrize("same", [OTHER_TYPES, {"random_state": None}, {"engine": "reference", "numCores": 1}])
+def test_other_forms_of_the_same_arguments(data, expected, kept, same):
+    """An argument in another type, the seed of the checkpoint, another engine with one thread."""
+    assert pycupc.stability(data, checkpoint=kept, **CALL | same) == expected
 
 
 @pytest.mark.parametrize(
@@ -352,16 +392,10 @@ def test_another_study_is_refused(data, kept, change, words):
     assert before == {path.name: path.read_bytes() for path in kept.iterdir()}
 
 
-def test_engines_and_threads_share_a_checkpoint(data, expected, kept):
-    assert pycupc.stability(data, checkpoint=kept, engine="reference", numCores=1, **CALL) == expected
-
-
 def test_folders_of_others_are_refused(data, tmp_path):
     (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"holds other files and no study.json"):
-        pycupc.stability(data, checkpoint=tmp_path, **CALL)
-    with pytest.raises(ValueError, match="is not a folder"):
-        pycupc.stability(data, checkpoint=tmp_path / "note.txt", **CALL)
+    refused(r"holds other files and no study.json", pycupc.stability, data, checkpoint=tmp_path, **CALL)
+    refused("is not a folder", pycupc.stability, data, checkpoint=tmp_path / "note.txt", **CALL)
 
 
 @pytest.mark.parametrize(
@@ -398,8 +432,7 @@ def test_damaged_resample(data, kept):
 
 def test_exchanged_resamples_are_refused(data, kept):
     (kept / "resample-000001.npz").write_bytes((kept / "resample-000002.npz").read_bytes())
-    with pytest.raises(ValueError, match="another resample; delete the file"):
-        pycupc.stability(data, checkpoint=kept, **CALL)
+    refused("another resample; delete the file", pycupc.stability, data, checkpoint=kept, **CALL)
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
@@ -458,8 +491,7 @@ def test_save_and_load(expected, data, tmp_path):
     fit.save(tmp_path / "fit.npz")
     with pytest.raises(ValueError, match=r"fit.npz is not a result that Stability.save wrote.*pycupc-stability-1"):
         pycupc.Stability.load(tmp_path / "fit.npz")
-    with pytest.raises(ValueError, match=r"s.npz is not a result that PcAlgo.save wrote"):
-        pycupc.PcAlgo.load(tmp_path / "s.npz")
+    refused(r"s.npz is not a result that PcAlgo.save wrote", pycupc.PcAlgo.load, tmp_path / "s.npz")
     with pytest.raises(FileNotFoundError):
         pycupc.Stability.load(tmp_path / "none.npz")
 
@@ -491,5 +523,4 @@ def test_files_that_lie(expected, tmp_path, name, value):
         kind = arrays[name].dtype
         arrays[name] = np.array(value, dtype=kind)
     npz.write(tmp_path / "s.npz", json.loads(json.dumps(meta)), arrays, pycupc.Stability.KIND)
-    with pytest.raises(ValueError, match="is not a result that Stability.save wrote, or is damaged"):
-        pycupc.Stability.load(tmp_path / "s.npz")
+    refused("is not a result that Stability.save wrote, or is damaged", pycupc.Stability.load, tmp_path / "s.npz")

@@ -1,14 +1,14 @@
 """Tiers with hidden variables: the levels, the marks before the rules, and that the sets suffice (docs/TIERS.md, 8)."""
 
 import os
-from functools import partial
 from itertools import chain, combinations
 
 import networkx as nx
 import numpy as np
 import pytest
 from markov_classes import d_separated
-from tiers_cases import noise, random_problem
+from orientation_cases import noise_test as noise
+from tiers_cases import random_problem
 from tiers_oracle import skeleton
 
 import pycupc
@@ -31,10 +31,6 @@ def run(problem, tiers):
     return find_skeleton(check_arguments("fci", data | {"alpha": problem["alpha"], "tiers": tiers}))
 
 
-def asked(function, stat, x, y, S):
-    return function(x, y, S, stat)
-
-
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_levels(gaussian):
     rng = np.random.default_rng(1)
@@ -43,7 +39,8 @@ def test_levels(gaussian):
         p = problem["p"]
         tiers = rng.integers(1, 4, p).tolist()
         stat = SuffStat(problem["C"], problem["n"]) if gaussian else problem["seed"]
-        test = partial(asked, gaussCItest if gaussian else noise, stat)
+        function = gaussCItest if gaussian else noise
+        test = lambda x, y, S, f=function, stat=stat: f(x, y, S, stat)  # noqa: E731
         none = np.zeros((p, p), dtype=bool)
         want, got = skeleton(test, p, problem["alpha"], tiers, none, none, latent=True), run(problem, tiers)
         np.testing.assert_array_equal(got.skeleton, want.G)

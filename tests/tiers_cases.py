@@ -39,11 +39,6 @@ for (case in cases) run(case)
 RECORDED = Path(__file__).parent / "golden" / "tiers" / "tpc.json"
 
 
-def noise(x: int, y: int, S, seed: int) -> float:
-    """A p-value that is a hash of the question, as in `R_SCRIPT`."""
-    return ((sum(2**s for s in S) * 7919 + x * 104729 + y * 1299709 + seed * 15485863) % 997) / 997
-
-
 def random_problem(rng: np.random.Generator, p_max: int = 9, gaussian: bool = False) -> dict:
     """Arguments of tpc, which need not fit together: most tests are noise."""
     p = int(rng.integers(2, p_max))

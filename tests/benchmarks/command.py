@@ -11,16 +11,9 @@ from .experiments import cpu, discrete, gpu, latent, pruning, ranking, scaling, 
 
 #: Each writes the CSV file of its name; the first line of its docstring is its text in the help.
 FUNCTIONS = (cpu.cpu, cpu.python_peers, gpu.gpu, gpu.gpu_peers, pruning.pruning, pruning.pruning_gpu)
-FUNCTIONS += (
-    scaling.scaling,
-    scaling.scaling_large,
-    scaling.many,
-    discrete.discrete,
-    discrete.discrete_gpu,
-    paired.paired,
-)
+FUNCTIONS += (scaling.scaling, scaling.scaling_large, scaling.many, discrete.discrete, discrete.discrete_gpu)
 FUNCTIONS += (latent.latent, stability.stability_bounds, stability.stability_times, stability.stability_gpu)
-FUNCTIONS += (ranking.cstar_ranking,)
+FUNCTIONS += (paired.paired, ranking.cstar_ranking)
 EXPERIMENTS = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}
 OTHERS = {
     "prepare": "put files that another machine cannot make into --data: exact correlations, discrete tables",

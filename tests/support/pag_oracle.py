@@ -8,12 +8,9 @@ from collections import deque
 from itertools import combinations
 
 import numpy as np
+from orientation_oracle import is_ambiguous
 
 ALL_RULES = (True,) * 10
-
-
-def is_ambiguous(ambiguous, a, b, c):
-    return (a, b, c) in ambiguous or (c, b, a) in ambiguous
 
 
 def scan(M, there):

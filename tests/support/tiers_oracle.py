@@ -5,6 +5,7 @@ from itertools import combinations, product
 from types import SimpleNamespace
 
 import numpy as np
+from orientation_oracle import Drawing, rules
 
 
 def context_pairs(p, tiers, context_all, context_tier, forbidden):
@@ -75,59 +76,6 @@ def check(test, G, alpha, tiers, context, maj_rule):
     return undecided, colliders
 
 
-def rules(M, ambiguous=()):  # noqa: C901
-    """Meek's four rules with conflicts solved; `M` is a matrix as of R's as(graph, "matrix"), which is changed."""
-    p, bad = range(len(M)), {t for a, b, c in ambiguous for t in ((a, b, c), (c, b, a))}
-
-    def pairs(G, directed):
-        return [(a, b) for b in p for a in p if G[a, b] == 1 and G[b, a] == (0 if directed else 1)]
-
-    while True:
-        before = M.copy()
-        G = M.copy()
-        for a, b in pairs(G, directed=True):
-            for c in p:
-                if line(G, b, c) and apart(G, a, c) and c != a and (a, b, c) not in bad:
-                    direct(M, b, c)
-        G = M.copy()
-        for a, b in pairs(G, directed=False):
-            if any(arrow(G, a, c) and arrow(G, c, b) for c in p):
-                direct(M, a, b)
-        G = M.copy()
-        for a, b in pairs(G, directed=False):
-            near = [c for c in p if line(G, a, c) and arrow(G, c, b)]
-            if any(apart(G, c, d) and (c, a, d) not in bad for c, d in combinations(near, 2)):
-                direct(M, a, b)
-        G = M.copy()
-        for a, b in pairs(G, directed=False):
-            near = [c for c in p if line(G, a, c)]
-            far = [c for c in near if c != b and apart(G, b, c) and (c, a, b) not in bad]
-            if any(arrow(G, c, d) and arrow(G, d, b) for c in far for d in near):
-                direct(M, a, b)
-        if (before == M).all():
-            return M
-
-
-def line(G, a, b):
-    return G[a, b] == G[b, a] == 1
-
-
-def arrow(G, a, b):
-    return G[a, b] == 1 and G[b, a] == 0
-
-
-def apart(G, a, b):
-    return G[a, b] == G[b, a] == 0
-
-
-def direct(M, a, b):
-    """a -> b if the edge is undirected, a <-> b if it points the other way."""
-    if line(M, a, b):
-        M[b, a] = 0
-    elif arrow(M, b, a):
-        M[a, b] = M[b, a] = 2
-
-
 def tpc(
     test, p, alpha, tiers=None, context_all=(), context_tier=(), forbidden=None, m_max=math.inf, maj_rule=True, **more
 ):
@@ -142,14 +90,17 @@ def tpc(
     context = {*context_all, *context_tier}
     found = skeleton(test, p, alpha, tiers, gaps, fixed, m_max)
     found.ambiguous, colliders = check(test, found.G, alpha, tiers, context, maj_rule)
-    M = found.G.astype(int)
+    drawing = Drawing(found.G, solve_confl=True)
     for a, b, c in colliders:
         if not forbidden[a, b] and not forbidden[c, b]:
-            direct(M, a, b)
-            direct(M, c, b)
+            drawing.arrow(a, b, None)
+            drawing.arrow(c, b, None)
+    M = drawing.G
     M[forbidden] = 0
     for a, b in product(range(p), repeat=2):
         if tiers[a] > tiers[b] or (b in context and a not in context):
             M[a, b] = 0
-    found.graph = rules(M, found.ambiguous)
+    drawing.skeleton = M + M.T > 0
+    rules(drawing, found.ambiguous, rule_4=True)
+    found.graph = M
     return found

@@ -7,6 +7,7 @@ by level; or the columns of a run without a time ("outcome", ...).
 """
 
 import ctypes
+import functools
 import math
 import os
 import shutil
@@ -60,12 +61,11 @@ def pairs_marked_otherwise(graph, other):
     return int(np.triu(differ | differ.T).sum())
 
 
+@functools.cache
 def has_r_package(name):
     """Is there an R with this package?"""
-    if shutil.which("Rscript") is None:
-        return False
-    test = f"q(status = !requireNamespace('{name}', quietly = TRUE))"
-    return subprocess.run(["Rscript", "--vanilla", "-e", test], capture_output=True).returncode == 0
+    find = ["Rscript", "--vanilla", "-e", f"q(status = !nzchar(system.file(package = '{name}')))"]
+    return shutil.which("Rscript") is not None and subprocess.run(find, capture_output=True).returncode == 0
 
 
 def in_r(call, packages, arrays, w, effort, *, processes=1, m_max=math.inf, environment=None):

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -21,9 +20,7 @@ from pycupc.engines.base import Division, Engine, EngineError, LevelResult, Prog
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
-from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import IndepTest
-from pycupc.independence.p_values import no_untested_pairs
 from pycupc.results.levels import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import logger
@@ -232,7 +229,6 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
     edges_left = problem.n_pairs - np.cumsum([r.n_removed for r in results], dtype=np.int64)
     note = test.note([r.n_tests for r in results])
     p_values = test.p_values(graph, state, found, sepset)
-    all_tested = type(test).untested is IndependenceTest.untested  # then the result need not keep test and data
     return PcAlgo(
         labels=problem.labels,
         sparse_graph=graph,
@@ -249,7 +245,7 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
             for r, left in zip(results, edges_left.tolist(), strict=True)
         ),
         removals=found if test.has_r else Removals(sepset, [np.full(len(p), np.nan) for p in values]),
-        find_untested=no_untested_pairs if all_tested else partial(test.untested, sepset, p_values),
+        find_untested=test.find_untested(sepset, p_values),
         tiers=problem.tiers,
         notes=({"quirks": note} if note else {})
         | ({} if problem.known is None else {"known_before": problem.known.summary()}),

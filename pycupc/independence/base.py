@@ -8,7 +8,7 @@ families that it can run; all else about a test is here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -86,9 +86,12 @@ class IndependenceTest(ABC):
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
         """The p-values of a run that left the edges of `graph`; `removals` hold `LevelResult.r`."""
 
-    def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
-        """The removed pairs whose test was not made for lack of observations."""
-        return no_untested_pairs()
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        """A function that finds the removed pairs whose test was not made for lack of observations.
+
+        A result keeps it, so it holds no more of the test and its data than it needs.
+        """
+        return no_untested_pairs
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         """After a run: how pcalg's answer may differ; empty if it cannot."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +58,10 @@ class DiscreteTest(EnumeratedTest):
 
         return single_tests(self.prepared, x, y, S)
 
-    def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        return partial(self._untested, sepset, p_values)
+
+    def _untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
         """Those among the removed pairs, whose sets are `sepset`, as the tests found them.
 
         pcalg's p-value of a test that was not made is 1, as that of perfect independence. Whether it was made depends

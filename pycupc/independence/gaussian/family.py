@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,10 +51,14 @@ class GaussianTest(IndependenceTest):
         largest = LargestP(state.z, state.unfinished) if state.largest_p is None else state.largest_p
         return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, self.data.correlations)
 
-    def untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
-        """Those that no test can find dependent, as n - l - 3 is not above 0."""
-        parts = [np.zeros((4, 0))]
-        for block in sepset.blocks:  # with n <= 3 all others as well: they may be too many to list
-            if self.data.n <= (level := block.members.shape[1]) + 3:
-                parts.append(np.vstack([block.x, block.y, *np.repeat([[level], [level + 4]], len(block.x), axis=1)]))
-        return UntestedPairs.by_pair(np.hstack(parts).astype(np.int64))
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        return partial(_untested, self.data.n, sepset)
+
+
+def _untested(n: float, sepset: SepSets) -> UntestedPairs:
+    """The removed pairs that no test can find dependent, as n - l - 3 is not above 0."""
+    parts = [np.zeros((4, 0))]
+    for block in sepset.blocks:  # with n <= 3 all others as well: they may be too many to list
+        if n <= (level := block.members.shape[1]) + 3:
+            parts.append(np.vstack([block.x, block.y, *np.repeat([[level], [level + 4]], len(block.x), axis=1)]))
+    return UntestedPairs.by_pair(np.hstack(parts).astype(np.int64))

@@ -80,7 +80,7 @@ OUT_OF_LINE void separate(const Launch& at, const Row& row, const Space& w, Node
     }
     __syncwarp();
     int state = q.best.choose == 0;  // 1: the first open set is known; -1: it is not found
-    __syncwarp();
+    __syncwarp();                    // all lanes have read `best`, which one changes
     while (state == 0) {
         while (of_first_lane(!*lv.stop) && ask<SLOTS>(row, w, own, h, q)) {}
         if (lane_id() == 0) {

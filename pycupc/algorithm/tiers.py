@@ -101,7 +101,7 @@ class TieredLevels:
                 gone = answers.found & counts
                 separated[edge[gone]] = True
                 more |= bool((number[part[counts]] > level).any())
-                n_tests += int(answers.n_tests[:, level].sum(where=counts, initial=0))
+                n_tests += int(answers.n_tests[counts, level].sum())
                 np.maximum.at(self._largest, edge[counts], answers.p[counts])
                 S = answers.S.members.reshape(-1, level)[counts[answers.found]]
                 found.append((x[gone], y[gone], S, answers.value[gone]))
@@ -112,8 +112,8 @@ class TieredLevels:
                 if self._progress is not None:
                     self._progress(level, done, len(wanted), len(separated) - int(separated.sum()))
         none = (*np.zeros((2, 0), np.int32), np.zeros((0, level), np.int32), np.zeros(0))
-        x, y, S, value = found[0] if len(found) == 1 else map(np.concatenate, zip(none, *found, strict=True))
-        order: Any = np.lexsort((y, x)) if len(found) > 1 else slice(None)
+        x, y, S, value = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
+        order = np.lexsort((y, x))
         self._low, self._high = self._low[~separated], self._high[~separated]
         self._largest = self._largest[~separated]
         seconds = time.perf_counter() - begin
@@ -122,9 +122,9 @@ class TieredLevels:
 
     def _turns(self, lists: NearLists, asked: Indices, level: int) -> Iterable[Indices]:
         """The entries that are `asked` about, in the parts that are asked about together."""
-        owner, after = lists.owner[asked], lists.owner[asked] > lists.neighbour[asked]
         if self._test.in_order:  # row by row, as pcalg visits them
-            return np.split(asked, np.flatnonzero(np.diff(owner)) + 1)
+            return np.split(asked, np.flatnonzero(np.diff(lists.owner[asked])) + 1)
         if self._test.has_r and len(asked) * about(int(lists.number.max(initial=0)), level) < BOTH_SIDES:
             return [asked]
+        after = lists.owner[asked] > lists.neighbour[asked]  # side B
         return asked[~after], asked[after]

@@ -73,7 +73,7 @@ class Pairs:
 
     def holds(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Mask:
         """Which of the pairs (x, y), in either order, are among these, bool (k,)."""
-        if not len(self):  # the quick way
+        if not len(self):  # as in most runs, which ask at each level
             return np.zeros(len(x), dtype=np.bool_)
         wanted = np.minimum(x, y).astype(np.int64) * self.p + np.maximum(x, y)
         at = self.keys.searchsorted(wanted)

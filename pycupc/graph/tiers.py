@@ -86,8 +86,7 @@ class NearLists:
     def parts(self, entries: Indices) -> Iterator[Indices]:
         """The entries in parts, whose owners have about `CANDIDATES_AT_ONCE` neighbours together."""
         part = np.cumsum(self._degree[self.owner[entries]]) // CANDIDATES_AT_ONCE
-        if len(entries):
-            yield from np.split(entries, np.flatnonzero(np.diff(part)) + 1) if part[-1] else [entries]
+        yield from np.split(entries, np.flatnonzero(np.diff(part)) + 1) if len(entries) else ()
 
     @cached_property
     def _near(self) -> Lists:

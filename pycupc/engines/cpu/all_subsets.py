@@ -86,7 +86,7 @@ def walk_sets(
     C, limits = frozen(test.data.C), Sizes.of(test, range(sizes.stop))
     pairs, tests = np.flatnonzero(asked.first <= last), m * sum(about(int(d.max(initial=0)), k) for k in sizes)
     parts = [pairs]
-    if tests >= INLINE_TESTS:  # perhaps
+    if tests >= INLINE_TESTS:  # at most so many: there may be work for several threads
         load, reach = _loads(asked.first, last, d)
         pairs, tests = pairs[np.argsort(-load[pairs], kind="stable")], load.sum()
         parts = np.split(pairs, np.flatnonzero(np.diff(np.cumsum(load[pairs]) // TASK_TESTS)) + 1)

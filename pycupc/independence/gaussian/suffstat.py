@@ -112,9 +112,10 @@ class SuffStat:
             raise ValueError(f"C must describe at least 2 variables, got {len(values)}")
         labels = names if labels is None else labels
         self.labels = None if labels is None else check_labels(labels, len(values))
-        own = names or self.labels
-        n = in_order_of(n, "n", own) if np.ndim(n) and own is not None else n
-        self.pair_n = PairN.of(n, len(values), n_rule) if np.ndim(n) else None
+        self.pair_n = None
+        if np.ndim(n):
+            own = names or self.labels
+            self.pair_n = PairN.of(n if own is None else in_order_of(n, "n", own), len(values), n_rule)
         self.n = check_n(n) if self.pair_n is None else self.pair_n.typical
         self.correlations = Correlations(np.ascontiguousarray(values, dtype=np.float64))
         self.measure = Measure()

@@ -29,8 +29,8 @@ TEMPLATES = [
 ARGUMENTS = {
     "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",
     "schur_tiles": "const Graph, const Level, const Queue, double*, const i64, const int",
-    "pick_pairs": "const uint4* __restrict__, const int, const int, const float, const i64, const int, const u64, "
-    "u64*, u64*, const volatile int*",
+    "pick_pairs": "const uint4* __restrict__, const int, const int, const float, const i64, const int, const int, "
+    "const u64, u64*, u64*, const volatile int*",
     "search_pairs": "const Graph, const Level, const Pruning, const int, const int, const int, const int",
     "try_walk": "const Graph, const Level, const Pruning, const int",
     "walk_rows": "const Graph, const Level, const Pruning, const Queue, const int",

@@ -119,11 +119,17 @@ def test_no_edge_at_all_and_all_edges(engine):
     compare_data(engine, np.outer(np.arange(20.0), np.ones(5)) + np.eye(20, 5), 1e-3, m_max=1)
 
 
-@pytest.mark.parametrize("n", [17, 200, 1100])
-def test_the_sieve_misses_no_pair_and_picks_few_others(library, monkeypatch, n):
-    monkeypatch.setattr(sieve, "MOST_BLOCKS", 1)
-    monkeypatch.setattr(tuning, "TILES_ON_SIDE", 1)
-    check_sieve(HostDevice(library), difficult(n, 150, 0.3), 0.3)
+@pytest.mark.parametrize(
+    ("n", "p", "shared"), [(17, 700, 0), (200, 150, 0), (200, 150, 1 << 16), (900, 150, 0), (1100, 150, 0)]
+)
+def test_the_sieve_misses_no_pair_and_picks_few_others(library, monkeypatch, n, p, shared):
+    """In one square of several tiles or in squares of one; rows that stay in shared memory or not; little of it."""
+    if p < 200:
+        monkeypatch.setattr(sieve, "MOST_BLOCKS", 1)
+        monkeypatch.setattr(tuning, "TILES_ON_SIDE", 1)
+    dev = HostDevice(library)
+    dev.shared_block = shared or dev.shared_block
+    check_sieve(dev, difficult(n, p, 0.3), 0.3)
 
 
 def test_difficult_columns(engine):

@@ -38,15 +38,15 @@ DEVICE float number_of_half(const unsigned half) {
 
 // c += A B for A [16, 16] and B [16, 8] in half precision. A lane, of group lane / 4 and place t = lane % 4, has of A the
 // columns 2 t, 2 t + 1 (and 8 more: a[2], a[3]) of row `group` (and group + 8: a[1], a[3]), of B the rows 2 t, 2 t + 1
-// (and 8 more: b[1]) of column `group`, and of C the columns 2 t, 2 t + 1 of row `group` (and group + 8: c[2], c[3]).
+// (and 8 more: b1) of column `group`, and of C the columns 2 t, 2 t + 1 of row `group` (and group + 8: c[2], c[3]).
 // Whole warp.
-DEVICE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+DEVICE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned b0, const unsigned b1) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};\n"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #else  // older devices, and the host
     const int lane = threadIdx.x & 31, group = lane >> 2, t = lane & 3;
     for (int k = 0; k < 4; ++k) {
@@ -54,7 +54,7 @@ DEVICE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[
         for (int h = 0; h < 4; ++h) of_a[h] = __shfl_sync(FULL, a[h], 4 * group + k);
         for (int j = 0; j < 2; ++j)
             for (int half = 0; half < 2; ++half) {  // the first or the last 8 rows of B
-                const unsigned of_b = __shfl_sync(FULL, b[half], 4 * (2 * t + j) + k);
+                const unsigned of_b = __shfl_sync(FULL, half ? b1 : b0, 4 * (2 * t + j) + k);
                 for (int i = 0; i < 2; ++i) {
                     const unsigned mine = of_a[i + 2 * half];
                     float& sum = c[2 * i + j];
@@ -62,6 +62,24 @@ DEVICE void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[
                     sum = fmaf(number_of_half(mine >> 16), number_of_half(of_b >> 16), sum);
                 }
             }
+    }
+#endif
+}
+
+// Four matrices of 8 x 8 halves in shared memory, a row of them 16 bytes; `row` of a lane is the row lane % 8 of matrix
+// lane / 8. The lane gets of each matrix the columns 2 t, 2 t + 1 of row `group`, as `multiply` has them. Whole warp.
+DEVICE void load_matrices(unsigned (&m)[4], const uint4* row) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
+    const unsigned at = (unsigned)__cvta_generic_to_shared(row);
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+                 : "r"(at)
+                 : "memory");
+#else
+    const int lane = threadIdx.x & 31;
+    for (int i = 0; i < 4; ++i) {
+        const uint4* own = (const uint4*)__shfl_sync(FULL, (u64)row, 8 * i + (lane >> 2));
+        m[i] = ((const unsigned*)own)[lane & 3];
     }
 #endif
 }

@@ -3,11 +3,11 @@
 //   Z        [p, n] float64: the centred columns, one after the other; centre writes it
 //   squares  [p] float64: sum of squares of each; centre writes it
 //   halves   [P, words] uint4: the unit columns in half precision, eight observations to a word; zeros beyond the last
-//            observation and column. P is p rounded up to SIDE, and words is even
+//            observation and column. P is p rounded up to SIDE, and SIDE more; words is even
 #include "sieve/halves.cuh"
 
-constexpr int SIDE = 128;  // columns on a side of a tile; as in pycupc/engines/gpu/sieve.py
-constexpr int WORDS = 4;   // words of a column in shared memory at a time
+constexpr int SIDE = 128;  // rows of a tile of pairs; as in pycupc/engines/gpu/sieve.py
+constexpr int WORDS = 8;   // words of a column in a part: 64 observations; as there
 constexpr int THREADS_OF_TILE = 256;
 
 //   Work    a thread per word
@@ -32,130 +32,139 @@ extern "C" __global__ void round_columns(const double* __restrict__ Z, const dou
     }
 }
 
-// A stage of shared memory: WORDS words of the columns of both sides. Word c of column j lies at `at(j, c)`, so that the
-// eight columns that a warp reads at a time lie in different banks.
-struct Stage {
-    uint4 word[2][SIDE * WORDS];
-    DEVICE static int at(const int j, const int c) { return j * WORDS + (c ^ (j >> 1 & 3)); }
-    // Two observations, 2 t and 2 t + 1 of word c, of the column `group` behind column j, a multiple of 8; from: at(group,
-    // c), which is the same distance from at(j, 0) for every j.
-    DEVICE unsigned two(const int side, const int j, const int from, const int t) const {
-        return ((const unsigned*)&word[side][j * WORDS + from])[t];
-    }
-    // Starts copying the words from w0 on. Whole block.
-    DEVICE void load(const uint4* halves, const int words, const int w0, const i64 y0, const i64 x0) {
-        UNROLL
-        for (int h = 0; h < 4; ++h) {
-            const int i = (int)threadIdx.x + (h & 1) * THREADS_OF_TILE, j = i / WORDS, c = i % WORDS;
-            if (w0 + c < words) copy16(&word[h >> 1][at(j, c)], halves + ((h >> 1 ? x0 : y0) + j) * words + w0 + c);
-        }
-    }
-};
+// A part: WORDS words of some columns, in shared memory. Word c of column j lies at `at(j, c)`, so that the same word of
+// eight columns, which `load_matrices` reads at a time, lies in different banks.
+DEVICE int at(const int j, const int c) { return j * WORDS + (c ^ (j & 7)); }
 
-// The sums of a thread: 4 x 4 products of 16 x 8, see `multiply`.
-typedef float Sums[4][4][4];
-
-// Adds the products of a stage, 32 observations or, if `half`, 16. Rows of the warp begin at column y of the tile's left
-// side, columns at x of its right side. Whole warp.
-DEVICE void add_products(const Stage& stage, Sums& sums, const int y, const int x, const bool half) {
-    const int lane = threadIdx.x & 31, group = lane >> 2, t = lane & 3;
+// Starts copying the words from w0 on of the columns from j0 on. Whole block.
+template <int COLUMNS>
+DEVICE void load_part(uint4* part, const uint4* halves, const int words, const int w0, const i64 j0) {
     UNROLL
-    for (int c = 0; c < WORDS; c += 2) {
-        if (c && half) break;
-        const int from = Stage::at(group, c), next = Stage::at(group, c + 1);
-        unsigned b[4][2];
+    for (int h = 0; h < COLUMNS * WORDS / THREADS_OF_TILE; ++h) {
+        const int i = (int)threadIdx.x + h * THREADS_OF_TILE, j = i / WORDS, c = i % WORDS;
+        if (w0 + c < words) copy16(&part[at(j, c)], halves + (j0 + j) * words + w0 + c);
+    }
+}
+
+// The sums of a thread: 4 x GROUPS products of 16 x 8, see `multiply`.
+template <int GROUPS>
+struct Sums {
+    float of[4][GROUPS][4];
+    DEVICE float& operator[](const int h) { return of[h / (4 * GROUPS)][h / 4 % GROUPS][h % 4]; }
+    // Adds the products of the first `width` words of two parts, which begin at the first row and column of the warp.
+    // Whole warp.
+    DEVICE void add(const uint4* left, const uint4* right, const int width) {
+        const int lane = threadIdx.x & 31, j = lane & 7, low = lane >> 3 & 1, high = lane >> 4;
         UNROLL
-        for (int j = 0; j < 4; ++j) {
-            b[j][0] = stage.two(1, x + 8 * j, from, t);
-            b[j][1] = stage.two(1, x + 8 * j, next, t);
-        }
-        UNROLL
-        for (int i = 0; i < 4; ++i) {
-            const int row = y + 16 * i;
-            const unsigned a[4] = {stage.two(0, row, from, t), stage.two(0, row + 8, from, t),
-                                   stage.two(0, row, next, t), stage.two(0, row + 8, next, t)};
+        for (int c = 0; c < WORDS; c += 2) {
+            if (c >= width) break;
+            const uint4 *row = left + at(8 * low + j, c + high), *column = right + at(8 * high + j, c + low);
+            unsigned a[4], b[GROUPS / 2][4];
             UNROLL
-            for (int j = 0; j < 4; ++j) multiply(sums[i][j], a, b[j]);
+            for (int g = 0; g < GROUPS / 2; ++g) load_matrices(b[g], column + 16 * g * WORDS);
+            UNROLL
+            for (int i = 0; i < 4; ++i) {
+                load_matrices(a, row + 16 * i * WORDS);
+                UNROLL
+                for (int g = 0; g < GROUPS; ++g) multiply(of[i][g], a, b[g / 2][g % 2 * 2], b[g / 2][g % 2 * 2 + 1]);
+            }
         }
     }
-}
-
-// The tile of a block. Squares of `group` x `group` tiles are numbered by columns of the upper triangle; their blocks run
-// at about the same time, so that their columns stay in the L2 cache.
-struct Tile {
-    i64 y, x;  // tile numbers
 };
-DEVICE Tile tile_of(const i64 square, const int inner, const int group) {
-    i64 J = (i64)((sqrt(8.0 * (double)square + 1.0) - 1.0) / 2.0);
-    while (J * (J + 1) / 2 > square) --J;
-    while ((J + 1) * (J + 2) / 2 <= square) ++J;
-    return {(square - J * (J + 1) / 2) * group + inner % group, J * group + inner / group};
-}
 
-// Writes the pairs of a tile whose |sum| exceeds the threshold, or is NaN. Whole block.
-DEVICE void write_pairs(const Sums& sums, const i64 y, const i64 x, const int p, const float threshold, const u64 room,
-                        u64* count, u64* pairs) {
-    __shared__ int partial[32];
-    __shared__ u64 base;
-    const int lane = threadIdx.x & 31, group = lane >> 2, t = lane & 3;
-    u64 hits = 0;
+// Writes the pairs of a warp, from row y and column x on, whose |sum| exceeds the threshold, of columns before `end`. No
+// sum is NaN, since halves are at most 1 in size. Whole warp.
+template <int GROUPS>
+DEVICE void write_pairs(Sums<GROUPS>& sums, const i64 y, const i64 x, const i64 end, const int p, const float threshold,
+                        const u64 room, u64* count, u64* pairs) {
+    float largest = 0.0f;
     UNROLL
-    for (int h = 0; h < 64; ++h) {
-        const int i = h >> 4, j = h >> 2 & 3, q = h & 3;
-        const i64 row = y + 16 * i + group + 8 * (q >> 1), column = x + 8 * j + 2 * t + (q & 1);
-        hits |= (u64)(!(fabsf(sums[i][j][q]) <= threshold) && row < column && column < p) << h;
+    for (int h = 0; h < 16 * GROUPS; ++h) largest = fmaxf(largest, fabsf(sums[h]));
+    if (!__any_sync(FULL, largest > threshold)) return;
+    const int lane = threadIdx.x & 31;
+    const i64 row = y + (lane >> 2), column = x + 2 * (lane & 3);  // of sum 0
+    const auto row_of = [=](const int i, const int h) { return row + 16 * i + 8 * (h >> 1 & 1); };
+    const auto column_of = [=](const int h) { return column + 8 * (h >> 2) + (h & 1); };
+    unsigned hits[4] = {};
+    int own = 0;
+    UNROLL
+    for (int i = 0; i < 4; ++i) {
+        UNROLL
+        for (int h = 0; h < 4 * GROUPS; ++h) {
+            const bool counts = row_of(i, h) < column_of(h) && column_of(h) < end;
+            hits[i] |= (unsigned)(counts && fabsf(sums[4 * GROUPS * i + h]) > threshold) << h;
+        }
+        own += __popc(hits[i]);
     }
-    if (!__syncthreads_or(hits != 0)) return;
-    int total = 0;
-    const int before = scan_over_block(__popc((unsigned)hits) + __popc((unsigned)(hits >> 32)), partial, total);
-    if (threadIdx.x == 0) base = atomicAdd(count, (u64)total);
-    __syncthreads();
-    for (u64 at = base + before; hits; hits &= hits - 1, ++at) {
-        const unsigned low = (unsigned)hits, high = (unsigned)(hits >> 32);
-        const int h = low ? __ffs((int)low) - 1 : 31 + __ffs((int)high), i = h >> 4, j = h >> 2 & 3, q = h & 3;
-        const i64 row = y + 16 * i + group + 8 * (q >> 1), column = x + 8 * j + 2 * t + (q & 1);
-        if (at < room) pairs[at] = (u64)(row * p + column);
-    }
+    const int through = scan_over_warp(own), total = __shfl_sync(FULL, through, 31);
+    const u64 base = lane == 0 && total ? atomicAdd(count, (u64)total) : 0;
+    u64 place = __shfl_sync(FULL, base, 0) + through - own;
+    UNROLL
+    for (int i = 0; i < 4; ++i)
+        for (; hits[i]; hits[i] &= hits[i] - 1, ++place) {
+            const int h = __ffs((int)hits[i]) - 1;
+            if (place < room) pairs[place] = (u64)(row_of(i, h) * p + column_of(h));
+        }
 }
 
-// The pairs that may be dependent given the empty set.
-//   Work    a block has a tile of SIDE x SIDE pairs, a warp 64 x 32 of them; tiles below the diagonal return at once
-//   Launch  grid group^2 per square of tiles, block 256
+// The pairs that may be dependent given the empty set. Squares of `group` x `group` tiles of SIDE x SIDE pairs are
+// numbered by columns of the upper triangle; their blocks run at about the same time, so that their columns stay in the
+// L2 cache. While a part is multiplied the next one is on its way, across the ends of tiles too.
+//   Work    a block has SIDE rows of a square, and goes through their tiles from left to right; a warp has 64 rows
+//   Launch  grid `group` per square, block 256
+//   Memory  dynamic: two parts of the columns, and `slots` parts of the rows
 //   first      the square of the first block
 //   group      tiles on a side of a square
+//   slots      2, or the parts that all observations make: the rows are then loaded once
 //   threshold  cutoff - margin, rounded down
 //   count      [1] number of pairs; beyond `room` they are only counted
 //   pairs      [room] i p + j of each pair i < j, in any order
 //   stop       [1] a non-zero value makes the kernel return
-//   Template argument LONG: whether there are more than STRETCH observations.
+//   Template argument LONG: half as many columns a tile, with room for the sums of more than STRETCH observations.
 template <bool LONG>
-__global__ void __launch_bounds__(THREADS_OF_TILE, LONG ? 1 : 2)
+__global__ void __launch_bounds__(THREADS_OF_TILE, 1)
     pick_pairs(const uint4* __restrict__ halves, const int words, const int p, const float threshold, const i64 first,
-               const int group, const u64 room, u64* count, u64* pairs, const volatile int* stop) {
-    __shared__ Stage stages[2];
-    const Tile tile = tile_of(first + blockIdx.x / (group * group), blockIdx.x % (group * group), group);
-    const i64 y0 = tile.y * SIDE, x0 = tile.x * SIDE;
-    if (y0 > x0 || x0 >= p) return;
-    if (__syncthreads_or(threadIdx.x == 0 && *stop)) return;
-    const int warp = threadIdx.x >> 5, y = (warp >> 2) * 64, x = (warp & 3) * 32;
-    Sums sums = {}, all = {};
-    stages[0].load(halves, words, 0, y0, x0);
-    for (int w0 = 0, turn = 0; w0 < words; w0 += WORDS, ++turn) {
-        arrived();
-        __syncthreads();
-        if (w0 + WORDS < words) stages[~turn & 1].load(halves, words, w0 + WORDS, y0, x0);
-        add_products(stages[turn & 1], sums, y, x, words - w0 < WORDS);
-        if (LONG && (turn & (STRETCH / (8 * WORDS) - 1)) == STRETCH / (8 * WORDS) - 1) {
-            UNROLL
-            for (int h = 0; h < 64; ++h) {
-                all[h >> 4][h >> 2 & 3][h & 3] += sums[h >> 4][h >> 2 & 3][h & 3];
-                sums[h >> 4][h >> 2 & 3][h & 3] = 0.0f;
+               const int group, const int slots, const u64 room, u64* count, u64* pairs, const volatile int* stop) {
+    constexpr int GROUPS = LONG ? 4 : 8, COLUMNS = 32 * GROUPS, TURNS = STRETCH / (8 * WORDS);
+    extern __shared__ uint4 parts[];
+    const i64 square = first + blockIdx.x / group;
+    i64 J = (i64)((sqrt(8.0 * (double)square + 1.0) - 1.0) / 2.0);
+    while (J * (J + 1) / 2 > square) --J;
+    while ((J + 1) * (J + 2) / 2 <= square) ++J;
+    const i64 y0 = ((square - J * (J + 1) / 2) * group + blockIdx.x % group) * SIDE,
+              end = min((J + 1) * group * SIDE, (i64)p);
+    const i64 begin = J * group * SIDE, x0 = begin + max(y0 - begin, (i64)0) / COLUMNS * COLUMNS;  // where pairs begin
+    if (y0 >= end || __syncthreads_or(threadIdx.x == 0 && *stop)) return;
+    i64 next = x0;  // the tile and the words of the part that is loaded next, and the places of its rows and columns
+    int next_w0 = 0, next_slot = 0, next_side = 0;
+    uint4* const lefts = parts + 2 * COLUMNS * WORDS;
+    const auto load_next = [&]() {
+        if (next >= end) return;
+        if (next == x0 || slots * WORDS < words)
+            load_part<SIDE>(lefts + next_slot * SIDE * WORDS, halves, words, next_w0, y0);
+        load_part<COLUMNS>(parts + next_side * COLUMNS * WORDS, halves, words, next_w0, next);
+        next_side ^= 1;
+        next_slot = next_slot + 1 == slots ? 0 : next_slot + 1;
+        next_w0 += WORDS;
+        if (next_w0 >= words) next_w0 = 0, next += COLUMNS;
+    };
+    load_next();
+    const int warp = threadIdx.x >> 5, y = (warp >> 2) * 64, x = (warp & 3) * 8 * GROUPS;
+    int slot = 0, side = 0;
+    for (i64 tile = x0; tile < end; tile += COLUMNS) {
+        Sums<GROUPS> sums = {}, all = {};
+        for (int w0 = 0, turn = 1; w0 < words; w0 += WORDS, ++turn) {
+            arrived();
+            __syncthreads();
+            load_next();
+            sums.add(lefts + (slot * SIDE + y) * WORDS, parts + (side * COLUMNS + x) * WORDS, words - w0);
+            side ^= 1;
+            slot = slot + 1 == slots ? 0 : slot + 1;
+            if (LONG && (turn % TURNS == 0 || w0 + WORDS >= words)) {
+                UNROLL
+                for (int h = 0; h < 16 * GROUPS; ++h) all[h] += sums[h], sums[h] = 0.0f;
             }
         }
+        write_pairs(LONG ? all : sums, y0 + y, tile + x, end, p, threshold, room, count, pairs);
     }
-    if (LONG) {
-        UNROLL
-        for (int h = 0; h < 64; ++h) sums[h >> 4][h >> 2 & 3][h & 3] += all[h >> 4][h >> 2 & 3][h & 3];
-    }
-    write_pairs(sums, y0 + y, x0 + x, p, threshold, room, count, pairs);
 }

@@ -18,7 +18,7 @@ from pycupc.system.machine import gpu_works
 pytestmark = pytest.mark.gpu
 
 
-@pytest.mark.parametrize(("n", "p"), [(17, 129), (200, 700), (1100, 300), (5000, 2100)])
+@pytest.mark.parametrize(("n", "p"), [(17, 129), (200, 700), (700, 2500), (1100, 300), (5000, 2100)])
 def test_the_sieve_misses_no_pair_and_picks_few_others(n, p):
     dev = open_device(0)
     with session(dev, lambda: None):

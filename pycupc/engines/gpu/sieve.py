@@ -26,7 +26,9 @@ from pycupc.engines.gpu.structures import Graph, Level, Records, RowCounts, f32,
 from pycupc.independence.gaussian import fisher_z
 
 #: As in kernels/sieve/pick.cu and halves.cuh.
-SIDE, STRETCH = 128, 1024
+SIDE, WORDS, STRETCH = 128, 8, 1024
+#: Bytes of SIDE columns in a part.
+PART = 16 * WORDS * SIDE
 ROUND: KernelName = ("sieve/pick", "round_columns")
 PICK: dict[bool, KernelName] = {long: ("sieve/pick", f"pick_pairs<{str(long).lower()}>") for long in (False, True)}
 CORRELATE, COUNT, ENTER, SORT = (
@@ -57,7 +59,7 @@ class _Sieve:
 
     def __init__(self, dev: Device, columns: tuple[Any, Any], stop: Any) -> None:
         self._dev, (p, n), self._stop = dev, columns[0].shape, stop
-        words, padded = -(-n // 16) * 2, -(-p // SIDE) * SIDE
+        words, padded = -(-n // 16) * 2, (-(-p // SIDE) + 1) * SIDE
         self._p, self._n, self._words = p, n, words
         self._halves, self._count = dev.cp.empty(4 * padded * words, dtype=np.uint32), dev.cp.empty(1, dtype=np.uint64)
         total = padded * words
@@ -74,12 +76,15 @@ class _Sieve:
         dev, n, group = self._dev, self._n, squares_of(self._p)[0]
         threshold = np.nextafter(np.float32(cutoff - margin_of(n)), np.float32(-np.inf))
         dev.cp.cuda.runtime.memsetAsync(self._count.data.ptr, 0, 8, dev.stream.ptr)
-        at_a_time, there = MOST_BLOCKS // group**2, None if pairs is None else pairs.data.ptr + 8 * before
+        at_a_time, there = MOST_BLOCKS // group, None if pairs is None else pairs.data.ptr + 8 * before
+        long, slots = n > STRETCH or dev.shared_block < 6 * PART, -(-self._words // WORDS)
+        if (shared := (2 if long else 4) * PART + slots * PART) > dev.shared_block:
+            shared, slots = shared - (slots - 2) * PART, 2
         for first in range(*squares, at_a_time):
-            grid = (group**2 * min(at_a_time, squares[1] - first),)
+            grid = (group * min(at_a_time, squares[1] - first),)
             args: tuple[Any, ...] = (ptr(self._halves), i32(self._words), i32(self._p), f32(float(threshold)))
-            args += (i64(first), i32(group), u64(room - before), ptr(self._count), ptr(there), ptr(self._stop))
-            dev.launch(*PICK[n > STRETCH], grid, (256,), args)
+            args += (i64(first), i32(group), i32(slots), u64(room - before), ptr(self._count), ptr(there))
+            dev.launch(*PICK[long], grid, (256,), (*args, ptr(self._stop)), shared)
         (found,) = dev.fetch((self._count.data.ptr, np.uint64, (1,)))
         return before + int(found[0])
 
@@ -121,7 +126,7 @@ class RowGraph(DeviceGraph):
     @staticmethod
     def memory(n: int, p: int) -> int:
         """Bytes that a run needs at its start: the data, twice, the unit columns, and the pairs that are picked."""
-        return 16 * n * p + 2 * (n + 16) * (p + SIDE) + 16 * first_room(p) + 110 * p + tuning.FIXED_BYTES
+        return 16 * n * p + 2 * (n + 16) * (p + 2 * SIDE) + 16 * first_room(p) + 110 * p + tuning.FIXED_BYTES
 
     def launch_level0(self, cutoff: float) -> Running:
         """Sieve, which takes a wait, and launch level 0 of the pairs that are left."""

@@ -30,8 +30,8 @@ NOTICE_AFTER = 0.5
 
 # -- levels in parts, where findings are kept ------------------------------------------------------------------------
 
-#: Products of two numbers in a part of level 0: 10 s or so at the rate of an H200, 1.4e14 a second. Judged.
-PART_PRODUCTS = 1e15
+#: Products of two numbers in a part of level 0: 10 s or so at the rate of an H100, 1.5e14 a second. Judged.
+PART_PRODUCTS = 1.5e15
 #: Tests from which a level is cut into slices, and those of the first slice: they take seconds. The factor by which a
 #: slice is larger than the one before, at most, and the seconds that it should take. Judged.
 SLICED_FROM, SLICE_GROWTH, SLICE_SECONDS = 1e11, 4.0, 10.0

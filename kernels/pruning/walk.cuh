@@ -148,7 +148,9 @@ DEVICE void test_open(const Graph& g, const Level& lv, const Pruning& f, const W
                 if (sure >> at & 1) {
                     u64 rank = rank_from(lv.binom, d, lv.level, prefix, Q);
                     rank -= lv.binom(d - 1 - s, 2) + lv.binom(d - 1 - (k0 + at), 1);
-                    report_separated(g, e, row.x, neighbour(g, e, row.ids[y]), rank);
+                    const int other = neighbour(g, e, row.ids[y]);
+                    report_separated(g, e, row.x, other, rank);
+                    if (row.x < other) remove_everywhere(g, e, row.x, other);
                 } else f.decided[e] = LEFT_TO_WALK;
                 w.open[t] = NO_ROW;
             }

@@ -93,7 +93,20 @@ def warn_of_constants(constant: NDArray[np.bool_], names: Sequence[str], stackle
 
 def names_for(labels: Sequence[str] | None, p: int) -> Sequence[str]:
     """The labels, or without them names for messages: "column 0", "column 1", ..."""
-    return labels or [f"column {j}" for j in range(p)]
+    return labels or _Numbered(p)
+
+
+class _Numbered(Sequence[str]):
+    """Names of `p` columns without labels, made when they are read: there may be millions."""
+
+    def __init__(self, p: int) -> None:
+        self._numbers = range(p)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, j: Any) -> Any:
+        return f"column {self._numbers[j]}"
 
 
 @functools.lru_cache(maxsize=8)

@@ -229,11 +229,21 @@ class SepSets:
         """
         alone = ~np.isin(_cell_keys(new.y, new.x), _cell_keys(new.x, new.y))
         there, held = self.of_cells(new.y[alone], new.x[alone])
-        changed, stored = _joined(new, held.take(np.flatnonzero(there))), self.flat(by_row=False)
-        keys = np.sort(_cell_keys(changed.x, changed.y))
-        kept = stored.take(np.flatnonzero(look_up(keys, _cell_keys(stored.x, stored.y)) < 0))
-        gaps = np.setdiff1d(self._gaps, pair_keys(changed.x, changed.y, self.p))
-        return SepSets.from_flat(self._skeleton, _joined(kept, changed), gaps)
+        cells = _joined(new, held.take(np.flatnonzero(there)))
+        cells = cells.take(np.argsort(_cell_keys(cells.x, cells.y)))
+        start, blocks = starts(cells.length), {block.members.shape[1]: block for block in self.blocks}
+        none, changed = np.zeros(0, dtype=np.int32), []
+        for size in np.union1d([*blocks], cells.length).astype(np.int64).tolist():  # few cells change in large blocks
+            block = blocks.get(size) or SetsOfOneSize(none, none, none.reshape(0, size))
+            at, here = block.find(cells.x, cells.y)
+            mine, gone = np.flatnonzero(cells.length == size), at[here]
+            own = cells.x[mine], cells.y[mine], cells.members[start[mine, None] + np.arange(size)]
+            places = at[mine] - gone.searchsorted(at[mine])
+            left = (np.delete(part, gone, axis=0) for part in (block.x, block.y, block.members))
+            x, y, members = (np.insert(old, places, part, axis=0) for old, part in zip(left, own, strict=True))
+            changed.append((x, y, members))
+        gaps = np.setdiff1d(self._gaps, pair_keys(cells.x, cells.y, self.p))
+        return SepSets(self._skeleton, changed, gaps)
 
     def of_skeleton(self, skeleton: SparseGraph, setless: NDArray[np.int64] | None = None) -> SepSets:
         """The same sets, of a skeleton without some of the edges.

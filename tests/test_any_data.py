@@ -21,6 +21,7 @@ from conftest import refused
 import pycupc
 from pycupc import MixedTable, RCoT, SuffStat, cli, mixCItest, pc
 from pycupc.discrete import DiscreteSuffStat
+from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu.correlation import concordances as on_device
 from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.latent import kinds_of, latent_correlation, levels_of
@@ -61,6 +62,19 @@ def run(*args):
 
 
 # ---------------------------------------------------------------- ranks
+
+
+def test_an_engine_with_a_device_counts_for_kendall():
+    class Counting(CpuEngine):
+        correlates_on_device, seen = True, 0
+
+        def concordances(self, X):
+            self.seen += 1
+            return ranks.concordances(X)
+
+    engine, X = Counting(), chain()
+    assert pc(X, correlation="kendall", engine=engine) == pc(X, correlation="kendall", engine="cpu")
+    assert engine.seen == 1
 
 
 @pytest.mark.parametrize("n", [2, 5, 64, 65, 200])

@@ -32,6 +32,7 @@ from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.independence.gaussian.correlations import CorrelationEngine
 from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.suffstat import as_suff_stat
@@ -196,8 +197,14 @@ def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | 
     if isinstance(given, DiscreteSuffStat):
         raise TypeError("a DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test")
     correlations = progress.correlations if isinstance(progress, LevelBar) else None
-    gaussian = as_suff_stat(given, correlations, correlation)
+    gaussian = as_suff_stat(given, correlations, correlation, functools.partial(_device, arguments))
     return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, alpha)
+
+
+def _device(given: Mapping[str, Any], p: int) -> CorrelationEngine | None:
+    """The engine that is asked for, of `p` variables, if it computes correlations on its device."""
+    engine, _ = make_engine(given["engine"], p, numCores=given["numCores"], options=given["engine_options"])
+    return engine if engine.correlates_on_device else None
 
 
 def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> DiscreteTest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -294,11 +294,16 @@ def check_n(n: Any) -> float:
     return int(n) if n == int(n) else float(n)
 
 
-def as_suff_stat(suffStat: Any, progress: CountHook | None = None, correlation: str | None = None) -> SuffStat:
+def as_suff_stat(
+    suffStat: Any,
+    progress: CountHook | None = None,
+    correlation: str | None = None,
+    device: Callable[[int], CorrelationEngine | None] = lambda p: None,
+) -> SuffStat:
     """Accept what `pc` and `skeleton` accept for Gaussian data: SuffStat, mapping with C and n, or data.
 
     TypeError or ValueError for anything else. `progress` is called while the CPU computes the correlations, if it does,
-    when the engine accesses them.
+    when the engine accesses them. `device` says which engine computes other correlations than Pearson's of p variables.
     """
     if correlation is not None and isinstance(suffStat, (SuffStat, Mapping)):
         text = "{correlation} goes with data, from which correlations are computed, got {given}"
@@ -317,4 +322,5 @@ def as_suff_stat(suffStat: Any, progress: CountHook | None = None, correlation: 
     table.check()
     # nobody else sees this object, so its rows may go with the need for them
     measure = Measure(correlation or "pearson").of_data(table)  # type: ignore[arg-type]  # checked
-    return SuffStat.from_table(table, measure, quiet=False, progress=progress, keep=False)
+    engine = None if measure.name == "pearson" else device(table.values.shape[1])
+    return SuffStat.from_table(table, measure, quiet=False, progress=progress, keep=False, engine=engine)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pycupc.graph.drawing import Variables, positions
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.system.files import whole_file
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -145,7 +146,9 @@ def _chosen(
 
 
 def write_page(content: Content, path: str | PathLike[str]) -> None:
-    Path(path).write_text(page(content), encoding="utf-8", newline="\n")
+    text = page(content).encode()
+    with whole_file(path) as file:
+        file.write(text)
 
 
 def page(content: Content) -> str:

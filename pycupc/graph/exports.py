@@ -233,7 +233,8 @@ class Exported:
 
 def csv(columns: Mapping[str, NDArray[Any]]) -> str:
     """Columns as CSV text, as pandas would write it: floats with all their digits, an empty cell for NaN."""
-    cells = [_csv_cells(values) for values in columns.values()]
+    every = columns.values()
+    cells = ([t.removesuffix("nan") for t in _digits(a)] if a.dtype.kind == "f" else a.tolist() for a in every)
     return csv_text([[*columns], *zip(*cells, strict=True)])
 
 
@@ -243,12 +244,6 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     out: Any = SimpleNamespace(write=lines.append)
     writer(out, lineterminator="\r\n").writerows(rows)  # which also quotes cells with a carriage return
     return "".join(f"{line[:-2]}\n" for line in lines)
-
-
-def _csv_cells(values: NDArray[Any]) -> list[Any]:
-    if values.dtype.kind == "f":
-        return ["" if text == "nan" else text for text in _digits(values)]
-    return list(values.tolist())
 
 
 def _digits(values: NDArray[Any]) -> list[str]:

@@ -145,12 +145,6 @@ def _chosen(
     return nodes, edges, f"This page holds {' and '.join(notes)}: {more}."
 
 
-def write_page(content: Content, path: str | PathLike[str]) -> None:
-    text = page(content).encode()
-    with whole_file(path) as file:
-        file.write(text)
-
-
 def page(content: Content) -> str:
     """The page of `content`, HTML. The same content gives the same text.
 
@@ -194,7 +188,9 @@ def show_page(content: Content, path: str | PathLike[str] | None = None, *, show
     if file is None and not inline:
         file = Path(tempfile.mkdtemp(prefix="pycupc-")) / "graph.html"
     if file is not None:
-        write_page(content, file)
+        text = page(content).encode()
+        with whole_file(file) as out:
+            out.write(text)
     if file is None or inline:
         return InlinePage(content, file)
     if show:

@@ -22,7 +22,7 @@ class PC(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     Parameters
     ----------
     alpha : float
-        Significance level of the tests, 0 < alpha < 1.
+        Significance level of the tests, from 0 to 1.
     m_max, u2pd, conservative, maj_rule, solve_confl, engine
         As of `pycupc.pc`.
 
@@ -54,7 +54,8 @@ class PC(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         Raises
         ------
         ValueError
-            If X has missing or infinite values or a constant column, or a parameter is out of its range.
+            If X has missing or infinite values, fewer than 4 rows or 2 columns, or a parameter is out of its range. A
+            constant column, which gets no edges, gives a warning.
         """
         data = validate_data(self, X, dtype=np.float64, ensure_min_samples=4, ensure_min_features=2)
         labels = [str(name) for name in getattr(self, "feature_names_in_", range(1, data.shape[1] + 1))]

@@ -359,6 +359,17 @@ def test_engines_agree_on_a_mixed_table():
     np.testing.assert_allclose(*(fit.p_values.dense() for fit in fits), atol=1e-10)
 
 
+@pytest.mark.parametrize("value", [0.0, 0.1, -7.7])
+def test_a_number_may_have_one_value_in_a_category(value):
+    """Its covariance matrix is singular there, whatever the value."""
+    D = mixed_frame(120)
+    D["y"] = np.where(D["v"] == "no", value, D["y"])
+    fits = [pc(D, mixCItest, alpha=0.1, engine=engine) for engine in ("cpu", "reference")]
+    assert mixCItest(0, 3, [], D) == fits[0].pMax[0, 3] == fits[1].pMax[0, 3] == 0
+    assert mixCItest(1, 3, [0], D) == 1
+    assert MixedTest(MixedTable.of(D), 0.1).single_tests(np.array([1]), np.array([3]), np.array([[0]]))[1] == 1
+
+
 @pytest.mark.parametrize("method", ["pc", "fci", "rfci"])
 @pytest.mark.parametrize("kind", ["mixed", "incomplete"])
 def test_faults_of_the_tests_of_categories_are_those_of_the_skeleton(method, kind):

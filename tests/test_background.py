@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -178,3 +179,11 @@ def test_a_pag_is_refused():
     data = np.random.default_rng(2).standard_normal((50, 3))
     with pytest.raises(TypeError, match="fit must be a graph without circles, such as the result of pc, got PagAlgo"):
         add_background_knowledge(pycupc.fci(data, alpha=0.5), required=[(0, 1)])
+
+
+def test_the_shares_of_a_consensus_follow_its_arrows():
+    data = np.random.default_rng(1).standard_normal((400, 3)).cumsum(axis=1)
+    graph = pycupc.stability(data, n_resamples=20, random_state=1).consensus()
+    fit = replace(graph, frequencies=graph.frequencies | {"directed": np.array([0.6, 0.1]), "reversed": np.zeros(2)})
+    got = add_background_knowledge(fit, required=[(1, 0), (2, 1)]).edges().sort_values("to")
+    assert got[["from", "to", "directed", "reversed"]].to_numpy().tolist() == [["2", "1", 0, 0.6], ["3", "2", 0, 0.1]]

@@ -114,6 +114,11 @@ def test_rcot_sees_dependence_that_fisher_z_does_not_and_keeps_its_level():
     assert linear < 45
 
 
+def test_rcot_refuses_variances_beyond_the_range_of_float64():
+    data = X * np.where(np.arange(9) == 1, 1e200, 1)
+    refused("variances from 1e-290 to 1e290; others: column 1", RCoT, data)
+
+
 def test_rcot_does_not_depend_on_the_other_tests_of_a_call():
     test = RCoT(X, seed=3)
     x, y, S = np.array([0, 1, 2, 0]), np.array([5, 6, 7, 6]), np.array([[3, 4], [4, 3], [3, 8], [3, 4]])

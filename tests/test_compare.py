@@ -1,6 +1,7 @@
 """`pycupc compare`: does it see every difference, and lead to where it began?"""
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import refused
 
@@ -165,6 +166,9 @@ def test_other_variables_are_refused():
     refused("by other names: number 1 is '1' and 'v0'", compare, a, b)
     refused("a has 12 variables, b has 5", compare, a, pycupc.skeleton(problem(5), alpha=0.05))
     refused("suffStat must have the 12 variables of the results, got 5", compare, a, a, suffStat=problem(5))
+    data = pd.DataFrame(np.random.default_rng(1).standard_normal((150, 12)), columns=[f"v{i}" for i in range(12)])
+    refused("suffStat must have the order of the variables", compare, b, b, suffStat=data[data.columns[::-1]])
+    refused(r"alpha must be a number in \[0, 1\], got 3", compare, a, a, alpha=3)
     refused("data must be a table of observations", compare, a, a, suffStat=5, error=TypeError)
 
 

@@ -357,3 +357,38 @@ def test_levels_of_intervals_and_what_is_no_graph():
     assert np.array_equal(found.smallest(), pycupc.effects(fit, data).smallest())
     for level in (95, 1, 0):
         refused(f"level must be a number above 0 and below 1, got {level}", found.top, 3, level=level)
+
+
+def test_a_constant_column_has_no_effects_whatever_its_value():
+    data = np.random.default_rng(6).standard_normal((50, 3))
+    data[:, 0] = 0.1  # whose computed variance is not 0
+    graph = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    with pytest.warns(UserWarning, match="constant columns"):
+        found = pycupc.effects(graph, data)
+    assert np.isnan(found[0, 1]).all()
+    assert "1" not in {*found.top()["cause"]}
+
+
+def test_variances_beyond_the_range_of_float64_are_refused():
+    data = np.random.default_rng(6).standard_normal((50, 3))
+    for unit in (1e-160, 1e160):
+        words, graph = "variances from 1e-290 to 1e290; others: column 1", np.zeros((3, 3))
+        refused(words, pycupc.effects, graph, data * [1, unit, 1])
+
+
+def test_a_covariance_matrix_may_be_asymmetric_by_rounding():
+    C = np.array([[1.0, 1e-17, 0.5], [0.0, 1.0, 0.0], [0.5, 0.0, 1.0]])
+    graph = np.zeros((3, 3))
+    assert pycupc.effects(graph, C)[0, 2] == pytest.approx([0.5])
+    assert pycupc.ida(0, 2, C, graph) == pytest.approx([0.5])
+    refused("mcov must be a covariance matrix, got one that is not symmetric", pycupc.ida, 0, 2, np.triu(C), graph)
+
+
+def test_arguments_of_another_form_are_named():
+    graph, C = np.zeros((2, 2)), np.eye(2)
+    refused("graph must be a matrix without NaN", pycupc.ida, 0, 1, C, np.array([[0, np.nan], [0, 0]]))
+    refused("x must be one variable, got 2", pycupc.ida_fast, [0, 1], [1], C, graph)
+    refused(r"rows of 4 cells, got shape \(2, 3\)", pycupc.ida, 0, 1, C, graph, "global", all_dags=np.zeros((2, 3)))
+    assert pycupc.ida_fast(0, [], C, graph).shape == (0, 1)
+    for pair in ("12", "1", ("1", "2", "1")):  # "12" was the pair "1", "2"
+        refused(r"those of a pair, E\[x, y\]", pycupc.effects(graph, C).__getitem__, pair, error=TypeError)

@@ -15,6 +15,7 @@ import pytest
 
 import pycupc
 from pycupc import cli
+from pycupc.graph.drawing import save
 from pycupc.graph.explorer import page
 from pycupc.graph.sparse import KINDS, SparseGraph
 from pycupc.results import explored
@@ -204,6 +205,20 @@ def test_explore_writes_and_opens_one_file(fit, tmp_path, monkeypatch):
     assert len(opened) == 1
     with pytest.raises(ValueError, match="no variable 'V3'; similar: v3"):
         fit.explore(around="V3")
+
+
+@pytest.mark.parametrize("name", ["page.html", "picture.png", "picture.svg"])
+def test_a_full_disk_leaves_the_older_file(fit, tmp_path, name):
+    resource = pytest.importorskip("resource")
+    path, limits = tmp_path / name, resource.getrlimit(resource.RLIMIT_FSIZE)
+    path.write_text("older", encoding="utf-8")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            fit.explore(path, show=False) if name == "page.html" else save(fit.sparse_graph, ["v"] * P, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {entry.name: entry.read_text(encoding="utf-8") for entry in tmp_path.iterdir()} == {name: "older"}
 
 
 def test_a_notebook_shows_the_page_below_the_cell(fit, tmp_path, monkeypatch):

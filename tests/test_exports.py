@@ -3,6 +3,7 @@
 The CPDAG of these tests is a --> b, c --> b, c --- d, a <-> d, and e on its own; the PAG has all nine pairs of marks.
 """
 
+import csv
 import io
 import json
 
@@ -137,6 +138,17 @@ def test_matrices_state_their_direction(graph):
 def test_amat_csv_of_a_pag_is_read_back():
     text = named(GRAPHS["pag"]).amat_csv(pag=True)
     assert NamedGraph.from_amat_pag(pd.read_csv(io.StringIO(text), index_col=0)).sparse_graph == GRAPHS["pag"]
+
+
+def test_csv_quotes_every_name_that_needs_it(graph):
+    names = ["a\r", "b\r\nc", 'd"e', "f,g", "NA"]
+    of_edges = exports.csv(named(graph, names).edge_columns())
+    for text in (named(graph, names).amat_csv(), of_edges):
+        assert "\r\n" not in text.replace("b\r\nc", "")
+    assert [line[0] for line in csv.reader(io.StringIO(named(graph, names).amat_csv(), newline=""))] == ["", *names]
+    read = list(csv.reader(io.StringIO(of_edges, newline="")))
+    assert {*read[0]} == {"from", "to", "type"}
+    assert [line[:2] for line in read[1:]] == named(graph, names).edges()[["from", "to"]].to_numpy().tolist()
 
 
 def test_edges_table_round_trips(any_graph):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from pycupc.cli.folder import FolderError, OutputFolder
-from pycupc.results.npz import whole_file
+from pycupc.system.files import whole_file
 
 NAMES = frozenset({"manifest.json", "edges.csv", "result.npz"})
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pycupc.data import EXAMPLE, cells, load_example, text_layout
 from pycupc.data.mixed import MixedTable
 from pycupc.data.pairs import read_pairs
-from pycupc.data.readers import DataError, read_correlation, read_data
+from pycupc.data.readers import DataError, ReadOptions, read_correlation, read_data, read_table
 
 VALUES = np.array([[1.5, 2.0, -3.25e-7], [0.1, 1 / 3, 7.0], [4.0, 5.0, 6.0]])
 PLAIN = "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in VALUES.tolist()) + "\n"
@@ -219,3 +219,20 @@ def test_the_fast_parser_accepts_no_more_than_the_careful_one(
         return
     if fast is not None:
         np.testing.assert_array_equal(fast, found.one_by_one())
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "npy"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_options_hold_for_files_that_are_no_text(tmp_path, ending, dtype):
+    if ending != "npy":
+        pytest.importorskip("pyarrow")
+    path, X = tmp_path / f"data.{ending}", np.array([[1.5, -99.9], [-99.9, 2.0], [3.0, 4.0]], dtype=dtype)
+    frame = pd.DataFrame(X, columns=["V1", "V2"])
+    np.save(path, X) if ending == "npy" else getattr(frame, f"to_{ending}")(path)
+    read = read_table(path, ReadOptions(na=["-99.9"], missing="keep")).values
+    np.testing.assert_array_equal(read, np.where(X < 0, np.nan, X))
+    for name, value in {"index": "yes", "header": "no", "decimal": ","}.items():
+        with pytest.raises(DataError, match=f"{name}.* is an option of text and sheets"):
+            read_table(path, ReadOptions(**{name: value}))
+    with pytest.raises(DataError, match="a correlation matrix must be square, this has 3 rows and 2 columns"):
+        read_correlation(path)

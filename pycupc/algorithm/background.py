@@ -81,7 +81,7 @@ def add_background_knowledge(
                 raise _contradiction(fit, (tail, head, number), mixed.entry[mg.KIND, entry] == mg.BOTH)
         found = mg.to_sparse(mixed, graph)
         reasons = {**getattr(fit, "trace", {}), **mg.trace(mixed)}
-    changes: dict[str, Any] = {"sparse_graph": found}
+    changes: dict[str, Any] = fit.with_marks(found)
     if hasattr(fit, "trace") and known is not None:
         changes |= {"trace": reasons, "notes": {**fit.notes, "known_afterwards": known.summary()}}  # type: ignore[attr-defined]
     return replace(fit, **changes)

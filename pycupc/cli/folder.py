@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pycupc.cli.output import FolderError
-from pycupc.results.npz import unfinished_prefix, whole_file
+from pycupc.system.files import unfinished_prefix, whole_file
 
 MANIFEST = "manifest.json"
 #: Seconds after which an unfinished folder is regarded as abandoned by its run.

@@ -265,8 +265,7 @@ def _escape_formulas(path: Path) -> None:
     """Put an apostrophe before the texts in a CSV file that a spreadsheet would take for formulas."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = [["'" + cell if is_formula(cell) else cell for cell in row] for row in csv.reader(file)]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
+    write_text(exports.csv_text(rows), path)
 
 
 def report(run: Run, summary: str | None) -> int:

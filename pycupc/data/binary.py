@@ -74,6 +74,8 @@ def arrow_columns(source: Source, columns: Sequence[str], types: Sequence[str]) 
         if X is None:
             X = np.empty((table.num_rows, len(columns)), dtype=dtype, order="F")
             step = max(1, _GROUP // max(1, table.num_rows))
+        if table.num_rows != len(X):
+            raise _damaged(source, ValueError(f"columns of {len(X)} and of {table.num_rows} rows"))
         X[:, k : k + table.num_columns] = arrow_values(table)
         k += table.num_columns
     return np.empty((0, 0)) if X is None else X

@@ -84,12 +84,19 @@ def kind_of_matrix(X: Floats) -> Literal["correlation", "covariance"] | None:
         return None
     diagonal = X.diagonal()
     present = ~np.isnan(diagonal)  # a constant variable has NaN
-    if not present.any() or not (diagonal[present] > 0).all() or not _close(X, X.T):
+    if not present.any() or not (diagonal[present] > 0).all() or not is_symmetric(X):
         return None
     scale = np.sqrt(diagonal)
     if (np.abs(X) > np.outer(scale, scale) * (1 + SYMMETRIC)).any():
         return None
     return "correlation" if np.abs(diagonal[present] - 1).max() <= SYMMETRIC else "covariance"
+
+
+def is_symmetric(X: Floats) -> bool:
+    """Whether a square matrix is symmetric up to rounding; by tiles, of which one and its mirror stay in the cache."""
+    tiles = [slice(i, i + 256) for i in range(0, len(X), 256)]
+    pairs = ((X[a, b], X[b, a].T) for k, a in enumerate(tiles) for b in tiles[k:])
+    return all(bool((x == y).all()) for x, y in pairs) or _close(X, X.T)
 
 
 def _close(A: Floats, B: Floats) -> bool:

@@ -36,15 +36,7 @@ def read_table(path: str | PurePath, options: ReadOptions | None = None) -> RawT
         say; the message says how and which.
     """
     options = options or ReadOptions()
-    if PurePath(path).suffix.lower() in (".npy", ".h5ad"):
-        name, table = str(path), read_array(path, options)
-    else:
-        source = _source(path, options)
-        name = source.name
-        if source.kind in ("parquet", "feather"):
-            table = _from_arrow(source, options)
-        else:
-            table = _from_cells(source, Cells.of(source, options))
+    name, table, _ = _read(path, options)
     check_size(name, *table.values.shape)
     ends = table.ends or ends_of(table.values)
     if not len(ends.incomplete()):
@@ -89,28 +81,33 @@ def read_correlation(path: str | PurePath, options: ReadOptions | None = None) -
 
     `DataError` if the file cannot be read, the table is not square, or its row names differ from its column names.
     """
-    options = options or ReadOptions()
-    source, rows = _source(path, options), []
-    if source.kind in ("parquet", "feather"):
-        table = _from_arrow(source, options)
-    else:
-        cells = Cells.of(source, options, matrix=True)
-        table = _from_cells(source, cells)
-        rows = [row[0].strip() for _, row in cells.body()] if cells.layout.has_row_names else []
+    name, table, rows = _read(path, options or ReadOptions(), matrix=True)
     n, p = table.values.shape
     if n != p:
-        raise DataError(f"{source.name}: a correlation matrix must be square, this has {n} rows and {p} columns")
-    for k, (name, label) in enumerate(zip(rows or table.names, table.names, strict=True)):
-        if name != label:
-            raise DataError(f"{source.name}: row {k + 1} is named {name!r} but column {k + 1} is named {label!r}")
+        raise DataError(f"{name}: a correlation matrix must be square, this has {n} rows and {p} columns")
+    for k, (row, label) in enumerate(zip(rows or table.names, table.names, strict=True)):
+        if row != label:
+            raise DataError(f"{name}: row {k + 1} is named {row!r} but column {k + 1} is named {label!r}")
     return table
 
 
-def _source(path: str | PurePath, options: ReadOptions) -> Source:
-    source = read_source(path)
-    if options.sheet is not None and source.kind != "excel":
-        raise DataError(f"{source.name}: is not an Excel file and has no sheet {options.sheet!r}")
-    return source
+def _read(path: str | PurePath, options: ReadOptions, *, matrix: bool = False) -> tuple[str, RawTable, list[str]]:
+    """The name of a file, its table, and the names of the rows of a correlation `matrix`."""
+    source = None if PurePath(path).suffix.lower() in (".npy", ".h5ad") else read_source(path)
+    name, kind = (str(path), "array") if source is None else (source.name, source.kind)
+    if options.sheet is not None and kind != "excel":
+        raise DataError(f"{name}: is not an Excel file and has no sheet {options.sheet!r}")
+    if source is not None and kind not in ("parquet", "feather"):
+        cells = Cells.of(source, options, matrix=matrix)
+        rows = [row[0].strip() for _, row in cells.body()] if matrix and cells.layout.has_row_names else []
+        return name, _from_cells(source, cells), rows
+    for of_text in ("header", "index", "delimiter", "decimal", "comment"):
+        if (value := getattr(options, of_text)) != getattr(ReadOptions, of_text):
+            raise DataError(f"{name}: {option(of_text, value)} is an option of text and sheets, this is no such file")
+    table = read_array(path, options) if source is None else _from_arrow(source, options)
+    numbers = np.array(options.missing_numbers, dtype=table.values.dtype)
+    holes = np.isin(table.values, numbers) if len(numbers) else np.zeros(0, dtype=np.bool_)
+    return name, replace(table, values=np.where(holes, np.nan, table.values)) if holes.any() else table, []
 
 
 def _from_cells(source: Source, cells: Cells) -> RawTable:

@@ -118,6 +118,14 @@ class Table:
         for remark in self._remarks() if complete else remarks_on(self.values, self.names):
             warnings.warn(remark, stacklevel=3)
 
+    def check_scale(self) -> None:
+        """ValueError if squares of the numbers of a column, which varies, are beyond the range of float64."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = self.values.var(axis=0)
+        wrong = ~((variance > 1e-290) & (variance < 1e290))
+        wrong[self.constant] = False
+        self._refuse(np.flatnonzero(wrong), "{data} must have variances from 1e-290 to 1e290; others: {columns}")
+
     def _refuse(self, columns: NDArray[np.int64], text: str) -> None:
         if len(columns):
             raise ValueError(Message(text, data=Argument("data"), columns=listed_at(self.names, columns)))

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pycupc.data.findings import is_symmetric
 from pycupc.data.names import positions
 from pycupc.data.table import Table
 from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal, check_names, warn_unless_cpdag
@@ -127,17 +128,13 @@ def _covariances(fit: CausalGraph, data: Any) -> tuple[Floats, float | None]:
     if shape is not None and tuple(shape) == (fit.p, fit.p):
         check_names("data", data, fit.labels)
         C = np.ascontiguousarray(data, dtype=np.float64)
-        if _is_symmetric(C):
+        if not np.isnan(C).any() and is_symmetric(C):
             n = getattr(fit, "n", None)
             return C, None if n is None else float(n)
     table = Table.of(data)
     table.check()
+    table.check_scale()
     check_names("data", table, fit.labels)
-    return np.cov(table.values, rowvar=False), float(len(table.values))
-
-
-def _is_symmetric(C: Floats) -> bool:
-    """Whether C is symmetric up to rounding; by tiles, of which one and its mirror stay in the cache."""
-    tiles = [slice(i, i + 256) for i in range(0, len(C), 256)]
-    pairs = ((C[a, b], C[b, a].T) for k, a in enumerate(tiles) for b in tiles[k:])
-    return all(bool((x == y).all()) or np.allclose(x, y, rtol=1e-10, atol=0) for x, y in pairs)
+    C = np.cov(table.values, rowvar=False)
+    C[table.constant], C[:, table.constant] = 0.0, 0.0  # without rounding
+    return C, float(len(table.values))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pycupc.data.findings import is_symmetric
 from pycupc.data.names import positions
 from pycupc.effects import orientations
 from pycupc.effects.dags import all_dags
@@ -33,14 +34,15 @@ class _Problem:
         if kind not in kinds:
             raise ValueError(f"type must be one of {', '.join(map(repr, kinds))}, got {kind!r}")
         self.labels = orientations.names_of(len(self.C), getattr(mcov, "columns", None))
-        if graph is None:
-            return
-        self.named = causal_graph_of(graph, self.labels)
-        self.labels, self.graph = self.named.labels, self.named.sparse_graph
-        if self.named.p != len(self.C):
-            raise ValueError(f"mcov and the graph must have the same variables, got {len(self.C)} and {self.named.p}")
-        orientations.check_names("mcov", mcov, self.labels)
-        self.graph.cells()  # refuses circles
+        if graph is not None:
+            self.named = causal_graph_of(graph, self.labels)
+            self.labels, self.graph, p = self.named.labels, self.named.sparse_graph, self.named.p
+            if p != len(self.C):
+                raise ValueError(f"mcov and the graph must have the same variables, got {len(self.C)} and {p}")
+            orientations.check_names("mcov", mcov, self.labels)
+            self.graph.cells()  # refuses circles
+        if not is_symmetric(self.C):
+            raise ValueError("mcov must be a covariance matrix, got one that is not symmetric")
 
 
 def ida(
@@ -131,7 +133,9 @@ def _local(problem: _Problem, x: int, y: int, y_notparent: bool, kind: str) -> F
 
 def _global(problem: _Problem, x: int, y: int, y_notparent: bool, dags: ArrayLike | None) -> Floats:
     if dags is not None:
-        matrices = np.asarray(dags).reshape(-1, len(problem.C), len(problem.C))  # [to, from]
+        if np.size(dags) % problem.C.size:
+            raise ValueError(f"all_dags must have rows of {problem.C.size} cells, got shape {np.shape(dags)}")
+        matrices = np.asarray(dags).reshape(-1, *problem.C.shape)  # [to, from]
         sets = [frozenset(np.flatnonzero(matrix[x]).tolist()) for matrix in matrices]
     else:
         graph = orientations.with_edge_from(x, y, problem.graph, turn=False) if y_notparent else problem.graph
@@ -169,7 +173,9 @@ def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Gra
         As `ida`; or if x has no valid set of parents.
     """
     problem = _Problem(mcov, graph, "cpdag")
-    (at,), ys = positions(x, problem.labels), positions(y_set, problem.labels)
+    (at, *others), ys = positions(x, problem.labels), positions(y_set, problem.labels)
+    if others:
+        raise ValueError(f"x must be one variable, got {1 + len(others)}")
     sets = parent_sets(problem.graph, [at]).of_cause(0)
     if not sets:
         raise ValueError(f"x = {problem.labels[at]} has no valid set of parents: the graph is no CPDAG")

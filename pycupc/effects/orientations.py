@@ -113,6 +113,8 @@ def causal_graph_of(graph: Graph, names: Any = None) -> CausalGraph:
         if coding := getattr(graph, "attrs", {}).get("coding"):
             raise ValueError(f"graph must have arrows from row to column, got {coding}(); give the result, or matrix()")
         matrix = np.asarray(graph) if own is None else in_order_of(graph, "graph", [*map(str, own)])
+        if (matrix != matrix).any():
+            raise ValueError("graph must be a matrix without NaN")
         sparse = SparseGraph.from_dense((matrix != 0).astype(np.int8))
     return CausalGraph(labels=names_of(sparse.p, own, names), sparse_graph=sparse)
 

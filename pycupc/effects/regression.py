@@ -45,7 +45,7 @@ def coefficients(
             x, given = (Variables(tuple(part)) for part in (named[: len(xs)], named[len(xs) :]))
             why = "singular" if np.isfinite(A[singular.argmax()]).all() else "incomplete: it holds NaN or infinity"
             raise ValueError(Message(text + why, x=x, given=given))
-        out[at] = np.linalg.solve(A, C[members[:, :, None], np.asarray(ys)])[:, : len(xs)]
+        out[at] = np.linalg.solve(A, C[members[:, :, None], np.array(ys, dtype=np.int64)])[:, : len(xs)]
     return out
 
 

@@ -102,6 +102,8 @@ class Effects(InBlocks):
         return self.rows(slice(k, k + 1))
 
     def __getitem__(self, pair: tuple[Variable, Variable]) -> Floats:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"effects are those of a pair, E[x, y], got E[{pair!r}]")
         at = self._number(pair[1], self.effects, "effect")
         if self._is_single(position(pair[0], self.labels), int(self.effects[at])):
             return np.zeros(1)

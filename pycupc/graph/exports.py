@@ -7,12 +7,12 @@ point. The packages are imported when a graph is handed over to them, and are no
 from __future__ import annotations
 
 import html
-import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from csv import writer
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,11 +103,10 @@ class Exported:
 
     def amat_csv(self, *, pag: bool = False) -> str:
         """pcalg's amat.cpdag, or its amat.pag, as CSV text."""
-        names, text = self._names(), io.StringIO()
+        names = self._names()
         amat = self.sparse_graph.amat_pag() if pag else self.sparse_graph.dense().T
         rows = ([name, *row] for name, row in zip(names, amat.tolist(), strict=True))
-        writer(text, lineterminator="\n").writerows([["", *names], *rows])
-        return text.getvalue()
+        return csv_text([["", *names], *rows])
 
     # -- packages -----------------------------------------------------------------------------------------------------
 
@@ -234,16 +233,17 @@ class Exported:
 
 def csv(columns: Mapping[str, NDArray[Any]]) -> str:
     """Columns as CSV text, as pandas would write it: floats with all their digits, an empty cell for NaN."""
-    cells = [_csv_cells(values) for values in columns.values()]
-    text = io.StringIO()
-    writer(text, lineterminator="\n").writerows([[*columns], *zip(*cells, strict=True)])
-    return text.getvalue()
+    every = columns.values()
+    cells = ([t.removesuffix("nan") for t in _digits(a)] if a.dtype.kind == "f" else a.tolist() for a in every)
+    return csv_text([[*columns], *zip(*cells, strict=True)])
 
 
-def _csv_cells(values: NDArray[Any]) -> list[Any]:
-    if values.dtype.kind == "f":
-        return ["" if text == "nan" else text for text in _digits(values)]
-    return list(values.tolist())
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as CSV text; its lines end with a line feed."""
+    lines: list[str] = []
+    out: Any = SimpleNamespace(write=lines.append)
+    writer(out, lineterminator="\r\n").writerows(rows)  # which also quotes cells with a carriage return
+    return "".join(f"{line[:-2]}\n" for line in lines)
 
 
 def _digits(values: NDArray[Any]) -> list[str]:

@@ -84,6 +84,7 @@ class RCoT:
         table = data if isinstance(data, Table) else Table.of(data)
         if table is not data:  # a `Table` has been checked
             table.check()
+        table.check_scale()
         self.labels, self.p = table.labels, table.values.shape[1]
         self._kept: dict[bytes, tuple[Floats, Floats]] = {}
         i, j = np.random.default_rng(self.seed).integers(len(table.values), size=(2, FOR_MEDIAN))

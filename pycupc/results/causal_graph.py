@@ -57,6 +57,10 @@ class CausalGraph(NamedGraph):
         edges = SparseGraph.from_cells(len(place), row, column, np.ones(len(row), dtype=np.int8))
         return CausalGraph(labels=check_labels(list(map(str, place)), len(place)), sparse_graph=edges)
 
+    def with_marks(self, graph: SparseGraph) -> dict[str, Any]:
+        """The attributes that change with the marks of the edges, which are those of `graph` then."""
+        return {"sparse_graph": graph}
+
     @cached_property
     def _dag_and_cpdag(self) -> tuple[SparseGraph, SparseGraph] | None:
         from pycupc.orientation.dag_extension import dag_and_cpdag  # loads Numba

@@ -103,6 +103,7 @@ def compare(
         If the two have different variables, or `suffStat` is something else or has a different number of variables.
     """
     check_real("rtol", "a number of at least 0", rtol, lambda tolerance: tolerance >= 0)
+    check_real("alpha", "a number in [0, 1]", 0 if alpha is None else alpha, lambda level: 0 <= level <= 1)
     a, b = (side if isinstance(side, NamedGraph) else NamedGraph.from_amat_pag(side) for side in (a, b))
     _check_labels(a.labels, b.labels, names)
     marks = _other_marks(a.sparse_graph, b.sparse_graph)
@@ -114,7 +115,7 @@ def compare(
     if not any(isinstance(a, kind) and isinstance(b, kind) for kind in (PcAlgo, PagAlgo)):
         lines = [_headline(parts, names), *_edges_of_one(a, b, names), *_marks_lines(marks, a.labels, names)]
         return Comparison(parts["graph"], parts, (), None, edge, marks, (), "\n".join(lines) + "\n")
-    C, n = _data(suffStat, a.p)
+    C, n = _data(suffStat, a.labels)
     both = TwoSides(Side(a, names[0]), Side(b, names[1]))
     parts |= both.parts(rtol)
     differences = () if parts["skeleton"] else both.differences(C, n)
@@ -147,12 +148,14 @@ def _check_labels(a: Sequence[str], b: Sequence[str], names: Sequence[str]) -> N
         raise ValueError(text)
 
 
-def _data(suffStat: Any, p: int) -> tuple[np.ndarray | None, float]:
+def _data(suffStat: Any, labels: tuple[str, ...]) -> tuple[np.ndarray | None, float]:
     if suffStat is None:
         return None, 0
     stat = as_suff_stat(suffStat)
-    if stat.p != p:
-        raise ValueError(f"suffStat must have the {p} variables of the results, got {stat.p}")
+    if stat.p != len(labels):
+        raise ValueError(f"suffStat must have the {len(labels)} variables of the results, got {stat.p}")
+    if stat.labels is not None and sorted(stat.labels) == sorted(labels) and tuple(stat.labels) != labels:
+        raise ValueError("suffStat must have the order of the variables of the results, got the names in another order")
     return stat.C, stat.n
 
 

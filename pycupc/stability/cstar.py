@@ -197,6 +197,8 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
         raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of complete linear data")
     if not standardize and general.rows.measure.name != "pearson":
         raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
+    if not standardize:
+        general.rows.data.check_scale()
     labels = general.arguments["labels"]
     of, on = _candidates("causes", causes, labels), _candidates("effects", effects, labels)
     n_pairs = len(of) * len(on) - len(np.intersect1d(of, on))

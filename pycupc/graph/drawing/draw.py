@@ -35,6 +35,7 @@ from pycupc.graph.drawing.network import draw_network
 from pycupc.graph.sparse import KINDS, SparseGraph
 from pycupc.system.caches import set_environment
 from pycupc.system.extras import needed
+from pycupc.system.files import whole_file
 from pycupc.system.log import counted, printable
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ def save(graph: SparseGraph, labels: Sequence[str], *paths: str | Path, dpi: int
     # unhinted letters look the same at this resolution, and take half the time
     with matplotlib.rc_context({"svg.hashsalt": "pycupc", "svg.fonttype": "none", "text.hinting": "none"}):
         for path in map(Path, paths):
-            figure.savefig(path, dpi=dpi, metadata=undated.get(path.suffix.lower().lstrip(".")))
+            form = path.suffix.lower().lstrip(".")
+            with whole_file(path) as file:
+                figure.savefig(file, format=form, dpi=dpi, metadata=undated.get(form))
 
 
 def small_picture(graph: SparseGraph, labels: Sequence[str], pixels: int = 900) -> str:

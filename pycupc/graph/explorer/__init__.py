@@ -10,6 +10,6 @@ the page.
 
 from __future__ import annotations
 
-from pycupc.graph.explorer.write import Content, InlinePage, RemovedPairs, page, part_of, show_page, write_page
+from pycupc.graph.explorer.write import Content, InlinePage, RemovedPairs, page, part_of, show_page
 
-__all__ = ["Content", "InlinePage", "RemovedPairs", "page", "part_of", "show_page", "write_page"]
+__all__ = ["Content", "InlinePage", "RemovedPairs", "page", "part_of", "show_page"]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pycupc.graph.drawing import Variables, positions
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.sparse import Ints, SparseGraph
+from pycupc.system.files import whole_file
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -144,10 +145,6 @@ def _chosen(
     return nodes, edges, f"This page holds {' and '.join(notes)}: {more}."
 
 
-def write_page(content: Content, path: str | PathLike[str]) -> None:
-    Path(path).write_text(page(content), encoding="utf-8", newline="\n")
-
-
 def page(content: Content) -> str:
     """The page of `content`, HTML. The same content gives the same text.
 
@@ -191,7 +188,9 @@ def show_page(content: Content, path: str | PathLike[str] | None = None, *, show
     if file is None and not inline:
         file = Path(tempfile.mkdtemp(prefix="pycupc-")) / "graph.html"
     if file is not None:
-        write_page(content, file)
+        text = page(content).encode()
+        with whole_file(file) as out:
+            out.write(text)
     if file is None or inline:
         return InlinePage(content, file)
     if show:

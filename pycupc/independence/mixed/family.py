@@ -40,7 +40,8 @@ class MixedTest(EnumeratedTest):
         values, kinds = self.data.values, self.data.categorical
         levels = np.array([0 if categories is None else len(categories) for categories in self.data.categories])
         codes = np.ascontiguousarray(np.where(kinds, values, 0.0).T.astype(np.int64))
-        return Numbers(np.ascontiguousarray((values - values.mean(axis=0)).T), codes, levels.astype(np.int64))
+        centred = np.where(self.data.constant, 0.0, values - values.mean(axis=0))
+        return Numbers(np.ascontiguousarray(centred.T), codes, levels.astype(np.int64))
 
     @cached_property
     def _discrete(self) -> DiscreteTest:

@@ -124,6 +124,10 @@ def _add_products(data, cells, d, work):
             da = data.values[numbers[a], s] - mean[g, a]
             for b in range(a + 1):
                 within[g * d + a, b] += da * (data.values[numbers[b], s] - mean[g, b])
+    for g in range(cells):
+        for a in range(d):  # what the rounding of the mean leaves of a number that does not vary
+            if within[g * d + a, a] <= work.counts[g] * (work.counts[g] * 2.0**-52 * mean[g, a]) ** 2:
+                within[g * d + a, a] = 0.0
     for a in range(d):
         for b in range(a + 1):
             total = 0.0

@@ -97,12 +97,12 @@ def _log_likelihood(X: Floats, kinds: np.ndarray[Any, np.dtype[np.bool_]]) -> fl
     """The largest log-likelihood of a table; `kinds`: which columns are categories. inf if a matrix is singular."""
     n, d = len(X), int((~kinds).sum())
     _, cell = np.unique(X[:, kinds], axis=0, return_inverse=True) if kinds.any() else (None, np.zeros(n, dtype=int))
-    total, numbers = 0.0, X[:, ~kinds]
+    total, numbers = 0.0, X[:, ~kinds] - X[0, ~kinds]  # so that rounding gives a constant no variance; below as well
     everywhere = np.cov(numbers.T, bias=True).reshape(d, d) if d else np.zeros((0, 0))
     for k in range(int(cell.max()) + 1):
         own = numbers[cell.reshape(-1) == k]
-        m = len(own)
-        own = own - own.mean(axis=0)
+        m, own = len(own), own - own[0]
+        own -= own.mean(axis=0)
         products = own.T @ own
         covariance = products / m if m > d + MORE else everywhere
         sign, log_determinant = np.linalg.slogdet(covariance)

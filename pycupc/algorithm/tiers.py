@@ -124,4 +124,4 @@ class TieredLevels:
         for entries in turns:
             for part in lists.parts(entries[~separated[lists.edge[entries]]]):
                 asking = lists.owner[part], lists.neighbour[part], lists.candidates(part), level, level
-                yield part, self._engine.first_separating(Questions(*asking))
+                yield part, self._engine.first_separating(Questions(*asking)).finished()

@@ -117,6 +117,18 @@ def test_calls_in_the_order_of_tpc():
     assert sorted(calls[n:]) == sorted(oracle[n:])
 
 
+def test_largest_p_values_where_bounds_answer_tests():
+    rng = np.random.default_rng(0)
+    B = np.tril((rng.random((25, 25)) < 0.4) * rng.uniform(0.2, 1, (25, 25)), -1)
+    X, how = rng.standard_normal((2000, 25)) @ np.linalg.inv(np.eye(25) - B).T, {"alpha": 0.05, "m_max": 4}
+    got, made = (
+        pycupc.skeleton(X, **how, tiers=[1] * 12 + [2] * 13, engine="cpu", engine_options={"pruning": pruning})
+        for pruning in ("always", False)
+    )
+    assert_same(got, made)
+    np.testing.assert_allclose(got.pMax, made.pMax, rtol=1e-9)
+
+
 def test_gaps_fixed_edges_and_required_arrows():
     rng = np.random.default_rng(SEED + 4)
     for _ in range(N_CASES):

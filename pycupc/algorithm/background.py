@@ -100,8 +100,8 @@ def _arrows(fit: CausalGraph, known: Constraints) -> Iterator[Arrow]:
         a, b = labels[graph.low[both[0]]], labels[graph.high[both[0]]]
         raise ValueError(f"{a} and {b} are adjacent, but both directions are forbidden")
     tail, head = (np.where(forward, *e)[known_at] for e in ((graph.high, graph.low), (graph.low, graph.high)))
-    for a, b, reason in zip(tail.tolist(), head.tolist(), known.reasons(tail, head), strict=True):
-        yield a, b, FIRST_KNOWN + KNOWN.index(reason)
+    reasons = known.reasons(tail, head) + FIRST_KNOWN
+    yield from zip(tail.tolist(), head.tolist(), reasons.tolist(), strict=True)
 
 
 def _contradiction(fit: CausalGraph, arrow: Arrow, bidirected: bool) -> ValueError:

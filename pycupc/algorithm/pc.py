@@ -164,8 +164,8 @@ def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule:
         _log(lines_of_arrows(oriented.trace, fit.labels))
     notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
     sepset, tiers, graph = fit.sepset, fit.tiers, fit.sparse_graph
-    gone = np.flatnonzero(~oriented.graph.adjacent(graph.low, graph.high))
-    if len(gone) and tiers is not None:
+    if len(oriented.graph) < len(graph) and tiers is not None:
+        gone = np.flatnonzero(~oriented.graph.adjacent(graph.low, graph.high))
         notes["edges_without_direction"] = len(gone)
         tiers = tiers._replace(lost=np.column_stack([graph.low[gone], graph.high[gone]]))
         sepset = sepset.of_skeleton(oriented.graph, graph.keys[gone])

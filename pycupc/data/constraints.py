@@ -14,6 +14,9 @@ from pycupc.data.pairs import Pairs
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+#: What may be known of an arrow.
+REASONS = ("tier", "context", "required", "forbidden")
+
 
 @dataclass(frozen=True)
 class Constraints:
@@ -52,11 +55,12 @@ class Constraints:
         into_context = self.context[y] & ~self.context[x]
         return np.asarray(self.is_forbidden(x, y) | (self.tier[x] > self.tier[y]) | into_context)
 
-    def reasons(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> list[str]:
-        """Why the edges x - y point to y: "context", "tier", "required" or "forbidden" (the other direction)."""
-        required = self._among(self.required, x, y)
-        cases = [self.context[x] & ~self.context[y], self.tier[x] < self.tier[y], required]
-        return np.select(cases, ["context", "tier", "required"], "forbidden").tolist()  # type: ignore[no-any-return]
+    def reasons(self, x: NDArray[np.integer], y: NDArray[np.integer]) -> Indices:
+        """Why the edges x - y point to y: positions in `REASONS`; "forbidden" is the other direction."""
+        tier, context, required, forbidden = range(len(REASONS))
+        single = np.where(self._among(self.required, x, y), required, forbidden)
+        later = np.where(self.tier[x] < self.tier[y], tier, single)
+        return np.where(self.context[x] & ~self.context[y], context, later)
 
     def gaps(self) -> Pairs:
         """Pairs that never have an edge: forbidden both ways, or of a context variable and no child of it."""

@@ -145,7 +145,7 @@ def _tiers(tiers: Any, labels: Sequence[str]) -> Any:
         tiers_of = [(v, k) if is_real(v) else (k, v) for k, v in tiers.items()]
     else:
         tiers = list(tiers)
-        if all(map(is_real, tiers)):
+        if all(map(is_real, {type(tier): tier for tier in tiers}.values())):  # one value of each type
             if len(tiers) != p or np.isnan(tiers).any():
                 given = "NaN" if len(tiers) == p else len(tiers)
                 raise ValueError(f"tiers must have a number for each of the {p} variables, got {given}")

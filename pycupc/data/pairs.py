@@ -60,8 +60,9 @@ class Pairs:
     __hash__ = None  # type: ignore[assignment]
 
     def __or__(self, other: Pairs | None) -> Pairs:
-        keys = self.keys if other is None else np.concatenate([self.keys, other.keys])
-        return Pairs(self.p, *np.divmod(keys, self.p))
+        if other is None or not len(other):
+            return self
+        return Pairs(self.p, *np.divmod(np.concatenate([self.keys, other.keys]), self.p))
 
     def __sub__(self, other: Pairs | None) -> Pairs:
         keys = self.keys if other is None else np.setdiff1d(self.keys, other.keys, assume_unique=True)

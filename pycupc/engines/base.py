@@ -17,6 +17,7 @@ from pycupc.graph.lists import Lists as Lists
 from pycupc.graph.questions import Answers as Answers  # these are for those who import `Engine`
 from pycupc.graph.questions import Counts as Counts
 from pycupc.graph.questions import Questions as Questions
+from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.base import State as State
 from pycupc.independence.enumerated import EnumeratedTest
@@ -214,6 +215,13 @@ class Engine(ABC):
         That order is the order of docs/CONTRACT.md, section 1. Pairs do not influence each other. ``progress(decided,
         pairs)`` is called now and then.
         """
+
+    def first_separating_entries(self, lists: NearLists, entries: NDArray[np.int64], level: int) -> Answers | None:
+        """`first_separating` for entries of the lists given sets of `level` candidates; None if it is as quick itself.
+
+        No test is made for x > y where a set separates y and x. `p` is -inf where a set separates.
+        """
+        return None
 
     @abstractmethod
     def count_separating(self, questions: Questions) -> Counts:

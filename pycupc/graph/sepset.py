@@ -164,13 +164,17 @@ class SepSets:
 
     def of_cells(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.bool_], FlatCells]:
         """Which of the cells (x, y) hold a set, as for `get`, and the sets; the other cells have length 0."""
+        there, cells = self.stored_of(x, y)
+        no_gap = look_up(self._gaps, pair_keys(x, y, self.p)) < 0
+        implied = np.flatnonzero((cells.x < cells.y) & no_gap & ~there & ~self._skeleton.adjacent(x, y))
+        there[implied] = ~self.stored_of(cells.y[implied], cells.x[implied])[0]
+        return there, cells
+
+    def stored_of(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.bool_], FlatCells]:
+        """`of_cells` without the empty sets that are implied."""
         x, y = np.asarray(x, dtype=np.int32), np.asarray(y, dtype=np.int32)
-        there, length = np.zeros(len(x), dtype=np.bool_), np.zeros(len(x), dtype=np.int32)
-        implied = (x < y) & (look_up(self._gaps, pair_keys(x, y, self.p)) < 0) & ~self._skeleton.adjacent(x, y)
-        found = []
+        there, length, found = np.zeros(len(x), dtype=np.bool_), np.zeros(len(x), dtype=np.int32), []
         for block in self.blocks:
-            unknown = np.flatnonzero(implied)
-            implied[unknown] = ~block.find(y[unknown], x[unknown])[1]
             open_ = np.flatnonzero(~there)  # a cell is in one block only
             at, here = block.find(x[open_], y[open_])
             found.append((open_[here], block.members[at[here]]))
@@ -179,7 +183,7 @@ class SepSets:
         members = np.empty(int(length.sum()), dtype=np.int32)
         for cells, sets in found:
             members[start[cells, None] + np.arange(sets.shape[1])] = sets
-        return there | implied, FlatCells(x, y, length, members)
+        return there, FlatCells(x, y, length, members)
 
     @property
     def n_stored(self) -> int:

@@ -55,16 +55,16 @@ class NearLists:
     """The neighbours of each variable by tier.
 
     An entry is an ordered pair of neighbours, `owner` and `neighbour`, int32 (2 m,), by owner, then by neighbour.
-    `edge` is the position of the pair in the list of edges.
+    `edge` is the position of the pair in the list of edges, `start` where the entries of each owner begin.
     """
 
     def __init__(self, low: Integers, high: Integers, tiers: Tiers) -> None:
-        self._tiers, tier, p = tiers, tiers.tier, len(tiers.tier)
+        self.tiers, tier, p = tiers, tiers.tier, len(tiers.tier)
         owner, neighbour = np.concatenate([low, high], dtype=np.int32), np.concatenate([high, low], dtype=np.int32)
         order = np.argsort(owner * np.int64(p) + neighbour)
         self.owner, self.neighbour, self.edge = owner[order], neighbour[order], order % max(len(low), 1)
         self._degree = np.bincount(self.owner, minlength=p)
-        self._start = starts(self._degree)
+        self.start = starts(self._degree)
         self._n_tiers = int(tier.max(initial=0)) + 1
         self._by_tier = np.sort(self.owner.astype(np.int64) * self._n_tiers + tier[self.neighbour])
 
@@ -75,13 +75,13 @@ class NearLists:
 
     def n_candidates(self, x: Integers, y: Integers) -> Indices:
         """The number of candidates of ordered pairs of neighbours."""
-        limit = self._tiers.limit(x, y)
-        return self.n_near(x, limit) - (self._tiers.tier[y] <= limit)
+        limit = self.tiers.limit(x, y)
+        return self.n_near(x, limit) - (self.tiers.tier[y] <= limit)
 
     def n_near(self, x: Integers, limit: Indices) -> Indices:
         """The number of neighbours of x in tiers up to `limit`."""
         last = self._by_tier.searchsorted(x.astype(np.int64) * self._n_tiers + limit, side="right")
-        return np.asarray(last - self._start[x])
+        return np.asarray(last - self.start[x])
 
     def parts(self, entries: Indices) -> Iterator[Indices]:
         """The entries in parts, whose owners have about `CANDIDATES_AT_ONCE` neighbours together."""
@@ -91,9 +91,9 @@ class NearLists:
     @cached_property
     def _near(self) -> Lists:
         """The neighbours of each owner that may be candidates for its entries."""
-        if self._tiers.latent:
-            return Lists(self._start, self.neighbour)
-        near = self._tiers.tier[self.neighbour] <= self._tiers.tier[self.owner]
+        if self.tiers.latent:
+            return Lists(self.start, self.neighbour)
+        near = self.tiers.tier[self.neighbour] <= self.tiers.tier[self.owner]
         return Lists.by_owner(self.owner[near], self.neighbour[near], len(self._degree))
 
     def candidates(self, entries: Indices) -> Lists:
@@ -101,8 +101,8 @@ class NearLists:
         owner, neighbour = self.owner[entries], self.neighbour[entries]
         entry, members = self._near.of_each(owner)
         kept = members != neighbour[entry]
-        if self._tiers.latent:
-            kept &= self._tiers.tier[members] <= self._tiers.limit(owner, neighbour)[entry]
+        if self.tiers.latent:
+            kept &= self.tiers.tier[members] <= self.tiers.limit(owner, neighbour)[entry]
         return Lists(starts(self.number[entries]), members[kept])
 
 

@@ -156,7 +156,7 @@ def _decide(found: Indices, with_b: Indices, maj_rule: bool) -> Indices:
         out, in_ = 2 * with_b < found, 2 * with_b > found
     else:
         out, in_ = with_b == 0, with_b == found
-    return np.select([found == 0, out, in_], [UNSEPARATED, COLLIDER, NON_COLLIDER], AMBIGUOUS)
+    return np.where(found == 0, UNSEPARATED, np.where(out, COLLIDER, np.where(in_, NON_COLLIDER, AMBIGUOUS)))
 
 
 def _changed_cells(triples: Triples, decision: Indices, sepset: SepSets, p: int) -> FlatCells:

@@ -11,7 +11,7 @@ from pycupc.orientation import mixed_graph as mg
 from pycupc.orientation.colliders import orient_colliders
 from pycupc.orientation.conservative import COLLIDER, TripleCheck
 from pycupc.orientation.meek import apply_rules
-from pycupc.orientation.trace import FIRST_KNOWN, KNOWN
+from pycupc.orientation.trace import FIRST_KNOWN
 from pycupc.system.compiled import plain_if_small
 
 
@@ -41,8 +41,7 @@ def direct_known(graph: mg.MixedGraph, known: Constraints) -> None:
     tail, head = entry[mg.NEIGHBOUR], mg.owners(entry)
     into = np.flatnonzero(known.is_impossible(head, tail))
     entry[mg.KIND, into], entry[mg.KIND, entry[mg.MIRROR, into]] = mg.IN, mg.OUT
-    reasons = [KNOWN.index(reason) for reason in known.reasons(tail[into], head[into])]
-    entry[mg.RULE, into] = np.array(reasons, dtype=np.int64) + FIRST_KNOWN
+    entry[mg.RULE, into] = known.reasons(tail[into], head[into]) + FIRST_KNOWN
     entry[mg.FIRST, into] = 0
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.constraints import REASONS
+
 Integers = NDArray[np.integer[Any]]
 
 #: The cause of a mark: the name of the rule and the variables it took part in, see `Orientation.trace`.
@@ -17,7 +19,7 @@ Reason = tuple[Any, ...]
 #: What set a mark, as a number; rules 1 to 10 have their own. What was known before comes after them: `FIRST_KNOWN` and
 #: the position in `KNOWN`.
 COLLIDER = 11
-KNOWN = ("tier", "context", "required", "forbidden", "JCI")
+KNOWN = (*REASONS, "JCI")
 FIRST_KNOWN = 12
 
 #: The reasons by number: their name, and the order of their variables: 0 and 1 are the ends, 1 with the mark, 2 and 3

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numba import uint64
 
-from pycupc.engines.base import Floats, Mask, Questions
+from pycupc.engines.base import Answers, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.graph import Indices
@@ -17,7 +18,10 @@ from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
 from pycupc.engines.cpu.walk_state import work_space
 from pycupc.engines.subsets import about
+from pycupc.graph.lists import starts
+from pycupc.graph.tiers import NearLists
 from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.fisher_z import z_to_p
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
 from pycupc.system.compiled import compiled, copied_part, frozen, fused_part, part
@@ -93,21 +97,43 @@ def walk_sets(
     largest_p = only_first and questions.largest_p
 
     def task(mine: Indices) -> threads.Task:
-        def run(state: threads.State) -> int:
-            done = 0
-            most, size, deep = (int(values[mine].max()) for values in (d, last, reach))
-            sets = space_for_sets(deep, most)
-            work = work_space(Work, t=size + 1, elimination=canonical_space(size))
-            while done < len(mine) and not state[STOP]:
-                if state[WANTED]:  # for the first time: load it and begin the pair again
-                    state[[CAREFUL, WANTED]] = careful_address(), 0
-                done += _walk_pairs(C, asked, mine[done:], limits, made, sets, work, only_first, largest_p, state)
-            return len(mine)
-
-        return run
+        most, size, deep = (int(values[mine].max()) for values in (d, last, reach))
+        return partial(_walk, C, asked, mine, limits, made, (most, size, deep), only_first, largest_p)
 
     threads.run(map(task, parts) if len(pairs) else (), n_threads, int(tests), progress)
     return made
+
+
+def walk_entries(test: GaussianTest, lists: NearLists, entries: Indices, level: int) -> Answers:
+    """See `Engine.first_separating_entries`."""
+    m, number, edge, tiers = len(entries), lists.number[entries], lists.edge[entries], lists.tiers
+    x, y = (ends[entries].astype(np.int64) for ends in (lists.owner, lists.neighbour))
+    offsets, size, skipped = starts(number), np.full(m, level), np.zeros(0, dtype=np.bool_)
+    asked = Asked(x, y, offsets, np.empty(offsets[-1], np.int64), skipped, size, size, np.full(m, 2**62))
+    _list(asked, tiers.limit(x, y), lists.start, lists.neighbour, tiers.tier)
+    r, z, separated = np.full(m, math.nan), np.full(m, math.inf), np.zeros(len(lists.edge), dtype=np.bool_)
+    made = work_space(Made, m=m, c=len(asked.candidates), k=level + 1, r=r, z=z)
+    C, limits = frozen(test.data.C), Sizes.of(test, range(level + 1))
+    widest, state = (int(number.max()), level, level), np.zeros(4, dtype=np.int64)
+    for side in (x < y, x > y):
+        _walk(C, asked, np.flatnonzero(side & ~separated[edge]), limits, made, widest, True, True, state)
+        separated[edge[made.found > 0]] = True
+    found, p = made.found > 0, np.full(m, -math.inf)
+    left = ~found & (z < math.inf)
+    p[left] = z_to_p(z[left])
+    S = Lists(starts(found * level), asked.candidates[made.containing > 0].astype(np.int32))
+    return Answers(found, S, r, p, made.n_tests, made.open)
+
+
+def _walk(C, asked, mine, limits, made, widest, only_first, largest_p, state):  # noqa: PLR0913 - as the compiled code
+    """A `threads.Task`: walk these pairs, with at most so many candidates, sets of such a size and so deep."""
+    done, (most, size, deep) = 0, widest
+    sets, work = space_for_sets(deep, most), work_space(Work, t=size + 1, elimination=canonical_space(size))
+    while done < len(mine) and not state[STOP]:
+        if state[WANTED]:  # for the first time: load it and begin the pair again
+            state[[CAREFUL, WANTED]] = careful_address(), 0
+        done += _walk_pairs(C, asked, mine[done:], limits, made, sets, work, only_first, largest_p, state)
+    return len(mine)
 
 
 def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:
@@ -119,6 +145,18 @@ def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:
         sets *= (d - size + 1) / size
         load += sets * ((first <= size) & (size <= last))
     return np.minimum(load, endless), reach
+
+
+@compiled
+def _list(asked, limit, start, neighbours, tier):
+    """List the candidates of each pair: the neighbours of x, which begin at start[x], in tiers up to `limit`."""
+    for i in range(len(asked.x)):
+        c = asked.offsets[i]
+        for e in range(start[asked.x[i]], start[asked.x[i] + 1]):
+            v = neighbours[e]
+            if v != asked.y[i] and tier[v] <= limit[i]:
+                asked.candidates[c] = v
+                c += 1
 
 
 @copied_part

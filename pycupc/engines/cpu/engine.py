@@ -27,6 +27,7 @@ from pycupc.engines.base import (
 )
 from pycupc.engines.cpu import local_questions, matrix, threads
 from pycupc.engines.cpu import questions as answers
+from pycupc.engines.cpu.all_subsets import walk_entries
 from pycupc.engines.cpu.check import check_answers, check_level
 from pycupc.engines.cpu.enumerated import EnumeratedTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
@@ -34,9 +35,10 @@ from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.sample import sample
-from pycupc.engines.cpu.tuning import COLUMN_BYTES, HUB, SAMPLED_FROM, SIEVE_FROM
+from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, SAMPLED_FROM, SIEVE_FROM
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
+from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
@@ -177,6 +179,12 @@ class CpuEngine(Engine):
             test = cast("GaussianTest", self._test)
             return local_questions.first_separating(columns, test, questions, ask, self.threads, progress)
         return answers.first_separating(self._test, questions, self.threads, progress, pruning)
+
+    def first_separating_entries(self, lists: NearLists, entries: NDArray[np.int64], level: int) -> Answers | None:
+        most = len(entries) * subsets.about(int(lists.number.max(initial=0)), level)
+        if not self._gaussian or self._columns or self._pruning in ("always", "checked") or most >= ENTRY_TESTS:
+            return None
+        return walk_entries(cast("GaussianTest", self._test), lists, entries, level)
 
     def count_separating(self, questions: Questions) -> Counts:
         if (columns := self._columns) is not None:

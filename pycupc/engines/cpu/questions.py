@@ -49,15 +49,10 @@ def first_separating(
     """See `Engine.first_separating`; `device` searches before the CPU does."""
     run, m = _Run(test, questions, n_threads, progress), len(questions.x)
     sizes = run.sizes
-    if not (isinstance(test, GaussianTest) and pruning):
-        run.enumerate(np.full(m, sizes.start), np.full(m, sizes.stop))
-        return run.answers()
-    first = first_searched(questions, pruning)
+    first = first_searched(questions, pruning) if pruning and isinstance(test, GaussianTest) else np.full(m, sizes.stop)
     run.enumerate(np.full(m, sizes.start), first)
-    if (first == sizes.stop).all():
-        return run.answers()
-    unsound = run.search(test, first, device)
-    if unsound.any():
+    if isinstance(test, GaussianTest) and (first < sizes.stop).any():
+        unsound = run.search(test, first, device)
         run.enumerate(first, np.where(unsound, sizes.stop, 0))
     return run.answers()
 
@@ -233,9 +228,11 @@ class _Run:
         return Answers(self._separated, sets, self._value, self._p(), self._n_tests, self._over, unfinished)
 
     def _p(self) -> Floats:
-        weight = self._weight
-        p = np.where(np.isinf(weight), weight, fisher_z.z_to_p(weight)) if self._test.has_r else weight.copy()
-        return p if self._questions.largest_p else np.where(self._separated, p, math.nan)
+        p = np.where(self._questions.largest_p | self._separated, self._weight, math.nan)
+        if self._test.has_r:
+            known = np.isfinite(p)
+            p[known] = fisher_z.z_to_p(p[known])
+        return p
 
 
 def count_separating(test: IndependenceTest, questions: Questions, n_threads: int) -> Counts:

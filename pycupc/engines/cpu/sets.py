@@ -30,9 +30,9 @@ class Sizes(NamedTuple):
     @classmethod
     def of(cls, test: GaussianTest, levels: range) -> Sizes:
         """Those of the sets of a test with so many members."""
-        value, low, high = np.array([Cutoff.around(test.cutoff(k)) for k in levels]).reshape(-1, 3).T.copy()
-        root = np.sqrt(np.maximum(test.data.n - 3.0 - np.array(levels), 0.0))
-        return cls(np.array(levels, np.int64), value, low, high, root)
+        level, cutoffs = np.array(levels, dtype=np.int64), np.array([test.cutoff(k) for k in levels], dtype=np.float64)
+        root = np.sqrt(np.maximum(test.data.n - 3.0 - level, 0.0))
+        return cls(level, *Cutoff.around(cutoffs), root)  # type: ignore[arg-type]
 
     @classmethod
     def single(cls, level: int, cutoff: Cutoff) -> Sizes:

@@ -90,6 +90,8 @@ ROUND_SETS, PART_SETS = 1 << 18, 1 << 12
 #: Of costly tests: work of a round, in Gaussian tests, as tests after the first separating set are made in vain: with
 #: `ROUND_SETS`, 22 % more tests than counted, with this 3 % (on a discrete network, whose pairs take turns now).
 ROUND_WORK = 3e4
+#: Gaussian tests of a level with tiers that one call makes: NumPy would take longer to list the candidates. Measured.
+ENTRY_TESTS = 1_000_000
 #: Sets of one size of a pair that are tested rather than searched. Measured.
 FEW_SETS = 5000
 #: Seconds of tests, made one by one because bounds do not hold, of which a warning tells.

@@ -68,8 +68,8 @@ class Cutoff(NamedTuple):
     high: float
 
     @classmethod
-    def around(cls, value: float) -> Cutoff:
-        """The cutoff `value` with its band."""
+    def around(cls, value: Any) -> Cutoff:
+        """The cutoff `value`, float or array, with its band."""
         square = value * value
         return cls(value, square * (1.0 - CUTOFF_BAND) - TINY, square * (1.0 + CUTOFF_BAND) + TINY)
 

@@ -134,7 +134,7 @@ class Dependence:
         if self._cells:
             return Lists.of([self.set_of(x, z, y) for x, y, z in triples.tolist()])
         n, (x, y, z) = len(triples), triples.T
-        _, cells = self._sepset.of_cells(np.append(x, z), np.append(z, x))
+        _, cells = self._sepset.stored_of(np.append(x, z), np.append(z, x))
         owner = np.repeat(np.tile(np.arange(n), 2), cells.length)
         order = np.argsort(owner, kind="stable")
         owner, members = owner[order], cells.members[order]

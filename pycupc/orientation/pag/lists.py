@@ -85,4 +85,4 @@ def put(entry, e, mark, rule, first, second):
 def scan(graph: MixedGraph, wanted: NDArray[np.bool_]) -> Indices:
     """The entries, in pcalg's order, with marks at owner and neighbour that are `wanted`, bool (4, 4)."""
     kind = graph.entry[KIND]
-    return np.flatnonzero(wanted[kind, kind[graph.entry[MIRROR]]])
+    return np.flatnonzero(wanted.take(4 * kind + kind.take(graph.entry[MIRROR])))  # quicker than two indices

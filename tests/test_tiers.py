@@ -1,6 +1,7 @@
 """`pc` with tiers, context variables and forbidden arrows: tpc's recorded answers, the oracle, a live tpc."""
 
 import os
+import pickle
 from itertools import combinations
 
 import numpy as np
@@ -117,16 +118,22 @@ def test_calls_in_the_order_of_tpc():
     assert sorted(calls[n:]) == sorted(oracle[n:])
 
 
-def test_largest_p_values_where_bounds_answer_tests():
+def test_largest_p_values_where_bounds_answer_tests(tmp_path):
     rng = np.random.default_rng(0)
     B = np.tril((rng.random((25, 25)) < 0.4) * rng.uniform(0.2, 1, (25, 25)), -1)
     X, how = rng.standard_normal((2000, 25)) @ np.linalg.inv(np.eye(25) - B).T, {"alpha": 0.05, "m_max": 4}
-    got, made = (
-        pycupc.skeleton(X, **how, tiers=[1] * 12 + [2] * 13, engine="cpu", engine_options={"pruning": pruning})
-        for pruning in ("always", False)
-    )
-    assert_same(got, made)
-    np.testing.assert_allclose(got.pMax, made.pMax, rtol=1e-9)
+
+    def run(pruning, **more):
+        options = {"engine": "cpu", "engine_options": {"pruning": pruning}}
+        return pycupc.skeleton(X, **how, **more, **options, tiers=[1] * 12 + [2] * 13)
+
+    made, found = run(False), run("always")
+    assert found.p_values.deferred
+    assert (found.p_values.edge_p.met() < made.p_values.edges - 1e-6).any()
+    kept = [run("always", checkpoint=tmp_path) for _ in range(2)]  # the second one resumes after the last level
+    for fit in (pickle.loads(pickle.dumps(found)), *kept, found):
+        assert_same(fit, made)
+        np.testing.assert_allclose(fit.pMax, made.pMax, rtol=1e-9)
 
 
 def test_gaps_fixed_edges_and_required_arrows():

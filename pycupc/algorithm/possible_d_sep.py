@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from math import comb, inf, nan
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
 from pycupc.graph.lists import Indices, Lists
-from pycupc.graph.questions import Answers, Floats, Questions
+from pycupc.graph.questions import Answers, Floats, LargestP, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.graph.tiers import Tiers
@@ -216,37 +216,32 @@ def _all_pdsep(pds: Sequence[Ints], rows: list[list[Edge]], stage: Stage) -> lis
     return [np.append(row[-1].T, np.int32(row[-1].y)) if row else np.zeros(0, np.int32) for row in rows]
 
 
-def _raised(edges: Sequence[Edge], quirks: bool) -> Raised | LargestP:
+def _raised(edges: Sequence[Edge], quirks: bool) -> Raised | RaisedLater:
     """`LaterTests.raised`: of each ordered pair that was tested or, without pcalg's fault, of both orders of it."""
     ends = np.array([(edge.x, edge.y) for edge in edges], dtype=np.int32).reshape(-1, 2).T
     asked: dict[Callable[[Indices], Floats], list[tuple[int, int]]] = {}
     for k, edge in enumerate(edges):
-        for finish, i in edge.unfinished:
-            asked.setdefault(finish, []).append((k, i))
-    largest = LargestP(ends, np.array([edge.p for edge in edges]), asked, quirks)
-    return largest if asked else largest.met()
+        for find, i in edge.unfinished:
+            asked.setdefault(find, []).append((i, k))
+    unfinished = [(find, *np.array(numbers, dtype=np.int64).T) for find, numbers in asked.items()]
+    raised = RaisedLater(ends, LargestP(np.array([edge.p for edge in edges]), unfinished), quirks)
+    return raised if asked else raised.met()
 
 
 @dataclass(frozen=True)
-class LargestP:
+class RaisedLater:
     """`LaterTests.raised`, where bounds have answered some of the tests."""
 
     ends: Ints  # (2, k)
-    p: Floats  # (k,): the largest p-values of the tests made
-    # mapping of `Answers.unfinished` to pairs of int: the numbers of a pair here and there
-    asked: Mapping[Callable[[Indices], Floats], list[tuple[int, int]]]
+    largest: LargestP  # of k pairs
     quirks: bool
 
     def met(self) -> Raised:
         """With the largest p-values of the tests made."""
-        return self._cells(self.p)
+        return self._cells(self.largest.met())
 
     def __call__(self) -> Raised:
-        p = self.p.copy()
-        for finish, numbers in self.asked.items():
-            at, of = np.array(numbers, dtype=np.int64).T
-            p[at] = np.maximum(p[at], finish(of))
-        return self._cells(p)
+        return self._cells(self.largest())
 
     def _cells(self, p: Floats) -> Raised:
         x, y = self.ends

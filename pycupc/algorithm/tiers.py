@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import Answers, Engine, Finished, LevelResult, Questions, State
+from pycupc.graph.questions import LargestP
+from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.graph.tiers import NearLists, Tiers
-from pycupc.independence.base import IndependenceTest
+from pycupc.independence.base import Floats, IndependenceTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
 from pycupc.system.progress import ProgressHook
 
@@ -40,6 +42,9 @@ class TieredLevels:
     ) -> None:
         """As `Engine.take`."""
         self._test, self._gaps, self._progress = test, gaps, progress
+        division = how.get("division")
+        self._at_once = division is not None and division.kept is not None  # the largest p-values are kept, too
+        self._unfinished: list[tuple[Callable[[Indices], Floats], Indices]] = []  # with the keys of the pairs
         self._fixed = Pairs(test.p, *np.zeros((2, 0), dtype=np.int64)) if fixed is None else fixed
         self._engine.take(test, names, gaps=gaps, fixed=fixed, progress=progress, **how | {"m_max": 0})
 
@@ -57,7 +62,13 @@ class TieredLevels:
 
     def state(self) -> State:
         """As `Engine.state`."""
-        return State(self._low, self._high, -self._largest, None, self._p_max, self._largest)
+        keys, unfinished = pair_keys(self._low, self._high, len(self._tiers.tier)), []
+        for find, pairs in self._unfinished:
+            at = look_up(keys, pairs)
+            if len(left := np.flatnonzero(at >= 0)):
+                unfinished.append((find, left, at[left]))
+        largest = LargestP(self._largest, unfinished) if unfinished else self._largest
+        return State(self._low, self._high, -self._largest, None, self._p_max, largest)
 
     def answered(self, level: int) -> None:
         """As `Engine.answered`: the largest p-values are kept."""
@@ -90,6 +101,8 @@ class TieredLevels:
         for part, answers in self._answers(lists, level, separated):
             x, y, edge, gone = lists.owner[part], lists.neighbour[part], lists.edge[part], answers.found
             separated[edge[gone]] = True
+            if answers.unfinished is not None:
+                self._unfinished.append((answers.unfinished, pair_keys(x, y, len(self._tiers.tier))))
             more |= bool((lists.number[part] > level)[answers.n_tests[:, level] > 0].any())
             n_tests += int(answers.n_tests[:, level].sum())
             np.maximum.at(self._largest, edge, answers.p)
@@ -124,4 +137,5 @@ class TieredLevels:
         for entries in turns:
             for part in lists.parts(entries[~separated[lists.edge[entries]]]):
                 asking = lists.owner[part], lists.neighbour[part], lists.candidates(part), level, level
-                yield part, self._engine.first_separating(Questions(*asking)).finished()
+                answers = self._engine.first_separating(Questions(*asking))
+                yield part, answers.finished() if self._at_once else answers

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,28 @@ class Answers(NamedTuple):
         """The answers with the largest p-values of all tests."""
         p = self.p if self.unfinished is None else self.unfinished(np.arange(len(self.p)))
         return self._replace(p=p, unfinished=None)
+
+
+@dataclass(frozen=True)
+class LargestP:
+    """The largest p-values of m pairs, float64 (m,), where bounds have answered some tests: found at a call."""
+
+    p: Floats  # (m,): of the tests made
+    # Tuples of an `Answers.unfinished`, the numbers of some pairs there, and their numbers here.
+    unfinished: Sequence[tuple[Callable[[Indices], Floats], Indices, Indices]]
+
+    def __call__(self) -> Floats:
+        out = self.p.copy()
+        for find, there, here in self.unfinished:
+            np.maximum.at(out, here, find(there))
+        return out
+
+    def met(self) -> Floats:
+        """Of the tests made, without searching for the largest of all."""
+        return self.p
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (self(),)  # the searches need the engine's data
 
 
 class Counts(NamedTuple):

@@ -18,6 +18,7 @@ from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pai
 from pycupc.system.message import Message, Variable, Variables, Words
 
 if TYPE_CHECKING:
+    from pycupc.graph.questions import LargestP
     from pycupc.graph.removals import Removals
     from pycupc.graph.sepset import SepSets
     from pycupc.graph.sparse import SparseGraph
@@ -55,8 +56,9 @@ class State(NamedTuple):
     # float64 (p, p) or None: pcalg's pMax, if the engine recorded every p-value: symmetric, 1 on the diagonal, -inf
     # where no test was made.
     p_max: Floats | None = None
-    # float64 (m,) or None: largest p-value of each edge, -inf where never tested: in place of z where z is not known.
-    largest_p: Floats | None = None
+    # float64 (m,), what finds them, or None: largest p-value of each edge, -inf where never tested: in place of z where
+    # z is not known.
+    largest_p: Floats | LargestP | None = None
 
 
 class IndependenceTest(ABC):

@@ -12,7 +12,7 @@ import numpy as np
 from pycupc.independence.base import IndependenceTest, State
 from pycupc.independence.gaussian.fisher_z import cutoff
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.independence.gaussian.p_values import GaussianPValues, LargestP
+from pycupc.independence.gaussian.p_values import GaussianPValues, LargestOfZ
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import PValues, UntestedPairs
 
@@ -48,7 +48,7 @@ class GaussianTest(IndependenceTest):
         return gaussCItest(x, y, S, self.data)
 
     def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
-        largest = LargestP(state.z, state.unfinished) if state.largest_p is None else state.largest_p
+        largest = LargestOfZ(state.z, state.unfinished) if state.largest_p is None else state.largest_p
         return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, self.data.correlations)
 
     def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pycupc.graph.questions import LargestP
 from pycupc.graph.removals import WITH_DATA
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.base import UnfinishedZ
@@ -22,7 +23,7 @@ FEW = 400
 
 
 @dataclass(frozen=True)
-class LargestP:
+class LargestOfZ:
     """The largest p-value of each edge, from the smallest |z| of its tests: -inf where |z| is inf, without any test."""
 
     z: Floats  # (m,): the smallest |z| of the tests of each edge
@@ -43,13 +44,13 @@ class LargestP:
 class GaussianPValues(ComputedPValues):
     """P-values of Gaussian tests, computed from the correlations on demand.
 
-    `graph`, `removals`, `gaps`: as in `ComputedPValues`. `edge_p`, float64 (m,), or LargestP: the largest p-value of
-    each edge; -inf if never tested. A `LargestP` is called on first access. `n`: number of observations. `known`: they
+    `graph`, `removals`, `gaps`: as in `ComputedPValues`. `edge_p`, float64 (m,), or what gives it when it is called, on
+    first access: the largest p-value of each edge; -inf if never tested. `n`: number of observations. `known`: they
     decided the pairs removed at level 0. Without them, only the p-values of the edges and of pairs removed at later
     levels are known.
     """
 
-    edge_p: Floats | LargestP
+    edge_p: Floats | LargestOfZ | LargestP
     n: float
     known: Correlations | None = None
 
@@ -61,7 +62,7 @@ class GaussianPValues(ComputedPValues):
     @cached_property
     def edges(self) -> Floats:
         """The largest p-value of each edge, float64 (m,)."""
-        return self.edge_p() if isinstance(self.edge_p, LargestP) else self.edge_p
+        return self.edge_p if isinstance(self.edge_p, np.ndarray) else self.edge_p()
 
     @property
     def complete(self) -> bool:
@@ -69,10 +70,10 @@ class GaussianPValues(ComputedPValues):
 
     @property
     def deferred(self) -> bool:
-        return isinstance(self.edge_p, LargestP) and self.edge_p.unfinished is not None
+        return not isinstance(self.edge_p, np.ndarray) and self.edge_p.unfinished is not None
 
     def settle_for_tests_made(self) -> None:
-        if isinstance(self.edge_p, LargestP):
+        if not isinstance(self.edge_p, np.ndarray):
             self.__dict__["edges"] = self.edge_p.met()
 
     def of_edges(self, graph: SparseGraph) -> Floats:

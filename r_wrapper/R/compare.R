@@ -46,9 +46,9 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
     if (is.character(x)) {
       sides[[side]] <- run_method(x, suffStat, indepTest, alpha, labels, skeleton, ...)
       names[side] <- x
-    } else if (methods::is(x, "pcAlgo")) {
+    } else if (methods::is(x, "pcAlgo") || pags[[side]]) {
       refuse_consensus(x, side)
-    } else if (!methods::is(x, "fciAlgo")) {
+    } else {
       refuse(side, paste("a pcAlgo or fciAlgo object, or one of", quoted(compare_methods)), x)
     }
   }

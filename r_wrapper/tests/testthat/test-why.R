@@ -94,3 +94,13 @@ test_that("verbose tells of colliders, rules and triples", {
   expect_true(any(grepl("^triple [a-h] - [a-h] - [a-h]: ", ask(verbose = TRUE, maj.rule = TRUE))))
   expect_false(any(grepl("^collider|^triple", ask(maj.rule = TRUE))))
 })
+
+test_that("a graph of pcalg without tests is listed, and not compared as if it had some", {
+  skip_if_no_pcalg()
+  S <- named_problem()
+  utils::capture.output(pag <- pcalg::fciPlus(S, pcalg::gaussCItest, 0.05, labels = letters[1:8]))
+  edges <- as.data.frame(pag)
+  expect_equal(nrow(edges), sum(pag@amat != 0) / 2)
+  expect_true(all(is.na(edges$pMax)))
+  expect_error(cu_compare(pag, pag), "`a` is a graph without separating sets, as cu_consensus\\(\\) and pcalg::fciPlus")
+})

@@ -83,13 +83,14 @@ say_orders <- function(labels, suffStat, test, given, name = "suffStat") {
 
 say_names <- function(labels, named, what = "`labels`") {
   for (name in names(named)) {
-    of <- list(column = colnames(named[[name]]), row = rownames(named[[name]]))
-    other <- Find(function(k) length(of[[k]]) == length(labels) && setequal(of[[k]], labels) && any(of[[k]] != labels),
-      names(of))
-    if (!is.null(other)) {
-      at <- which(of[[other]] != labels)[[1]]
-      message(what, " are the ", other, " names of `", name, "` in another order. As in pcalg, positions count: variable ",
-        at, " is called ", quoted(labels[at]), ", though its ", other, " is called ", quoted(of[[other]][at]))
+    x <- named[[name]]
+    of <- list(column = colnames(x), row = if (NROW(x) == length(labels)) rownames(x))
+    turned <- Filter(function(own) length(own) == length(labels) && setequal(own, labels) && any(own != labels), of)[1]
+    if (length(turned[[1]])) {
+      at <- which(turned[[1]] != labels)[[1]]
+      message(what, " are the ", names(turned), " names of `", name, "` in another order. As in pcalg, positions ",
+        "count: variable ", at, " is called ", quoted(labels[at]), ", though its ", names(turned), " is called ",
+        quoted(turned[[1]][at]))
     }
   }
 }

@@ -22,8 +22,8 @@ keep_seed <- function(code) {
   code
 }
 
-# base::suspendInterrupts() around calls of Python, which must not change the state of R's generator either. While Python
-# runs, reticulate lets R check the limits of setTimeLimit(), but discards the error of one that is reached.
+# base::suspendInterrupts() around calls of Python, which must not change the state of R's generator either. While
+# Python runs, reticulate lets R check the limits of setTimeLimit(), but discards the error of one that is reached.
 suspendInterrupts <- function(code) {
   before <- geterrmessage()
   value <- keep_seed(base::suspendInterrupts(code))

@@ -57,6 +57,7 @@ start_python <- function() {
     use_installed()
     started <- tryCatch(reticulate::py_available(initialize = TRUE), error = function(e) conditionMessage(e))
     if (!isTRUE(started)) error("reticulate could not start Python", why_not_started(started), ". ", python_remedy())
+    refuse_old(reticulate::py_config()$version)
     add_checkout()
     module <- tryCatch(reticulate::import("pycupc.r.transport"), error = explain_import)
     if (!identical(as.integer(module$PROTOCOL), protocol)) {
@@ -65,6 +66,12 @@ start_python <- function() {
     }
     module
   })
+}
+
+refuse_old <- function(version) {
+  if (numeric_version(version) < "3.10") {
+    error("pycupc needs Python 3.10 or later; ", python_path(), " is of version ", version, ". ", python_remedy())
+  }
 }
 
 # The reason that reticulate gives, or else the output of its script, which asks a Python for its configuration.

@@ -92,5 +92,7 @@ test_that("wrong data have their own sentence", {
   levels(relevelled$wt) <- c("1", "0")
   expect_error(cu_pc(list(factors, relevelled), "disMItest", 0.1, p = 5), "the same levels")
   expect_error(cu_pc(gaps[, -1], "gaussCItwd", 0.1, p = 5), "a table of 5 columns")
+  expect_error(cu_pc(cbind(as.data.frame(gaps[, -1]), z = "1"), "gaussCItwd", 0.1, p = 5),
+    "numeric for gaussCItwd, and is not in \"z\"; for categories use indepTest = \"disCItwd\"")
   expect_error(cu_pc(gaps, "disCItwd", 0.1, p = 5), "`dm`")
 })

@@ -189,7 +189,9 @@ edge_cells <- function(amat) {
 graph_cells <- function(graph) {
   m <- methods::as(graph, "matrix")
   at <- which(m != 0, arr.ind = TRUE, useNames = FALSE)
-  list(from = at[, 1], to = at[, 2], mark = as.integer(m[at]))
+  mark <- m[at]
+  if (!all(mark %in% 1:2)) mark[] <- 1 # other weights, as those of randomDAG(), are no marks
+  list(from = at[, 1], to = at[, 2], mark = as.integer(mark))
 }
 
 sepset_cells <- function(sepset) {

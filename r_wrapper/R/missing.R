@@ -89,7 +89,7 @@ check_mixed <- function(x, p, name) {
 made_together <- function(event, batch) {
   x <- as.integer(unlist(event$x)) + 1L
   p <- batch(x, as.integer(unlist(event$y)) + 1L, matrix(as.integer(unlist(event$S)) + 1L, length(x), byrow = TRUE))
-  if (!is.numeric(p) || length(p) != length(x)) {
+  if (!is.numeric(p) && !is.logical(p) || length(p) != length(x)) { # an NA is logical
     error("the attribute \"batch\" of `indepTest` must return ", length(x), " p-values; got ", describe(p))
   }
   as.list(as.double(p))

@@ -225,7 +225,7 @@ def test_plot(expected):
         ({"effects": "v9"}, ValueError, "v9"),
         ({"causes": 7}, IndexError, "variables are 0 to 5, got 7"),
         ({"causes": 1.5}, TypeError, "a variable is named by its label or its number, got 1.5"),
-        ({"causes": ["v0", 0]}, ValueError, r"causes must name one variable or several, each once, got \['v0', 0\]"),
+        ({"causes": ["v0", 0]}, ValueError, r"causes must name one variable or several, each once, got \['v0', 'v0'\]"),
         ({"effects": []}, ValueError, r"effects must name one variable or several, each once, got \[\]"),
         ({"causes": 2, "effects": "v2"}, ValueError, "must have a pair of different variables, got 'v2' twice"),
         ({"q": 0}, ValueError, "q must be different numbers from 1 to 30, the number of candidate pairs, got 0"),

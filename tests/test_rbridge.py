@@ -115,6 +115,7 @@ def test_pcalg_runs_from_python_and_agrees(pcalg):
     assert fast.parts["skeleton"]
     assert not fast.parts["separating sets"]
     refused("pcalg::pc has no argument engine", pcalg_pc, data, 0.1, engine="cpu", error=TypeError)
+    refused("labels must name all 10 variables, got 3", pcalg_pc, data, 0.1, labels=["a", "b", "c"])
 
 
 @pytest.mark.r
@@ -147,6 +148,8 @@ def test_a_graph_alone_is_converted(r):
     fit = from_r(r('graph::graphNEL(c("a", "b"), list(a = "b", b = character(0)), "directed")'))
     assert fit.labels == ("a", "b")
     assert fit.graph.tolist() == [[0, 1], [0, 0]]
+    r("weighted <- matrix(c(0, 0, 0, 0.3, 0, 0, 2, 0.5, 0), 3)")  # as the graphs of pcalg::randomDAG()
+    assert from_r(r('as(weighted, "graphNEL")')).graph.tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
 
 
 @pytest.mark.r

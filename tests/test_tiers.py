@@ -136,6 +136,25 @@ def test_largest_p_values_where_bounds_answer_tests(tmp_path):
         np.testing.assert_allclose(fit.pMax, made.pMax, rtol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_test_without_p_value_counts_as_independent_in_the_rule_as_in_tpc(seed):
+    class Batched:
+        def batch(self, x, y, S):
+            return np.array([single(*asked) for asked in zip(x, y, S.tolist(), strict=True)])
+
+    def single(x, y, S, _=None):
+        p = noise(min(x, y), max(x, y), tuple(sorted(S)), seed)
+        return np.nan if p > 0.95 else p
+
+    def with_one(x, y, S):
+        return 1.0 if np.isnan(single(x, y, S)) else single(x, y, S)
+
+    tiers = [1, 1, 1, 1, 2, 1]
+    want_ = tpc(with_one, 6, 0.95, tiers).graph.tolist()
+    for test in (single, Batched()):
+        assert pycupc.pc(None, test, 0.95, p=6, tiers=tiers).graph.tolist() == want_
+
+
 def test_gaps_fixed_edges_and_required_arrows():
     rng = np.random.default_rng(SEED + 4)
     for _ in range(N_CASES):

@@ -157,6 +157,7 @@ def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule:
     """`fit` with its edges oriented as tpc does; its separating sets stay those of the skeleton."""
     from pycupc.orientation.known import orient_known  # loads Numba
 
+    problem.test.na_in_rules = 1.0  # as in tpc
     check = problem.check_triples(fit.sparse_graph, fit.sepset, maj_rule=maj_rule, known=known)
     oriented = orient_known(fit.sparse_graph, check, known)
     if verbose:

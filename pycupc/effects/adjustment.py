@@ -8,6 +8,7 @@ from typing import Literal
 from pycupc.data.names import listed, positions
 from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, causal_graph_of, check_maximal
 from pycupc.effects.paths import blocks, may_cause, on_causal_paths, optimal_set, possible_ancestors
+from pycupc.system.message import Message, Words
 
 Variables = Variable | Sequence[Variable]
 KINDS = ("optimal", "canonical", "parents")
@@ -23,7 +24,8 @@ class _Question:
         self.graph, self.member = map(Orientations.of, (named.sparse_graph, named.to_dag().sparse_graph))
         self.xs, self.ys = (list(dict.fromkeys(positions(v, self.labels))) for v in (x, y))
         if not self.xs or not self.ys or {*self.xs} & {*self.ys}:
-            raise ValueError(f"x and y must be different variables, at least one each, got {x!r} and {y!r}")
+            x, y = ([self.labels[v] for v in some] for some in (self.xs, self.ys))
+            raise ValueError(f"x and y must be different variables, at least one each, got {x} and {y}")
 
     def is_valid(self, given: Nodes, ys: Sequence[int]) -> bool:
         """The generalised criterion: blocked paths need to be sought in one DAG of the class only."""
@@ -95,5 +97,5 @@ def is_adjustment_set(graph: Graph, x: Variables, y: Variables, given: Variables
     asked = _Question(graph, x, y)
     members = frozenset(positions(given, asked.labels))
     if members & {*asked.xs, *asked.ys}:
-        raise ValueError("given must have no variable of x or y")
+        raise ValueError(Message("{z} must have no variable of x or y", z=Words("given", "z")))
     return asked.is_valid(members, asked.ys)

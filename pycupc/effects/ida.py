@@ -238,7 +238,8 @@ def _joint_sets(problem: _Problem, xs: Sequence[int], given: Any, kind: str) -> 
     """The parents of each of `xs`, for each column of the answer."""
     if given is not None:
         if wrong := [len(sets) for sets in given if len(sets) != len(xs)]:
-            raise ValueError(f"all_pasets must have a set for each of the {len(xs)} causes, got {wrong[0]}")
+            text = "{name} must have a set for each of the {n} causes, got {given}"
+            raise ValueError(Message(text, name=Argument("all_pasets"), n=len(xs), given=wrong[0]))
         return [[frozenset(positions(members, problem.labels)) for members in sets] for sets in given]
     if kind == "pdag":
         check_maximal(problem.named)

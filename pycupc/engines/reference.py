@@ -208,7 +208,7 @@ class ReferenceEngine(Engine):
         for i, (x, y) in enumerate(zip(questions.x.tolist(), questions.y.tolist(), strict=True)):
             place = {v: offsets[i] + k for k, v in enumerate(questions.candidates.of_one(i))}
             for sets in self._sets_to_count(questions, i):
-                for made in self._tests(x, y, sets, math.nan):
+                for made in self._tests(x, y, sets, self._test.na_in_rules):
                     if math.isnan(made.value):
                         raise no_p_value(x, y, made.S)
                     if made.independent:

@@ -73,6 +73,7 @@ class IndependenceTest(ABC):
     labels: Sequence[str] | None = None  # names that the data have for the variables
     nbytes: int = 0  # bytes of the data that an engine reads
     na_p: float = 1.0  # the p-value in whose place a NaN stands during the levels
+    na_in_rules: float = float("nan")  # the same where a rule counts all separating sets; NaN: an error
     # Whether the test is to be asked one set after the other, in pcalg's order, since it may draw random numbers.
     in_order: ClassVar[bool] = False
 

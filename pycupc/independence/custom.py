@@ -12,6 +12,7 @@ import numpy as np
 from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.p_values import PValues, RecordedPValues
+from pycupc.system.message import Message, Variable, Variables
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
@@ -132,8 +133,9 @@ class BatchTest(EnumeratedTest):
             raise ValueError(f"batch must return one p-value for each of {len(x)} tests, got shape {p.shape}")
         if (wrong := np.flatnonzero((p < 0) | (p > 1))).size:
             i = int(wrong[0])
-            test = f"{x[i]}, {y[i]} given {S[i].tolist()}"
-            raise ValueError(f"batch must return p-values in [0, 1], got {p[i]} for {test}")
+            text = "batch must return p-values in [0, 1], got {p} for {x}, {y} given {S}"
+            test = {"x": Variable(int(x[i])), "y": Variable(int(y[i])), "S": Variables(tuple(S[i].tolist()))}
+            raise ValueError(Message(text, p=float(p[i]), **test))
         return p
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:

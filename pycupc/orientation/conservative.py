@@ -125,7 +125,7 @@ def check_triples(
 ) -> TripleCheck:
     """Decide every unshielded triple of a skeleton by the conservative or the majority rule.
 
-    Raises ValueError if a user's test returns NaN, or a triple has too many subsets for the check to finish.
+    Raises ValueError if a user's test returns NaN, without tiers, or a triple has too many subsets to finish.
 
     `sepset`: the skeleton's own separating sets. `test`: an `IndependenceTest`. `count`: `Engine.count_separating` of
     an engine that has taken the test. A user's function, which may draw random numbers, is called as often as in pcalg

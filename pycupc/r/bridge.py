@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.data.names import default_labels
+from pycupc.data.names import check_labels, default_labels
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.r.conversions import Converter
 from pycupc.r.messages import R_NAMES
@@ -179,6 +179,7 @@ def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
     if unknown := sorted(options.keys() - _OPTIONS[name]):
         raise TypeError(f"pcalg::{name} has no argument {', '.join(unknown)}")
     data = as_suff_stat(suffStat)
+    labels = check_labels(data.labels or default_labels(data.p) if labels is None else labels, data.p)
     if data.pair_n is not None:
         raise ValueError("pcalg's test takes one number of observations n, not one for each pair of variables")
     with r_session() as robjects:
@@ -190,7 +191,7 @@ def _run_pcalg(name: str, suffStat: Any, alpha: float, labels: Sequence[str] | N
         if "m_max" in values:
             values["m_max"] = float(values["m_max"])
         args = {"alpha": float(alpha)} | {R_NAMES.get(key, key): value for key, value in values.items()}
-        args["labels"] = robjects.StrVector(list(data.labels or default_labels(data.p) if labels is None else labels))
+        args["labels"] = robjects.StrVector(labels)
         fit = converter.code["run_pcalg"](name, converter.matrix(data.C), float(data.n), robjects.ListVector(args))
         out: PcAlgo = converter.result_from_r(fit)
     out.n, out.alpha, out.engine = data.n, float(alpha), f"pcalg::{name}"

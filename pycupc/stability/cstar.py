@@ -216,7 +216,7 @@ def _candidates(name: str, given: Any, labels: Sequence[str]) -> Ints:
     several = positions(given, labels)
     found = np.unique(several)
     if len(found) < len(several) or not len(found):
-        raise ValueError(f"{name} must name one variable or several, each once, got {given!r}")
+        raise ValueError(f"{name} must name one variable or several, each once, got {[labels[v] for v in several]}")
     return found
 
 

@@ -83,11 +83,14 @@ say_orders <- function(labels, suffStat, test, given, name = "suffStat") {
 
 say_names <- function(labels, named, what = "`labels`") {
   for (name in names(named)) {
-    names <- colnames(named[[name]])
-    if (length(names) == length(labels) && setequal(names, labels) && !all(names == labels)) {
-      at <- which(names != labels)[[1]]
-      message(what, " are the column names of `", name, "` in another order. As in pcalg, positions count: variable ",
-        at, " is called ", quoted(labels[at]), ", though its column is called ", quoted(names[at]))
+    x <- named[[name]]
+    of <- list(column = colnames(x), row = if (NROW(x) == length(labels)) rownames(x))
+    turned <- Filter(function(own) length(own) == length(labels) && setequal(own, labels) && any(own != labels), of)[1]
+    if (length(turned[[1]])) {
+      at <- which(turned[[1]] != labels)[[1]]
+      message(what, " are the ", names(turned), " names of `", name, "` in another order. As in pcalg, positions ",
+        "count: variable ", at, " is called ", quoted(labels[at]), ", though its ", names(turned), " is called ",
+        quoted(turned[[1]][at]))
     }
   }
 }
@@ -172,11 +175,11 @@ describe <- function(x) {
 
 quoted <- function(x, separator = ", ") paste0("\"", x, "\"", collapse = separator)
 
-# The graph of cu_consensus() has no tests and no separating sets behind it.
+# A graph of cu_consensus() has no tests and no separating sets behind it.
 refuse_consensus <- function(fit, name) {
   if (!length(fit@sepset) && is.null(attr(fit, "cu_sepset"))) {
-    error("`", name, "` is a graph without separating sets, as cu_consensus() makes; pcalg::shd() and ",
-      "pcalg::compareGraphs() compare graphs")
+    error("`", name, "` is a graph without separating sets, as cu_consensus() and pcalg::fciPlus() make; pcalg::shd() ",
+      "and pcalg::compareGraphs() compare graphs")
   }
 }
 

@@ -46,9 +46,9 @@ cu_compare <- function(a, b, suffStat = NULL, alpha = NULL, labels, p, ..., inde
     if (is.character(x)) {
       sides[[side]] <- run_method(x, suffStat, indepTest, alpha, labels, skeleton, ...)
       names[side] <- x
-    } else if (methods::is(x, "pcAlgo")) {
+    } else if (methods::is(x, "pcAlgo") || pags[[side]]) {
       refuse_consensus(x, side)
-    } else if (!methods::is(x, "fciAlgo")) {
+    } else {
       refuse(side, paste("a pcAlgo or fciAlgo object, or one of", quoted(compare_methods)), x)
     }
   }
@@ -87,7 +87,9 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
   if (is.null(suffStat) || is.null(alpha) || is.null(labels)) {
     error("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`")
   }
-  if (is.character(indepTest)) indepTest <- getExportedValue("pcalg", indepTest) # built_in_test() has checked the name
+  if (is.character(indepTest)) { # built_in_test() has checked the name
+    indepTest <- getExportedValue(if (indepTest %in% tests_of_micd) "micd" else "pcalg", indepTest)
+  }
   args <- list(suffStat = suffStat, indepTest = indepTest, alpha = alpha, labels = labels, ...)
   if (method == "pycupc") {
     return(do.call(if (skeleton) cu_skeleton else cu_pc, args))

@@ -14,10 +14,10 @@
 #' @param x Observations: a numeric matrix or data frame with a column for each variable.
 #' @param correlation `"pearson"`, `"spearman"`, `"kendall"`, `"normal-scores"` or `"latent"`.
 #' @param nearest Replace a matrix that is not positive semidefinite by the nearest correlation matrix (Higham 2002)?
-#'   Otherwise there is a warning.
+#'   Otherwise a message says so.
 #' @param missing With `"pairwise"`, of Pearson's correlations, each is that of the rows with both values, as
 #'   `cor(use = "pairwise")`; a pair with fewer than two of them has NA and counts as independent. `C` need not be
-#'   positive semidefinite then; a warning says so.
+#'   positive semidefinite then; a message says so.
 #' @param n.rule With `"pairwise"`: the number of observations that a test of x and y given S takes from those of the
 #'   pairs among x, y and S, which is their mean, smallest or harmonic mean.
 #' @return A list with `C`, the correlations, and `n`, the number of observations. With missing values, `n` is the

@@ -52,6 +52,7 @@ cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", 
 #' @param y.pos.set Positions of the effects in `mcov`, or their names in the graph.
 #' @export
 cu_idaFast <- function(x.pos, y.pos.set, mcov, graphEst) {
+  if (length(x.pos) != 1L) refuse("x.pos", "one variable", x.pos)
   found <- possible_effects("idaFast", x.pos, y.pos.set, mcov, graphEst, list(), length(y.pos.set))[[1L]]
   rownames(found) <- y.pos.set
   found
@@ -117,10 +118,10 @@ possible_effects <- function(what, x, y, mcov, graph, arguments, rows = NULL, mo
     `function` = what, labels = as.list(labels), arguments = arguments,
     x = as.list(effect_positions(x, "x.pos", labels) - 1L), y = as.list(effect_positions(y, "y.pos", labels) - 1L)
   )
-  say_names(labels, list(mcov = mcov), "the variables of the graph")
+  say_names(labels, list(graphEst = graph, mcov = mcov), "the variables of the graph")
   if (!is.null(mcov)) more$C <- as.double(mcov)
   answer <- compute("effects", options, more)$arrays
-  found <- unname(split(answer$values, rep(seq_along(answer$sizes), answer$sizes)))
+  found <- in_rows(answer$values, rep(seq_along(answer$sizes), answer$sizes), length(answer$sizes))
   found <- lapply(found, function(values) replace(values, is.nan(values), NA))
   if (is.null(rows)) found else lapply(found, matrix, nrow = rows)
 }
@@ -135,8 +136,7 @@ effect_labels <- function(mcov, graph) {
     error("`mcov` and `graphEst` must have the same variables; got ", ncol(mcov), " and ", ncol(m))
   }
   labels <- if (is.null(colnames(m))) colnames(mcov) else colnames(m)
-  if (is.null(labels)) labels <- as.character(seq_len(ncol(m)))
-  labels
+  check_labels(if (is.null(labels)) as.character(seq_len(ncol(m))) else labels)
 }
 
 graph_matrix <- function(graph) {

@@ -4,7 +4,7 @@ check_of_micd <- function(suffStat, p, test, name = "suffStat") {
   switch(test,
     gaussMItest = check_imputed_gauss(suffStat, p),
     disMItest = check_imputed_discrete(suffStat, p),
-    gaussCItwd = list(x = check_incomplete(suffStat, p, name)),
+    gaussCItwd = list(x = check_incomplete(suffStat, p, name, test)),
     disCItwd = check_discrete(suffStat, p, test, name),
     mixCItest = check_mixed(suffStat, p, name)
   )
@@ -65,7 +65,8 @@ check_imputed_discrete <- function(suffStat, p) {
 }
 
 # A table of numbers as a matrix of doubles; NA stays.
-check_incomplete <- function(x, p, name = "suffStat") {
+check_incomplete <- function(x, p, name = "suffStat", test = "gaussMItest") {
+  check_numeric(x, name, test)
   if (length(dim(x)) != 2L || ncol(x) != p || !all(apply(x, 2L, function(v) is.numeric(v) || all(is.na(v))))) {
     refuse(name, sprintf("a table of %d columns of numbers, to match `labels` or `p`", p), x)
   }
@@ -88,7 +89,7 @@ check_mixed <- function(x, p, name) {
 made_together <- function(event, batch) {
   x <- as.integer(unlist(event$x)) + 1L
   p <- batch(x, as.integer(unlist(event$y)) + 1L, matrix(as.integer(unlist(event$S)) + 1L, length(x), byrow = TRUE))
-  if (!is.numeric(p) || length(p) != length(x)) {
+  if (!is.numeric(p) && !is.logical(p) || length(p) != length(x)) { # an NA is logical
     error("the attribute \"batch\" of `indepTest` must return ", length(x), " p-values; got ", describe(p))
   }
   as.list(as.double(p))

@@ -154,14 +154,14 @@ as_plain <- function(fit) {
   pag <- methods::is(fit, "fciAlgo")
   sparse <- attr(fit, "cu_sepset")
   labels <- names_in(fit)
-  unknown <- length(fit@pMax) == 1L && is.na(fit@pMax)
+  unknown <- length(fit@pMax) == 1L
   sets <- if (is.null(sparse)) sepset_cells(fit@sepset) else sparse[c("x", "y", "length", "members", "gap_x", "gap_y")]
   pdsep <- function() list(length = lengths(fit@allPdsep), members = as.integer(unlist(fit@allPdsep)))
   list(
     values = c(
-      list(labels = labels, max_ord = fit@max.ord, every_cell = is.null(sparse)),
+      list(labels = labels, max_ord = c(fit@max.ord, 0L)[1], every_cell = is.null(sparse)), # fciPlus() has none
       call = paste(trimws(deparse(fit@call)), collapse = " "),
-      if (pag) list(max_ord_pdsep = fit@max.ordPDSEP)
+      if (pag) list(max_ord_pdsep = c(fit@max.ordPDSEP, 0L)[1])
     ),
     arrays = c(
       if (pag) c(edge = edge_cells(fit@amat), pdsep = pdsep()) else c(graph = graph_cells(fit@graph)),
@@ -189,7 +189,9 @@ edge_cells <- function(amat) {
 graph_cells <- function(graph) {
   m <- methods::as(graph, "matrix")
   at <- which(m != 0, arr.ind = TRUE, useNames = FALSE)
-  list(from = at[, 1], to = at[, 2], mark = as.integer(m[at]))
+  mark <- m[at]
+  if (!all(mark %in% 1:2)) mark[] <- 1 # other weights, as those of randomDAG(), are no marks
+  list(from = at[, 1], to = at[, 2], mark = as.integer(mark))
 }
 
 sepset_cells <- function(sepset) {

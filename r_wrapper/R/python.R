@@ -22,8 +22,20 @@ keep_seed <- function(code) {
   code
 }
 
-# base::suspendInterrupts() around calls of Python, which must not change the state of R's generator either.
-suspendInterrupts <- function(code) keep_seed(base::suspendInterrupts(code))
+# base::suspendInterrupts() around calls of Python, which must not change the state of R's generator either. While
+# Python runs, reticulate lets R check the limits of setTimeLimit(), but discards the error of one that is reached.
+suspendInterrupts <- function(code) {
+  before <- geterrmessage()
+  value <- keep_seed(base::suspendInterrupts(code))
+  now <- geterrmessage()
+  limits <- paste("reached", c("elapsed", "CPU", "session elapsed", "session CPU"), "time limit")
+  reached <- if (now != before) Find(function(limit) endsWith(now, paste0(limit, "\n")), gettext(limits, domain = "R"))
+  if (!is.null(reached)) {
+    try(stop(), silent = TRUE) # another message, so that the next one is noticed, too
+    error(reached)
+  }
+  value
+}
 
 # Evaluates `code`, in which reticulate looks for a Python, without its warning about Poetry: reticulate 1.28 takes any
 # pyproject.toml, also the one in a checkout of pycupc, for one of Poetry.
@@ -45,6 +57,7 @@ start_python <- function() {
     use_installed()
     started <- tryCatch(reticulate::py_available(initialize = TRUE), error = function(e) conditionMessage(e))
     if (!isTRUE(started)) error("reticulate could not start Python", why_not_started(started), ". ", python_remedy())
+    refuse_old(reticulate::py_config()$version)
     add_checkout()
     module <- tryCatch(reticulate::import("pycupc.r.transport"), error = explain_import)
     if (!identical(as.integer(module$PROTOCOL), protocol)) {
@@ -53,6 +66,12 @@ start_python <- function() {
     }
     module
   })
+}
+
+refuse_old <- function(version) {
+  if (numeric_version(version) < "3.10") {
+    error("pycupc needs Python 3.10 or later; ", python_path(), " is of version ", version, ". ", python_remedy())
+  }
 }
 
 # The reason that reticulate gives, or else the output of its script, which asks a Python for its configuration.

@@ -82,10 +82,10 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
                          method = c("pc", "fci", "rfci"), tiers = NULL) {
   u2pd <- match.arg(u2pd)
   method <- match.arg(method)
+  check_orientation(u2pd, conservative, maj.rule, solve.confl)
   if (method != "pc" && (u2pd != "relaxed" || solve.confl)) {
     error("`u2pd` and `solve.confl` go with method = \"pc\" only")
   }
-  check_orientation(u2pd, conservative, maj.rule, solve.confl)
   test <- built_in_test(indepTest)
   known <- setdiff(built_in_tests, c("gaussMItest", "disMItest")) # whose data have no rows in common
   if (is.null(test) || !test %in% known) {
@@ -146,17 +146,22 @@ check_columns <- function(x, name) {
   x
 }
 
+# A data frame without a column of anything but numbers and logical values.
+check_numeric <- function(x, name, test = "gaussCItest") {
+  other <- if (is.data.frame(x)) names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), NA)]
+  if (length(other)) {
+    error("`", name, "` must be numeric for ", test, ", and is not in ", quoted(other), "; for categories use ",
+      "indepTest = \"", sub("gauss", "dis", test), "\"")
+  }
+  x
+}
+
 # The observations of gaussCItest as a matrix of doubles.
 check_observations <- function(x, name = "x") {
   if (is.list(x) && !is.data.frame(x)) {
     error("`x` is a list with `dm`, codes, which need indepTest = \"disCItest\" or \"binCItest\"")
   }
-  other <- if (is.data.frame(x)) names(x)[!vapply(x, function(column) is.numeric(column) || is.logical(column), NA)]
-  if (length(other)) {
-    error("`", name, "` must be numeric for gaussCItest, and is not in ", quoted(other), "; for categories use ",
-      "indepTest = \"disCItest\"")
-  }
-  X <- as.matrix(check_columns(x, name)) # also from package Matrix
+  X <- as.matrix(check_columns(check_numeric(x, name), name)) # also from package Matrix
   if (!is.numeric(X) && !is.logical(X)) {
     error("`", name, "` must be numeric for gaussCItest; got ", describe(x), " of type ", typeof(X))
   }

@@ -146,6 +146,7 @@ plot.cu_stability <- function(x, threshold = 0.5, alpha = x$alpha[1], ...) {
 #' @export
 cu_consensus <- function(object, threshold = 0.5, alpha = object$alpha[1]) {
   cl <- match.call()
+  check_study(object)
   need_pcalg("cu_consensus()", "as.data.frame() lists the stable edges")
   plain <- list(labels = object$labels, max.ord = 0L, n.edgetests = 0)
   if (method_of(object) == "pc") {
@@ -208,7 +209,7 @@ cu_threshold <- function(object, n_false, alpha = object$alpha[1], method = NULL
 #' @param i Number of a resample, from 1 on.
 #' @export
 cu_rows <- function(object, i) {
-  i <- check_number(i, "i", "the number of a resample, from 1 on", function(x) x >= 1 && x == round(x))
+  i <- check_number(i, "i", "the number of a resample, from 1 on", function(x) x >= 1 && x < 2^31 && x == round(x))
   ask(object, "indices", i = as.integer(i))$arrays$indices
 }
 
@@ -222,9 +223,13 @@ consensus_part <- function(object, threshold, alpha, name) {
 # The algorithm; objects of earlier versions lack it.
 method_of <- function(object) if (is.null(object$method)) "pc" else object$method
 
+check_study <- function(object) {
+  if (!inherits(object, "cu_stability")) refuse("object", "a result of cu_stability()", object)
+}
+
 # Python's answer to a question about the result: `value`, or `arrays`.
 ask <- function(object, question, ...) {
-  if (!inherits(object, "cu_stability")) refuse("object", "a result of cu_stability()", object)
+  check_study(object)
   counted <- vapply(object$alpha, function(level) sum(object$pairs$alpha == level), 1)
   values <- c(object[c("n", "scheme", "fraction", "seed", "n_resamples", "n_pairs", "n_fixed")],
     method = method_of(object))
@@ -248,6 +253,7 @@ adjacent <- function(pairs) {
 least_count <- function(threshold, n_resamples) max(1, ceiling(round(threshold * n_resamples, 9)))
 
 alpha_of <- function(object, alpha, one = FALSE) {
+  check_study(object) # before the default of `alpha`
   if (!is.numeric(alpha) || !length(alpha) || one && length(alpha) > 1L || !all(alpha %in% object$alpha)) {
     refuse("alpha", paste(if (one) "one of" else "some of", paste(object$alpha, collapse = ", ")), alpha)
   }

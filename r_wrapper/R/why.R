@@ -110,5 +110,7 @@ as_correlations <- function(suffStat) {
   list(C = stats::cor(check_table(suffStat, ncol(suffStat), "gaussCItest")$x), n = nrow(suffStat))
 }
 
-# An argument of the call that made an object, if it is written there in values.
-in_call <- function(fit, name) tryCatch(keep_seed(eval(fit@call[[name]], baseenv())), error = function(e) NULL)
+# An argument of the call that made an object, if it is written there in values, not as a name, which base may have too.
+in_call <- function(fit, name) {
+  if (!is.symbol(fit@call[[name]])) tryCatch(keep_seed(eval(fit@call[[name]], baseenv())), error = function(e) NULL)
+}

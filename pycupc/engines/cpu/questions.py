@@ -248,8 +248,9 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
     for size in sizes:
         for owner, positions, sets, independent, p in rounds(test, questions, size, asked, room, over, n_threads):
             if (undefined := np.flatnonzero(np.isnan(p))).size:
-                i = undefined[0]
-                raise no_p_value(int(questions.x[owner[i]]), int(questions.y[owner[i]]), tuple(sets[i].tolist()))
+                independent[undefined], i = True, undefined[0]
+                if np.isnan(test.na_in_rules):
+                    raise no_p_value(int(questions.x[owner[i]]), int(questions.y[owner[i]]), tuple(sets[i].tolist()))
             found += np.bincount(owner[independent], minlength=m)
             at = (offsets[owner, None] + positions)[independent]
             containing += np.bincount(at.ravel(), minlength=len(candidates))

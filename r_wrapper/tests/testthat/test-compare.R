@@ -127,6 +127,9 @@ test_that("what cannot be compared is an R error", {
   expect_true(cu_compare("pycupc", "pcalg-stable", X, 0.05, p = 8)$equal) # observations, as cu_pc() takes them
   expect_error(cu_compare(fit, 3), "`b` must be a pcAlgo or fciAlgo object, or one of")
   expect_error(cu_compare(fit, "tetrad", S, 0.05, p = 8), "a method must be one of")
+  if (!requireNamespace("micd", quietly = TRUE)) {
+    expect_error(cu_compare("pycupc", "pcalg-stable", X, 0.05, p = 8, indepTest = "gaussCItwd"), "micd")
+  }
   expect_error(cu_compare(fit, "pcalg-stable"), "needs `suffStat`, `alpha`, and `labels` or `p`")
   expect_error(cu_compare(fit, cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8])), "by other names")
 })

@@ -55,6 +55,14 @@ test_that("adjustment sets and verdicts are pcalg's", {
   }
 })
 
+test_that("a set may be empty", {
+  skip_if_no_python()
+  m <- matrix(0, 2, 2)
+  m[1, 2] <- 1
+  for (kind in c("optimal", "canonical", "parents")) expect_identical(cu_adjustment(m, 1, 2, kind = kind), integer(0))
+  expect_equal(cu_jointIda(1, 2, diag(2), all.pasets = list()), matrix(0, 1, 0))
+})
+
 test_that("what does not fit is refused in R's terms", {
   m <- matrix(0, 3, 3)
   m[1, 2] <- m[2, 1] <- m[2, 3] <- 1
@@ -66,6 +74,12 @@ test_that("what does not fit is refused in R's terms", {
   expect_error(cu_jointIda(1:2, 3, diag(3)), "all.pasets")
   expect_error(cu_adjustment(m * 0, 1, 2), "no variable of y is a descendant of x")
   expect_error(cu_adjustment(m, 1, 3, 4), "`z` must be names of variables")
+  expect_error(cu_adjustment(m, 1, 3, 3), "z must have no variable of x or y")
+  expect_error(cu_adjustment(m, 1, 1), "x and y must be different variables, at least one each, got .'1'. and .'1'.")
+  expect_error(cu_idaFast(1:2, 3, diag(3), m), "`x.pos` must be one variable; got integer of length 2")
+  expect_error(cu_jointIda(1:2, 3, diag(3), all.pasets = list(list(3))), "all.pasets must have a set for each of the 2")
+  again <- matrix(m, 3, dimnames = list(NULL, c("a", "b", "a")))
+  expect_error(cu_adjustment(again, 1, 2), "must be unique; \"a\" occurs more than once")
   for (graph in list(replace(m, 4, NA), m[1:2, ], matrix(as.character(m != 0), 3), "m", list(), NULL)) {
     expect_error(cu_ida(1, 3, diag(3), graph), "`graphEst` must be a DAG or CPDAG: a result, or a square matrix")
     expect_error(cu_adjustment(graph, 1, 3), "`graphEst` must be a DAG or CPDAG: a result, or a square matrix")
@@ -81,6 +95,8 @@ test_that("what does not fit is refused in R's terms", {
   dimnames(m) <- list(c("a", "b", "c"), c("a", "b", "c"))
   expect_message(cu_ida("a", "c", matrix(diag(3), 3, dimnames = list(NULL, c("b", "a", "c"))), m),
     "variables of the graph are the column names of `mcov` in another order.*variable 1 is called \"a\"")
+  rownames(m) <- c("b", "a", "c")
+  expect_message(cu_ida(1, 3, diag(3), m), "are the row names of `graphEst` in another order.*its row is called \"b\"")
 })
 
 test_that("a PAG, and a matrix whose arrows go the other way, are refused", {

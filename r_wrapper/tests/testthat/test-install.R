@@ -56,3 +56,9 @@ test_that("where another Python runs already, the remedy is to restart R", {
   running <- dirname(dirname(python_path()))
   for (made in list(NULL, running)) expect_match(python_remedy(made), "^cu_install\\(.*makes a Python environment")
 })
+
+test_that("a Python that is too old is named with its version", {
+  skip_if_no_python()
+  for (old in c("2.7", "3.9")) expect_error(refuse_old(old), paste0("3.10 or later; .* is of version ", old))
+  expect_silent(refuse_old("3.10"))
+})

@@ -75,6 +75,10 @@ test_that("an attribute \"batch\" is called for many tests at a time", {
   together <- cu_pc(complete, test, 0.1, p = 5)
   expect_identical(core(together), core(cu_pc(complete, "gaussCItest", 0.1, p = 5)))
   expect_lt(calls, sum(together@n.edgetests) / 3)
+  attr(test, "batch") <- function(x, y, S, suffStat) rep(NA, length(x))
+  expect_equal(cu_pc(complete, test, 0.1, p = 5)@n.edgetests, 10) # they count as independent
+  attr(test, "batch") <- function(x, y, S, suffStat) rep(2, length(x))
+  expect_error(cu_pc(complete, test, 0.1, labels = letters[1:5]), "got 2.0 for 1 .a., 2 .b. given")
   attr(test, "batch") <- function(x, y, S, suffStat) 0.5
   expect_error(cu_pc(complete, test, 0.1, p = 5), "must return 10 p-values")
 })
@@ -92,5 +96,7 @@ test_that("wrong data have their own sentence", {
   levels(relevelled$wt) <- c("1", "0")
   expect_error(cu_pc(list(factors, relevelled), "disMItest", 0.1, p = 5), "the same levels")
   expect_error(cu_pc(gaps[, -1], "gaussCItwd", 0.1, p = 5), "a table of 5 columns")
+  expect_error(cu_pc(cbind(as.data.frame(gaps[, -1]), z = "1"), "gaussCItwd", 0.1, p = 5),
+    "numeric for gaussCItwd, and is not in \"z\"; for categories use indepTest = \"disCItwd\"")
   expect_error(cu_pc(gaps, "disCItwd", 0.1, p = 5), "`dm`")
 })

@@ -150,3 +150,13 @@ test_that("a checkpoint is gone on from, and refused for other arguments", {
   expect_error(cu_pc(X, alpha = 0.01, checkpoint = folder), "another run: alpha was 0.05, now 0.01;")
   expect_error(cu_pc(X, alpha = 0.01, checkpoint = 3), "`checkpoint` must be the path of a folder; got 3")
 })
+
+test_that("a limit of time that is reached while Python runs is an error", {
+  skip_if_no_python()
+  for (i in 1:2) { # both messages are the same
+    expect_error({
+      setTimeLimit(elapsed = 0.2, transient = TRUE)
+      suspendInterrupts(reticulate::py_run_string("import time\nfor _ in range(150): time.sleep(0.01)"))
+    }, gettext("reached elapsed time limit", domain = "R"))
+  }
+})

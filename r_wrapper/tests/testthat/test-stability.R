@@ -279,6 +279,7 @@ test_that("bad arguments are refused in R's terms", {
   expect_error(run(fixedGaps = diag(3)), "Dimensions of the dataset and fixedGaps do not agree")
   expect_error(run(m.max = -1), "m.max")
   expect_error(run(conservative = TRUE, maj.rule = TRUE), "Choose either")
+  expect_error(run(method = "fci", solve.confl = NA), "`solve.confl` must be TRUE or FALSE; got NA")
   expect_error(run(engine = "abacus"), "abacus")
   expect_error(run(seed = 0.5), "`seed` must be a whole number")
   expect_error(run(checkpoint = 1), "`checkpoint` must be the path of a folder; got 1")
@@ -292,6 +293,10 @@ test_that("bad arguments are refused in R's terms", {
   expect_error(as.data.frame(found, alpha = 0.5), "`alpha` must be some of 0.01; got 0.5")
   expect_error(cu_bound(found, 0.9, alpha = 0.5), "`alpha` must be one of 0.01; got 0.5")
   expect_error(cu_rows(found, 0), "`i` must be the number of a resample, from 1 on; got 0")
+  expect_error(cu_rows(found, 1e10), "`i` must be the number of a resample, from 1 on; got 1e\\+10")
+  for (f in c(cu_consensus, cu_bound, cu_threshold)) {
+    expect_error(f(mtcars, 0.9), "`object` must be a result of cu_stability\\(\\); got 32 x 11 data.frame")
+  }
   expect_error(cu_threshold(found, 0), "`n_false` must be a number of edges above 0")
   expect_error(cu_rows(list(), 1), "`object` must be a result of cu_stability\\(\\); got a list")
 })

@@ -57,6 +57,19 @@ test_that("arguments of cu_tpc() are checked", {
   refused("choose one of `conservative` and `maj.rule`", conservative = TRUE)
 })
 
+test_that("a user's test may return NA in the rule, as in tpc", {
+  skip_if_no_pcalg()
+  skip_if_not_installed("tpc", "1.0")
+  own <- function(x, y, S, suffStat) {
+    p <- pcalg::gaussCItest(x, y, S, suffStat)
+    if (p > 0.2 && p < 0.6) NA else p
+  }
+  for (seed in 1:4) {
+    args <- list(small_problem(8, 60, seed), own, 0.05, p = 8, tiers = rep(1:2, c(2, 6)))
+    same_object(suppressMessages(do.call(cu_tpc, args)), do.call(tpc::tpc, args))
+  }
+})
+
 test_that("cu_why() and as.data.frame() know what was known, and a graph that lost all edges is tpc's", {
   skip_if_no_pcalg()
   data <- list(C = matrix(c(1, 0.5, 0.3, 0.5, 1, 0.5, 0.3, 0.5, 1), 3), n = 500)

@@ -94,3 +94,22 @@ test_that("verbose tells of colliders, rules and triples", {
   expect_true(any(grepl("^triple [a-h] - [a-h] - [a-h]: ", ask(verbose = TRUE, maj.rule = TRUE))))
   expect_false(any(grepl("^collider|^triple", ask(maj.rule = TRUE))))
 })
+
+test_that("an argument may have the name of a function of base in the call", {
+  skip_if_no_pcalg()
+  order <- 1
+  rank <- rep(TRUE, 10)
+  pag <- cu_fci(named_problem(), pcalg::gaussCItest, 0.05, p = 8, selectionBias = FALSE, jci = "1",
+    contextVars = order, rules = rank)
+  expect_s3_class(as.data.frame(pag), "data.frame")
+})
+
+test_that("a graph of pcalg without tests is listed, and not compared as if it had some", {
+  skip_if_no_pcalg()
+  S <- named_problem()
+  utils::capture.output(pag <- pcalg::fciPlus(S, pcalg::gaussCItest, 0.05, labels = letters[1:8]))
+  edges <- as.data.frame(pag)
+  expect_equal(nrow(edges), sum(pag@amat != 0) / 2)
+  expect_true(all(is.na(edges$pMax)))
+  expect_error(cu_compare(pag, pag), "`a` is a graph without separating sets, as cu_consensus\\(\\) and pcalg::fciPlus")
+})

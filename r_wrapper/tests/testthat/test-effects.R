@@ -90,7 +90,7 @@ test_that("what does not fit is refused in R's terms", {
   }
   expect_error(cu_ida(1, 3, diag(3), m, "global", all.dags = 1:9), "`all.dags` must be a matrix with a row for each")
   unknown <- diag(3)
-  unknown[1, 2] <- NA
+  unknown[1, 2] <- unknown[2, 1] <- NA
   expect_error(suppressMessages(cu_ida(2, 3, unknown, m)), "incomplete: it holds NaN")
   dimnames(m) <- list(c("a", "b", "c"), c("a", "b", "c"))
   expect_message(cu_ida("a", "c", matrix(diag(3), 3, dimnames = list(NULL, c("b", "a", "c"))), m),

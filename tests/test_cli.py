@@ -473,6 +473,7 @@ def test_a_neighbourhood_of_an_array_file(here, capsys, monkeypatch):
     assert "V12" not in (folder / "graph.html").read_text().split('"labels"')[1][:200]
     assert (folder / "graph.png").is_file()
     capsys.readouterr()
+    assert run(*command, "--distance", "1") == cli.USAGE
     assert run(*command, "--around", "V77") != cli.OK
     assert "--around: there is no variable 'V77'" in printed(capsys)[1]
     assert run(*command, "--alpha", "0.02") != cli.OK

@@ -265,5 +265,7 @@ def test_run_writes_the_page_and_plot_draws_a_neighbourhood(here, capsys):
     assert cli.main(["plot", "results", "--around", "radius"]) == cli.DATA
     assert "no variable 'radius'; similar: radius_" in capsys.readouterr().err
     assert cli.main(["plot", "results", "--out", "a.gif"]) == cli.USAGE
-    assert cli.main(["plot", "results", "--radius", "-1"]) == cli.USAGE
+    assert cli.main([*plot, "--radius", "-1"]) == cli.USAGE
+    assert cli.main(["plot", "results", "--radius", "1"]) == cli.USAGE
+    assert "--radius goes with --around" in capsys.readouterr().err
     assert cli.main(["plot", "nothing"]) == cli.DATA

@@ -91,6 +91,8 @@ def test_contradictions_and_unknown_names(known, text):
 
 
 def test_wrong_types():
+    with pytest.raises(TypeError, match="tiers must be a number for each variable, or variables by tier, got 3"):
+        Knowledge(tiers=3).of(["a", "b"])
     with pytest.raises(TypeError, match="tiers must be numbers, got 'x'"):
         Knowledge({"x": ["sex"]}).of(LABELS)
     with pytest.raises(TypeError, match="forbidden must be pairs"):

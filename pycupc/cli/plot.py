@@ -34,7 +34,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add = parser.add_argument
     add("result", metavar="RESULT", type=Path, help="a folder of results, or a result file")
     add("--around", action="append", metavar="NAME", help="draw this variable and its neighbourhood; may be repeated")
-    add("--radius", type=int, default=2, metavar="K", help="size of the neighbourhood in edges (default %(default)s)")
+    add("--radius", type=int, metavar="K", help="size of the neighbourhood of --around in edges (default: 2)")
     add("--out", type=Path, metavar="FILE", help=".png, .svg, .pdf or .html (default: a .png named after the variable)")
     add("--data", metavar="FILE", help="observations, for correlations that the explorer shows and the result lacks")
     add("--open", action="store_true", help="open what was written, or graph.html of the folder RESULT")
@@ -46,6 +46,9 @@ def main(args: argparse.Namespace) -> int:
     from pycupc.graph import drawing as plotting
     from pycupc.stability import Consensus, PagConsensus
 
+    if args.radius is not None and not args.around:
+        args.parser.error("--radius goes with --around")
+    args.radius = 2 if args.radius is None else args.radius
     if args.radius < 0:
         args.parser.error(f"--radius must be 0 or more, got {args.radius}")
     page = args.result / "graph.html"

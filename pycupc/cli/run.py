@@ -58,7 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     near = "let the page, the picture and the files for other programs hold this variable and its neighbourhood only"
     add("--around", action="append", default=[], metavar="NAME", help=f"{near}; may be repeated")
     far = "size of the neighbourhood of --around in edges (default: 2)"
-    add("--distance", type=inputs.level, default=2, metavar="K", help=far)
+    add("--distance", type=inputs.level, metavar="K", help=far)
     evidence = "keep all correlations and r in result.npz, however many (see PcAlgo.save)"
     add("--evidence", action="store_true", help=evidence)
     kept = "keep finished levels in this folder; the same command resumes after them (--method pc)"
@@ -73,7 +73,9 @@ def main(args: argparse.Namespace) -> int:
         args.parser.error("--seed goes with --method pc only")
     if args.parquet and find_spec("pyarrow") is None:
         args.parser.error("--parquet needs pyarrow: pip install 'pycupc[parquet]'")
-    args.distance = int(min(args.distance, 1e9))
+    if args.distance is not None and not args.around:
+        args.parser.error("--distance goes with --around")
+    args.distance = 2 if args.distance is None else int(min(args.distance, 1e9))
     answer = "the results are being written; please wait"
     shown = output.progress_wanted(args)
     with (

@@ -144,8 +144,10 @@ def _tiers(tiers: Any, labels: Sequence[str]) -> Any:
     if hasattr(tiers, "items"):  # a mapping, or a Series of pandas
         tiers_of = [(v, k) if is_real(v) else (k, v) for k, v in tiers.items()]
     else:
+        if not isinstance(tiers, Iterable):
+            raise TypeError(f"tiers must be a number for each variable, or variables by tier, got {tiers!r}")
         tiers = list(tiers)
-        if all(map(is_real, {type(tier): tier for tier in tiers}.values())):  # one value of each type
+        if all(map(is_real, tiers)):
             if len(tiers) != p or np.isnan(tiers).any():
                 given = "NaN" if len(tiers) == p else len(tiers)
                 raise ValueError(f"tiers must have a number for each of the {p} variables, got {given}")

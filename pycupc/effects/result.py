@@ -103,7 +103,7 @@ class Effects(InBlocks):
 
     def __getitem__(self, pair: tuple[Variable, Variable]) -> Floats:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError(f"effects are those of a pair, E[x, y], got E[{pair!r}]")
+            raise TypeError(f"E[x, y] has the effects of a pair, got E[{pair!r}]")
         at = self._number(pair[1], self.effects, "effect")
         if self._is_single(position(pair[0], self.labels), int(self.effects[at])):
             return np.zeros(1)

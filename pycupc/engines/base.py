@@ -217,7 +217,7 @@ class Engine(ABC):
         """
 
     def first_separating_entries(self, lists: NearLists, entries: NDArray[np.int64], level: int) -> Answers | None:
-        """`first_separating` for entries of the lists given sets of `level` candidates; None if it is as quick itself.
+        """`first_separating` for entries of the lists, given sets of `level` candidates; None where that is as quick.
 
         No test is made for x > y where a set separates y and x. `p` is -inf where a set separates.
         """

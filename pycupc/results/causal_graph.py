@@ -58,7 +58,7 @@ class CausalGraph(NamedGraph):
         return CausalGraph(labels=check_labels(list(map(str, place)), len(place)), sparse_graph=edges)
 
     def with_marks(self, graph: SparseGraph) -> dict[str, Any]:
-        """The attributes that change with the marks of the edges, which are those of `graph` then."""
+        """The attributes that change if the edges get the marks of `graph`."""
         return {"sparse_graph": graph}
 
     @cached_property

@@ -190,7 +190,7 @@ graph_cells <- function(graph) {
   m <- methods::as(graph, "matrix")
   at <- which(m != 0, arr.ind = TRUE, useNames = FALSE)
   mark <- m[at]
-  if (!all(mark %in% 1:2)) mark[] <- 1 # other weights, as those of randomDAG(), are no marks
+  if (!all(mark %in% 1:2)) mark[] <- 1 # other weights, such as randomDAG() draws, are no marks
   list(from = at[, 1], to = at[, 2], mark = as.integer(mark))
 }
 

@@ -126,7 +126,7 @@ def walk_entries(test: GaussianTest, lists: NearLists, entries: Indices, level: 
 
 
 def _walk(C, asked, mine, limits, made, widest, only_first, largest_p, state):  # noqa: PLR0913 - as the compiled code
-    """A `threads.Task`: walk these pairs, with at most so many candidates, sets of such a size and so deep."""
+    """A `threads.Task`: walk these pairs; `widest`: the most candidates, the largest and the deepest size of a set."""
     done, (most, size, deep) = 0, widest
     sets, work = space_for_sets(deep, most), work_space(Work, t=size + 1, elimination=canonical_space(size))
     while done < len(mine) and not state[STOP]:

@@ -391,4 +391,4 @@ def test_arguments_of_another_form_are_named():
     refused(r"rows of 4 cells, got shape \(2, 3\)", pycupc.ida, 0, 1, C, graph, "global", all_dags=np.zeros((2, 3)))
     assert pycupc.ida_fast(0, [], C, graph).shape == (0, 1)
     for pair in ("12", "1", ("1", "2", "1")):  # "12" was the pair "1", "2"
-        refused(r"those of a pair, E\[x, y\]", pycupc.effects(graph, C).__getitem__, pair, error=TypeError)
+        refused(r"E\[x, y\] has the effects of a pair", pycupc.effects(graph, C).__getitem__, pair, error=TypeError)

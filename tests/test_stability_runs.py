@@ -158,6 +158,18 @@ def test_one_thread_per_task(data, monkeypatch):
     assert seen == [1, 2]
 
 
+def test_a_task_that_fails_once_is_sent_again(data):
+    class Flaky(ThreadPoolExecutor):
+        sent = 0
+
+        def submit(self, *args):
+            self.sent += 1
+            return super().submit(*args) if self.sent != 3 else super().submit(int, "no number")
+
+    with Flaky(2) as executor:
+        assert pycupc.stability(data, executor=executor, **CALL) == pycupc.stability(data, **CALL)
+
+
 def test_dask_with_killed_workers(data, tmp_path, monkeypatch):
     """Of two workers one is killed in the middle: its work is done again, and the answer is the same.
 

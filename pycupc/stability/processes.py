@@ -59,6 +59,7 @@ def outcomes_on(executor: Executor, study: Resampled[Any], wanted: Sequence[int]
     running: dict[Future[tuple[Worker, Any]], tuple[int, int]] = {}  # number of the task, its resample
     workers: set[Worker] = set()  # of which a reply has come
     brought: dict[tuple[str, int], int] = {}  # processes that lacked the study: the last task that was to bring it
+    again: set[int] = set()  # resamples sent once more: Dask may fail a task whose worker dies while it replies
 
     def submit(i: int, *, with_study: bool) -> None:
         nonlocal submitted
@@ -74,6 +75,10 @@ def outcomes_on(executor: Executor, study: Resampled[Any], wanted: Sequence[int]
             done = wait(running, return_when=FIRST_COMPLETED).done
             for future in sorted(done, key=running.__getitem__):  # one that failed must not hide an earlier outcome
                 number, i = running.pop(future)
+                if i not in again and not future.cancelled() and isinstance(future.exception(), Exception):
+                    again.add(i)
+                    waiting.appendleft(i)
+                    continue
                 with _naming(i):
                     worker, outcome = future.result()
                 workers.add(worker)

@@ -9,8 +9,9 @@ from benchmarks.generators import modules
 
 import pycupc
 from pycupc import cli
-from pycupc.algorithm.arguments import check_arguments
+from pycupc.algorithm.arguments import problem_of
 from pycupc.algorithm.estimate import MANY_SETS, SHOWN, run_stages
+from pycupc.algorithm.parameters import Arguments
 from pycupc.data import EXAMPLES, load_example
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.cpu import engine as cpu_engine
@@ -33,7 +34,7 @@ def problem():
 def run(data, alpha, engine, progress=None, stages=None, method="pc", **arguments):
     """`run_stages` on the checked arguments of `pc`, or of another method."""
     given = {"suffStat": data, "alpha": alpha, "numCores": 1, "engine": engine, **arguments}
-    problem = check_arguments(method, given, progress)
+    problem = problem_of(Arguments(function=method, **given), progress)
     return run_stages(problem, **(stages or {}))
 
 

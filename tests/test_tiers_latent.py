@@ -12,7 +12,8 @@ from tiers_cases import random_problem
 from tiers_oracle import skeleton
 
 import pycupc
-from pycupc.algorithm.arguments import check_arguments
+from pycupc.algorithm.arguments import problem_of
+from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.skeleton import find_skeleton
 from pycupc.data.knowledge import Knowledge
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
@@ -28,7 +29,7 @@ def run(problem, tiers):
     data = {"suffStat": problem["seed"], "indepTest": noise, "p": problem["p"], "engine": "reference"}
     if "C" in problem:
         data = {"suffStat": SuffStat(problem["C"], problem["n"]), "engine": "cpu"}
-    return find_skeleton(check_arguments("fci", data | {"alpha": problem["alpha"], "tiers": tiers}))
+    return find_skeleton(problem_of(Arguments(function="fci", **data, alpha=problem["alpha"], tiers=tiers)))
 
 
 @pytest.mark.parametrize("gaussian", [False, True])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from pycupc.algorithm.options import DEFAULTS, KNOWLEDGE, check_options
+from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import as_knowledge
@@ -107,28 +107,27 @@ def hinted(function: Function) -> Function:
 
 
 @contextmanager
-def running(function: str, given: Mapping[str, Any]) -> Iterator[Problem]:
-    """The checked arguments of `function`, with its engine, which is closed at the end, its progress bar and its log.
+def running(given: Arguments) -> Iterator[Problem]:
+    """The problem of a call, with its engine, which is closed at the end, its progress bar and its log.
 
-    `given` holds the arguments by their names; errors as of `check_arguments`.
+    Errors as of `Arguments.check` and `problem_of`.
     """
-    check_options(given)
-    with progress_hook(given["progress"]) as hook, level_log(given["verbose"]):
-        problem = check_arguments(function, given, hook)
+    given.check()
+    with progress_hook(given.progress) as hook, level_log(given.verbose):
+        problem = problem_of(given, hook)
         with closing(problem.engine):
             yield problem
 
 
-def check_arguments(function: str, given: Mapping[str, Any], progress: ProgressHook | None = None) -> Problem:
-    """Check the arguments of `function`, "pc", "skeleton", "fci" or "rfci", by name, and make the engine.
+def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Problem:
+    """Check the arguments of a call against its data, and make the engine.
 
     Raises TypeError or ValueError if an argument is invalid: it is named, with what was expected and given;
     EngineError if the engine cannot run on this machine.
     """
-    given = {**DEFAULTS, **given}
-    engine, engine_options = given["engine"], given["engine_options"]
-    knowledge = as_knowledge(**{name: given[name] for name in KNOWLEDGE})
-    test = _test(function, given, progress)
+    function, engine, engine_options = given.function, given.engine, given.engine_options
+    knowledge = as_knowledge(**given.knowledge)
+    test = _test(given, progress)
     if custom := isinstance(test, CustomTest):
         if engine not in ("auto", "reference"):
             text, needed = "a custom indepTest runs on {needed} only, got {given}", Setting("engine", "reference")
@@ -138,7 +137,7 @@ def check_arguments(function: str, given: Mapping[str, Any], progress: ProgressH
             raise ValueError(f"{text} {', '.join(engine_options)}")
     labels = _checked_labels(given, test)
     test.p = len(labels)  # which a user's function does not say
-    gaps, fixed = (pairs_of(given[name], name, labels) for name in ("fixedGaps", "fixedEdges"))
+    gaps, fixed = (pairs_of(getattr(given, name), name, labels) for name in ("fixedGaps", "fixedEdges"))
     known = None if knowledge is None else knowledge.of(labels)
     if known is not None:
         if function not in ("pc", "skeleton"):
@@ -147,9 +146,9 @@ def check_arguments(function: str, given: Mapping[str, Any], progress: ProgressH
     name = engine.name if isinstance(engine, Engine) else str(engine)
     on_cpu = engine == "auto" and isinstance(test, EnumeratedTest) and not isinstance(test, DiscreteTest)
     wanted: str | Engine = "reference" if custom else "cpu" if on_cpu else engine
-    chosen, note = make_engine(wanted, len(labels), numCores=given["numCores"], options=engine_options)
+    chosen, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
-    limits = (given["alpha"], given["m_max"], given["checkpoint"], given["executor"])
+    limits = (given.alpha, given.m_max, given.checkpoint, given.executor)
     return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known)
 
 
@@ -164,10 +163,10 @@ def _with_known(
     return gaps if len(gaps) else None, fixed if len(fixed) else None
 
 
-def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | None) -> IndependenceTest:
+def _test(arguments: Arguments, progress: ProgressHook | None) -> IndependenceTest:
     """The test that `indepTest` names, with its data."""
-    test, quirks, given = arguments["indepTest"], arguments["quirks"], arguments["suffStat"]
-    alpha, p, correlation = arguments["alpha"], arguments["p"] or 0, arguments["correlation"]
+    function, test, quirks, given = arguments.function, arguments.indepTest, arguments.quirks, arguments.suffStat
+    alpha, p, correlation = arguments.alpha, arguments.p or 0, arguments.correlation
     if isinstance(test, type) or not (test is None or callable(test) or isinstance(test, Batch)):
         raise TypeError(
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
@@ -184,7 +183,7 @@ def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | 
     if quirks and not faulty and function in ("pc", "skeleton"):  # the others have faults of their own to reproduce
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
         raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
-    how = {"NAdelete": bool(arguments["NAdelete"])}
+    how = {"NAdelete": bool(arguments.NAdelete)}
     if mixed:
         return MixedTest(as_mixed(given), alpha, quirks=bool(quirks))
     if (of_missing := missing_test(test, given, alpha, quirks=bool(quirks), **how)) is not None:
@@ -201,9 +200,9 @@ def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | 
     return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, alpha)
 
 
-def _device(given: Mapping[str, Any], p: int) -> CorrelationEngine | None:
+def _device(given: Arguments, p: int) -> CorrelationEngine | None:
     """The engine that is asked for, of `p` variables, if it computes correlations on its device."""
-    engine, _ = make_engine(given["engine"], p, numCores=given["numCores"], options=given["engine_options"])
+    engine, _ = make_engine(given.engine, p, numCores=given.numCores, options=given.engine_options)
     return engine if engine.correlates_on_device else None
 
 
@@ -217,14 +216,14 @@ def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> D
     return DiscreteTest(data, alpha, binary=binary, quirks=quirks)
 
 
-def _checked_labels(given: Mapping[str, Any], test: IndependenceTest) -> tuple[str, ...]:
+def _checked_labels(given: Arguments, test: IndependenceTest) -> tuple[str, ...]:
     """The names of the variables, from whichever arguments provide them; these must agree."""
-    p, custom = given["p"], isinstance(test, CustomTest | BatchTest) and not test.p
-    labels: Sequence[str] | None = given["labels"]
+    p, custom = given.p, isinstance(test, CustomTest | BatchTest) and not test.p
+    labels: Sequence[str] | None = given.labels
     if labels is None and not custom:
         labels = test.labels
     elif labels is None:  # a custom test, whose data may have column names
-        names = column_names(given["suffStat"])
+        names = column_names(given.suffStat)
         labels = names if names is not None and p in (None, len(names)) else None
     if p is not None:
         if not is_whole(p):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.arguments import Problem, hinted, running
-from pycupc.algorithm.options import Jci, Method, Type
+from pycupc.algorithm.parameters import Arguments, Jci, Method, Type
 from pycupc.algorithm.possible_d_sep import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
 from pycupc.data.names import positions
@@ -65,13 +65,14 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     budget: float | None = None,
     quirks: bool = False,
     tiers: Any = None,
+    correlation: str | None = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the FCI algorithm, as ``pcalg::fci``.
 
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress
+    engine_options, progress, correlation
         See `pycupc.skeleton`; `skel_method` is its `method`.
     type : {"normal", "anytime", "adaptive"}, default "normal"
         "anytime" needs a finite `m_max`; "adaptive" takes as `m_max` of the tests after the skeleton the last level of
@@ -123,7 +124,40 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     latent confounders and selection bias, Artificial Intelligence 172. Colombo, Maathuis, Kalisch and Richardson
     (2012), Learning high-dimensional directed acyclic graphs with latent and selection variables, Ann. Stat. 40.
     """
-    with running("fci", locals()) as problem:
+    given = Arguments(
+        function="fci",
+        suffStat=suffStat,
+        indepTest=indepTest,
+        alpha=alpha,
+        labels=labels,
+        p=p,
+        skel_method=skel_method,
+        type=type,
+        fixedGaps=fixedGaps,
+        fixedEdges=fixedEdges,
+        NAdelete=NAdelete,
+        m_max=m_max,
+        pdsep_max=pdsep_max,
+        rules=rules,
+        doPdsep=doPdsep,
+        biCC=biCC,
+        conservative=conservative,
+        maj_rule=maj_rule,
+        numCores=numCores,
+        selectionBias=selectionBias,
+        jci=jci,
+        contextVars=contextVars,
+        verbose=verbose,
+        skeleton=skeleton,
+        engine=engine,
+        engine_options=engine_options,
+        progress=progress,
+        budget=budget,
+        quirks=quirks,
+        tiers=tiers,
+        correlation=correlation,
+    )
+    with running(given) as problem:
         context = _context(contextVars, problem.labels)
         if context and jci == "0":  # as in pcalg
             warnings.warn(Message("contextVars have no effect with {jci}", jci=Setting("jci", jci)), stacklevel=2)

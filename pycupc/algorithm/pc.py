@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.arguments import Problem, hinted, running
-from pycupc.algorithm.options import Method
+from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import find_skeleton, skeleton
 from pycupc.data.constraints import Constraints
 from pycupc.engines.base import Engine, ProgressHook
@@ -116,7 +116,38 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     >>> fit.matrix().loc["x", "y"], fit.matrix().loc["y", "x"]  # x --> y
     (np.int8(1), np.int8(0))
     """
-    with running("pc", locals()) as problem:
+    given = Arguments(
+        function="pc",
+        suffStat=suffStat,
+        indepTest=indepTest,
+        alpha=alpha,
+        labels=labels,
+        p=p,
+        fixedGaps=fixedGaps,
+        fixedEdges=fixedEdges,
+        NAdelete=NAdelete,
+        m_max=m_max,
+        u2pd=u2pd,
+        skel_method=skel_method,
+        conservative=conservative,
+        maj_rule=maj_rule,
+        solve_confl=solve_confl,
+        numCores=numCores,
+        verbose=verbose,
+        engine=engine,
+        engine_options=engine_options,
+        progress=progress,
+        random_state=random_state,
+        quirks=quirks,
+        tiers=tiers,
+        context_all=context_all,
+        context_tier=context_tier,
+        forbidden=forbidden,
+        correlation=correlation,
+        checkpoint=checkpoint,
+        executor=executor,
+    )
+    with running(given) as problem:
         ambiguous = None
         fit = find_skeleton(problem)
         if not len(fit.sparse_graph):

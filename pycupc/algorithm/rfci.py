@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.arguments import Problem, hinted, running
 from pycupc.algorithm.fci import Found, fci, first_skeleton, oriented
-from pycupc.algorithm.options import Method
+from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import keeping, skeleton
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.graph.lists import Lists
@@ -50,6 +50,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     progress: ProgressHook | bool | None = None,
     quirks: bool = False,
     tiers: Any = None,
+    correlation: str | None = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the RFCI algorithm, as ``pcalg::rfci``.
 
@@ -59,7 +60,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress
+    engine_options, progress, correlation
         See `pycupc.skeleton`; `skel_method` is its `method`.
     rules, conservative, maj_rule, skeleton
         See `fci`.
@@ -83,7 +84,32 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     Colombo, Maathuis, Kalisch and Richardson (2012), Learning high-dimensional directed acyclic graphs with latent and
     selection variables, Ann. Stat. 40, 294-321.
     """
-    with running("rfci", locals()) as problem:
+    given = Arguments(
+        function="rfci",
+        suffStat=suffStat,
+        indepTest=indepTest,
+        alpha=alpha,
+        labels=labels,
+        p=p,
+        skel_method=skel_method,
+        fixedGaps=fixedGaps,
+        fixedEdges=fixedEdges,
+        NAdelete=NAdelete,
+        m_max=m_max,
+        rules=rules,
+        conservative=conservative,
+        maj_rule=maj_rule,
+        numCores=numCores,
+        verbose=verbose,
+        skeleton=skeleton,
+        engine=engine,
+        engine_options=engine_options,
+        progress=progress,
+        quirks=quirks,
+        tiers=tiers,
+        correlation=correlation,
+    )
+    with running(given) as problem:
         fit = first_skeleton(problem, skeleton)
         rule = "conservative" if conservative else "majority" if maj_rule else ""
         with keeping(fit):

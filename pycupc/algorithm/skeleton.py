@@ -14,7 +14,7 @@ import numpy as np
 
 from pycupc.algorithm.arguments import Problem, hinted, running
 from pycupc.algorithm.checkpoint import Checkpoint
-from pycupc.algorithm.options import Method
+from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.tiers import TieredLevels
 from pycupc.engines.base import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
@@ -177,7 +177,33 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     Zarebavani et al. (2020), cuPC: CUDA-based parallel PC algorithm for causal structure learning on GPU, IEEE
     TPDS 31(3), 530-542.
     """
-    with running("skeleton", locals() | {"skel_method": method}) as problem:
+    given = Arguments(
+        function="skeleton",
+        suffStat=suffStat,
+        indepTest=indepTest,
+        alpha=alpha,
+        labels=labels,
+        p=p,
+        skel_method=method,
+        m_max=m_max,
+        fixedGaps=fixedGaps,
+        fixedEdges=fixedEdges,
+        NAdelete=NAdelete,
+        numCores=numCores,
+        verbose=verbose,
+        engine=engine,
+        engine_options=engine_options,
+        progress=progress,
+        quirks=quirks,
+        correlation=correlation,
+        checkpoint=checkpoint,
+        executor=executor,
+        tiers=tiers,
+        context_all=context_all,
+        context_tier=context_tier,
+        forbidden=forbidden,
+    )
+    with running(given) as problem:
         return find_skeleton(problem)
 
 

@@ -36,7 +36,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def main(args: argparse.Namespace) -> int:
     inputs.check(args)
     from pycupc.algorithm import estimate
-    from pycupc.algorithm.arguments import check_arguments
+    from pycupc.algorithm.arguments import problem_of
+    from pycupc.algorithm.parameters import Arguments
 
     with shown_warnings():
         with level_bar() as bar:
@@ -45,7 +46,7 @@ def main(args: argparse.Namespace) -> int:
         given = inputs.test_of(args, suff_stat) | fixed | inputs.known(args, suff_stat)
         given |= {"suffStat": suff_stat, "alpha": args.alpha, "numCores": args.threads, "engine": args.engine}
         with level_bar() as bar:
-            problem = check_arguments(args.method, given, bar)
+            problem = problem_of(Arguments(function=args.method, **given), bar)
             trial = TRIAL if args.levels == 2 else 0
             estimated = estimate.run_stages(problem, last=args.levels - 1, trial=trial, pdsep_max=args.pdsep_max)
     print(json.dumps(estimated.as_dict(), indent=1) if args.json else estimated)

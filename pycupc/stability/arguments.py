@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from pycupc.algorithm.arguments import Problem, check_arguments
-from pycupc.algorithm.options import KNOWLEDGE, check_options
+from pycupc.algorithm.arguments import Problem, problem_of
+from pycupc.algorithm.parameters import KNOWLEDGE, PARAMETERS, Arguments, defaults_of
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
@@ -24,12 +23,8 @@ from pycupc.system.message import Message, Setting
 
 #: The arguments of each method that `stability` passes on, with their defaults.
 ARGUMENTS = {
-    method: {
-        name: parameter.default
-        for name, parameter in inspect.signature(function).parameters.items()
-        if name not in ("suffStat", "alpha", "progress", "random_state", "skeleton", "budget")
-    }
-    for method, function in METHODS.items()
+    method: {name: default for name, default in defaults_of(method).items() if PARAMETERS[name].resampled}
+    for method in METHODS
 }
 
 
@@ -80,7 +75,7 @@ def checked_study(
         given["numCores"] = 1
     alphas = _checked_alphas(alpha)
     for level in alphas:
-        check_options(given | {"alpha": level})
+        Arguments(function=method, alpha=level, **given).check()
     if method != "pc":
         given["rules"] = tuple(map(bool, given["rules"]))
     rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation", None))
@@ -107,14 +102,14 @@ def _checked_alphas(alpha: Any) -> tuple[float, ...]:
     return tuple(map(float, alphas))
 
 
-def _problem(rows: Rows, method: str, given: dict[str, Any], *, away: bool) -> Problem:
+def _problem(rows: Rows, method: Method, given: dict[str, Any], *, away: bool) -> Problem:
     """The checked arguments. If the resamples run elsewhere (`away`), this machine need not have the engine."""
-    given = given | {"suffStat": rows.whole()}
+    arguments = Arguments(function=method, suffStat=rows.whole(), **given)
     try:
-        problem = check_arguments(method, given)
+        problem = problem_of(arguments)
     except EngineError:
         if not away:
             raise
-        problem = check_arguments(method, given | {"engine": "cpu", "engine_options": None})
+        problem = problem_of(replace(arguments, engine="cpu", engine_options=None))
     problem.engine.close()
     return problem

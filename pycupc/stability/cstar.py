@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.options import KNOWLEDGE
+from pycupc.algorithm.parameters import KNOWLEDGE
 from pycupc.algorithm.pc import pc
 from pycupc.data.names import check_real, is_whole, positions
 from pycupc.data.table import Table

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.fci import fci
+from pycupc.algorithm.parameters import PARAMETERS
 from pycupc.algorithm.pc import pc
 from pycupc.algorithm.rfci import rfci
 from pycupc.data.knowledge import Knowledge
@@ -31,9 +32,6 @@ METHODS: dict[Method, Callable[..., PcAlgo | PagAlgo]] = {"pc": pc, "fci": fci, 
 #: From this number of variables on, `Engine.side_by_side` resamples run at the same time in one process. With fewer,
 #: their threads wait longer for the interpreter than the device would wait for them.
 SIDE_BY_SIDE_FROM = 1500
-
-#: The arguments that do not change the answer.
-_WITHOUT_EFFECT = ("engine", "engine_options", "numCores", "verbose", "skel_method")
 
 
 R = TypeVar("R")
@@ -94,8 +92,7 @@ class Resampled(Generic[R]):
         resampling, arguments = self.resampling, dict(self.arguments)
         test = arguments.pop("indepTest", None)
         labels = arguments.pop("labels")
-        for name in _WITHOUT_EFFECT:
-            arguments.pop(name, None)
+        arguments = {name: value for name, value in arguments.items() if PARAMETERS[name].matters}
         return {
             "data": self.rows.digest(),
             "labels": _hash(json.dumps(labels).encode()),

@@ -6,8 +6,9 @@ import itertools
 import numpy as np
 
 import pycupc
-from pycupc.algorithm.arguments import check_arguments
+from pycupc.algorithm.arguments import problem_of
 from pycupc.algorithm.estimate import run_stages
+from pycupc.algorithm.parameters import Arguments
 
 from .. import generators, runs, workloads
 from ..processes import peak_memory
@@ -107,7 +108,7 @@ def _estimated(X, alpha, engine):
     """Seconds of the levels and bytes as `pycupc estimate` gives them, from a sample of the variables."""
     if X.shape[1] < SAMPLED:
         return {}
-    problem = check_arguments("pc", {"suffStat": X, "alpha": alpha, "engine": engine})
+    problem = problem_of(Arguments(function="pc", suffStat=X, alpha=alpha, engine=engine))
     found = run_stages(problem, trial=5)
     return {"estimated_seconds": found.trial.seconds, "estimated_bytes": found.stages[-1].memory}
 

@@ -1,0 +1,67 @@
+"""Checks of an argument by itself: each raises TypeError or ValueError, with its name, unless its value is valid."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pycupc.data.names import check_real
+from pycupc.system.message import Argument, Message, Value
+
+
+def switch(name: str, value: Any) -> None:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def number(expected: str, valid: Callable[[Any], object], *, none: bool = False) -> Callable[[str, Any], None]:
+    """The check of a number, described by `expected`; with `none`, None is valid too."""
+
+    def check(name: str, value: Any) -> None:
+        if value is not None or not none:
+            check_real(name, expected, value, valid)
+
+    return check
+
+
+def method(_: str, value: Any) -> None:
+    """A name of the stable method."""
+    if value == "original":
+        raise ValueError("method 'original' depends on the order of the variables: use 'stable', or call pcalg::pc()")
+    if value not in ("stable", "stable.fast"):
+        raise ValueError(f"method (of pc: skel_method) must be 'stable' or 'stable.fast', got {value!r}")
+
+
+def cores(name: str, value: Any) -> None:
+    """A number of threads, or None."""
+    if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
+        text = "{name} must be a whole number of at least 1, or {none} for all, got {given}"
+        raise ValueError(Message(text, name=Argument(name), none=Value(None), given=Value(value)))
+
+
+def folder(name: str, value: Any) -> None:
+    """The path of a folder, or None."""
+    if value is not None and not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name} must be the path of a folder, got {value!r}")
+
+
+def executor(name: str, value: Any) -> None:
+    """A concurrent.futures.Executor, or None."""
+    if value is not None and not callable(getattr(value, "submit", None)):
+        raise TypeError(f"{name} must be a concurrent.futures.Executor, got {value!r}")
+
+
+def seed(_: str, value: Any) -> None:
+    """A seed, a generator, or None; with the errors of NumPy."""
+    if value is not None:
+        np.random.default_rng(value)  # NumPy's errors, before the tests
+
+
+def rules(name: str, value: Any) -> None:
+    """A switch for each of the rules 1 to 10."""
+    if np.ndim(value) != 1 or len(value) != 10 or not all(rule in (True, False) for rule in value):
+        raise ValueError(f"{name} must be 10 values True or False, for the rules 1 to 10, got {value!r}")

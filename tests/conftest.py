@@ -20,8 +20,8 @@ from record_golden import has_pcalg, read_cells
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import Engine
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.test import GaussianTest
 
 if TYPE_CHECKING:
     from pycupc import PcAlgo

@@ -7,8 +7,8 @@ import numpy as np
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import Engine
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
+from pycupc.independence.discrete.test import DiscreteTest
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.engine import GpuEngine
 from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
 from pycupc.engines.gpu.transfers import Scratch, Transfers
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 TESTS = Path(__file__).resolve().parent
 KERNELS = TESTS.parent / "kernels"

@@ -27,7 +27,7 @@ from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.latent import kinds_of, latent_correlation, levels_of
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.impute import imputed
-from pycupc.independence.mixed.family import MixedTest
+from pycupc.independence.mixed.test import MixedTest
 
 RECORDED = np.load(Path(__file__).with_name("files") / "any_data.npz")
 MEASURES = ["spearman", "kendall", "normal-scores"]

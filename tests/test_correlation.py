@@ -14,7 +14,7 @@ from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.independence.gaussian import correlation as module
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.correlations import Correlations
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 
 def table(n, p, seed=0):

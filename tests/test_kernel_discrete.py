@@ -11,8 +11,8 @@ from scipy.special import chdtrc, chdtri
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import discrete, tuning
 from pycupc.independence.discrete.chi_square import upper_tail
-from pycupc.independence.discrete.family import DiscreteTest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
+from pycupc.independence.discrete.test import DiscreteTest
 
 
 @pytest.fixture(scope="module", params=[256, 64], ids="{} threads".format)

@@ -17,9 +17,9 @@ from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.gpu import smallest, structures
 from pycupc.engines.gpu.pruning import outcome, search, walk
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.test import GaussianTest
 
 FILES = {
     "schur/plan": ("plan_phases",),

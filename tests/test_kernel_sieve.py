@@ -39,7 +39,7 @@ from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import search, walk
 from pycupc.engines.gpu.sharing import Member
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 FILES = GRAPH_FILES | {
     "sieve/pick": ("round_columns", *(name for _, name in sieve.PICK.values())),

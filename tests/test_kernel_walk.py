@@ -23,7 +23,7 @@ import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import graph, schur, tuning
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh
 

@@ -12,8 +12,16 @@ import pycupc
 from pycupc import IncompleteTable, MultipleImputation, SuffStat, cli, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
-from pycupc.independence.missing.family import missing_test
+from pycupc.independence.families import family_of
 from pycupc.independence.missing.impute import imputed
+from pycupc.independence.registry import Request
+
+
+def made(function, data, alpha, **how):
+    """The test of a function of micd with its data."""
+    family, function = family_of(function, data)
+    return family.make(Request(data, function, alpha, **how))
+
 
 RECORDED = dict(np.load(Path(__file__).parent / "golden" / "missing" / "micd.npz"))
 TESTS = (gaussMItest, disMItest, gaussCItwd, disCItwd)
@@ -70,7 +78,7 @@ def test_faults_of_disCItwd_are_micd_s():
             continue
         x, y, *S = (int(number) - 1 for number in v.split())
         data = IncompleteTable(dm, categories=True, adaptDF=bool(adaptDF))
-        of_engine = missing_test(disCItwd, data, 0.05, NAdelete=True, quirks=True)
+        of_engine = made(disCItwd, data, 0.05, NAdelete=True, quirks=True)
         p_of_engine = of_engine.single_tests(
             np.array([x]), np.array([y]), np.array([S], dtype=np.int64).reshape(1, -1)
         )[1]
@@ -81,7 +89,7 @@ def test_faults_of_disCItwd_are_micd_s():
 @pytest.mark.parametrize("test", TESTS)
 def test_compiled_tests_have_the_literal_p_values(test):
     for NAdelete in (True, False):
-        of = missing_test(test, DATA[test], 0.05, NAdelete=NAdelete, quirks=False)
+        of = made(test, DATA[test], 0.05, NAdelete=NAdelete, quirks=False)
         for level in range(5):
             v = np.array([rng.permutation(6)[: level + 2] for _ in range(12)])
             independent, p = of.single_tests(v[:, 0].copy(), v[:, 1].copy(), v[:, 2:].copy())
@@ -129,7 +137,7 @@ def test_few_observations(n):  # micd: NaN below |S| + 3 observations, 1 with as
     matrices = [np.corrcoef(X, rowvar=False) for X in IMPUTED]
     p = [gaussMItest(0, 1, S, [*matrices, n]) for S in ((), (2,))]
     assert [math.isnan(v) for v in p] == [n < 3, n < 4]
-    of = missing_test(gaussMItest, [*matrices, n], 0.05, NAdelete=True, quirks=False)
+    of = made(gaussMItest, [*matrices, n], 0.05, NAdelete=True, quirks=False)
     one = np.array([0]), np.array([1])
     compiled = [of.single_tests(*one, S)[1][0] for S in (np.empty((1, 0), dtype=np.int64), np.array([[2]]))]
     np.testing.assert_allclose(compiled, p, rtol=1e-9)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import FrozenInstanceError, fields
-from typing import get_args
 
 import numpy as np
 import pytest
 
 import pycupc
-from pycupc.algorithm.parameters import PARAMETERS, Arguments, Function, defaults_of
+from pycupc.algorithm.parameters import PARAMETERS, Arguments, defaults_of
+from pycupc.results.methods import METHODS
 
-FUNCTIONS = get_args(Function)
+FUNCTIONS = tuple(METHODS)
 #: `skeleton` calls it as pcalg does.
 OWN_NAMES = {"skeleton": {"method": "skel_method"}}
 

@@ -15,8 +15,8 @@ from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import CustomTest
-from pycupc.independence.discrete.family import DiscreteTest
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.discrete.test import DiscreteTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 pytestmark = pytest.mark.filterwarnings("ignore:C has NaN")
 

@@ -17,7 +17,7 @@ import pycupc
 from pycupc.engines.base import Answers, EngineError, Lists, Questions
 from pycupc.engines.cpu import CpuEngine, tuning
 from pycupc.engines.cpu.pruning import node, pairs
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 MOST = 13
 

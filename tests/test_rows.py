@@ -14,7 +14,7 @@ from pycupc.engines.cpu import extracts, gaussian, matrix, sieve
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system import machine
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of constant and identical columns

@@ -23,7 +23,7 @@ from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.graph import FarSet
 from pycupc.engines.cpu.pruning import tasks
 from pycupc.independence.gaussian import fisher_z
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 #: Observations, so many that every edge of these matrices is certain.
 N = 10**9

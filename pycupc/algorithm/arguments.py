@@ -17,7 +17,6 @@ from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
 from pycupc.data.knowledge import as_knowledge
-from pycupc.data.mixed import MixedTable
 from pycupc.data.names import check_labels, default_labels, is_real, is_whole
 from pycupc.data.observations import column_names
 from pycupc.data.pairs import Pairs, pairs_of
@@ -26,22 +25,12 @@ from pycupc.engines.select import make_engine
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
-from pycupc.independence.base import IndependenceTest
-from pycupc.independence.custom import Batch, BatchTest, CustomTest
-from pycupc.independence.discrete.family import DiscreteTest
-from pycupc.independence.discrete.g_square import binCItest, disCItest
-from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
-from pycupc.independence.enumerated import EnumeratedTest
-from pycupc.independence.gaussian.correlations import CorrelationEngine
-from pycupc.independence.gaussian.family import GaussianTest
-from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.independence.gaussian.suffstat import as_suff_stat
-from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
-from pycupc.independence.missing.family import LocalGaussianTest, missing_test
-from pycupc.independence.missing.literal import disCItwd
-from pycupc.independence.mixed.family import MixedTest
-from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
+from pycupc.independence.base import CorrelationEngine, IndependenceTest
+from pycupc.independence.custom import Batch
+from pycupc.independence.families import family_of, make_test
+from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
+from pycupc.results.methods import METHODS
 from pycupc.system.log import level_log
 from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar, progress_hook
@@ -77,7 +66,7 @@ class Problem:
     @property
     def tiers(self) -> Tiers | None:
         """The tiers, and whether `function` allows hidden common causes."""
-        return None if self.known is None else Tiers(self.known.tier, self.function not in ("pc", "skeleton"))
+        return None if self.known is None else Tiers(self.known.tier, METHODS[self.function].hidden)
 
     def levels(self) -> Engine | TieredLevels:
         """What runs the levels: `take`, `run_level`, `state`."""
@@ -127,8 +116,10 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     """
     function, engine, engine_options = given.function, given.engine, given.engine_options
     knowledge = as_knowledge(**given.knowledge)
+    _check_callable(given)
     test = _test(given, progress)
-    if custom := isinstance(test, CustomTest):
+    custom = test.engine == "reference"
+    if custom:
         if engine not in ("auto", "reference"):
             text, needed = "a custom indepTest runs on {needed} only, got {given}", Setting("engine", "reference")
             raise ValueError(Message(text, needed=needed, given=Setting("engine", engine)))
@@ -140,12 +131,12 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     gaps, fixed = (pairs_of(getattr(given, name), name, labels) for name in ("fixedGaps", "fixedEdges"))
     known = None if knowledge is None else knowledge.of(labels)
     if known is not None:
-        if function not in ("pc", "skeleton"):
+        if METHODS[function].hidden:
             known.check_only_tiers(function)
         gaps, fixed = _with_known(gaps, fixed, known, labels)
     name = engine.name if isinstance(engine, Engine) else str(engine)
-    on_cpu = engine == "auto" and isinstance(test, EnumeratedTest) and not isinstance(test, DiscreteTest)
-    wanted: str | Engine = "reference" if custom else "cpu" if on_cpu else engine
+    on_cpu = engine == "auto" and test.engine == "cpu"
+    wanted: str | Engine = test.engine if engine == "auto" else engine
     chosen, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
     limits = (given.alpha, given.m_max, given.checkpoint, given.executor)
@@ -163,41 +154,36 @@ def _with_known(
     return gaps if len(gaps) else None, fixed if len(fixed) else None
 
 
-def _test(arguments: Arguments, progress: ProgressHook | None) -> IndependenceTest:
-    """The test that `indepTest` names, with its data."""
-    function, test, quirks, given = arguments.function, arguments.indepTest, arguments.quirks, arguments.suffStat
-    alpha, p, correlation = arguments.alpha, arguments.p or 0, arguments.correlation
+def _test(given: Arguments, progress: ProgressHook | None) -> IndependenceTest:
+    """The test that `indepTest` and the data stand for."""
+    family, function = family_of(given.indepTest, given.suffStat)
+    quirks = bool(given.quirks)
+    if quirks and function not in family.faulty and not METHODS[given.function].hidden:
+        # the others have faults of their own to reproduce
+        text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
+        raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
+    correlations = progress.correlations if isinstance(progress, LevelBar) else None
+    request = Request(
+        given.suffStat,
+        function,
+        given.alpha,
+        p=given.p or 0,
+        NAdelete=bool(given.NAdelete),
+        quirks=quirks,
+        correlation=given.correlation,
+        progress=correlations,
+        device=functools.partial(_device, given),
+    )
+    return make_test(family, request)
+
+
+def _check_callable(given: Arguments) -> None:
+    test = given.indepTest
     if isinstance(test, type) or not (test is None or callable(test) or isinstance(test, Batch)):
         raise TypeError(
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
-            + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
+            + (f"; the significance level is alpha: {given.function}(data, alpha={test!r})" if is_real(test) else "")
         )
-    complete = not isinstance(given, MixedTable | MultipleImputation | IncompleteTable)
-    if correlation is not None and not (complete and (test is None or test is gaussCItest)):
-        text = "{setting} goes with the Gaussian test and complete numbers only"
-        raise ValueError(Message(text, setting=Setting("correlation", correlation)))
-    if test is disCItest or test is binCItest:
-        return _discrete_test(given, alpha, binary=test is binCItest, quirks=bool(quirks))
-    mixed = test is mixCItest or (test is None and isinstance(given, MixedTable))
-    faulty = mixed or test is disCItwd or (test is None and isinstance(given, IncompleteTable) and given.categories)
-    if quirks and not faulty and function in ("pc", "skeleton"):  # the others have faults of their own to reproduce
-        text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
-        raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
-    how = {"NAdelete": bool(arguments.NAdelete)}
-    if mixed:
-        return MixedTest(as_mixed(given), alpha, quirks=bool(quirks))
-    if (of_missing := missing_test(test, given, alpha, quirks=bool(quirks), **how)) is not None:
-        return of_missing
-    if test is not None and isinstance(test, Batch):
-        test = test.of(given) if hasattr(test, "of") else test
-        return BatchTest(test, alpha, p, **how)
-    if test is not None and test is not gaussCItest:
-        return CustomTest(test, given, alpha, p, **how)
-    if isinstance(given, DiscreteSuffStat):
-        raise TypeError("a DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test")
-    correlations = progress.correlations if isinstance(progress, LevelBar) else None
-    gaussian = as_suff_stat(given, correlations, correlation, functools.partial(_device, arguments))
-    return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, alpha)
 
 
 def _device(given: Arguments, p: int) -> CorrelationEngine | None:
@@ -206,19 +192,9 @@ def _device(given: Arguments, p: int) -> CorrelationEngine | None:
     return engine if engine.correlates_on_device else None
 
 
-def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> DiscreteTest:
-    """`disCItest` or `binCItest` with its data."""
-    data = as_discrete_suff_stat(given)
-    if binary:
-        data.check_binary()
-    if quirks and data.df == "observed":
-        raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
-    return DiscreteTest(data, alpha, binary=binary, quirks=quirks)
-
-
 def _checked_labels(given: Arguments, test: IndependenceTest) -> tuple[str, ...]:
     """The names of the variables, from whichever arguments provide them; these must agree."""
-    p, custom = given.p, isinstance(test, CustomTest | BatchTest) and not test.p
+    p, custom = given.p, not test.p  # a user's function does not say the number of variables
     labels: Sequence[str] | None = given.labels
     if labels is None and not custom:
         labels = test.labels

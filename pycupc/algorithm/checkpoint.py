@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import Engine, Finished, LevelResult
-from pycupc.independence.discrete.family import DiscreteTest
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.families import identity_of
+from pycupc.independence.registry import Identity
 from pycupc.results import npz
 from pycupc.results.npz import StudyFile
 from pycupc.system.message import Message, Setting
@@ -56,11 +56,12 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | PathLike[str], problem: Problem) -> None:
-        if not isinstance(problem.test, GaussianTest | DiscreteTest) or problem.engine.name == "reference":
+        of_test = identity_of(problem.test)
+        if of_test is None or problem.engine.name == "reference":
             cpu, gpu = Setting("engine", "cpu"), Setting("engine", "gpu")
-            text = "a checkpoint needs {cpu} or {gpu} and one of the tests gaussCItest, disCItest and binCItest"
+            text = "a checkpoint needs {cpu} or {gpu}, and a test of pycupc: a user's own cannot be recognised"
             raise ValueError(Message(text, cpu=cpu, gpu=gpu))
-        identity = _identity(problem)
+        identity = _identity(problem, of_test)
         _RUN.open(folder, identity)
         self._folder, self._p = Path(folder), len(problem.labels)
         self._key = _hash(json.dumps(identity, sort_keys=True).encode())
@@ -161,28 +162,19 @@ class Checkpoint:
         return self._folder / f"level-{level:04}-part.npz"
 
 
-def _identity(problem: Problem) -> dict[str, Any]:
+def _identity(problem: Problem, of_test: Identity) -> dict[str, Any]:
     """Everything that determines the skeleton, ready for JSON; large values by their hash."""
     test, tiers = problem.test, problem.tiers
-    facts: dict[str, Any] = {"indepTest": "gaussCItest"}
-    data: tuple[NDArray[Any], ...] = ()
-    if isinstance(test, GaussianTest):
-        data = (test.data.C if test.data.rows is None else test.data.rows,)
-        facts |= {"correlation": test.data.measure.name, "nearest": bool(test.data.measure.nearest)}
-    elif isinstance(test, DiscreteTest):
-        data = (test.data.codes, test.data.nlev)
-        facts["indepTest"] = "binCItest" if test.binary else "disCItest"
-        facts |= {"quirks": test.quirks, "adaptDF": test.data.adaptDF, "df": test.data.df}
     pairs = {"fixedGaps": problem.gaps, "fixedEdges": problem.fixed}
     return {
         "version": __version__,
-        "data": _digest(*data),
+        "data": _digest(*of_test.arrays),
         "labels": _hash(json.dumps(problem.labels).encode()),
         "variables": len(problem.labels),
         "n": test.n,
         "alpha": float(problem.alpha),
         "m_max": "inf" if problem.m_max == float("inf") else int(problem.m_max),
-        **facts,
+        **of_test.facts,
         **{name: None if value is None else _digest(value.keys) for name, value in pairs.items()},
         "tiers": None if tiers is None else _digest(tiers.tier),
     }

@@ -19,28 +19,26 @@ from pycupc.algorithm import checks
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.orientation import U2pd
 from pycupc.orientation.pag import ALL_RULES
+from pycupc.results.methods import HIDDEN, METHODS, ORIENTING
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.message import Argument, Message, Setting
 
-Function = Literal["pc", "skeleton", "fci", "rfci"]
 Method = Literal["stable", "stable.fast"]
 Type = Literal["normal", "anytime", "adaptive"]
 Jci = Literal["0", "1", "12", "123"]
 
-#: The functions that have a parameter: all; those that orient edges; those that allow hidden common causes; ...
-_ALL: tuple[Function, ...] = ("pc", "skeleton", "fci", "rfci")
-_ORIENTING: tuple[Function, ...] = ("pc", "fci", "rfci")
-_HIDDEN: tuple[Function, ...] = ("fci", "rfci")
-_CAUSES_KNOWN: tuple[Function, ...] = ("pc", "skeleton")
-_PC: tuple[Function, ...] = ("pc",)
-_FCI: tuple[Function, ...] = ("fci",)
+#: The functions that have a parameter; besides these `ORIENTING` and `HIDDEN` of the methods.
+_ALL = tuple(METHODS)
+_WITHOUT_HIDDEN = tuple(name for name in METHODS if name not in HIDDEN)
+_RANDOM = tuple(name for name, method in METHODS.items() if method.random)
+_PC, _FCI = ("pc",), ("fci",)
 
 
 @dataclass(frozen=True)
 class Parameter:
     """A row of the table, without the name, the type and the default of its field."""
 
-    functions: tuple[Function, ...]
+    functions: tuple[str, ...]
     # Raises TypeError or ValueError unless a value is valid by itself; called with the name and the value.
     check: Callable[[str, Any], None] | None = None
     choices: tuple[str, ...] = ()  # of an argument with a few values
@@ -81,7 +79,7 @@ _SECONDS = checks.number("a number of seconds above 0, or None", lambda seconds:
 class Arguments:
     """The arguments of one call of `function`; those that it does not have keep their defaults."""
 
-    function: Function
+    function: str
 
     # the data and the test
     suffStat: Annotated[Any, Parameter(_ALL, resampled=False)] = None
@@ -132,11 +130,11 @@ class Arguments:
         ),
     ] = math.inf
     skel_method: Annotated[Method, Parameter(_ALL, checks.method, in_r="skel.method", matters=False)] = "stable"
-    skeleton: Annotated[PcAlgo | None, Parameter(_HIDDEN, resampled=False)] = None
+    skeleton: Annotated[PcAlgo | None, Parameter(HIDDEN, resampled=False)] = None
     checkpoint: Annotated[
         str | os.PathLike[str] | None,
         Parameter(
-            _CAUSES_KNOWN,
+            _WITHOUT_HIDDEN,
             checks.folder,
             resampled=False,
             flag="--checkpoint",
@@ -145,13 +143,13 @@ class Arguments:
             metavar="DIR",
         ),
     ] = None
-    executor: Annotated[Executor | None, Parameter(_CAUSES_KNOWN, checks.executor, resampled=False)] = None
+    executor: Annotated[Executor | None, Parameter(_WITHOUT_HIDDEN, checks.executor, resampled=False)] = None
 
     # what is known of directions
     tiers: Annotated[Any, Parameter(_ALL, flag="--tiers", group="tests", help=_TIERS, metavar="FILE")] = None
-    context_all: Annotated[Sequence[str | int] | None, Parameter(_CAUSES_KNOWN, in_r="context.all")] = None
-    context_tier: Annotated[Sequence[str | int] | None, Parameter(_CAUSES_KNOWN, in_r="context.tier")] = None
-    forbidden: Annotated[Any, Parameter(_CAUSES_KNOWN, in_r="forbEdges")] = None
+    context_all: Annotated[Sequence[str | int] | None, Parameter(_WITHOUT_HIDDEN, in_r="context.all")] = None
+    context_tier: Annotated[Sequence[str | int] | None, Parameter(_WITHOUT_HIDDEN, in_r="context.tier")] = None
+    forbidden: Annotated[Any, Parameter(_WITHOUT_HIDDEN, in_r="forbEdges")] = None
 
     # the orientation
     u2pd: Annotated[
@@ -163,7 +161,7 @@ class Arguments:
     conservative: Annotated[
         bool,
         Parameter(
-            _ORIENTING,
+            ORIENTING,
             flag="--conservative",
             group="orientation",
             help="decide on a triple only if all of its separating sets agree",
@@ -172,7 +170,7 @@ class Arguments:
     maj_rule: Annotated[
         bool,
         Parameter(
-            _ORIENTING,
+            ORIENTING,
             in_r="maj.rule",
             flag="--maj-rule",
             group="orientation",
@@ -192,7 +190,7 @@ class Arguments:
     random_state: Annotated[
         Any,
         Parameter(
-            _PC,
+            _RANDOM,
             checks.seed,
             in_r="seed",
             resampled=False,
@@ -217,7 +215,7 @@ class Arguments:
             metavar="K",
         ),
     ] = math.inf
-    rules: Annotated[Sequence[bool], Parameter(_HIDDEN, checks.rules)] = ALL_RULES
+    rules: Annotated[Sequence[bool], Parameter(HIDDEN, checks.rules)] = ALL_RULES
     doPdsep: Annotated[bool, Parameter(_FCI)] = True
     biCC: Annotated[bool, Parameter(_FCI)] = False
     selectionBias: Annotated[bool, Parameter(_FCI)] = True

@@ -160,6 +160,10 @@ class MixedTable:
         """Which variables have one value, bool (p,)."""
         return np.asarray((self.values == self.values[:1]).all(axis=0))
 
+    def constant_variables(self) -> NDArray[np.int64]:
+        """The variables that have one value, by their positions."""
+        return np.flatnonzero(self.constant)
+
     def take(self, rows: NDArray[np.int64]) -> MixedTable:
         """The observations in `rows`, int64 (k,), with the categories of the whole table."""
         return replace(self, values=self.values[rows], resampled=True)

@@ -20,7 +20,6 @@ from pycupc.graph.questions import Questions as Questions
 from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.base import State as State
-from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.system.progress import CountHook as CountHook
 from pycupc.system.progress import ProgressHook as ProgressHook
@@ -109,10 +108,6 @@ class Sampled(NamedTuple):
     memory: int
 
 
-#: The families of tests that are made set by set on the GPU as well.
-ON_GPU = ("discrete", "imputed", "incomplete", "pairwise")
-
-
 class Engine(ABC):
     """One way of running tests.
 
@@ -121,7 +116,6 @@ class Engine(ABC):
     """
 
     name: str
-    families: tuple[type[IndependenceTest], ...] = ()  # the families of tests that it can run
     # Number of runs on large data that should be made at the same time, each in a thread with its own engine: more than
     # one if Python and a device would otherwise wait for each other.
     side_by_side: int = 1
@@ -132,6 +126,10 @@ class Engine(ABC):
     def correlation(self, X: Floats) -> Floats:
         """Correlation matrix of data (n, p), as `pycupc.independence.gaussian.correlation` defines it."""
         return correlation(X)
+
+    def runs(self, test: IndependenceTest) -> bool:
+        """Whether the engine runs such tests."""
+        return self.name in test.engines
 
     @abstractmethod
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
@@ -163,9 +161,9 @@ class Engine(ABC):
         UserWarning
             Of data that lead to pairs without a test.
         """
-        if not isinstance(test, self.families):
-            enumerated = "'cpu' or 'reference'" if isinstance(test, EnumeratedTest) else "'reference'"
-            others = "'cpu', 'gpu' or 'reference'" if test.name in ON_GPU else enumerated
+        if not self.runs(test):
+            *several, last = map(repr, test.engines)
+            others = f"{', '.join(several)} or {last}" if several else last
             raise EngineError(f"engine {self.name!r} has no tests of {test.name} data; take {others}")
         if division is not None and division.executor is not None and not (self.divides and test.has_r):
             raise EngineError(
@@ -238,7 +236,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _begin(self, names: Sequence[str]) -> None:
-        """`take`, once the problem is known to be one of `families` and to fit memory; `names` are of the variables."""
+        """`take`, once the test is known to run on the engine and to fit memory; `names` are of the variables."""
 
     def _compile(self, level: int) -> None:  # noqa: B027 - an engine that compiles nothing has nothing to do
         """Compile the code that `level` needs and this machine has not compiled before, and log that."""

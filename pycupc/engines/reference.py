@@ -19,10 +19,10 @@ import numpy as np
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, Floats, LevelResult, Lists, Mask, Questions, State
 from pycupc.independence.base import IndependenceTest, no_p_value
 from pycupc.independence.custom import CustomTest, PairTest, Search
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
 from pycupc.independence.gaussian.gauss_ci_test import partial_correlations
 from pycupc.independence.gaussian.suffstat import MatrixFacts
+from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.machine import free_memory
 
 Set = tuple[int, ...]
@@ -57,7 +57,6 @@ class ReferenceEngine(Engine):
     """The literal algorithm, one pair after the other."""
 
     name = "reference"
-    families = (IndependenceTest,)
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         computes_C = isinstance(test, GaussianTest) and not test.data.has_C

@@ -29,6 +29,13 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
+class CorrelationEngine(Protocol):
+    """An engine that computes correlations on its own device."""
+
+    def correlation(self, X: Floats) -> Floats:
+        """Correlation matrix float64 (p, p) of data float64 (n, p): the bits of `gaussian.correlation.correlation`."""
+
+
 class UnfinishedZ(Protocol):
     """Computes the smallest |z| of all tests of each edge, float64 (m,), in the order of `State`.
 
@@ -65,6 +72,10 @@ class IndependenceTest(ABC):
     """A conditional-independence test with its data and alpha: x and y are independent if p >= alpha."""
 
     name: ClassVar[str]
+    # The names of the engines that run the test, and of the one that "auto" means; "auto" leaves it to the number of
+    # variables.
+    engines: ClassVar[tuple[str, ...]] = ("cpu", "gpu", "reference")
+    engine: ClassVar[str] = "auto"
     # Whether the test compares a partial correlation r with a cutoff. If not, p-values stand in the place of r.
     has_r: ClassVar[bool] = False
     p: int  # number of variables

@@ -12,6 +12,7 @@ import numpy as np
 from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.p_values import PValues, RecordedPValues
+from pycupc.independence.registry import Family, Observations, Request, TableRows, checked_table, no_rows
 from pycupc.system.message import Message, Variable, Variables
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class CustomTest(IndependenceTest):
     """
 
     name = "custom"
+    engines = ("reference",)
+    engine = "reference"
     in_order = True
 
     def __init__(self, function: IndepTest, suff_stat: Any, alpha: float, p: int, *, NAdelete: bool = True) -> None:
@@ -99,6 +102,7 @@ class BatchTest(EnumeratedTest):
     """
 
     name = "batch"
+    engines = ("cpu", "reference")
 
     def __init__(self, function: Batch, alpha: float, p: int, *, NAdelete: bool = True) -> None:
         self.function, self.alpha, self.na_p = function, float(alpha), float(NAdelete)
@@ -141,3 +145,26 @@ class BatchTest(EnumeratedTest):
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         x_y = np.array([[x], [y]], dtype=np.int64)
         return float(self._called(x_y[0], x_y[1], np.array([list(S)], dtype=np.int64).reshape(1, -1))[0])
+
+
+# -- what the program knows about the families
+
+
+def _make_batch(request: Request) -> BatchTest:
+    test = request.function
+    test = test.of(request.suffStat) if hasattr(test, "of") else test
+    return BatchTest(test, request.alpha, request.p, NAdelete=request.NAdelete)
+
+
+def _make_custom(request: Request) -> CustomTest:
+    return CustomTest(request.function, request.suffStat, request.alpha, request.p, NAdelete=request.NAdelete)
+
+
+def _observations(data: Any, function: Any, labels: Any, _: str | None) -> Observations:
+    if not (hasattr(function, "of") and hasattr(function, "__name__")):
+        raise no_rows(function)
+    return TableRows(checked_table(data, labels))
+
+
+BATCH = Family("batch", (BatchTest,), _make_batch, observations=_observations)
+CUSTOM = Family("custom", (CustomTest,), _make_custom)

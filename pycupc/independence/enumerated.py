@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class EnumeratedTest(IndependenceTest):
     """A test of which only p-values are known, that is made of many pairs at a time."""
 
+    engine = "cpu"
     cost: float = 10.0  # the time of a test, in times of a Gaussian test: about 20 ns
     symmetric: bool = True  # whether the tests of (x, y) and (y, x) have the same p-value
     # The most tests that `single_tests` is given at a time; 0: the engine chooses, and threads may call it together.

@@ -22,10 +22,10 @@ from pycupc.engines.select import make_engine
 from pycupc.graph.sparse import SparseGraph, pair_keys, symbol
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.correlations import Correlations
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
 from pycupc.orientation.known import orient_known
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection

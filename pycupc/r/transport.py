@@ -24,25 +24,23 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.mixed import MixedTable
+from pycupc.algorithm.methods import function_of
+from pycupc.algorithm.parameters import PARAMETERS
 from pycupc.data.table import Table
 from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
 from pycupc.effects.ida import ida, ida_fast, joint_ida
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
-from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
+from pycupc.independence.families import FUNCTIONS, family_of
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
-from pycupc.independence.missing.literal import TESTS
-from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.independence.p_values import PValues
+from pycupc.independence.registry import FromR
 from pycupc.r.background import Background, UsersBatch, UsersTest
 from pycupc.r.conversions import to_plain
 from pycupc.r.explained import Answer, Sent, compared, explain
@@ -62,14 +60,9 @@ __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 16
-_TESTS = {**TESTS, "mixCItest": mixCItest, "disCItest": disCItest, "binCItest": binCItest}
+#: Matrices of p x p numbers.
+SQUARE = ("C", "pair_n")
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
-#: The options of R that a function does not have.
-_NOT_ARGUMENTS = {
-    "skeleton": ("u2pd", "conservative", "maj_rule", "solve_confl"),
-    "fci": ("u2pd", "solve_confl"),
-    "rfci": ("u2pd", "solve_confl"),
-}
 
 
 class Job(Background):
@@ -144,7 +137,7 @@ class Job(Background):
         arguments = self._arguments(options)
         if options["progress"]:
             arguments["progress"] = self._hook("progress", "level", "done", "at_most", "edges")
-        fit = getattr(import_module(f"pycupc.algorithm.{self._what}"), self._what)(**arguments)
+        fit = function_of(self._what)(**arguments)
         if options["pMax"]:
             self._p_values = fit.p_values
             if fit.p_values.deferred:
@@ -175,38 +168,20 @@ class Job(Background):
         labels = [str(label) for label in options["labels"]]
         shape = 2 * [len(labels)]
         masks = {name: self._in[name].view(np.bool_).reshape(shape).T for name in _MASKS if name in self._in}
-        unknown = _NOT_ARGUMENTS.get(options["arguments"].get("method", self._what), ())
-        arguments = {name: value for name, value in options["arguments"].items() if name not in unknown}
+        method = options["arguments"].get("method", self._what)
+        arguments = {name: value for name, value in options["arguments"].items() if _has(method, name)}
         return arguments | self._test(options, labels) | {"labels": labels} | masks
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """`indepTest` and the data in the form that it takes."""
-        test, sent, p, given = options["test"], self._in, len(labels), options.get
+        test, sent, p = options["test"], self._in, len(labels)
         if test == "":
-            return {"suffStat": None, "indepTest": (UsersBatch if given("batch") else UsersTest)(self)}
+            return {"suffStat": None, "indepTest": (UsersBatch if options.get("batch") else UsersTest)(self)}
+        arrays = {name: square(v) if name in SQUARE and v.size == p * p else v for name, v in sent.items()}
         table = next(sent[name] for name in ("x", "dm", "C") if name in sent).reshape(p, -1).T
-        data: Any
-        if test == "gaussCItest" and "x" in sent:
-            data = SuffStat.from_data(table, labels)  # its warnings name the variables
-        elif test == "gaussCItest":
-            n = square(sent["pair_n"]) if "pair_n" in sent else options["n"]
-            data = {"C": square(sent["C"]), "n": n, "n_rule": given("n_rule")}
-        elif test == "gaussMItest":
-            data = MultipleImputation.from_correlations(list(sent["C"].reshape(-1, p, p)), options["n"], labels)
-        elif test == "disMItest":
-            codes = sent["dm"].reshape(-1, p, int(options["n"]))
-            data = MultipleImputation.from_codes(codes, options["nlev"], labels)
-        elif test == "mixCItest":
-            categories = tuple(tuple(range(int(levels))) if levels else None for levels in options["nlev"])
-            data = MixedTable(table, categories, (False,) * p, tuple(labels))
-        elif test == "gaussCItwd":
-            data = IncompleteTable(table, labels)
-        elif test == "disCItwd":
-            incomplete = np.where(table < 0, np.nan, table)  # R's NA
-            data = IncompleteTable(incomplete, labels, categories=True, adaptDF=options["adaptDF"])
-        else:
-            data = DiscreteSuffStat(table, given("nlev"), adaptDF=options["adaptDF"], df=options["df"], labels=labels)
-        return {"suffStat": data} | ({"indepTest": _TESTS[test]} if test in _TESTS else {})
+        family, function = family_of(FUNCTIONS[test], None)
+        assert family.from_r is not None
+        return {"suffStat": family.from_r(FromR(test, table, arrays, labels, options)), "indepTest": function}
 
     def _hook(self, kind: str, *names: str) -> Callable[..., None]:
         """A progress hook that sends events with its numbers, by these names.
@@ -234,6 +209,12 @@ class Job(Background):
         if self._what == "cstar":
             return ranking_values(cstar(data, **arguments))
         return to_values(stability(data, **arguments))
+
+
+def _has(method: str, name: str) -> bool:
+    """Whether a method has an argument, or it is one of `stability` itself."""
+    row = PARAMETERS.get(name)
+    return row is None or not row.resampled or method in (*row.functions, "cstar")
 
 
 def _correlations(sent: Sent, options: Mapping[str, Any]) -> Answer:

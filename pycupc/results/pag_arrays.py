@@ -27,6 +27,7 @@ from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.results import arrays as flat
 from pycupc.results.arrays import require
 from pycupc.results.later_tests import LaterTests
+from pycupc.results.methods import HIDDEN
 from pycupc.results.why import STAGES
 
 _OF_PAG = "pag_"
@@ -113,7 +114,7 @@ def check_pag(meta: Mapping[str, Any], arrays: flat.Arrays, p: int) -> None:
     """Raise ValueError, TypeError or KeyError unless these describe the PAG of a file."""
     for name, kind in {"call": str, "notes": dict, "trace": list, "pdsep": bool, "max_ord_pdsep": int}.items():
         require(isinstance(meta[name], kind), name, meta[name])
-    require(meta["method"] in ("fci", "rfci") and meta["stage"] in STAGES, "method", (meta["method"], meta["stage"]))
+    require(meta["method"] in HIDDEN and meta["stage"] in STAGES, "method", (meta["method"], meta["stage"]))
     flat.check_trace(meta["trace"], p)
     for name in ("n_tests", "n_edgetests_pdsep"):
         require(isinstance(meta[name], list) and all(type(v) is int and v >= 0 for v in meta[name]), name, meta[name])

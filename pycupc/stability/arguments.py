@@ -14,17 +14,19 @@ from pycupc.algorithm.parameters import KNOWLEDGE, PARAMETERS, Arguments, defaul
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
-from pycupc.independence.gaussian.family import GaussianTest, warn_of_few
+from pycupc.independence.families import observations_of
+from pycupc.independence.gaussian.test import GaussianTest, warn_of_few
+from pycupc.independence.registry import Observations
+from pycupc.results.methods import ORIENTING
 from pycupc.stability.checkpoint import seed_in
-from pycupc.stability.rows import Resampling, Rows, Scheme, as_rows, seed_of
-from pycupc.stability.saved import Method
-from pycupc.stability.study import METHODS, Study
+from pycupc.stability.rows import Resampling, Scheme, seed_of
+from pycupc.stability.study import Study
 from pycupc.system.message import Message, Setting
 
 #: The arguments of each method that `stability` passes on, with their defaults.
 ARGUMENTS = {
     method: {name: default for name, default in defaults_of(method).items() if PARAMETERS[name].resampled}
-    for method in METHODS
+    for method in ORIENTING
 }
 
 
@@ -60,11 +62,11 @@ class Plan:
 
 
 def checked_study(
-    data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any], method: Method = "pc", name: str = "stability"
+    data: Any, plan: Plan, alpha: Any, arguments: dict[str, Any], method: str = "pc", name: str = "stability"
 ) -> Study:
     """The study of the function with this name; the arguments of the method are checked as the method checks them."""
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    if method not in ORIENTING:
+        raise ValueError(f"method must be one of {', '.join(map(repr, ORIENTING))}, got {method!r}")
     defaults = ARGUMENTS[method]
     if unknown := sorted(arguments.keys() - defaults.keys()):
         raise TypeError(f"{unknown[0]} is no argument of {name} or {method}; {method} has {', '.join(defaults)}")
@@ -76,9 +78,9 @@ def checked_study(
     alphas = _checked_alphas(alpha)
     for level in alphas:
         Arguments(function=method, alpha=level, **given).check()
-    if method != "pc":
+    if "rules" in defaults:
         given["rules"] = tuple(map(bool, given["rules"]))
-    rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation", None))
+    rows = observations_of(data, given["indepTest"], given["labels"], given.pop("correlation", None))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, method, given | {"alpha": alphas[0]}, away=plan.executor is not None)
     if isinstance(problem.test, GaussianTest):
@@ -102,7 +104,7 @@ def _checked_alphas(alpha: Any) -> tuple[float, ...]:
     return tuple(map(float, alphas))
 
 
-def _problem(rows: Rows, method: Method, given: dict[str, Any], *, away: bool) -> Problem:
+def _problem(rows: Observations, method: str, given: dict[str, Any], *, away: bool) -> Problem:
     """The checked arguments. If the resamples run elsewhere (`away`), this machine need not have the engine."""
     arguments = Arguments(function=method, suffStat=rows.whole(), **given)
     try:

@@ -18,6 +18,7 @@ from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph, pair_keys
 from pycupc.results import explored
 from pycupc.results.causal_graph import CausalGraph
+from pycupc.results.methods import METHODS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,8 +76,8 @@ PAG = Counting(
 
 
 def counting(method: str) -> Counting:
-    """How the graphs of "pc", "fci" or "rfci" are counted."""
-    return CPDAG if method == "pc" else PAG
+    """How the graphs of a method are counted."""
+    return PAG if METHODS[method].hidden else CPDAG
 
 
 @dataclass(frozen=True, eq=False)

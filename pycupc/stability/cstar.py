@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pycupc.algorithm.parameters import KNOWLEDGE
 from pycupc.algorithm.pc import pc
 from pycupc.data.names import check_real, is_whole, positions
-from pycupc.data.table import Table
 from pycupc.effects.local import LocalEffects, largest
 from pycupc.effects.parent_sets import parent_sets
 from pycupc.effects.regression import weights_of
+from pycupc.independence.gaussian.family import CorrelatedRows
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.ranking import CStaR, Floats
@@ -53,13 +53,13 @@ class CausalStudy(Resampled[CStaR]):
         rows = self.resampling.indices(i)
         stat, *_ = self.rows.take(rows)
         assert isinstance(stat, SuffStat)
-        assert isinstance(self.rows.data, Table)  # `cstar` takes no others
+        assert isinstance(self.rows, CorrelatedRows)  # `cstar` takes no others
         fit = pc(stat, alpha=self.alphas[0], random_state=self.resampling.random_state(i), **self.arguments)
         known = any(self.arguments.get(name) is not None for name in KNOWLEDGE)
         sets = parent_sets(fit.sparse_graph, self.causes.tolist(), with_knowledge=known)
         k, deviations = int(self.q[-1]), None
         if not self.standardize:
-            deviations = self.rows.data.values[rows].std(axis=0, ddof=1)
+            deviations = self.rows.table.values[rows].std(axis=0, ddof=1)
         X = None if stat.has_C or fit.engine.startswith("cpu") else stat.correlations.data
         if X is not None and len(self.effects) > FEW:  # a device has had all correlations
             from pycupc.effects import on_gpu
@@ -193,12 +193,13 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
         raise TypeError(f"standardize must be True or False, got {standardize!r}")
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     general = checked_study(data, plan, alpha, arguments, name="cstar")
-    if general.rows.raw or not isinstance(general.rows.data, Table) or general.rows.measure.n_rule is not None:
+    rows = general.rows
+    if not isinstance(rows, CorrelatedRows) or rows.measure.n_rule is not None:
         raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of complete linear data")
-    if not standardize and general.rows.measure.name != "pearson":
+    if not standardize and rows.measure.name != "pearson":
         raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
     if not standardize:
-        general.rows.data.check_scale()
+        rows.table.check_scale()
     labels = general.arguments["labels"]
     of, on = _candidates("causes", causes, labels), _candidates("effects", effects, labels)
     n_pairs = len(of) * len(on) - len(np.intersect1d(of, on))

@@ -14,9 +14,10 @@ from pycupc.data.names import check_real
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import look_up, pair_keys
 from pycupc.results import npz
+from pycupc.results.methods import METHODS
 from pycupc.stability import bounds
 from pycupc.stability.consensus import Consensus, Counts, PagConsensus, least_count, stable_graph
-from pycupc.stability.saved import NUMBERS, Method, OverResamples, stability_fields
+from pycupc.stability.saved import NUMBERS, OverResamples, stability_fields
 from pycupc.system.extras import data_frame
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Stability(OverResamples):
     constant: Ints
     n_pairs: int
     n_fixed: int
-    method: Method = "pc"
+    method: str = "pc"
     notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -252,7 +253,7 @@ class Stability(OverResamples):
     def summary(self) -> str:
         """Size of the study and numbers of edges by frequency, as text."""
         rows, n_resamples = self.resampling, self.n_resamples
-        name = "PC-stable" if self.method == "pc" else self.method.upper()
+        name = METHODS[self.method].title
         lines = [
             f"{name} on resamples: {self.p:,} variables, {rows.n:,} observations",
             f"{n_resamples:,} resamples of {rows.size:,} rows, scheme {rows.scheme!r}, random_state {rows.seed}",

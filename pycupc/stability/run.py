@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from pycupc.engines.base import EngineError
+from pycupc.results.methods import Oriented
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.checkpoint import Checkpoint
 from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_on
 from pycupc.stability.result import Stability
 from pycupc.stability.rows import Scheme
-from pycupc.stability.saved import Method
 from pycupc.stability.study import Outcome, R, Resampled
 from pycupc.system.message import Message, Words
 from pycupc.system.progress import CountHook, count_hook
@@ -46,7 +46,7 @@ class StabilityError(_Unfinished, EngineError):
 def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; pc has more
     data: Any,
     *,
-    method: Method = "pc",
+    method: Oriented = "pc",
     n_resamples: int = 100,
     scheme: Scheme = "bootstrap",
     fraction: float = 0.5,

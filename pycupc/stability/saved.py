@@ -12,7 +12,7 @@ import html
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from os import PathLike
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from pycupc.data.names import check_labels, is_whole
 from pycupc.results import npz
 from pycupc.results.arrays import indices, pairs_in_order, require
+from pycupc.results.methods import ORIENTING
 from pycupc.stability.consensus import Counts, counting
 from pycupc.stability.rows import Resampling
 
 Ints = NDArray[np.int64]
-Method = Literal["pc", "fci", "rfci"]
 #: The names of the attributes of `Resampling` in a file.
 DRAWN = ("n", "scheme", "fraction", "random_state")
 #: The arrays of whole numbers in the file of a `Stability`, without its counts.
@@ -101,7 +101,7 @@ def stability_fields(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]
     notes = about.get("notes", {})  # older files have none
     require(isinstance(notes, dict) and all(type(text) is str for text in notes.values()), "notes", notes)
     method = about.get("method", "pc")
-    require(method in get_args(Method), "method", method)
+    require(method in ORIENTING, "method", method)
     alphas = about["alphas"]
     require(isinstance(alphas, list) and len(alphas) > 0, "alphas", alphas)
     require(all(type(a) in (int, float) and 0 <= a <= 1 for a in alphas), "alphas", alphas)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -12,23 +12,18 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.fci import fci
+from pycupc.algorithm.methods import function_of
 from pycupc.algorithm.parameters import PARAMETERS
-from pycupc.algorithm.pc import pc
-from pycupc.algorithm.rfci import rfci
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.pairs import Pairs
 from pycupc.engines.select import make_engine
+from pycupc.independence.registry import Observations
 from pycupc.results.arrays import indices, pairs_in_order, require
-from pycupc.results.pagalgo import PagAlgo
-from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.methods import METHODS
 from pycupc.stability.consensus import Counts, counting
 from pycupc.stability.result import Stability
-from pycupc.stability.rows import Resampling, Rows
-from pycupc.stability.saved import Method
+from pycupc.stability.rows import Resampling
 
-#: The functions that are run on resamples.
-METHODS: dict[Method, Callable[..., PcAlgo | PagAlgo]] = {"pc": pc, "fci": fci, "rfci": rfci}
 #: From this number of variables on, `Engine.side_by_side` resamples run at the same time in one process. With fewer,
 #: their threads wait longer for the interpreter than the device would wait for them.
 SIDE_BY_SIDE_FROM = 1500
@@ -55,7 +50,7 @@ class Outcome:
 class Resampled(Generic[R]):
     """Data, resamples, and the arguments of the method: everything that a worker needs. It can be pickled."""
 
-    rows: Rows
+    rows: Observations
     resampling: Resampling
     alphas: tuple[float, ...]
     arguments: Mapping[str, Any]
@@ -120,13 +115,13 @@ class Study(Resampled[Stability]):
     of the graph of the alpha with the number k the edges `low_k`, `high_k`, and `kind_k`, as `Counting.numbers`.
     """
 
-    method: Method = "pc"
+    method: str = "pc"
 
     def outcome(self, i: int) -> Outcome:
         """Run the method on resample `i`."""
         suff_stat, constant, n_copies = self.rows.take(self.resampling.indices(i))
-        draws = {"random_state": self.resampling.random_state(i)} if self.method == "pc" else {}
-        n_tests, note, run = [], "", METHODS[self.method]
+        draws = {"random_state": self.resampling.random_state(i)} if METHODS[self.method].random else {}
+        n_tests, note, run = [], "", function_of(self.method)
         arrays: dict[str, NDArray[Any]] = {"constant": constant, "n_copies": np.array([n_copies])}
         for k, alpha in enumerate(self.alphas):
             fit = run(suff_stat, alpha=alpha, **draws, **self.arguments)

@@ -26,7 +26,7 @@ from pycupc.engines.cpu import matrix
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, schur, tuning
 from pycupc.engines.gpu import correlation as inspection
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("gpu", "cupc-e", "cupc-s")

@@ -16,7 +16,7 @@ from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.gpu import GpuEngine, on_cpu, questions, tuning
 from pycupc.engines.gpu.pruning import search
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 pytestmark = pytest.mark.gpu
 

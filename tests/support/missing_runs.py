@@ -6,9 +6,10 @@ import numpy as np
 from discrete_runs import Problem
 
 from pycupc.data.pairs import Pairs
+from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
-from pycupc.independence.missing.family import ImputedTest, LocalGaussianTest, TestwiseTest
+from pycupc.independence.missing.test import ImputedTest, TestwiseTest
 
 #: In the order of the families of kernels/missing/tests.cu.
 FAMILIES = ("gaussMItest", "disMItest", "gaussCItwd", "disCItwd", "pairwise")

@@ -15,8 +15,8 @@ from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import CustomTest
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.orientation import check_triples, orient
 from pycupc.orientation.mixed_graph import MixedGraph, find, put_arrowhead, to_sparse, undirected
 from pycupc.orientation.trace import COLLIDER

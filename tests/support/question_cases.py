@@ -6,7 +6,7 @@ from conftest import take
 import pycupc
 from pycupc.engines.base import Answers, Engine, Lists, Questions
 from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 
 def random_questions(seed: int, p: int, m: int) -> tuple[GaussianTest, Questions]:

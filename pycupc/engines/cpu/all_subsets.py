@@ -20,10 +20,10 @@ from pycupc.engines.cpu.walk_state import work_space
 from pycupc.engines.subsets import about
 from pycupc.graph.lists import starts
 from pycupc.graph.tiers import NearLists
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.fisher_z import z_to_p
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
+from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.compiled import compiled, copied_part, frozen, fused_part, part
 
 #: The sets of so many candidates, from four members on, are tested in one descent instead of one for each size, of

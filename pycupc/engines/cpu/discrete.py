@@ -17,7 +17,7 @@ from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.rounds import Found, is_skipped, skipped, take_test
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORK_AT_ONCE
 from pycupc.independence.discrete.contingency import run_test_given, work_space
-from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.system.compiled import compiled, copied_part, part
 from pycupc.system.machine import run_in_threads
 

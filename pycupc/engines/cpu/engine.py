@@ -42,8 +42,8 @@ from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
 from pycupc.system.message import Argument, Message, Variable
 
@@ -76,7 +76,6 @@ class CpuEngine(Engine):
     """
 
     name = "cpu"
-    families = (GaussianTest, EnumeratedTest)
     divides = True
 
     def __init__(

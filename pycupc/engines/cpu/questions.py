@@ -28,10 +28,10 @@ from pycupc.engines.subsets import about
 from pycupc.graph.lists import starts
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest, no_p_value
-from pycupc.independence.discrete.family import DiscreteTest
+from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.gaussian import fisher_z
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.partial_correlation import canonical_r
+from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.log import logger
 
 #: Searches pairs of the questions, given the sets of some size or more of each: how far they get, by pair.

@@ -13,8 +13,8 @@ from pycupc.engines.base import Engine, Sampled
 from pycupc.engines.cpu.sieve import Sieve
 from pycupc.engines.cpu.tuning import SAMPLED, SIEVE_TILE, SIEVED_BYTES
 from pycupc.independence.gaussian.columns import Columns
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.test import GaussianTest
 
 
 def sample(columns: Columns, test: GaussianTest, make_engine: Callable[[], Engine], n_threads: int) -> Sampled:

@@ -14,7 +14,7 @@ from numba import uint64
 from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.walk_state import Cutoff, work_space
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.compiled import copied_part, fused_part
 
 

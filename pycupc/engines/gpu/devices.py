@@ -25,7 +25,7 @@ from pycupc.engines.base import (
 from pycupc.engines.gpu.engine import GpuEngine
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 _T = TypeVar("_T")
 
@@ -44,7 +44,7 @@ class DevicesEngine(Engine):
     correlates_on_device = True
 
     def __init__(self, engines: list[GpuEngine]) -> None:
-        self._engines, self.name, self.families = engines, engines[0].name, engines[0].families
+        self._engines, self.name = engines, engines[0].name
         self._meeting = Meeting(len(engines))
         for number, engine in enumerate(engines):
             engine.member = Member(self._meeting, number)

@@ -18,7 +18,7 @@ from pycupc.system.message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.independence.discrete.contingency import Data
-    from pycupc.independence.discrete.family import DiscreteTest
+    from pycupc.independence.discrete.test import DiscreteTest
 
 #: As in kernels/common/structures.cuh.
 THREADS, MOST_OFFSETS = 256, 1536

@@ -22,9 +22,9 @@ from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.discrete.family import DiscreteTest
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.gaussian.suffstat import MatrixFacts
+from pycupc.independence.gaussian.test import GaussianTest
 
 #: The algorithm of the engine "gpu" is called "schur".
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
@@ -84,7 +84,6 @@ class GpuEngine(AnsweringOnCpu):
         geometry = Geometry(beta=beta, gamma=gamma, theta=theta, delta=delta)
         schur_walk = algorithm == "schur"
         self.name = "gpu" if schur_walk else algorithm
-        self.families = (GaussianTest, DiscreteTest, *missing.FAMILIES) if schur_walk else (GaussianTest,)
         self.device = open_device(device)
         self._correlations, self._prunes = correlations, schur_walk and bool(pruning)
         # The part in a run of several devices, see `devices.DevicesEngine`, or in one whose findings are kept.

@@ -16,7 +16,8 @@ from pycupc.engines.gpu.enumerated import EnumeratedTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Observed, Records, WarpSpace, ptr
 from pycupc.independence.gaussian.measures import RULES
-from pycupc.independence.missing.family import ImputedTest, LocalGaussianTest, TestwiseTest
+from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
+from pycupc.independence.missing.test import ImputedTest, TestwiseTest
 
 #: The tests that have kernels here.
 ObservedTest = ImputedTest | TestwiseTest | LocalGaussianTest

@@ -11,7 +11,7 @@ from functools import partial
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, Questions
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.questions import search_on_device
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.log import logger
 from pycupc.system.machine import available_cores
 

@@ -24,7 +24,7 @@ from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import outcome, search
 from pycupc.engines.subsets import TOO_MANY, about, exact_members
 from pycupc.graph.lists import starts
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 if TYPE_CHECKING:
     from pycupc.engines.cpu.pruning.pairs import Reached

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pycupc.data.table import Table
 from pycupc.engines.base import Engine, Sampled
 from pycupc.engines.gpu import sieve, tuning
-from pycupc.independence.gaussian.family import GaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.test import GaussianTest
 
 
 def sampled(graph: sieve.RowGraph, test: GaussianTest, engine: Engine) -> Sampled:

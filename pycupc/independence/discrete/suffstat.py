@@ -148,6 +148,10 @@ class DiscreteSuffStat(Mapping[str, Any]):
         out.codes = np.ascontiguousarray(self.codes[:, rows])
         return out
 
+    def constant_variables(self) -> NDArray[np.int64]:
+        """The variables that have one value, by their positions."""
+        return np.flatnonzero((self.codes == self.codes[:, :1]).all(axis=1))
+
     def arrays(self) -> Iterator[NDArray[Any]]:
         """The arrays that determine the answer."""
         yield from (self.codes, self.nlev)

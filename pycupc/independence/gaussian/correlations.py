@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.independence.base import Floats
+from pycupc.independence.base import CorrelationEngine, Floats
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.system.machine import available_cores, check_room
 from pycupc.system.progress import CountHook
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
 
 #: `Correlations.pairs` computes the whole matrix if this many pairs per cell of it are asked for: then that is as fast.
 PAIRS_PER_CELL = 1 / 8
-
-
-class CorrelationEngine(Protocol):
-    """An engine that computes correlations on its own device."""
-
-    def correlation(self, X: Floats) -> Floats:
-        """Correlation matrix float64 (p, p) of data float64 (n, p), with the bits of `correlation.correlation`."""
 
 
 class Correlations:

@@ -1,64 +1,91 @@
-"""The Gaussian test with its data: partial correlations."""
+"""The Gaussian family: everything that the program must know about its tests."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pycupc.independence.base import IndependenceTest, State
-from pycupc.independence.gaussian.fisher_z import cutoff
+from pycupc.data.table import Table
+from pycupc.independence.base import Indices
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.independence.gaussian.p_values import GaussianPValues, LargestOfZ
-from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.p_values import PValues, UntestedPairs
-
-if TYPE_CHECKING:
-    from pycupc.graph.removals import Removals
-    from pycupc.graph.sepset import SepSets
-    from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.gaussian.measures import Measure
+from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
+from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.independence.gaussian.test import GaussianTest
+from pycupc.independence.registry import Family, FromR, Identity, Observations, Request, checked_table, digest_of
 
 
-def warn_of_few(n: float, stacklevel: int) -> None:
-    """Warn if no test of n observations has more than 0 degrees of freedom."""
-    if n <= 3:
-        text = f"no test of fewer than 4 observations finds a dependence, got n = {n:g}"
-        warnings.warn(text, stacklevel=stacklevel)
+@dataclass(frozen=True)
+class CorrelatedRows:
+    """`Observations` of which correlations are computed, for each resample."""
+
+    table: Table
+    measure: Measure
+
+    @property
+    def n(self) -> int:
+        return len(self.table.values)
+
+    def whole(self) -> SuffStat:
+        return SuffStat.from_table(self.table, self.measure)
+
+    def take(self, rows: Indices) -> tuple[SuffStat, Indices, int]:
+        table = Table.of_values(self.table.values[rows], self.table.labels)
+        return SuffStat.from_table(table, self.measure), table.constant, sum(map(len, table.copies))
+
+    def digest(self) -> str:
+        if self.measure == Measure():
+            return digest_of((self.table.values,))
+        rule = () if self.measure.n_rule is None else (self.measure.n_rule,)
+        return digest_of((self.table.values,), repr((self.measure.name, self.measure.nearest, *rule)))
 
 
-class GaussianTest(IndependenceTest):
-    """Tests of partial correlations."""
-
-    name = "gaussian"
-    has_r = True
-
-    def __init__(self, data: SuffStat, alpha: float) -> None:
-        self.data, self.alpha = data, alpha
-        if not data.quiet:
-            warn_of_few(data.n, stacklevel=8)
-        self.p, self.n, self.labels, self.nbytes = data.p, data.n, data.labels, 8 * data.p**2
-
-    def cutoff(self, level: int) -> float:
-        return cutoff(self.alpha, self.data.n, level)
-
-    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        return gaussCItest(x, y, S, self.data)
-
-    def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
-        largest = LargestOfZ(state.z, state.unfinished) if state.largest_p is None else state.largest_p
-        return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, self.data.correlations)
-
-    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
-        return partial(_untested, self.data.n, sepset)
+def _make(request: Request) -> GaussianTest | LocalGaussianTest:
+    data = as_suff_stat(request.suffStat, request.progress, request.correlation, request.device)
+    return (GaussianTest if data.pair_n is None else LocalGaussianTest)(data, request.alpha)
 
 
-def _untested(n: float, sepset: SepSets) -> UntestedPairs:
-    """The removed pairs that no test can find dependent, as n - l - 3 is not above 0."""
-    parts = [np.zeros((4, 0))]
-    for block in sepset.blocks:  # with n <= 3 all others as well: they may be too many to list
-        if n <= (level := block.members.shape[1]) + 3:
-            parts.append(np.vstack([block.x, block.y, *np.repeat([[level], [level + 4]], len(block.x), axis=1)]))
-    return UntestedPairs.by_pair(np.hstack(parts).astype(np.int64))
+_NEEDS_ROWS = "data must be a table of observations: resampling draws rows, which a correlation matrix does not have"
+
+
+def _observations(data: Any, _: Any, labels: Any, correlation: str | None) -> Observations:
+    if isinstance(data, SuffStat):
+        if data.rows is None:
+            raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")
+        values = np.ascontiguousarray(data.rows, dtype=np.float64)
+        return CorrelatedRows(Table.of_values(values, data.labels), data.measure)
+    if isinstance(data, Mapping):
+        raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
+    table = checked_table(data, labels)
+    return CorrelatedRows(table, Measure(correlation or "pearson").of_data(table))  # type: ignore[arg-type]  # checked
+
+
+def _identity(test: GaussianTest | LocalGaussianTest) -> Identity:
+    data = test.data
+    facts = {"indepTest": "gaussCItest", "correlation": data.measure.name, "nearest": bool(data.measure.nearest)}
+    if data.pair_n is not None:
+        matrix, rule = data.pair_n
+        return Identity({**facts, "n_rule": rule}, (data.C, matrix))
+    return Identity(facts, (data.C if data.rows is None else data.rows,))
+
+
+def _from_r(sent: FromR) -> Any:
+    if "x" in sent.arrays:
+        return SuffStat.from_data(sent.table, sent.labels)  # its warnings name the variables
+    n = sent.arrays["pair_n"] if "pair_n" in sent.arrays else sent.values["n"]
+    return {"C": sent.arrays["C"], "n": n, "n_rule": sent.values.get("n_rule")}
+
+
+FAMILY = Family(
+    "gaussian",
+    (GaussianTest, LocalGaussianTest),
+    _make,
+    functions=(gaussCItest,),
+    correlates=True,
+    observations=_observations,
+    identity=_identity,
+    from_r=_from_r,
+)

@@ -17,8 +17,8 @@ from pycupc.data.names import DataError, check_labels, check_real, listed_at
 from pycupc.data.observations import converted
 from pycupc.data.pairs import in_order_of
 from pycupc.data.table import Table
-from pycupc.independence.base import Floats
-from pycupc.independence.gaussian.correlations import CorrelationEngine, Correlations
+from pycupc.independence.base import CorrelationEngine, Floats
+from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.measures import Measure, PairN, definite, pairwise_complete
 from pycupc.system.message import Cell, Message, Setting, Value
 from pycupc.system.progress import CountHook

@@ -118,6 +118,10 @@ class MultipleImputation:
         out.matrices = np.array([correlation(values) for values in out.rows])
         return out
 
+    def constant_variables(self) -> Indices:
+        """None: which variables have one value is not found out where values are missing."""
+        return np.zeros(0, dtype=np.int64)
+
     def arrays(self) -> Iterator[NDArray[Any]]:
         """The arrays that determine the answer."""
         yield from (self.codes, self.levels) if self.categories else self.rows or (self.matrices,)
@@ -192,6 +196,10 @@ class IncompleteTable:
         out = copy.copy(self)
         out.values, out.n = self.values[rows], len(rows)
         return out
+
+    def constant_variables(self) -> Indices:
+        """None: which variables have one value is not found out where values are missing."""
+        return np.zeros(0, dtype=np.int64)
 
     def arrays(self) -> Iterator[NDArray[Any]]:
         """The arrays that determine the answer."""

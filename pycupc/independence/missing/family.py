@@ -1,128 +1,75 @@
-"""The tests of data with gaps, with their data: several imputations, test-wise deletion, an n for each pair."""
+"""The families of the tests of data with gaps: everything that the program must know about them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from pycupc.data.names import names_for
-from pycupc.independence.base import Floats, Indices
-from pycupc.independence.enumerated import EnumeratedTest
-from pycupc.independence.gaussian.fisher_z import p_value_of
-from pycupc.independence.gaussian.gauss_ci_test import partial_correlation
-from pycupc.independence.gaussian.measures import RULES
-from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 from pycupc.independence.missing import literal
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
-from pycupc.system.message import Message, Setting
+from pycupc.independence.missing.test import ImputedTest, TestwiseTest
+from pycupc.independence.registry import Family, FromR, Identity, OwnRows
 
 
-class ImputedTest(EnumeratedTest):
-    """`gaussMItest`, or `disMItest` of categories."""
-
-    name = "imputed"
-
-    def __init__(self, data: MultipleImputation, alpha: float, *, NAdelete: bool = True) -> None:
-        super().__init__(data, alpha, NAdelete=NAdelete)
-        self.nbytes = data.codes.nbytes if data.categories else 2 * data.matrices.nbytes
-        self.cost = data.M * float(data.n if data.categories else 1)
-
-    @cached_property
-    def p_of_tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
-        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
-
-        data = self.data
-        if data.categories:
-            in_a_row = np.ascontiguousarray(data.codes.transpose(1, 0, 2).reshape(data.p, -1))
-            return partial(compiled.discrete_p, compiled.Codes(in_a_row, data.M, data.levels))
-        stack = compiled.Stack(data.matrices, np.ascontiguousarray(data.matrices.transpose(1, 2, 0)))
-        return partial(compiled.gaussian_p, stack, data.n)
-
-    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        return (literal.disMItest if self.data.categories else literal.gaussMItest)(x, y, S, self.data)
+def _imputed_data(given: Any, function: Any) -> MultipleImputation:
+    return as_imputation(given, categories=function is literal.disMItest)
 
 
-class TestwiseTest(EnumeratedTest):
-    """`gaussCItwd`, or `disCItwd` of categories.
-
-    `quirks`: whether `disCItwd` answers as micd, with its faults.
-    """
-
-    __test__ = False  # not a test of pytest
-    name = "incomplete"
-
-    def __init__(self, data: IncompleteTable, alpha: float, *, NAdelete: bool = True, quirks: bool = False) -> None:
-        super().__init__(data, alpha, NAdelete=NAdelete)
-        self.quirks = quirks
-        self.nbytes = data.values.nbytes * (1 if data.categories else 2)
-        self.cost = max(data.n / 20.0, 1.0)
-
-    @cached_property
-    def p_of_tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
-        from pycupc.independence.missing import testwise_tests as compiled  # loads Numba
-
-        values = np.ascontiguousarray(self.data.values.T)
-        if self.data.categories:
-            levels = values.max(axis=1).astype(np.int64) + 1
-            return partial(compiled.discrete_p, compiled.Codes(values, levels, self.data.adaptDF, self.quirks))
-        there = (~np.isnan(values)).astype(np.float64)
-        return partial(compiled.gaussian_p, compiled.Numbers(np.nan_to_num(values), there))
-
-    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        if self.data.categories:
-            return literal.disCItwd(x, y, S, self.data, quirks=self.quirks)
-        return literal.gaussCItwd(x, y, S, self.data)
-
-    def note(self, n_edgetests: Sequence[int]) -> str:
-        """How the answer of `disCItwd` may differ from micd's; empty if it cannot but where levels do not occur."""
-        adapted = self.data.categories and self.data.adaptDF and bool((self.data.values.max(axis=0) > 1).any())
-        if not self.data.categories or not (any(n_edgetests[6:]) or (adapted and any(n_edgetests[1:]))):
-            return ""
-        text = "may differ from micd's disCItwd, which has the faults of pcalg's disCItest; {other} gives its answer"
-        if self.quirks:
-            text = "as micd's disCItwd, with the faults of pcalg's disCItest; {other} gives the right answer"
-        return Message(text, other=Setting("quirks", not self.quirks))
+def _gapped_data(given: Any, function: Any) -> IncompleteTable:
+    return as_incomplete(given, categories=function is literal.disCItwd)
 
 
-class LocalGaussianTest(EnumeratedTest):
-    """Tests of partial correlations whose n - l - 3 has the n of the pairs among x, y and S: `SuffStat.pair_n`."""
-
-    name = "pairwise"
-
-    def __init__(self, data: SuffStat, alpha: float) -> None:
-        super().__init__(data, alpha)
-        data.check(MatrixFacts.of(data.C), names_for(data.labels, data.p))
-
-    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
-
-        assert self.data.pair_n is not None
-        matrix, rule = self.data.pair_n
-        return p_values_of_tests(self.data.C, matrix, RULES.index(rule), x, y, S)
-
-    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        assert self.data.pair_n is not None
-        n = self.data.pair_n.of_test(x, y, S)
-        return p_value_of(partial_correlation(self.data.C, x, y, sorted(S)), n - len(S) - 3)
+def _identity(test: ImputedTest | TestwiseTest) -> Identity:
+    data, name = test.data, test.name + (" categories" if test.data.categories else "")
+    facts = {"indepTest": name, "NAdelete": test.na_p == 1.0}
+    if isinstance(test, TestwiseTest):
+        facts |= {"quirks": test.quirks, "adaptDF": data.adaptDF}
+    return Identity(facts, tuple(data.arrays()))
 
 
-def missing_test(
-    indepTest: Any, suffStat: Any, alpha: float, *, NAdelete: bool, quirks: bool
-) -> ImputedTest | TestwiseTest | None:
-    """The test of missing data that a function or the class of the data names; None if they name none.
+def _imputed_from_r(sent: FromR) -> MultipleImputation:
+    n = sent.values["n"]
+    if sent.name == "gaussMItest":
+        return MultipleImputation.from_correlations(list(sent.arrays["C"].reshape(-1, sent.p, sent.p)), n, sent.labels)
+    codes = sent.arrays["dm"].reshape(-1, sent.p, int(n))
+    return MultipleImputation.from_codes(codes, sent.values["nlev"], sent.labels)
 
-    TypeError or ValueError if the data do not fit the function.
-    """
-    imputed, testwise = (literal.gaussMItest, literal.disMItest), (literal.gaussCItwd, literal.disCItwd)
-    if indepTest is None and isinstance(suffStat, MultipleImputation | IncompleteTable):
-        indepTest = (imputed if isinstance(suffStat, MultipleImputation) else testwise)[suffStat.categories]
-    if indepTest in imputed:
-        data = as_imputation(suffStat, categories=indepTest is imputed[1])
-        return ImputedTest(data, alpha, NAdelete=NAdelete)
-    if indepTest in testwise:
-        gapped = as_incomplete(suffStat, categories=indepTest is testwise[1])
-        return TestwiseTest(gapped, alpha, NAdelete=NAdelete, quirks=quirks)
-    return None
+
+def _gapped_from_r(sent: FromR) -> IncompleteTable:
+    if sent.name == "gaussCItwd":
+        return IncompleteTable(sent.table, sent.labels)
+    incomplete = np.where(sent.table < 0, np.nan, sent.table)  # R's NA
+    return IncompleteTable(incomplete, sent.labels, categories=True, adaptDF=sent.values["adaptDF"])
+
+
+IMPUTED = Family(
+    "imputed",
+    (ImputedTest,),
+    lambda request: ImputedTest(
+        _imputed_data(request.suffStat, request.function), request.alpha, NAdelete=request.NAdelete
+    ),
+    functions=(literal.gaussMItest, literal.disMItest),
+    classes=(MultipleImputation,),
+    function_for=lambda data: literal.disMItest if data.categories else literal.gaussMItest,
+    observations=lambda data, function, labels, correlation: OwnRows(_imputed_data(data, function)),
+    identity=_identity,
+    from_r=_imputed_from_r,
+)
+TESTWISE = Family(
+    "incomplete",
+    (TestwiseTest,),
+    lambda request: TestwiseTest(
+        _gapped_data(request.suffStat, request.function),
+        request.alpha,
+        NAdelete=request.NAdelete,
+        quirks=request.quirks,
+    ),
+    functions=(literal.gaussCItwd, literal.disCItwd),
+    faulty=(literal.disCItwd,),
+    classes=(IncompleteTable,),
+    function_for=lambda data: literal.disCItwd if data.categories else literal.gaussCItwd,
+    observations=lambda data, function, labels, correlation: OwnRows(_gapped_data(data, function)),
+    identity=_identity,
+    from_r=_gapped_from_r,
+)

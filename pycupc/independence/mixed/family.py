@@ -1,93 +1,31 @@
-"""The test of numbers and categories, with its data."""
+"""The family of the test of numbers and categories: everything that the program must know about it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from pycupc.data.mixed import MixedTable
-from pycupc.independence.base import Floats, Indices
-from pycupc.independence.discrete.family import DiscreteTest
-from pycupc.independence.enumerated import EnumeratedTest
-from pycupc.independence.gaussian.correlation import correlation
-from pycupc.independence.mixed.mix_ci_test import mixCItest, n_parameters, of_categories
-
-if TYPE_CHECKING:
-    from pycupc.independence.mixed.likelihood import Numbers
+from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
+from pycupc.independence.mixed.test import MixedTest
+from pycupc.independence.registry import Family, FromR, Identity, OwnRows, Request
 
 
-class MixedTest(EnumeratedTest):
-    """`mixCItest`.
+def _make(request: Request) -> MixedTest:
+    return MixedTest(as_mixed(request.suffStat), request.alpha, quirks=request.quirks)
 
-    `data`: complete. `quirks`: whether tests of categories only reproduce pcalg's faults, as those of micd do.
-    """
 
-    name = "mixed"
+def _from_r(sent: FromR) -> MixedTable:
+    categories = tuple(tuple(range(int(levels))) if levels else None for levels in sent.values["nlev"])
+    return MixedTable(sent.table, categories, (False,) * sent.p, tuple(sent.labels))
 
-    def __init__(self, data: MixedTable, alpha: float, *, quirks: bool = False) -> None:
-        super().__init__(data, alpha)
-        self.quirks = quirks
-        self.nbytes = 2 * data.values.nbytes
-        self.cost = max(data.n / 2, 1.0)
 
-    @cached_property
-    def _prepared(self) -> Numbers:
-        from pycupc.independence.mixed.likelihood import Numbers  # loads Numba
-
-        values, kinds = self.data.values, self.data.categorical
-        levels = np.array([0 if categories is None else len(categories) for categories in self.data.categories])
-        codes = np.ascontiguousarray(np.where(kinds, values, 0.0).T.astype(np.int64))
-        centred = np.where(self.data.constant, 0.0, values - values.mean(axis=0))
-        return Numbers(np.ascontiguousarray(centred.T), codes, levels.astype(np.int64))
-
-    @cached_property
-    def _discrete(self) -> DiscreteTest:
-        data = of_categories(self.data, np.flatnonzero(self.data.categorical))
-        return DiscreteTest(data, self.alpha, quirks=self.quirks)
-
-    @cached_property
-    def _correlations(self) -> Floats:
-        return correlation(self.data.numbers())
-
-    def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
-        from pycupc.independence.gaussian.partial_correlation import p_values_of_tests  # loads Numba
-
-        V = np.column_stack([x, y, S]).astype(np.int64)
-        kinds, p = self.data.categorical, np.empty(len(V))
-        of_kind = np.cumsum(kinds) - 1, np.cumsum(~kinds) - 1  # the position of a variable among those of its kind
-        share = kinds[V].sum(axis=1)
-        if len(at := np.flatnonzero(share == V.shape[1])):
-            some = of_kind[0][V[at]]
-            p[at] = self._discrete.single_tests(some[:, 0], some[:, 1], some[:, 2:])[1]
-        if len(at := np.flatnonzero(share == 0)):
-            some = of_kind[1][V[at]]
-            C = self._correlations
-            n = np.full(C.shape, float(self.data.n))
-            p[at] = p_values_of_tests(C, n, 1, some[:, 0], some[:, 1], some[:, 2:])
-        if len(at := np.flatnonzero((share > 0) & (share < V.shape[1]))):
-            p[at] = self._mixed(V[at])
-        return p
-
-    def _mixed(self, V: Indices) -> Floats:
-        """The p-values of tests of variables of both kinds: x, y and S in a row."""
-        from scipy.special import chdtrc  # takes a quarter of a second to import
-
-        from pycupc.independence.mixed.likelihood import statistics
-
-        statistic = statistics(self._prepared, V[:, 0], V[:, 1], V[:, 2:])
-        parts = (V, 1), (np.delete(V, 1, axis=1), -1), (V[:, 1:], -1), (V[:, 2:], 1)
-        df = sum(sign * n_parameters(self.data, some) for some, sign in parts)
-        p = chdtrc(df, np.maximum(statistic, 0.0))
-        p[np.isnan(statistic)] = 1.0
-        p[self.data.constant[V[:, :2]].any(axis=1)] = 1.0
-        return np.asarray(p)
-
-    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        return mixCItest(x, y, S, self.data, quirks=self.quirks)
-
-    def note(self, n_edgetests: Sequence[int]) -> str:
-        """How the answer of tests of categories only may differ from micd's, as of `DiscreteTest`."""
-        return self._discrete.note(n_edgetests) if np.count_nonzero(self.data.categorical) > 1 else ""
+FAMILY = Family(
+    "mixed",
+    (MixedTest,),
+    _make,
+    functions=(mixCItest,),
+    faulty=(mixCItest,),
+    classes=(MixedTable,),
+    function_for=lambda data: mixCItest,
+    observations=lambda data, function, labels, correlation: OwnRows(as_mixed(data)),
+    identity=lambda test: Identity({"indepTest": "mixCItest", "quirks": test.quirks}, tuple(test.data.arrays())),
+    from_r=_from_r,
+)

@@ -7,7 +7,7 @@ import numpy as np
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, i32, i64
-from pycupc.independence.gaussian.family import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest
 
 COUNT: KernelName = ("pruning/decided", "count_left")
 ENTER: KernelName = ("pruning/decided", "enter_ranks")

@@ -1,0 +1,65 @@
+"""The Gaussian test with its data: partial correlations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycupc.independence.base import IndependenceTest, State
+from pycupc.independence.gaussian.fisher_z import cutoff
+from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.p_values import GaussianPValues, LargestOfZ
+from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.p_values import PValues, UntestedPairs
+
+if TYPE_CHECKING:
+    from pycupc.graph.removals import Removals
+    from pycupc.graph.sepset import SepSets
+    from pycupc.graph.sparse import SparseGraph
+
+
+def warn_of_few(n: float, stacklevel: int) -> None:
+    """Warn if no test of n observations has more than 0 degrees of freedom."""
+    if n <= 3:
+        text = f"no test of fewer than 4 observations finds a dependence, got n = {n:g}"
+        warnings.warn(text, stacklevel=stacklevel)
+
+
+class GaussianTest(IndependenceTest):
+    """Tests of partial correlations."""
+
+    name = "gaussian"
+    engines = ("cpu", "gpu", "cupc-e", "cupc-s", "reference")
+    has_r = True
+
+    def __init__(self, data: SuffStat, alpha: float) -> None:
+        self.data, self.alpha = data, alpha
+        if not data.quiet:
+            warn_of_few(data.n, stacklevel=8)
+        self.p, self.n, self.labels, self.nbytes = data.p, data.n, data.labels, 8 * data.p**2
+
+    def cutoff(self, level: int) -> float:
+        return cutoff(self.alpha, self.data.n, level)
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        return gaussCItest(x, y, S, self.data)
+
+    def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
+        largest = LargestOfZ(state.z, state.unfinished) if state.largest_p is None else state.largest_p
+        return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, self.data.correlations)
+
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        return partial(_untested, self.data.n, sepset)
+
+
+def _untested(n: float, sepset: SepSets) -> UntestedPairs:
+    """The removed pairs that no test can find dependent, as n - l - 3 is not above 0."""
+    parts = [np.zeros((4, 0))]
+    for block in sepset.blocks:  # with n <= 3 all others as well: they may be too many to list
+        if n <= (level := block.members.shape[1]) + 3:
+            parts.append(np.vstack([block.x, block.y, *np.repeat([[level], [level + 4]], len(block.x), axis=1)]))
+    return UntestedPairs.by_pair(np.hstack(parts).astype(np.int64))

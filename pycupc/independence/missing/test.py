@@ -1,0 +1,81 @@
+"""The tests of data with gaps, with their data: several imputations, and test-wise deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+
+import numpy as np
+
+from pycupc.independence.base import Floats, Indices
+from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.independence.missing import literal
+from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+from pycupc.system.message import Message, Setting
+
+
+class ImputedTest(EnumeratedTest):
+    """`gaussMItest`, or `disMItest` of categories."""
+
+    name = "imputed"
+
+    def __init__(self, data: MultipleImputation, alpha: float, *, NAdelete: bool = True) -> None:
+        super().__init__(data, alpha, NAdelete=NAdelete)
+        self.nbytes = data.codes.nbytes if data.categories else 2 * data.matrices.nbytes
+        self.cost = data.M * float(data.n if data.categories else 1)
+
+    @cached_property
+    def p_of_tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
+        from pycupc.independence.missing import imputed_tests as compiled  # loads Numba
+
+        data = self.data
+        if data.categories:
+            in_a_row = np.ascontiguousarray(data.codes.transpose(1, 0, 2).reshape(data.p, -1))
+            return partial(compiled.discrete_p, compiled.Codes(in_a_row, data.M, data.levels))
+        stack = compiled.Stack(data.matrices, np.ascontiguousarray(data.matrices.transpose(1, 2, 0)))
+        return partial(compiled.gaussian_p, stack, data.n)
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        return (literal.disMItest if self.data.categories else literal.gaussMItest)(x, y, S, self.data)
+
+
+class TestwiseTest(EnumeratedTest):
+    """`gaussCItwd`, or `disCItwd` of categories.
+
+    `quirks`: whether `disCItwd` answers as micd, with its faults.
+    """
+
+    __test__ = False  # not a test of pytest
+    name = "incomplete"
+
+    def __init__(self, data: IncompleteTable, alpha: float, *, NAdelete: bool = True, quirks: bool = False) -> None:
+        super().__init__(data, alpha, NAdelete=NAdelete)
+        self.quirks = quirks
+        self.nbytes = data.values.nbytes * (1 if data.categories else 2)
+        self.cost = max(data.n / 20.0, 1.0)
+
+    @cached_property
+    def p_of_tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
+        from pycupc.independence.missing import testwise_tests as compiled  # loads Numba
+
+        values = np.ascontiguousarray(self.data.values.T)
+        if self.data.categories:
+            levels = values.max(axis=1).astype(np.int64) + 1
+            return partial(compiled.discrete_p, compiled.Codes(values, levels, self.data.adaptDF, self.quirks))
+        there = (~np.isnan(values)).astype(np.float64)
+        return partial(compiled.gaussian_p, compiled.Numbers(np.nan_to_num(values), there))
+
+    def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
+        if self.data.categories:
+            return literal.disCItwd(x, y, S, self.data, quirks=self.quirks)
+        return literal.gaussCItwd(x, y, S, self.data)
+
+    def note(self, n_edgetests: Sequence[int]) -> str:
+        """How the answer of `disCItwd` may differ from micd's; empty if it cannot but where levels do not occur."""
+        adapted = self.data.categories and self.data.adaptDF and bool((self.data.values.max(axis=0) > 1).any())
+        if not self.data.categories or not (any(n_edgetests[6:]) or (adapted and any(n_edgetests[1:]))):
+            return ""
+        text = "may differ from micd's disCItwd, which has the faults of pcalg's disCItest; {other} gives its answer"
+        if self.quirks:
+            text = "as micd's disCItwd, with the faults of pcalg's disCItest; {other} gives the right answer"
+        return Message(text, other=Setting("quirks", not self.quirks))

@@ -1,0 +1,188 @@
+"""The description of a family of tests: everything that the rest of the program must know about it, in one object.
+
+A family registers itself by a `Family` in its folder, and by a line in `pycupc/independence/families.py`. Whoever needs
+to know which test some data take, how their rows are drawn or what determines their answer asks that object; nobody
+outside the folder compares classes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pycupc.data.table import Table
+from pycupc.independence.base import CorrelationEngine, IndependenceTest, Indices
+from pycupc.system.progress import CountHook
+
+
+def no_device(p: int) -> CorrelationEngine | None:
+    """No engine computes correlations of `p` variables on its device."""
+    return None
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of a call from which a family makes its test.
+
+    `function`: the function or object that stands for the family, as of ``indepTest``. `p`: the number of variables if
+    it is given, else 0. `device`: the engine that computes the correlations of p variables, if it does so on its
+    device; `progress`, callable ``(done, total)``: called while the CPU computes them. The others: as of `pycupc.pc`.
+    """
+
+    suffStat: Any
+    function: Any
+    alpha: float
+    p: int = 0
+    NAdelete: bool = True
+    quirks: bool = False
+    correlation: str | None = None
+    progress: CountHook | None = None
+    device: Callable[[int], CorrelationEngine | None] = no_device
+
+
+@dataclass(frozen=True)
+class FromR:
+    """The data of a test as R sends them.
+
+    `name`: of the test. `table` (n, p): the observations or codes, if there are any. `arrays`: by name, those of p x p
+    numbers as matrices. `values`: the other values, by name.
+    """
+
+    name: str
+    table: NDArray[Any]
+    arrays: Mapping[str, NDArray[Any]]
+    labels: list[str]
+    values: Mapping[str, Any]
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.labels)
+
+
+class Observations(Protocol):
+    """Data of which rows can be drawn."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    def whole(self) -> Any:
+        """All rows, as `pycupc.pc` takes them."""
+
+    def take(self, rows: Indices) -> tuple[Any, Indices, int]:
+        """Some of the rows, int64 (k,), as `pycupc.pc` takes them, without warnings that were given for the whole.
+
+        Then the variables that have one value in all of them, and therefore no edges except those of fixedEdges; and
+        the number of variables, without constant ones, that equal another one in all of them. Both are empty where the
+        family does not say.
+        """
+
+    def digest(self) -> str:
+        """Hash of the values that determine the answer, without the labels."""
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """`Observations` of data that draw their own rows by `take`, and have `n`, `arrays` and `constant_variables`."""
+
+    data: Any
+
+    @property
+    def n(self) -> int:
+        return int(self.data.n)
+
+    def whole(self) -> Any:
+        return self.data
+
+    def take(self, rows: Indices) -> tuple[Any, Indices, int]:
+        taken = self.data.take(rows)
+        return taken, taken.constant_variables(), 0
+
+    def digest(self) -> str:
+        return digest_of(self.data.arrays())
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """`Observations` of a table of numbers that the test takes itself."""
+
+    table: Table
+
+    @property
+    def n(self) -> int:
+        return len(self.table.values)
+
+    def whole(self) -> Any:
+        return self.table
+
+    def take(self, rows: Indices) -> tuple[Any, Indices, int]:
+        table = Table.of_values(self.table.values[rows], self.table.labels)
+        return table, table.constant, sum(map(len, table.copies))
+
+    def digest(self) -> str:
+        return digest_of((self.table.values,))
+
+
+def no_rows(function: Any) -> ValueError:
+    """The error about a test from whose data rows cannot be drawn."""
+    return ValueError(
+        "indepTest must be a test of pycupc, or a batch test with a method of(data) and a __name__, got "
+        f"{function!r}: rows cannot be drawn from the data of any other test"
+    )
+
+
+def digest_of(arrays: Iterable[NDArray[Any]], more: str = "") -> str:
+    """A hash of arrays and of a text."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(f"{array.dtype}{array.shape}".encode())
+        found.update(np.ascontiguousarray(array).data.cast("B"))
+    found.update(more.encode())
+    return found.hexdigest()
+
+
+def checked_table(data: Any, labels: Any) -> Table:
+    """A table of complete numbers, row by row in memory; errors as of `Table.check`."""
+    table = Table.of(data, labels)
+    table.check()
+    return replace(table, values=np.ascontiguousarray(table.values, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What determines the answers of a test besides alpha: facts that JSON can hold, and arrays."""
+
+    facts: Mapping[str, Any]
+    arrays: tuple[NDArray[Any], ...]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of tests."""
+
+    name: str
+    #: The classes of its tests, and the function that makes the test of a call; it raises TypeError or ValueError where
+    #: the data do not fit.
+    tests: tuple[type[IndependenceTest], ...]
+    make: Callable[[Request], IndependenceTest]
+    #: The functions that stand for the family as ``indepTest``.
+    functions: tuple[Any, ...] = ()
+    #: Those among them with faults of pcalg or micd, which `quirks` reproduces.
+    faulty: tuple[Any, ...] = ()
+    #: Classes of data that need no ``indepTest``, and the function that stands for such data.
+    classes: tuple[type, ...] = ()
+    function_for: Callable[[Any], Any] | None = None
+    #: Whether ``correlation`` may be given.
+    correlates: bool = False
+    #: Data given to `pycupc.stability`, with the function and the labels; None: rows cannot be drawn.
+    observations: Callable[[Any, Any, Any, str | None], Observations] | None = None
+    #: What determines the answers of a test; None: a run cannot be kept in a checkpoint.
+    identity: Callable[[Any], Identity] | None = None
+    #: The data that R sends for one of the functions.
+    from_r: Callable[[FromR], Any] | None = None

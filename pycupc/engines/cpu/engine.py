@@ -90,13 +90,14 @@ class CpuEngine(Engine):
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         free = self._free = free_memory()  # to be read once: that takes as long as a small level
-        if not isinstance(test, GaussianTest):
+        if not test.has_r:
             return test.nbytes, free
-        if test.data.has_C:
+        data = (of_correlations := cast("GaussianTest", test)).data
+        if data.has_C:
             return 0, free
-        if self._reading(test) == "dense":
+        if self._reading(of_correlations) == "dense":
             return 8 * test.p**2, free
-        return COLUMN_BYTES * test.p * int(test.data.n), free  # `_reading` has looked at the rest
+        return COLUMN_BYTES * test.p * int(data.n), free  # `_reading` has looked at the rest
 
     def _reading(self, test: GaussianTest) -> Reading:
         """How the tests read correlations, see `GaussianTests`."""

@@ -25,7 +25,6 @@ from pycupc.engines.base import (
 from pycupc.engines.gpu.engine import GpuEngine
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.gaussian.test import GaussianTest
 
 _T = TypeVar("_T")
 
@@ -52,7 +51,7 @@ class DevicesEngine(Engine):
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         """The need of the device that has the least room for it."""
-        if not isinstance(test, GaussianTest):
+        if not test.has_r:
             raise EngineError(f"several devices share tests of correlations only; take one for {test.name} data")
         return max((engine.memory(test) for engine in self._engines), key=lambda need: need[0] - need[1])
 

@@ -58,11 +58,6 @@ class DeviceCodes:
         args = (self.on_device, ptr(codes), ptr(self._code), ptr(plane))
         dev.launch(*PACK, (p, -(-words // 8)), (256,), args)
 
-    @staticmethod
-    def memory(p: int, n: int, levels: int) -> int:
-        """Bytes of the data, and of the p-values and states of all pairs; `levels` is summed over all variables."""
-        return 9 * p * p + 2 * p * (n + 16) + min(tuning.PLANE_BYTES, (levels + 1) * (n // 8 + 64)) + 8 * n
-
 
 class ContingencyTests(EnumeratedTests):
     """G^2 tests of a level; EngineError if blocks have too little shared memory (compute capability 7.5)."""
@@ -73,7 +68,7 @@ class ContingencyTests(EnumeratedTests):
     further = (P_VALUES,)
 
     def __init__(self, dev: Device, test: DiscreteTest) -> None:
-        super().__init__(dev)
+        super().__init__(dev, test)
         if shared_bytes(0) > dev.shared_block:
             raise EngineError(
                 Message(
@@ -86,6 +81,12 @@ class ContingencyTests(EnumeratedTests):
                 )
             )
         self._codes, self.p, self.threads = DeviceCodes(dev, test.prepared), test.p, THREADS
+
+    @classmethod
+    def memory(cls, test: DiscreteTest) -> int:
+        """Bytes of the data, and of the p-values and states of all pairs."""
+        p, n, levels = test.p, int(test.data.n), int(test.data.nlev.sum())
+        return 9 * p * p + 2 * p * (n + 16) + min(tuning.PLANE_BYTES, (levels + 1) * (n // 8 + 64)) + 8 * n
 
     def shape(self, dev: Device, kernel: KernelName, level: int) -> Shape:
         # A test is made only if n >= 10 (kx - 1)(ky - 1) q; its table and the margin then take at most 6/10 n cells.

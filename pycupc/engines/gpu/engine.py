@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import discrete, missing, sample, schur, sharing, sieve, smallest, tuning
+from pycupc.engines.gpu import sample, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import open_device, session
+from pycupc.engines.gpu.families import SET_BY_SET
 from pycupc.engines.gpu.graph import DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
@@ -22,7 +23,6 @@ from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.independence.gaussian.test import GaussianTest
 
@@ -115,20 +115,17 @@ class GpuEngine(AnsweringOnCpu):
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
         """Bytes that a run needs at its start for its data and p^2 pairs, and bytes free on the device."""
-        if isinstance(test, DiscreteTest):
-            need = discrete.DeviceCodes.memory(test.p, test.data.n, int(test.data.nlev.sum()))
-        elif isinstance(test, missing.FAMILIES):
-            need = 9 * test.p**2 + test.nbytes
-        elif self._by_rows(test):
-            assert isinstance(test, GaussianTest)
-            need = sieve.RowGraph.memory(int(test.data.n), test.p)
+        if (set_by_set := SET_BY_SET.get(type(test))) is not None:
+            need = set_by_set.memory(test)
+        elif self._by_rows(of_correlations := cast("GaussianTest", test)):
+            need = sieve.RowGraph.memory(int(of_correlations.data.n), test.p)
         else:
             need = of_data.dense_bytes(test.p)
         return need, self.device.free_memory(need)
 
-    def _by_rows(self, test: IndependenceTest) -> bool:
+    def _by_rows(self, test: GaussianTest) -> bool:
         """Whether a run computes correlations from data when they are needed; ValueError if it must but cannot."""
-        if self._correlations == "dense" or not isinstance(test, GaussianTest):
+        if self._correlations == "dense":
             return False
         possible = self.name == "gpu" and test.data.rows is not None and not test.data.has_C
         if self._correlations == "rows":
@@ -168,21 +165,25 @@ class GpuEngine(AnsweringOnCpu):
         return graph.kernels(level) + tests + (sharing.KERNELS if level and self.member else [])
 
     def _begin(self, names: Sequence[str]) -> None:
-        test, facts, kept = self._test, None, self._division.kept
+        test, kept = self._test, self._division.kept
+        set_by_set = SET_BY_SET.get(type(test))
         self._forget()
         if self.member is None or self.member.count == 1:
-            self.member = Member(Meeting(1), 0) if kept and isinstance(test, GaussianTest) else None
+            self.member = Member(Meeting(1), 0) if kept and set_by_set is None else None
         if self.member:
             self.member.kept = kept
         with self._session():
-            if isinstance(test, DiscreteTest):
-                self._graph = discrete.ContingencyTests(self.device, test).graph(self._gaps, self._fixed)
-            elif isinstance(test, missing.FAMILIES):
-                self._graph = missing.ObservedTests(self.device, test).graph(self._gaps, self._fixed)
-            elif isinstance(test, GaussianTest):
-                facts = self._start(test)
-        if isinstance(test, GaussianTest) and facts is not None and not (self.member and self.member.number):
-            test.data.check(facts, names)
+            if set_by_set is not None:
+                self._graph = set_by_set(self.device, test).graph(self._gaps, self._fixed)
+                return
+            facts = self._start(self._of_correlations)
+        if facts is not None and not (self.member and self.member.number):
+            self._of_correlations.data.check(facts, names)
+
+    @property
+    def _of_correlations(self) -> GaussianTest:
+        """The test, where it is not made set by set."""
+        return cast("GaussianTest", self._test)
 
     def _start(self, test: GaussianTest) -> MatrixFacts | None:
         """Send C or the data to the device, and launch level 0; returns the findings of the inspection of a given C.
@@ -219,8 +220,7 @@ class GpuEngine(AnsweringOnCpu):
 
     def _dense_graph(self, C: Any = None) -> DeviceGraph:
         """The graph with all correlations; they are computed if they are not given."""
-        test = self._test
-        assert isinstance(test, GaussianTest)
+        test = self._of_correlations
         if C is None:
             assert test.data.rows is not None
             C = of_data.correlation(self.device, test.data.rows)
@@ -237,8 +237,7 @@ class GpuEngine(AnsweringOnCpu):
         return self._graph
 
     def _check(self, graph: Graph, level: Level, pairs: int, found: Pruning) -> None:
-        assert isinstance(self._test, GaussianTest)
-        outcome.check(self.device, self._test, (graph, level, pairs), found)
+        outcome.check(self.device, self._of_correlations, (graph, level, pairs), found)
 
     def _run(self, level: int) -> LevelResult:
         graph, progress = self._started(), self._progress
@@ -292,11 +291,11 @@ class GpuEngine(AnsweringOnCpu):
         return result
 
     def state(self) -> State:
-        test, graph = self._test, self._started()
+        test, graph = self._of_correlations, self._started()
         with self._session():
             graph.wait()
             edges = graph.edges()
-        if not (graph.pruned and isinstance(test, GaussianTest)):
+        if not graph.pruned:
             return State(*edges)
         cutoffs = {level: test.cutoff(level) for level in graph.pruned}
         removed = [(level.level, level.x.copy(), level.y.copy()) for level in graph.results]
@@ -305,9 +304,9 @@ class GpuEngine(AnsweringOnCpu):
         )
 
     def sample(self) -> Sampled | None:
-        test, graph = self._test, self._started()
+        test, graph = self._of_correlations, self._started()
         many = test.p >= tuning.SAMPLED_FROM and not math.isinf(test.cutoff(0))
-        if not (many and isinstance(graph, sieve.RowGraph) and isinstance(test, GaussianTest)) or self.member:
+        if not (many and isinstance(graph, sieve.RowGraph)) or self.member:
             return None
         self._compile(0)
         with self._session():
@@ -316,7 +315,7 @@ class GpuEngine(AnsweringOnCpu):
     def resume(self, levels: Sequence[Finished]) -> None:
         """See `Engine.resume`. Level 0 gives the correlations again."""
         test, graph, self._m_max = self._test, self._started(), 0  # no level runs ahead
-        if not isinstance(test, GaussianTest):
+        if type(test) in SET_BY_SET:
             super().resume(levels)  # an error
         if isinstance(graph, sieve.RowGraph):
             graph.know_level0(levels[0])

@@ -52,12 +52,19 @@ class EnumeratedTests(ABC):
     threads: int  # threads per block of these kernels
     p: int
 
-    def __init__(self, dev: Device) -> None:
+    @abstractmethod
+    def __init__(self, dev: Device, test: Any) -> None:
+        """Send the data of a test to a device."""
         self._dev, self._room_for_doubtful = dev, tuning.DOUBTFUL
         self._list: Doubtful
 
     def graph(self, gaps: Pairs | None, fixed: Pairs | None) -> EnumeratedGraph:
         return EnumeratedGraph(self._dev, self, gaps, fixed)
+
+    @classmethod
+    @abstractmethod
+    def memory(cls, test: Any) -> int:
+        """Bytes that a run needs at its start."""
 
     @abstractmethod
     def shape(self, dev: Device, kernel: KernelName, level: int) -> Shape:

@@ -21,7 +21,6 @@ from pycupc.independence.missing.test import ImputedTest, TestwiseTest
 
 #: The tests that have kernels here.
 ObservedTest = ImputedTest | TestwiseTest | LocalGaussianTest
-FAMILIES = (ImputedTest, TestwiseTest, LocalGaussianTest)
 
 #: Family in kernels/missing/tests.cu.
 IMPUTED, IMPUTED_CODES, TESTWISE, TESTWISE_CODES, PAIRWISE = range(5)
@@ -38,7 +37,7 @@ class ObservedTests(EnumeratedTests):
     """These tests of a level."""
 
     def __init__(self, dev: Device, test: ObservedTest) -> None:
-        super().__init__(dev)
+        super().__init__(dev, test)
         self._test, self.p, self.threads = test, test.p, 32 * WARPS
         self._family, arrays, numbers = _data_of(test)
         self._levels = sorted(arrays.get("levels", np.empty(0)).tolist(), reverse=True)
@@ -47,6 +46,10 @@ class ObservedTests(EnumeratedTests):
         for name, array in self._arrays.items():
             setattr(self._on_device, name, array.data.ptr)
         self.pairs, self.sets, self.records = kernels_of(self._family)
+
+    @classmethod
+    def memory(cls, test: ObservedTest) -> int:
+        return 9 * test.p**2 + test.nbytes
 
     def _work(self, level: int) -> int:
         """Bytes of work space of a warp; larger tables are left to the host."""

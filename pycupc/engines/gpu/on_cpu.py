@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, Questions
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.questions import search_on_device
-from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.log import logger
 from pycupc.system.machine import available_cores
+
+if TYPE_CHECKING:
+    from pycupc.independence.gaussian.test import GaussianTest
 
 
 class AnsweringOnCpu(Engine):
@@ -42,7 +45,7 @@ class AnsweringOnCpu(Engine):
         if (engine := self._without_matrix()) is not None:
             self._tell("there is no matrix of all correlations")
             return engine.first_separating(questions, progress)
-        if not isinstance(self._test, GaussianTest):
+        if not self._test.has_r:
             self._tell("the device searches Gaussian tests only")
         elif questions.budget is not None:
             self._tell("a budget counts the steps of the CPU")
@@ -60,7 +63,7 @@ class AnsweringOnCpu(Engine):
     def _without_matrix(self) -> Engine | None:
         """The CPU engine on the columns of the data, if no matrix has all correlations."""
         in_rows, test = self._in_rows(), self._test
-        if in_rows and self._by_columns is None and isinstance(test, GaussianTest) and not test.data.has_C:
+        if in_rows and self._by_columns is None and not cast("GaussianTest", test).data.has_C:
             from pycupc.engines.cpu.engine import CpuEngine
 
             self._by_columns = CpuEngine(correlations="rows")

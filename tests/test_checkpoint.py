@@ -177,12 +177,52 @@ def test_refuses_what_it_cannot_keep(tmp_path):
     data = {"C": correlation(X), "n": 200}
     for options in ({"engine": "reference"}, {"engine": "auto", "indepTest": lambda x, y, S, data: 1.0, "p": 40}):
         refused("a checkpoint needs engine='cpu' or engine='gpu'", run, tmp_path / "a", data, **options)
-    mixed = pd.DataFrame(X[:, :4], columns=list("abcd")).assign(c=np.where(X[:, 2] > 0, "u", "v"))
-    with pytest.raises(ValueError, match="and one of the tests gaussCItest, disCItest and binCItest"):
-        pycupc.pc(mixed, pycupc.mixCItest, engine="cpu", checkpoint=tmp_path / "a")
     (tmp_path / "note.txt").write_text("")
     refused("holds other files and no run.json", run, tmp_path)
     refused("checkpoint must be the path of a folder, got 3", run, 3, error=TypeError)
+
+
+def with_gaps(share=0.08):
+    return np.where(np.random.default_rng(4).random(X[:, :8].shape) < share, np.nan, X[:, :8])
+
+
+def imputed(k):
+    return np.where(np.isnan(with_gaps()), np.random.default_rng(k).standard_normal(X[:, :8].shape), with_gaps())
+
+
+CODES = np.digitize(X[:, :8], [-0.7, 0.7])
+OF_EVERY_FAMILY = {
+    "mixed": lambda: pycupc.MixedTable.of(
+        pd.DataFrame(X[:, :8], columns=list("abcdefgh")).assign(c=np.where(X[:, 2] > 0, "u", "v"))
+    ),
+    "test-wise": lambda: pycupc.IncompleteTable(with_gaps()),
+    "test-wise categories": lambda: pycupc.IncompleteTable(
+        np.where(np.isnan(with_gaps()), np.nan, CODES), categories=True
+    ),
+    "imputed": lambda: pycupc.MultipleImputation([imputed(k) for k in range(3)]),
+    "imputed categories": lambda: pycupc.MultipleImputation(
+        [np.digitize(imputed(k), [-0.7, 0.7]) for k in range(3)], categories=True
+    ),
+    "n by pair": lambda: pycupc.SuffStat.from_data(with_gaps(), missing="pairwise"),
+    "categories": lambda: pycupc.discrete.DiscreteSuffStat.from_data(CODES),
+}
+
+
+@pytest.mark.parametrize("family", OF_EVERY_FAMILY)
+def test_every_family_goes_on_after_the_levels_that_are_kept(tmp_path, family):
+    data, how = OF_EVERY_FAMILY[family](), {"alpha": 0.3, "engine": "cpu"}
+    whole = pycupc.pc(data, **how)
+    assert pycupc.pc(data, checkpoint=tmp_path / "a", **how) == whole
+    levels = sorted((tmp_path / "a").glob("level-*.npz"))
+    assert len(levels) > 2
+    for path in levels[2:]:
+        path.unlink()
+    again = pycupc.pc(data, checkpoint=tmp_path / "a", **how)
+    assert again == whole
+    np.testing.assert_array_equal(again.pMax, whole.pMax)
+    levels[1].write_bytes(b"nothing")  # so it had been read
+    refused("level-0001.npz is not a level", pycupc.pc, data, checkpoint=tmp_path / "a", **how)
+    refused("is of another run: alpha was 0.3, now 0.2", pycupc.pc, data, checkpoint=tmp_path / "a", **how | {"alpha": 0.2})
 
 
 def test_a_damaged_level_is_named(tmp_path):

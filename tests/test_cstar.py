@@ -16,7 +16,6 @@ from stability_data import discrete, gaussian
 
 import pycupc
 from pycupc import cli
-from pycupc.discrete import disCItest
 from pycupc.effects import local
 from pycupc.effects.local import largest
 from pycupc.effects.parent_sets import parent_sets
@@ -255,11 +254,10 @@ def test_wrong_arguments(data, arguments, error, words):
 
 def test_wrong_data():
     refused("resampling draws rows", pycupc.cstar, {"C": np.eye(3), "n": 50})
-    refused("data of type DiscreteSuffStat need", pycupc.cstar, discrete(n=30))
     extreme = np.random.default_rng(1).standard_normal((30, 3)) * [1, 1e-200, 1]
     refused("variances from 1e-290 to 1e290; others: column 1", pycupc.cstar, extreme, standardize=False)
     with pytest.raises(ValueError, match="data must be a table of numbers, for gaussCItest: effects are those"):
-        pycupc.cstar(discrete(n=30), indepTest=disCItest)
+        pycupc.cstar(discrete(n=30))
 
 
 def test_too_many_parent_sets_name_the_resample(data, monkeypatch):

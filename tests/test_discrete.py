@@ -379,10 +379,11 @@ def test_bad_tables():
     refused("quirks=True", pycupc.pc, {"C": np.eye(3), "n": 10}, alpha=0.05, quirks=True)
 
 
-def test_without_the_test_of_discrete_data_the_error_names_it():
-    suff = DiscreteSuffStat([[0, 1], [1, 0], [0, 0]], adaptDF=False)
-    for test in (None, pycupc.gaussCItest):
-        refused("indepTest=pycupc.discrete.disCItest", pycupc.pc, suff, test, alpha=0.01, error=TypeError)
+def test_discrete_data_stand_for_their_test_and_not_for_another():
+    suff = DiscreteSuffStat([[0, 1], [1, 0], [0, 0]] * 20, adaptDF=False)
+    assert pycupc.pc(suff, alpha=0.01) == pycupc.pc(suff, disCItest, alpha=0.01)
+    text = "a DiscreteSuffStat needs indepTest=pycupc.disCItest, got the Gaussian test"
+    refused(text, pycupc.pc, suff, pycupc.gaussCItest, alpha=0.01, error=TypeError)
     pd = pytest.importorskip("pandas")
     with pytest.raises(TypeError, match="DiscreteSuffStat.from_data"):
         pycupc.pc(pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "v", "v"]}), alpha=0.01)

@@ -135,8 +135,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         Of data: what C is computed from, see `SuffStat.from_data`.
     checkpoint : str or Path, optional
         Folder in which the finished levels are kept, and once a minute the finished parts of a level. The same call
-        resumes after them, with another number of threads, too, and after a level with another engine (discrete data:
-        on the cpu engine).
+        resumes after them, with another number of threads, too, and after a level with another engine (only tests of
+        correlations resume on a GPU).
         Data, arguments or a version of pycupc that would give another skeleton are refused. Not for a custom
         `indepTest`.
     executor : concurrent.futures.Executor, optional

@@ -222,7 +222,9 @@ def test_every_family_goes_on_after_the_levels_that_are_kept(tmp_path, family):
     np.testing.assert_array_equal(again.pMax, whole.pMax)
     levels[1].write_bytes(b"nothing")  # so it had been read
     refused("level-0001.npz is not a level", pycupc.pc, data, checkpoint=tmp_path / "a", **how)
-    refused("is of another run: alpha was 0.3, now 0.2", pycupc.pc, data, checkpoint=tmp_path / "a", **how | {"alpha": 0.2})
+    refused(
+        "is of another run: alpha was 0.3, now 0.2", pycupc.pc, data, checkpoint=tmp_path / "a", **how | {"alpha": 0.2}
+    )
 
 
 def test_a_damaged_level_is_named(tmp_path):

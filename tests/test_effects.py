@@ -392,3 +392,76 @@ def test_arguments_of_another_form_are_named():
     assert pycupc.ida_fast(0, [], C, graph).shape == (0, 1)
     for pair in ("12", "1", ("1", "2", "1")):  # "12" was the pair "1", "2"
         refused(r"E\[x, y\] has the effects of a pair", pycupc.effects(graph, C).__getitem__, pair, error=TypeError)
+
+
+# -- data with gaps ----------------------------------------------------------------------------------------------------
+
+
+def gapped(n=200, p=5):
+    rng = np.random.default_rng(8)
+    X = np.cumsum(rng.standard_normal((n, p)), axis=1) * [1.0, 10.0, 0.1, 3.0, 1.0]
+    return X, np.where(rng.random(X.shape) < 0.1, np.nan, X)
+
+
+def slopes(X, y, x, given):
+    """The coefficient of x in the regression of y on x and `given`, and its variance."""
+    D = np.column_stack([np.ones(len(X)), X[:, [x, *given]]])
+    beta, (left,), *_ = np.linalg.lstsq(D, X[:, y], rcond=None)
+    return beta[1], left / (len(X) - D.shape[1]) * np.linalg.inv(D.T @ D)[1, 1]
+
+
+def test_effects_of_imputations_are_pooled_by_rubins_rules():
+    from scipy.stats import t
+
+    _, gaps = gapped()
+    rng, n, M = np.random.default_rng(9), len(gaps), 4
+    tables = [np.where(np.isnan(gaps), rng.standard_normal(gaps.shape), gaps) for _ in range(M)]
+    data = pycupc.MultipleImputation(tables)
+    fit = pycupc.pc(data, alpha=0.05)
+    found = pycupc.effects(fit, data)
+    assert "pooled over 4 imputations" in repr(found)
+    tested = 0
+    for x in range(5):
+        for y in range(5):
+            for reason in found.why(x, y) if x != y else ():
+                if reason.given is None or np.isnan(reason.value):
+                    continue
+                given = [int(label) - 1 for label in reason.given]
+                value, variance = np.array([slopes(X, y, x, given) for X in tables]).T
+                within, between = variance.mean(), (1 + 1 / M) * value.var(ddof=1)
+                total, share = within + between, between / (within + between)
+                free = n - len(given) - 2
+                observed = (free + 1) / (free + 3) * free * (1 - share)
+                df = 1 / (share**2 / (M - 1) + 1 / observed)  # Barnard and Rubin
+                half = t.ppf(0.975, df) * np.sqrt(total)
+                np.testing.assert_allclose(
+                    [reason.value, reason.low, reason.high], value.mean() + half * np.array([0, -1, 1]), rtol=1e-8
+                )
+                tested += 1
+    assert tested > 10
+    np.testing.assert_allclose(found.mean()[1, 2], found[1, 2].mean())
+    equal = pycupc.MultipleImputation([tables[0]] * 3)  # without variance between them: the effects of that table
+    one, same = pycupc.effects(fit, tables[0]), pycupc.effects(fit, equal)
+    for mine, other in zip(same.with_intervals(), one.with_intervals(), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=0.02)  # n - 3 of n - 1 degrees of freedom count, at no variance
+    np.testing.assert_allclose(same.smallest(), one.smallest(), rtol=1e-12)
+
+
+def test_effects_of_gaps_come_from_pairwise_complete_covariances():
+    _, gaps = gapped()
+    data = pycupc.IncompleteTable(gaps)
+    found = pycupc.effects(pycupc.pc(data, alpha=0.05), data)
+    assert "pairwise-complete covariances, without intervals" in repr(found)
+    r = pycupc.SuffStat.from_data(gaps, missing="pairwise").C
+    deviations = np.nanstd(gaps, axis=0, ddof=1)
+    np.testing.assert_allclose(found.C, r * np.outer(deviations, deviations), rtol=1e-12)
+    assert np.isnan(found.with_intervals()[1]).all()
+    for wrong in (
+        pycupc.IncompleteTable(np.where(np.isnan(gaps), np.nan, gaps > 0), categories=True),
+        pycupc.MultipleImputation([(gaps > 0).astype(int), (gaps > 1).astype(int)], categories=True),
+    ):
+        with pytest.raises(TypeError, match="effects need numbers"):
+            pycupc.effects(found._graph.dense(), wrong)
+    huge = np.where(np.isnan(gaps), np.nan, gaps * [1, 1, 1, 1, 1e200])
+    with pytest.raises(ValueError, match="between 1e-77 and 1e77"):
+        pycupc.effects(found._graph.dense(), pycupc.IncompleteTable(huge))

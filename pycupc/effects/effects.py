@@ -12,12 +12,15 @@ from pycupc.data.findings import is_symmetric
 from pycupc.data.names import positions
 from pycupc.data.table import Table
 from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal, check_names, warn_unless_cpdag
+from pycupc.effects.pooled import PooledEffects
 from pycupc.effects.regression import Floats
 from pycupc.effects.result import Effects
 from pycupc.engines.base import EngineError
 from pycupc.engines.select import GPU_PAYS_FROM
 from pycupc.graph.named import NamedGraph
+from pycupc.independence.families import family_of
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.independence.registry import Moments
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Argument, Message, Setting, Value
@@ -41,7 +44,8 @@ def effects(
     data : table, covariance matrix, or SuffStat
         Observations (rows) of the variables of `fit`, as `pc` takes them: effects are in their units. A symmetric
         matrix (p, p) is a covariance matrix. A `SuffStat`, or a mapping with C and n: effects are in standard
-        deviations.
+        deviations. A `MultipleImputation`: effects are pooled by the rules of Rubin (1987). An `IncompleteTable`: they
+        come from the covariances of the rows that are complete in each pair, and have no intervals.
     causes, effects : str, int, or sequence of them, optional
         By default all variables.
     method : {"local", "optimal"}
@@ -72,7 +76,13 @@ def effects(
         raise ValueError(f"method must be 'local' or 'optimal', got {method!r}")
     graph = causal_graph_of(fit)
     on_gpu = _chosen_device(engine, device, method, graph.p)
-    C, n = _covariances(graph, data)
+    moments = _moments(graph, data)
+    C, n = moments.matrices.mean(axis=0), moments.n
+    several = len(moments.matrices) > 1
+    if several and on_gpu is not None:
+        if engine == "gpu":
+            raise ValueError("engine='gpu' computes effects of one table, got several imputations")
+        on_gpu = None
     if C.shape != (graph.p, graph.p):
         raise ValueError(f"data must have the {graph.p} variables of the graph, got {len(C)}")
     graph.sparse_graph.cells()  # refuses circles
@@ -86,10 +96,10 @@ def effects(
             raise ValueError(Message("{name} must have at least one variable, got none", name=Argument(name)))
         if len(np.unique(at)) < len(at):
             raise ValueError(Message("{name} must name each variable once", name=Argument(name)))
-    return Effects(
-        labels=graph.labels, C=C, n=n, causes=of, effects=on, method=method, device=on_gpu, _graph=graph.sparse_graph,
-        _with_knowledge=with_knowledge,
-    )  # fmt: skip
+    own: dict[str, Any] = {"_graph": graph.sparse_graph, "_with_knowledge": with_knowledge, "note": moments.note}
+    asked: dict[str, Any] = {"labels": graph.labels, "C": C, "n": n, "causes": of, "effects": on}
+    asked |= {"method": method, "device": on_gpu}
+    return PooledEffects(**asked, **own, matrices=moments.matrices) if several else Effects(**asked, **own)
 
 
 def _chosen_device(engine: str, device: int, method: str, p: int) -> int | None:
@@ -116,6 +126,16 @@ def _has_knowledge(graph: CausalGraph) -> bool:
         warn_unless_cpdag(graph, stacklevel=4)
         return False
     return True
+
+
+def _moments(fit: CausalGraph, data: Any) -> Moments:
+    """The covariance matrices, and the number of observations if it is known."""
+    family, _ = family_of(None, data)
+    if family.moments is not None:
+        check_names("data", data, fit.labels)
+        return family.moments(data)
+    C, n = _covariances(fit, data)
+    return Moments(C[None], n)
 
 
 def _covariances(fit: CausalGraph, data: Any) -> tuple[Floats, float | None]:

@@ -125,17 +125,26 @@ def half_widths(C: Floats, n: float | None, members: Sequence[int], ys: Ints, le
     members. `n`: number of observations; NaN is returned if it is not known or too small.
     """
     check_real("level", "a number above 0 and below 1", level, lambda share: 0 < share < 1)
-    free = (n or 0.0) - len(members) - 1
+    _, variance, free = last_coefficient(C, n, members, ys)
     if free <= 0:
         return np.full(len(ys), np.nan)
     from scipy.special import stdtrit
 
-    at = np.array(members)
+    half: Floats = float(stdtrit(free, (1 + level) / 2)) * np.sqrt(variance)
+    return half
+
+
+def last_coefficient(C: Floats, n: float | None, members: Sequence[int], ys: Ints) -> tuple[Floats, Floats, float]:
+    """The coefficients of the last member in regressions of `ys` on all members; their variances; degrees of freedom.
+
+    The variances are NaN if there are no degrees of freedom. Arguments as of `half_widths`.
+    """
+    at, free = np.array(members), (n or 0.0) - len(members) - 1
     c = C[np.ix_(at, ys)]
     inverse = np.linalg.inv(C[np.ix_(at, at)])
-    left = np.maximum(0.0, C[ys, ys] - (c * (inverse @ c)).sum(axis=0))
-    half: Floats = float(stdtrit(free, (1 + level) / 2)) * np.sqrt(left * inverse[-1, -1] / free)
-    return half
+    of_all = inverse @ c
+    left = np.maximum(0.0, C[ys, ys] - (c * of_all).sum(axis=0))
+    return of_all[-1], left * inverse[-1, -1] / free if free > 0 else np.full(len(ys), np.nan), free
 
 
 @compiled

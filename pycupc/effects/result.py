@@ -55,6 +55,8 @@ class Effects(InBlocks):
     method : {"local", "optimal"}
     device : int or None
         The number of the CUDA device that computes summaries; None: the processor.
+    note : str
+        What else must be known about the effects; "" if nothing.
     """
 
     labels: tuple[str, ...]
@@ -64,6 +66,7 @@ class Effects(InBlocks):
     effects: Ints
     method: str
     device: int | None = None
+    note: str = ""
     _graph: SparseGraph = field(repr=False)
     _with_knowledge: bool = False
     sets: ParentSets = field(init=False)
@@ -86,9 +89,15 @@ class Effects(InBlocks):
     def _known(self) -> Orientations:
         return Orientations.of(self._graph)
 
+    @property
+    def source(self) -> str:
+        """How the effects were found in data that are not complete observations; else empty."""
+        return self.note
+
     def __repr__(self) -> str:
         pairs = f"{counted(len(self.causes), 'cause')}, {counted(len(self.effects), 'effect')}"
-        return f"<Effects: {pairs}, {counted(int(self.sets.first[-1]), 'parent set')}, method {self.method!r}>"
+        of = f", {self.source}" if self.source else ""
+        return f"<Effects: {pairs}, {counted(int(self.sets.first[-1]), 'parent set')}, method {self.method!r}{of}>"
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -117,10 +126,14 @@ class Effects(InBlocks):
     def rows(self, causes: slice) -> Floats:
         if self.method == "local":
             return self._local.rows(causes)
+        return self._optimal_rows(self.C, causes)
+
+    def _optimal_rows(self, C: Floats, causes: slice) -> Floats:
+        """`rows` of method "optimal" in a covariance matrix."""
         found = []
         for r in range(self.sets.first[causes.start], self.sets.first[causes.stop]):
             x, graph = self.sets.members[self.sets.start[r + 1] - 1], self._known.directed(self._choices[r].arrows)
-            found.append([optimal_effects(self.C, [int(x)], [y], graph)[0, 0] for y in self.effects.tolist()])
+            found.append([optimal_effects(C, [int(x)], [y], graph)[0, 0] for y in self.effects.tolist()])
         return np.array(found, dtype=np.float64).reshape(len(found), len(self.effects))
 
     def _number(self, v: Variable, among: Ints, what: str) -> int:
@@ -217,10 +230,14 @@ class Effects(InBlocks):
                 given = optimal_set([x], [y], graph) if x != y and may_cause([x], y, graph) else None
             half = np.nan if self.n is None or np.isnan(value) else 0.0
             if half == 0.0 and given is not None and x != y:
-                half = float(half_widths(self.C, self.n, [*sorted(given), x], np.array([y]), level)[0])
+                half = float(self.half_widths([*sorted(given), x], np.array([y]), level)[0])
             adjusted = None if given is None else self._names(given)
             out.append(Reason(value, self._names(parents), adjusted, value - half, value + half))
         return out
+
+    def half_widths(self, members: list[int], ys: Ints, level: float) -> Floats:
+        """Half the confidence intervals of the effects of the last member on `ys`, given the others; NaN if unknown."""
+        return half_widths(self.C, self.n, members, ys, level)
 
     def _numbered_sets(self, k: int) -> Iterator[tuple[int, Nodes]]:
         """The parent sets of cause k with their numbers among all."""
@@ -242,7 +259,7 @@ class Effects(InBlocks):
             halves = np.full(values.shape, np.nan)
             for row, (r, parents) in zip(halves, self._numbered_sets(k), strict=True):
                 if self.n is not None and not np.isnan(self._local.weights[self.sets.start[r]]):
-                    row[:] = half_widths(self.C, self.n, [*sorted(parents), x], self.effects, level)
+                    row[:] = self.half_widths([*sorted(parents), x], self.effects, level)
                     row[np.isin(self.effects, [*parents, x])] = 0.0
             if len(values):
                 least = np.abs(values).argmin(axis=0)[None]

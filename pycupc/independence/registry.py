@@ -163,6 +163,19 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class Moments:
+    """The covariances from which effects are computed.
+
+    `matrices`, float64 (M, p, p): of each imputation, or of the data if M is 1. `n`: number of observations, None if
+    intervals are not known. `note`: what else must be known about the effects.
+    """
+
+    matrices: NDArray[np.float64]
+    n: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Family:
     """A family of tests."""
 
@@ -184,5 +197,7 @@ class Family:
     observations: Callable[[Any, Any, Any, str | None], Observations] | None = None
     #: What determines the answers of a test; None: a run cannot be kept in a checkpoint.
     identity: Callable[[Any], Identity] | None = None
+    #: The covariances of data of the family's classes; None: effects are computed from data of other classes only.
+    moments: Callable[[Any], Moments] | None = None
     #: The data that R sends for one of the functions.
     from_r: Callable[[FromR], Any] | None = None

@@ -40,7 +40,8 @@ class MultipleImputation:
     codes : uint8 (M, p, n)
         The codes of each imputation, and `levels`, int64 (p,), how many there are; of categories only.
     rows : sequence of float64 (n, p), or None
-        The numbers of each imputation, where they are known.
+        The numbers of each imputation, where they are known. If columns of extreme numbers are scaled by powers of two,
+        `in_units` is False.
     n, p : float, int
     labels : tuple of str, or None
 
@@ -64,6 +65,7 @@ class MultipleImputation:
                 text = "each imputation must be complete and finite; missing or infinite values in "
                 raise ValueError(text + listed_at(table.names, incomplete))
         self.rows = tuple(scaled(table.values, table.ends) for table in made)
+        self.in_units = all(own is table.values for own, table in zip(self.rows, made, strict=True))
         self.matrices = np.array([correlation(values) for values in self.rows])
         warn_of_constants(np.isin(np.arange(self.p), made[0].constant), made[0].names)
 
@@ -148,6 +150,7 @@ class IncompleteTable:
     Attributes
     ----------
     values : float64 (n, p), NaN where missing; or int16 (n, p), -1 where missing
+        If columns of extreme numbers are scaled by powers of two, `in_units` is False.
     labels : tuple of str, or None
     adaptDF, categories : bool
 
@@ -171,7 +174,9 @@ class IncompleteTable:
             table = data if isinstance(data, Table) else Table.of(data, labels, **options)
             table.check(complete=False)
             self.values, names = table.values, table.labels
-            self.values = scaled(np.nan_to_num(self.values)) + np.where(np.isnan(self.values), np.nan, 0.0)
+            seen = np.nan_to_num(self.values)
+            self.in_units = (own := scaled(seen)) is seen
+            self.values = own + np.where(np.isnan(self.values), np.nan, 0.0)
         labels, missing = names if labels is None else labels, self.missing
         self.n, self.p = self.values.shape
         self.labels = None if labels is None else check_labels(labels, self.p)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing import literal
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest
-from pycupc.independence.registry import Family, FromR, Identity, OwnRows
+from pycupc.independence.registry import Family, FromR, Identity, Moments, OwnRows
 
 
 def _imputed_data(given: Any, function: Any) -> MultipleImputation:
@@ -26,6 +27,33 @@ def _identity(test: ImputedTest | TestwiseTest) -> Identity:
     if isinstance(test, TestwiseTest):
         facts |= {"quirks": test.quirks, "adaptDF": data.adaptDF}
     return Identity(facts, tuple(data.arrays()))
+
+
+def _imputed_moments(data: MultipleImputation) -> Moments:
+    if data.categories:
+        raise TypeError("effects need numbers, got imputations of categories")
+    if data.rows is None:
+        return Moments(data.matrices, float(data.n))
+    _check_units(data)
+    return Moments(np.array([np.cov(values, rowvar=False) for values in data.rows]), float(data.n))
+
+
+def _check_units(data: MultipleImputation | IncompleteTable) -> None:
+    if not data.in_units:
+        raise ValueError(
+            "effects need numbers between 1e-77 and 1e77 in size, for their units; scale others"
+        )
+
+
+def _gapped_moments(data: IncompleteTable) -> Moments:
+    """Pairwise-complete covariances: test-wise deletion has no matrix of its own for each test."""
+    if data.categories:
+        raise TypeError("effects need numbers, got categories with gaps")
+    _check_units(data)
+    stat = SuffStat.from_data(data.values, missing="pairwise")
+    deviations = np.nanstd(data.values, axis=0, ddof=1)
+    C = stat.C * np.outer(deviations, deviations)
+    return Moments(C[None], None, "from pairwise-complete covariances, without intervals")
 
 
 def _imputed_from_r(sent: FromR) -> MultipleImputation:
@@ -54,6 +82,7 @@ IMPUTED = Family(
     function_for=lambda data: literal.disMItest if data.categories else literal.gaussMItest,
     observations=lambda data, function, labels, correlation: OwnRows(_imputed_data(data, function)),
     identity=_identity,
+    moments=_imputed_moments,
     from_r=_imputed_from_r,
 )
 TESTWISE = Family(
@@ -71,5 +100,6 @@ TESTWISE = Family(
     function_for=lambda data: literal.disCItwd if data.categories else literal.gaussCItwd,
     observations=lambda data, function, labels, correlation: OwnRows(_gapped_data(data, function)),
     identity=_identity,
+    moments=_gapped_moments,
     from_r=_gapped_from_r,
 )

@@ -1,6 +1,6 @@
 """Causal effects from a graph: what happens to y if x is changed, in each DAG behind the graph (docs/EFFECTS.md).
 
-effects.py        `effects`: all pairs at once; result.py, its value; plot.py
+effects.py        `effects`: all pairs at once; result.py, its value, pooled.py, of imputations; plot.py
 ida.py            pcalg's ida, idaFast and jointIda
 adjustment.py     adjustment sets as lists
 parent_sets.py    the parent sets of causes; dags.py, all DAGs; orientations.py, a graph as sets of neighbours

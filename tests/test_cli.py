@@ -121,11 +121,32 @@ def test_a_directed_cycle_is_told_in_summary_and_manifest(here, capsys):
     load_example().iloc[:, :10].to_csv("ten.csv", index=False)
     for u2pd in ("relaxed", "retry"):
         assert run("run", "ten.csv", "--plot", "none", "--out", u2pd, "--u2pd", u2pd) == cli.OK
-        assert ("not a CPDAG: directed cycle" in printed(capsys)[0]) == (u2pd == "relaxed")
+        told, page = "has them (directed cycle smoothness_mean --> ", Path(u2pd, "graph.html")
+        assert (told in printed(capsys)[0]) == (u2pd == "relaxed")
         text, manifest = (Path(u2pd, name).read_text() for name in ("summary.txt", "manifest.json"))
-        assert ("not a CPDAG: directed cycle" in text) == (u2pd == "relaxed")
+        assert (told in text) == ("; --u2pd retry gives a graph that a DAG extends\n" in text) == (u2pd == "relaxed")
+        assert "--u2pd" not in page.read_text(encoding="utf-8")
         cycle = ["smoothness_mean", "compactness_mean", "symmetry_mean"] if u2pd == "relaxed" else None
         assert (json.loads(manifest)["is_cpdag"], json.loads(manifest)["cycle"]) == (cycle is None, cycle)
+
+
+def test_the_cpdag_is_written_instead(here, capsys):
+    """With --to-cpdag every file has the CPDAG; where there is none, nothing is written."""
+    assert run("run", "--example", "--to-cpdag", "--plot", "none") == cli.OK
+    out, folder = printed(capsys)[0], Path("example-pycupc")
+    assert "\nCPDAG: of the DAGs that extend the graph of pc; 3 edges changed\n" in out
+    want = pycupc.pc(load_example(), alpha=0.01).to_cpdag()
+    assert pycupc.PcAlgo.load(folder / "result.npz") == want
+    assert (folder / "edges.csv").read_text().count(",directed,") == want.edge_counts()[0] == 30
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["is_cpdag"], manifest["arguments"]["to_cpdag"]) == (True, True)
+    assert manifest["notes"] == {"contradicting_edges": 19, "CPDAG": want.notes["CPDAG"]}
+    load_example().iloc[:, :10].to_csv("ten.csv", index=False)
+    assert run("run", "ten.csv", "--to-cpdag", "--plot", "none", "--out", "ten") == cli.DATA
+    error = printed(capsys)[1]
+    assert "--to-cpdag: no DAG extends the graph (directed cycle smoothness_mean --> " in error
+    assert "--u2pd retry" in error
+    assert sorted(path.name for path in here.iterdir()) == ["example-pycupc", "ten.csv"]
 
 
 def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
@@ -223,6 +244,9 @@ WRONG = [
     ("run --example --engine fpga", cli.USAGE, "invalid choice: 'fpga'"),
     ("run --example --method fci --u2pd retry", cli.USAGE, "go with --method pc only"),
     ("run --example --method rfci --solve-confl", cli.USAGE, "go with --method pc only"),
+    ("run --example --method fci --to-cpdag", cli.USAGE, "--to-cpdag goes with --method pc only; --method fci gives"),
+    ("run --example --tiers known.txt --to-cpdag", cli.USAGE, "--to-cpdag does not go with --tiers"),
+    ("run --example --solve-confl --to-cpdag", cli.USAGE, "--to-cpdag does not go with --solve-confl"),
     ("run --example --pdsep-max 3", cli.USAGE, "--pdsep-max goes with --method fci only"),
     ("estimate --example --method rfci --pdsep-max 3", cli.USAGE, "--pdsep-max goes with --method fci only"),
     ("run d.csv --df observed --adapt-df", cli.USAGE, "--df observed does not go with --adapt-df or --quirks"),

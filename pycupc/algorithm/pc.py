@@ -20,6 +20,7 @@ from pycupc.engines.base import Engine, ProgressHook
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation import U2pd, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
+from pycupc.results.contradictions import CONTRADICTING
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as, logger
 
@@ -133,6 +134,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
             notes["orientation"] = f"{u2pd}: {oriented.status}"
         if oriented.n_tries:
             notes["orientations_tried"] = oriented.n_tries
+        if oriented.n_contradicting:
+            notes[CONTRADICTING] = oriented.n_contradicting
         if verbose:
             _log(lines_of_arrows(oriented.trace, fit.labels))
         return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace, notes=notes)

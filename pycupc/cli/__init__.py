@@ -21,6 +21,7 @@ from importlib import import_module
 import pycupc
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import COMMANDS, DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE, FolderError, discard_output
+from pycupc.system.message import on_the_command_line
 from pycupc.system.version import __version__
 
 __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_parser", "main"]
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run_command(args: argparse.Namespace) -> int:
     """Run a command; errors of the user or of the machine become a message and an exit code, bugs keep a traceback."""
     try:
-        with interrupting():
+        with interrupting(), on_the_command_line():
             code = int(args.main(args))
             sys.stdout.flush()
             return code

@@ -29,7 +29,6 @@ from pycupc.independence.missing.data import IncompleteTable
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.orientation import U2pd
-from pycupc.system.message import on_the_command_line
 from pycupc.system.progress import LevelBar
 
 #: Arguments of the orientation that go with u2pd "relaxed" only.
@@ -148,6 +147,8 @@ def _check_method(args: argparse.Namespace) -> None:
         args.parser.error("--u2pd and --solve-confl go with --method pc only")
     if args.method != "pc" and args.command == "run" and args.checkpoint is not None:
         args.parser.error("--checkpoint goes with --method pc only")
+    if getattr(args, "to_cpdag", False):
+        _check_to_cpdag(args)
     if args.method != "fci" and args.pdsep_max != math.inf:
         args.parser.error("--pdsep-max goes with --method fci only")
     u2pd, given = getattr(args, "u2pd", "relaxed"), [name for name in _RULES if getattr(args, name, False)]
@@ -156,6 +157,16 @@ def _check_method(args: argparse.Namespace) -> None:
         args.parser.error(f"--{given[0].replace('_', '-')} goes with --u2pd relaxed only")
     if {"conservative", "maj_rule"} <= {*given}:
         args.parser.error("choose one of --conservative and --maj-rule")
+
+
+def _check_to_cpdag(args: argparse.Namespace) -> None:
+    """Exit with a usage error if no CPDAG can replace the graph, or it would lose what other arguments add."""
+    if args.method != "pc":
+        args.parser.error(f"--to-cpdag goes with --method pc only; --method {args.method} gives a PAG")
+    if args.tiers is not None:
+        args.parser.error("--to-cpdag does not go with --tiers: a CPDAG has no arrows that were known before")
+    if args.solve_confl:
+        args.parser.error("--to-cpdag does not go with --solve-confl: no CPDAG has bidirected edges")
 
 
 def method_arguments(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
@@ -191,15 +202,14 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, d
     path: Path = EXAMPLES[args.example] if args.example else args.data
     options = {f.name: getattr(args, f.name) for f in fields(ReadOptions)}
     options["missing"] = args.missing if args.missing in ("error", "drop-rows") else "keep"
-    with on_the_command_line():
-        try:
-            kind, suff_stat, table, choice = choose(args, path, options, bar)
-            if args.nearest and not isinstance(suff_stat, SuffStat):
-                raise ValueError(f"--nearest goes with a test of correlations (--missing pairwise); {choice}")
-        except DataError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise DataError(f"{'standard input' if str(path) == STDIN else path}: {error}") from error
+    try:
+        kind, suff_stat, table, choice = choose(args, path, options, bar)
+        if args.nearest and not isinstance(suff_stat, SuffStat):
+            raise ValueError(f"--nearest goes with a test of correlations (--missing pairwise); {choice}")
+    except DataError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{'standard input' if str(path) == STDIN else path}: {error}") from error
     formulas = [label for label in labels_of(suff_stat) if is_formula(label)]
     if formulas and not getattr(args, "spreadsheet", True):
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"

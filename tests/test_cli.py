@@ -101,8 +101,7 @@ def test_p_values_that_bounds_have_spared_are_timed_apart(here, monkeypatch):
 
 
 def test_manifest_records_how_to_reproduce_the_folder(here):
-    plots = ("--plot", "svg", "--plot", "png")
-    assert run("run", "--example", *plots, "--quiet", "--m-max", "1", "--threads", "1") == cli.OK
+    assert run("run", "--example", "--plot", "svg", "png", "--quiet", "--m-max", "1", "--threads", "1") == cli.OK
     folder = here / "example-pycupc"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["versions"]["pycupc"] == pycupc.__version__
@@ -241,7 +240,7 @@ WRONG = [
     ("run --example --conservative --maj-rule", cli.USAGE, "choose one of --conservative and --maj-rule"),
     ("run --example --solve-confl --u2pd retry", cli.USAGE, "--solve-confl goes with --u2pd relaxed only"),
     ("run --example --correlation 10", cli.USAGE, "--correlation does not go with --example"),
-    ("run --example --engine fpga", cli.USAGE, "invalid choice: 'fpga'"),
+    ("run --example --engine fpga", cli.USAGE, "--engine: expected auto, cpu, gpu, cupc-e, cupc-s, reference or schur"),
     ("run --example --method fci --u2pd retry", cli.USAGE, "go with --method pc only"),
     ("run --example --method rfci --solve-confl", cli.USAGE, "go with --method pc only"),
     ("run --example --method fci --to-cpdag", cli.USAGE, "--to-cpdag goes with --method pc only; --method fci gives"),
@@ -269,7 +268,28 @@ WRONG = [
     ("cstar d.csv --effect v9", cli.DATA, "v9"),
     ("cstar d.csv --test discrete", cli.DATA, "data must be a table of numbers, for gaussCItest"),
     ("cstar d.csv --units --correlation spearman", cli.DATA, "standardize=False needs Pearson's correlations"),
-    ("jump", cli.USAGE, "invalid choice: 'jump'"),
+    ("jump", cli.USAGE, "there is no command jump; there are run, plot, stability, cstar, estimate, compare, doctor"),
+    ("rum d.csv", cli.USAGE, "there is no command rum: did you mean run?"),
+    ("d.csv --alpha 0.05", cli.USAGE, "d.csv is no command; to analyse a file: pycupc run d.csv --alpha 0.05"),
+    ("none.parquet", cli.USAGE, "none.parquet is no command; to analyse a file: pycupc run none.parquet"),
+    ("--alpha 0.05 run d.csv", cli.USAGE, "the command comes first: pycupc run --alpha ..."),
+    ("run d.csv --alhpa 0.05", cli.USAGE, "there is no option --alhpa: did you mean --alpha?"),
+    ("run --alhpa=0.05 d.csv", cli.USAGE, "there is no option --alhpa: did you mean --alpha?"),
+    ("run d.csv --m_max 2", cli.USAGE, "there is no option --m_max: did you mean --m-max?"),
+    ("run d.csv -alpha 0.05", cli.USAGE, "there is no option -alpha: did you mean --alpha?"),
+    ("run d.csv --zzz", cli.USAGE, "there is no option --zzz; see pycupc run --help"),
+    ("run d.csv --test gausss", cli.USAGE, "or mixed, got 'gausss': did you mean gaussian?"),
+    ("run d.csv --correlation sperman", cli.USAGE, "got 'sperman': did you mean spearman?"),
+    ("run d.csv --missing droprows", cli.USAGE, "got 'droprows': did you mean drop-rows?"),
+    ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf or none, got 'pgn': did you mean png?"),
+    ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv"),
+    ("plot results --arond v0", cli.USAGE, "there is no option --arond: did you mean --around?"),
+    ("stability d.csv --scheme boostrap", cli.USAGE, "got 'boostrap': did you mean bootstrap?"),
+    ("stability d.csv --sheduler x", cli.USAGE, "there is no option --sheduler: did you mean --scheduler?"),
+    ("cstar d.csv --effects v0", cli.USAGE, "there is no option --effects: did you mean --effect?"),
+    ("estimate d.csv --jsn", cli.USAGE, "there is no option --jsn: did you mean --json?"),
+    ("compare a b --skeletn", cli.USAGE, "there is no option --skeletn: did you mean --skeleton?"),
+    ("doctor --no-engine-s", cli.USAGE, "there is no option --no-engine-s: did you mean --no-engines?"),
 ]
 
 

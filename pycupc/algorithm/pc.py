@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Problem, hinted, running
+from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.options import Method
 from pycupc.algorithm.skeleton import find_skeleton, skeleton
 from pycupc.data.constraints import Constraints
@@ -23,6 +23,7 @@ from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.contradictions import CONTRADICTING
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as, logger
+from pycupc.system.nearest import hinted
 
 
 @explained_as(skeleton)

@@ -21,8 +21,10 @@ from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Argument, Message, Setting, Value
+from pycupc.system.nearest import hinted
 
 
+@hinted
 def effects(
     fit: NamedGraph | ArrayLike,
     data: Any = None,
@@ -113,7 +115,7 @@ def _has_knowledge(graph: CausalGraph) -> bool:
     try:
         check_maximal(graph)
     except ValueError:
-        warn_unless_cpdag(graph, stacklevel=4)
+        warn_unless_cpdag(graph, stacklevel=5)
         return False
     return True
 

@@ -68,8 +68,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is, which need not be
-        a CPDAG (`PcAlgo.is_cpdag`); "rand" returns the CPDAG of a random DAG on the skeleton; "retry" first tries other
-        directions of the edges on which colliders disagree.
+        a CPDAG (`PcAlgo.is_cpdag`, `PcAlgo.to_cpdag`); "rand" returns the CPDAG of a random DAG on the skeleton;
+        "retry" first tries other directions of the edges on which colliders disagree.
     skel_method : {"stable", "stable.fast"}
         Both give pcalg's "stable" answer.
     conservative, maj_rule : bool, default False

@@ -51,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_test_arguments(parser, limited=True)
     inputs.add_method_arguments(parser)
     orientation = inputs.add_orientation_arguments(parser)
-    cpdag = "write the CPDAG of the DAGs that extend the graph, where contradicting arrows make the graph another one"
+    cpdag = "where arrows contradict each other, write the CPDAG of the DAGs that extend the graph instead"
     orientation.add_argument("--to-cpdag", action="store_true", help=cpdag)
     orientation.add_argument("--seed", type=inputs.natural, metavar="K", help="seed of --u2pd rand and retry")
     add = output.add_folder_arguments(parser).add_argument

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 import browser
@@ -39,7 +39,7 @@ sys.meta_path.insert(0, Hidden)
 
 def modules_beside(extra):
     """The top-level modules of installed packages that an installation of pycupc with this extra does not bring."""
-    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 does not read pyproject.toml")
+    tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")  # the latter comes with pytest
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     modules = metadata.packages_distributions()
     installed = {canonicalize_name(package) for packages in modules.values() for package in packages}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: Names of arguments in other programs.
+#: Names of arguments in other programs and functions.
 _ELSEWHERE = {
     "significancelevel": ("alpha",),
     "njobs": ("numCores", "threads"),
@@ -17,6 +17,7 @@ _ELSEWHERE = {
     "seed": ("random_state",),
     "maxcondvars": ("m_max",),
     "depth": ("m_max",),
+    "suffstat": ("data",),
 }
 _DATA = {"data", "df", "X"}
 

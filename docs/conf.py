@@ -1,4 +1,4 @@
-"""Configuration of the pages: `python -m sphinx -W -b html docs docs/_build/html`, with the extra "docs"."""
+"""Configuration of the pages: `python -m sphinx -W -b html docs docs/_build/html`, with the extra "docs" and R."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from generate import generate, leaving
+from sphinx.application import Sphinx
+from sphinx.errors import ConfigError
 
 import pycupc
 
@@ -49,7 +51,10 @@ html_theme_options = {
 }
 
 
-def setup(app: object) -> None:
+def setup(app: Sphinx) -> None:
     """Write the generated pages, and lead links out of docs/ to the repository."""
-    generate()
-    app.connect("source-read", lambda _, name, source: source.__setitem__(0, leaving(source[0], name)))  # type: ignore[attr-defined]
+    try:
+        generate(with_r=not app.tags.has("no_r"))
+    except FileNotFoundError as error:
+        raise ConfigError(str(error)) from error
+    app.connect("source-read", lambda _, name, source: source.__setitem__(0, leaving(source[0], name)))

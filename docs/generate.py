@@ -25,15 +25,15 @@ TEXTS = {
 _LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#:\s]+)(#[^)\s]*)?\)")
 
 
-def generate() -> None:
-    """Write all pages of `FOLDER` anew."""
+def generate(*, with_r: bool) -> None:
+    """Write all pages of `FOLDER` anew; R's manual needs R, without which its page only says where the manual is."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     for name, source in TEXTS.items():
         path = ROOT / source
         (FOLDER / name).write_text(_moved(path.read_text(encoding="utf-8"), path.parent), encoding="utf-8")
     (FOLDER / "command_line.md").write_text(_commands(), encoding="utf-8")
-    (FOLDER / "r_manual.md").write_text(_manual(), encoding="utf-8")
+    (FOLDER / "r_manual.md").write_text(_manual(with_r), encoding="utf-8")
 
 
 def leaving(text: str, name: str) -> str:
@@ -71,10 +71,15 @@ def _commands() -> str:
     return "\n".join(parts)
 
 
-def _manual() -> str:
+def _manual(with_r: bool) -> str:
     """R's manual: a section for each page, as R's tools make HTML of it."""
     head = "# R functions\n\nThe manual of the R package, which `?cu_pc` shows in R.\n"
-    if not shutil.which("Rscript"):
+    if with_r and not shutil.which("Rscript"):
+        raise FileNotFoundError(
+            "the reference of the R functions needs R, and there is no Rscript on the PATH: install R, or leave this "
+            "reference out with python -m sphinx -t no_r"
+        )
+    if not with_r:
         return head + "\nThese pages were built without R; the manual is in [r_wrapper/man](../../r_wrapper/man).\n"
     paths = sorted(map(str, (ROOT / "r_wrapper" / "man").glob("*.Rd")))
     expression = r'for (path in commandArgs(TRUE)) { cat("\f"); tools::Rd2HTML(path) }'

@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -151,9 +152,21 @@ def test_auto_names_the_options_that_the_cpu_does_not_use():
 
 def test_auto_on_a_large_problem_names_the_options_too(monkeypatch):
     monkeypatch.setattr(select, "gpu_works", lambda device: (False, f"CUDA device {device} does not exist"))
+    monkeypatch.setattr(select, "has_driver", lambda: True)
     engine, note = select.make_engine("auto", 500, options={"device": 7})
     assert engine.name == "cpu"
     assert note == "cpu (auto: CUDA device 7 does not exist; engine_options not used: device)"
+
+
+def test_auto_says_nothing_of_packages_where_there_is_no_driver(monkeypatch):
+    monkeypatch.setattr("pycupc.system.machine._usable", {})
+    monkeypatch.setattr("pycupc.system.machine._DRIVERS", {sys.platform: "no_such_library.so.1"})
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for name in ("cupy", "cupy.cuda"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert select.make_engine("auto", 500)[1] == "cpu (auto: no NVIDIA driver)"
+    words = "engine='gpu' cannot run: no NVIDIA driver: no_such_library.so.1 cannot be loaded; check with nvidia-smi"
+    refused(words, pc, {"C": C3, "n": 50}, engine="gpu", error=pycupc.EngineError)
 
 
 def test_schur_is_another_name_of_gpu(monkeypatch):
@@ -170,6 +183,7 @@ def test_schur_is_another_name_of_gpu(monkeypatch):
 @pytest.mark.parametrize("engine", ["gpu", "schur", "cupc-e", "cupc-s"])
 def test_the_remedy_names_extras_that_exist(engine, monkeypatch):
     monkeypatch.setattr("pycupc.system.machine._usable", {})
+    monkeypatch.setattr("pycupc.system.machine.has_driver", lambda: True)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(pycupc.EngineError, match=f"engine='{engine}' cannot run: CuPy is not installed") as caught:
         pc({"C": C3, "n": 50}, engine=engine)

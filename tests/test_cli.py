@@ -101,8 +101,7 @@ def test_p_values_that_bounds_have_spared_are_timed_apart(here, monkeypatch):
 
 
 def test_manifest_records_how_to_reproduce_the_folder(here):
-    plots = ("--plot", "svg", "--plot", "png")
-    assert run("run", "--example", *plots, "--quiet", "--m-max", "1", "--threads", "1") == cli.OK
+    assert run("run", "--example", "--plot", "svg", "png", "--quiet", "--m-max", "1", "--threads", "1") == cli.OK
     folder = here / "example-pycupc"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["versions"]["pycupc"] == pycupc.__version__
@@ -121,11 +120,32 @@ def test_a_directed_cycle_is_told_in_summary_and_manifest(here, capsys):
     load_example().iloc[:, :10].to_csv("ten.csv", index=False)
     for u2pd in ("relaxed", "retry"):
         assert run("run", "ten.csv", "--plot", "none", "--out", u2pd, "--u2pd", u2pd) == cli.OK
-        assert ("not a CPDAG: directed cycle" in printed(capsys)[0]) == (u2pd == "relaxed")
+        told, page = "has them (directed cycle smoothness_mean --> ", Path(u2pd, "graph.html")
+        assert (told in printed(capsys)[0]) == (u2pd == "relaxed")
         text, manifest = (Path(u2pd, name).read_text() for name in ("summary.txt", "manifest.json"))
-        assert ("not a CPDAG: directed cycle" in text) == (u2pd == "relaxed")
+        assert (told in text) == ("; --u2pd retry gives a graph that a DAG extends\n" in text) == (u2pd == "relaxed")
+        assert "--u2pd" not in page.read_text(encoding="utf-8")
         cycle = ["smoothness_mean", "compactness_mean", "symmetry_mean"] if u2pd == "relaxed" else None
         assert (json.loads(manifest)["is_cpdag"], json.loads(manifest)["cycle"]) == (cycle is None, cycle)
+
+
+def test_the_cpdag_is_written_instead(here, capsys):
+    """With --to-cpdag every file has the CPDAG; where there is none, nothing is written."""
+    assert run("run", "--example", "--to-cpdag", "--plot", "none") == cli.OK
+    out, folder = printed(capsys)[0], Path("example-pycupc")
+    assert "\nCPDAG: of the DAGs that extend the graph of pc; 3 edges changed\n" in out
+    want = pycupc.pc(load_example(), alpha=0.01).to_cpdag()
+    assert pycupc.PcAlgo.load(folder / "result.npz") == want
+    assert (folder / "edges.csv").read_text().count(",directed,") == want.edge_counts()[0] == 30
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["is_cpdag"], manifest["arguments"]["to_cpdag"]) == (True, True)
+    assert manifest["notes"] == {"contradicting_edges": 19, "CPDAG": want.notes["CPDAG"]}
+    load_example().iloc[:, :10].to_csv("ten.csv", index=False)
+    assert run("run", "ten.csv", "--to-cpdag", "--plot", "none", "--out", "ten") == cli.DATA
+    error = printed(capsys)[1]
+    assert "--to-cpdag: no DAG extends the graph (directed cycle smoothness_mean --> " in error
+    assert "--u2pd retry" in error
+    assert sorted(path.name for path in here.iterdir()) == ["example-pycupc", "ten.csv"]
 
 
 def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
@@ -220,9 +240,12 @@ WRONG = [
     ("run --example --conservative --maj-rule", cli.USAGE, "choose one of --conservative and --maj-rule"),
     ("run --example --solve-confl --u2pd retry", cli.USAGE, "--solve-confl goes with --u2pd relaxed only"),
     ("run --example --correlation 10", cli.USAGE, "--correlation does not go with --example"),
-    ("run --example --engine fpga", cli.USAGE, "invalid choice: 'fpga'"),
+    ("run --example --engine fpga", cli.USAGE, "--engine: expected auto, cpu, gpu, cupc-e, cupc-s, reference or schur"),
     ("run --example --method fci --u2pd retry", cli.USAGE, "go with --method pc only"),
     ("run --example --method rfci --solve-confl", cli.USAGE, "go with --method pc only"),
+    ("run --example --method fci --to-cpdag", cli.USAGE, "--to-cpdag goes with --method pc only; --method fci gives"),
+    ("run --example --tiers known.txt --to-cpdag", cli.USAGE, "--to-cpdag does not go with --tiers"),
+    ("run --example --solve-confl --to-cpdag", cli.USAGE, "--to-cpdag does not go with --solve-confl"),
     ("run --example --pdsep-max 3", cli.USAGE, "--pdsep-max goes with --method fci only"),
     ("estimate --example --method rfci --pdsep-max 3", cli.USAGE, "--pdsep-max goes with --method fci only"),
     ("run d.csv --df observed --adapt-df", cli.USAGE, "--df observed does not go with --adapt-df or --quirks"),
@@ -245,7 +268,28 @@ WRONG = [
     ("cstar d.csv --effect v9", cli.DATA, "v9"),
     ("cstar d.csv --test discrete", cli.DATA, "data must be a table of numbers, for gaussCItest"),
     ("cstar d.csv --units --correlation spearman", cli.DATA, "standardize=False needs Pearson's correlations"),
-    ("jump", cli.USAGE, "invalid choice: 'jump'"),
+    ("jump", cli.USAGE, "there is no command jump; there are run, plot, stability, cstar, estimate, compare, doctor"),
+    ("rum d.csv", cli.USAGE, "there is no command rum: did you mean run?"),
+    ("d.csv --alpha 0.05", cli.USAGE, "d.csv is no command; to analyse a file: pycupc run d.csv --alpha 0.05"),
+    ("none.parquet", cli.USAGE, "none.parquet is no command; to analyse a file: pycupc run none.parquet"),
+    ("--alpha 0.05 run d.csv", cli.USAGE, "the command comes first: pycupc run --alpha ..."),
+    ("run d.csv --alhpa 0.05", cli.USAGE, "there is no option --alhpa: did you mean --alpha?"),
+    ("run --alhpa=0.05 d.csv", cli.USAGE, "there is no option --alhpa: did you mean --alpha?"),
+    ("run d.csv --m_max 2", cli.USAGE, "there is no option --m_max: did you mean --m-max?"),
+    ("run d.csv -alpha 0.05", cli.USAGE, "there is no option -alpha: did you mean --alpha?"),
+    ("run d.csv --zzz", cli.USAGE, "there is no option --zzz; see pycupc run --help"),
+    ("run d.csv --test gausss", cli.USAGE, "or mixed, got 'gausss': did you mean gaussian?"),
+    ("run d.csv --correlation sperman", cli.USAGE, "got 'sperman': did you mean spearman?"),
+    ("run d.csv --missing droprows", cli.USAGE, "got 'droprows': did you mean drop-rows?"),
+    ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf or none, got 'pgn': did you mean png?"),
+    ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv"),
+    ("plot results --arond v0", cli.USAGE, "there is no option --arond: did you mean --around?"),
+    ("stability d.csv --scheme boostrap", cli.USAGE, "got 'boostrap': did you mean bootstrap?"),
+    ("stability d.csv --sheduler x", cli.USAGE, "there is no option --sheduler: did you mean --scheduler?"),
+    ("cstar d.csv --effects v0", cli.USAGE, "there is no option --effects: did you mean --effect?"),
+    ("estimate d.csv --jsn", cli.USAGE, "there is no option --jsn: did you mean --json?"),
+    ("compare a b --skeletn", cli.USAGE, "there is no option --skeletn: did you mean --skeleton?"),
+    ("doctor --no-engine-s", cli.USAGE, "there is no option --no-engine-s: did you mean --no-engines?"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Parts of the command line: progress bars, numbers of an estimate."""
+"""Parts of the command line: progress bars, numbers of an estimate, formats of pictures."""
 
 import io
 import itertools
@@ -11,6 +11,7 @@ import pytest
 
 import pycupc
 from pycupc.algorithm import estimate
+from pycupc.cli.output import with_each_format
 from pycupc.system import progress
 
 
@@ -136,3 +137,17 @@ def test_counts_are_short(value, text):
 def test_sizes_are_short():
     assert estimate.size(5_000_000) == "5 MiB"
     assert estimate.size(3 * 2**30 + 2**29) == "3.5 GiB"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("run d.csv --plot png svg", "run d.csv --plot png --plot svg"),
+        ("run --plot pdf png svg d.csv", "run --plot pdf --plot png --plot svg d.csv"),
+        ("run --plot none d.csv --plot png", "run --plot none d.csv --plot png"),
+        ("run png svg --plot", "run png svg --plot"),
+        ("png", "png"),
+    ],
+)
+def test_several_formats_may_follow_one_another(given, meant):
+    assert with_each_format(given.split()) == meant.split()

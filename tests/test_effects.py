@@ -285,6 +285,15 @@ def test_a_graph_of_no_class_is_said_to_be_one():
         pycupc.effects(named(m), np.eye(3))
     with pytest.warns(UserWarning, match="although the graph is not a CPDAG"):
         pycupc.ida(0, 2, EYE, CHAIN)
+    calls = (
+        lambda: pycupc.effects(named(m), np.eye(3)),
+        lambda: pycupc.ida(0, 2, EYE, CHAIN),
+        lambda: pycupc.joint_ida([0, 1], 2, EYE, CHAIN, type="cpdag"),
+    )
+    for call in calls:
+        with pytest.warns(UserWarning, match="although the graph is not a CPDAG") as caught:
+            call()
+        assert caught[0].filename == __file__, caught[0].filename  # the line of the user
 
 
 @pytest.mark.parametrize("name", ["causes", "effects"])

@@ -1,5 +1,6 @@
 """Input beside its many kinds (test_input_kinds.py): command line, fixed pairs, extreme scales, progress, pickles."""
 
+import inspect
 import io
 import json
 import os
@@ -28,6 +29,8 @@ from pycupc.data.table import Table
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.correlation import scaled
 from pycupc.independence.missing.data import IncompleteTable
+from pycupc.stability.arguments import OWN
+from pycupc.system.nearest import hinted
 
 NAMES = list("abcde")
 
@@ -502,12 +505,56 @@ def test_missing_values_and_categories_are_carried():
     [
         ((), {"data": table()}, r"first argument of {0}, suffStat: {0}\(data, alpha=0.01\)"),
         ((table(), 0.05), {}, r"got 0.05; the significance level is alpha: {0}\(data, alpha=0.05\)"),
-        ((table(),), {"alhpa": 0.05}, "unexpected keyword argument 'alhpa'"),
+        ((table(),), {"alhpa": 0.05}, "^{0} has no argument alhpa: did you mean alpha[?]$"),
+        ((table(),), {"indep_test": None}, "^{0} has no argument indep_test: did you mean indepTest[?]$"),
+        ((table(),), {"significance_level": 0.05}, "did you mean alpha[?]$"),
+        ((table(),), {"n_jobs": 2}, "did you mean numCores[?]$"),
+        ((table(),), {"zzz": 2}, "^{0} has no argument zzz; its arguments are suffStat, indepTest, alpha, labels"),
         ((None,), {}, "data must be a table of observations .*, got None;"),
     ],
 )
 def test_arguments_that_users_expect_are_explained(function, arguments, options, words):
     refused(words.format(function.__name__), function, *arguments, **options, error=TypeError)
+
+
+FUNCTIONS = sorted(name for name in pycupc.__all__ if inspect.isfunction(getattr(pycupc, name)))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_names_the_argument_that_was_meant(name):
+    """And looks to `inspect`, `help` and `pickle` as it would without that."""
+    function = getattr(pycupc, name)
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    meant = max((p.name for p in parameters), key=len)
+    wrong = f"{meant[:-2]}{meant[-1]}{meant[-2]}x"  # two letters exchanged, and another one
+    given = {p.name: None for p in parameters if p.default is p.empty and p.name != meant}
+    given |= {"n_resamples": 2} if name in ("stability", "cstar") else {}
+    words = f"is no argument of {name} or pc" if name in ("stability", "cstar") else ""
+    refused(f"{wrong}.*{words}: did you mean {meant}[?]$", function, **given, **{wrong: None}, error=TypeError)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert inspect.getdoc(function)
+    assert list(inspect.signature(function).parameters) == list(inspect.signature(function.__wrapped__).parameters)
+
+
+def test_the_arguments_of_stability_and_cstar_are_known():
+    for name, own in OWN.items():
+        assert {*own, "arguments"} == {*inspect.signature(getattr(pycupc, name)).parameters}
+    refused(
+        "^standardise is .*: did you mean standardize[?]$", pycupc.cstar, table(), standardise=True, error=TypeError
+    )
+    refused(
+        "^indep_test is .*: did you mean indepTest[?]$", pycupc.stability, table(), indep_test=None, error=TypeError
+    )
+
+
+def test_errors_inside_a_function_are_left_alone():
+    def within(x):
+        return x + 1
+
+    call = hinted(lambda x=None: within(x))
+    with pytest.raises(TypeError, match="unsupported operand") as caught:
+        call()
+    assert not caught.value.__suppress_context__
 
 
 def test_numbers_of_observations_and_infinite_correlations():

@@ -97,6 +97,7 @@ def test_missing_cupy_and_several_cupys(monkeypatch):
     monkeypatch.setattr(machine, "_usable", {})
     with monkeypatch.context() as patch:
         patch.setattr("importlib.util.find_spec", lambda name: None)
+        patch.setattr(machine, "has_driver", lambda: True)
         assert machine.gpu_works() == (False, f"CuPy is not installed; {EXTRAS}")
     monkeypatch.setattr(machine, "version_of", lambda name: "14.0" if name in machine.CUPY[:1] else None)
     assert machine.several_cupys() is None
@@ -130,7 +131,7 @@ def test_cupy_that_cannot_be_imported(fake_cupy, monkeypatch):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for the driver on Linux only")
 def test_without_a_driver_cupy_is_not_imported(monkeypatch):
     monkeypatch.setattr(machine, "_usable", {})
-    monkeypatch.setattr(machine, "_DRIVER", "libnothing.so.1")
+    monkeypatch.setattr(machine, "_DRIVERS", {sys.platform: "libnothing.so.1"})
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     works, detail = machine.gpu_works()

@@ -109,7 +109,8 @@ def test_every_version_is_that_of_the_package():
     version = pycupc.__version__
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev0)?", version)
     assert 'version = { attr = "pycupc.system.version.__version__" }' in text("pyproject.toml")
-    assert f"\nversion: {version}\n" in text(".github", "CITATION.cff")
+    assert f"\nversion: {version}\n" in text("CITATION.cff")
+    assert f"\n  version = {{{version}}},\n" in text("docs", "start.md")
     recipe = text(".github", "conda", "meta.yaml")
     assert f'{{% set version = "{version.removesuffix(".dev0")}" %}}' in recipe
     assert f"\nVersion: {version.replace('.dev0', '.9000')}\n" in text("r_wrapper", "DESCRIPTION")

@@ -3,12 +3,16 @@
 import html
 import os
 import re
+import shutil
 import subprocess
 import sys
+from importlib import import_module, metadata
 from pathlib import Path
 
 import browser
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -19,18 +23,80 @@ WITH_CODE = [
 RUN = sorted(path for path in WITH_CODE if path.stem not in ("EFFECTS", "HIDDEN", "STABILITY", "usage"))
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    pytest.importorskip("sphinx")
-    pytest.importorskip("myst_nb")
-    folder = tmp_path_factory.mktemp("site")
-    environment = dict(os.environ, PYTHONPATH=str(ROOT), IPYTHONDIR=str(folder / "ipython"))
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(folder / "trees")]
-    done = subprocess.run(
+#: Lets Python, which imports this module when it starts, find no module of these names.
+HIDING = """
+import sys
+
+class Hidden:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {name!r} in the extra docs", name=name)
+
+sys.meta_path.insert(0, Hidden)
+"""
+
+
+def modules_beside(extra):
+    """The top-level modules of installed packages that an installation of pycupc with this extra does not bring."""
+    tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")  # the latter comes with pytest
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    modules = metadata.packages_distributions()
+    installed = {canonicalize_name(package) for packages in modules.values() for package in packages}
+
+    def needed_by(package, extra):
+        """The requirements of a package, or those that its extra adds; none of a package for other systems."""
+        if package == "pycupc":
+            found = project["optional-dependencies"][extra] if extra else project["dependencies"]
+        else:
+            found = metadata.requires(package) if package in installed else ()
+        applying = (r for r in map(Requirement, found or ()) if r.marker is None or r.marker.evaluate({"extra": extra}))
+        return [(canonicalize_name(r.name), one) for r in applying for one in ("", *r.extras)]
+
+    waiting, brought = [("pycupc", ""), ("pycupc", extra)], set()
+    while waiting:
+        if (one := waiting.pop()) not in brought:
+            brought.add(one)
+            waiting += needed_by(*one)
+    names = {name for name, _ in brought}
+    return {module for module, packages in modules.items() if names.isdisjoint(map(canonicalize_name, packages))}
+
+
+def build(folder, *options, hidden=(), **environment):
+    """Build the pages into a folder, in a Python that has no modules of these names."""
+    (folder / "sitecustomize.py").write_text(HIDING.replace("{names}", repr(sorted(hidden))), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", **environment}
+    environment["IPYTHONDIR"] = str(folder / "ipython")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(folder / "trees"), *options]
+    return subprocess.run(
         [*command, str(DOCS), str(folder / "html")], capture_output=True, text=True, check=False, env=environment
     )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The pages, built with what the extra docs brings; without R's reference where there is no R."""
+    pytest.importorskip("sphinx")
+    pytest.importorskip("myst_nb")
+    hidden = modules_beside("docs")
+    assert "pytest" in hidden
+    folder = tmp_path_factory.mktemp("site")
+    done = build(folder, *([] if shutil.which("Rscript") else ["-t", "no_r"]), hidden=hidden)
     assert done.returncode == 0, done.stderr
     return folder / "html"
+
+
+def test_the_reference_of_r_is_left_out_only_where_that_is_asked_for(tmp_path):
+    pytest.importorskip("myst_nb")
+    done = build(tmp_path, PATH=str(tmp_path))
+    assert done.returncode != 0
+    assert "the reference of the R functions needs R, and there is no Rscript on the PATH: install R, or" in done.stderr
+    assert "python -m sphinx -t no_r" in done.stderr
+
+
+def test_the_pages_of_r_are_there(site):
+    text = (site / "generated" / "r_manual.html").read_text(encoding="utf-8")
+    assert ("cu_sitrep" in text) == (shutil.which("Rscript") is not None)
 
 
 def test_the_notebooks_show_their_pictures_and_no_error(site):

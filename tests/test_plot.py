@@ -355,6 +355,8 @@ def test_files_in_every_format_and_the_same_each_time(tmp_path):
     g, labels = random_graph(10, 15, 2), [f"variable {i} & <co>" for i in range(10)]
     for run in "ab":
         save(g, labels, *[tmp_path / f"{run}.{ending}" for ending in ("png", "svg", "pdf")])
+    pdf = (tmp_path / "a.pdf").read_bytes()
+    assert (b"/FontFile2" in pdf, b"/Type3" in pdf) == (True, False)  # TrueType, which editors and journals take
     for ending, magic in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
         first = (tmp_path / f"a.{ending}").read_bytes()
         assert first.startswith(magic)

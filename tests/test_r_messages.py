@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import pycupc
+from pycupc.data import load_example
 from pycupc.engines.base import EngineError
 from pycupc.engines.subsets import refusal
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.r.messages import failures_in_reply, in_r
-from pycupc.system.machine import several_cupys
+from pycupc.system.machine import gpu_works, several_cupys
 from pycupc.system.message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
 
 C = np.where(np.eye(3), 1.0, 0.5)
@@ -124,3 +125,15 @@ def test_installing_for_the_gpu_in_the_terms_of_r(monkeypatch):
     monkeypatch.setattr("pycupc.system.machine.version_of", lambda name: "13")
     assert in_r(several_cupys(), ()).endswith('then cu_install(source, gpu = "gpu") for an NVIDIA driver of CUDA 12, '
                                               'gpu = "gpu13" for one of CUDA 13')  # fmt: skip
+    monkeypatch.setattr("pycupc.system.machine._usable", {})
+    monkeypatch.setattr("pycupc.system.machine.has_driver", lambda: True)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert in_r(gpu_works()[1], ()).startswith('CuPy is not installed; cu_install(source, gpu = "gpu")')
+
+
+def test_contradicting_arrows_in_the_terms_of_r():
+    """The remedies are functions and arguments of R."""
+    fit = pycupc.pc(load_example(), alpha=0.01)
+    assert in_r(fit.cpdag_note(), fit.labels).endswith("kept as pcalg has them; cu_to_cpdag() gives a CPDAG")
+    fit = pycupc.pc(load_example().iloc[:, :10], alpha=0.01)
+    assert in_r(fit.cpdag_note(), fit.labels).endswith('; u2pd = "retry" gives a graph that a DAG extends')

@@ -59,8 +59,9 @@ DATA = gaussian(n=20, p=4)
             "indepTest must be a test of pycupc, or a batch test with a method of.data. and a __name__",
         ),
         ({"indepTest": disCItest}, TypeError, "data must be a DiscreteSuffStat"),
-        ({"n_resample": 5}, TypeError, "n_resample is no argument of stability or pc; pc has indepTest, labels"),
-        ({"suffStat": 5}, TypeError, "suffStat is no argument of stability or pc"),
+        ({"n_resample": 5}, TypeError, "n_resample is no argument of stability or pc: did you mean n_resamples[?]$"),
+        ({"zzz": 5}, TypeError, "zzz is no argument of stability or pc; pc has indepTest, labels"),
+        ({"suffStat": 5}, TypeError, "suffStat is no argument of stability or pc: did you mean data[?]$"),
     ],
     ids=lambda value: ", ".join(value) if isinstance(value, dict) else "",
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +34,6 @@ from pycupc.results.methods import METHODS
 from pycupc.system.log import level_log
 from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar, progress_hook
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -80,19 +78,6 @@ class Problem:
     def call(self) -> str:
         """The call, as the result shows it."""
         return f"{self.function}(alpha={float(self.alpha):g}, m_max={self.m_max}, engine={self.engine_name!r})"
-
-
-def hinted(function: Function) -> Function:
-    """`pc` or another function, with a remedy for keywords that it does not have but users may expect."""
-    name = function.__name__
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.keys() & {"data", "df", "X"}:
-            raise TypeError(f"the data are the first argument of {name}, suffStat: {name}(data, alpha=0.01)")
-        return function(*args, **kwargs)
-
-    return cast("Function", call)
 
 
 @contextmanager

@@ -18,12 +18,14 @@ from pycupc.orientation.meek import add_arrow, apply_rules
 from pycupc.orientation.trace import FIRST_KNOWN, KNOWN
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.compiled import plain_if_small
+from pycupc.system.nearest import hinted
 
 Graph = TypeVar("Graph", bound=CausalGraph)
 #: tail, head, and the number of the reason, see `pycupc.orientation.trace.Trace`.
 Arrow = tuple[int, int, int]
 
 
+@hinted
 def add_background_knowledge(
     fit: Graph, required: Any = None, forbidden: Any = None, *, tiers: Any = None, check_input: bool = True
 ) -> Graph:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Problem, hinted, running
+from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.parameters import Arguments, Jci, Method, Type
 from pycupc.algorithm.possible_d_sep import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
@@ -30,6 +30,7 @@ from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as
 from pycupc.system.message import Message, Setting
+from pycupc.system.nearest import hinted
 
 
 @explained_as(skeleton)

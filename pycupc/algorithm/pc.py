@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Problem, hinted, running
+from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import find_skeleton, skeleton
 from pycupc.data.constraints import Constraints
@@ -20,8 +20,10 @@ from pycupc.engines.base import Engine, ProgressHook
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation import U2pd, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
+from pycupc.results.contradictions import CONTRADICTING
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as, logger
+from pycupc.system.nearest import hinted
 
 
 @explained_as(skeleton)
@@ -66,8 +68,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         See `skeleton`.
     u2pd : {"relaxed", "rand", "retry"}, default "relaxed"
         What to do when no DAG has the colliders that were found: "relaxed" keeps the result as it is, which need not be
-        a CPDAG (`PcAlgo.is_cpdag`); "rand" returns the CPDAG of a random DAG on the skeleton; "retry" first tries other
-        directions of the edges on which colliders disagree.
+        a CPDAG (`PcAlgo.is_cpdag`, `PcAlgo.to_cpdag`); "rand" returns the CPDAG of a random DAG on the skeleton;
+        "retry" first tries other directions of the edges on which colliders disagree.
     skel_method : {"stable", "stable.fast"}
         Both give pcalg's "stable" answer.
     conservative, maj_rule : bool, default False
@@ -164,6 +166,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
             notes["orientation"] = f"{u2pd}: {oriented.status}"
         if oriented.n_tries:
             notes["orientations_tried"] = oriented.n_tries
+        if oriented.n_contradicting:
+            notes[CONTRADICTING] = oriented.n_contradicting
         if verbose:
             _log(lines_of_arrows(oriented.trace, fit.labels))
         return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace, notes=notes)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import Problem, hinted, running
+from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.fci import Found, fci, first_skeleton, oriented
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import keeping, skeleton
@@ -22,6 +22,7 @@ from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import explained_as
+from pycupc.system.nearest import hinted
 
 
 @explained_as(skeleton)

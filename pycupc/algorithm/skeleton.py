@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.algorithm.arguments import Problem, hinted, running
+from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.tiers import TieredLevels
@@ -24,6 +24,7 @@ from pycupc.independence.custom import IndepTest
 from pycupc.results.levels import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import logger
+from pycupc.system.nearest import hinted
 
 
 class Interrupted(KeyboardInterrupt):

@@ -14,13 +14,27 @@ import argparse
 import errno
 import io
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 import pycupc
 from pycupc.cli.interrupts import interrupting
-from pycupc.cli.output import COMMANDS, DATA, DEVICE, DIFFERS, INTERRUPTED, OK, USAGE, FolderError, discard_output
+from pycupc.cli.output import (
+    COMMANDS,
+    DATA,
+    DEVICE,
+    DIFFERS,
+    INTERRUPTED,
+    OK,
+    USAGE,
+    FolderError,
+    discard_output,
+    with_each_format,
+)
+from pycupc.system.message import on_the_command_line
+from pycupc.system.nearest import did_you_mean
 from pycupc.system.version import __version__
 
 __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_parser", "main"]
@@ -62,10 +76,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - until the process ends
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of variables and files that the encoding of the output lacks
         sys.stdout.reconfigure(errors="backslashreplace")
-    arguments = sys.argv[1:] if argv is None else argv
-    parser = build_parser(next((word for word in arguments if not word.startswith("-")), None))
+    arguments = with_each_format(sys.argv[1:] if argv is None else argv)
+    command = next((word for word in arguments if not word.startswith("-")), None)
+    parser = build_parser(command)
     try:
-        args = parser.parse_args(arguments)
+        if command is not None and command not in COMMANDS:
+            parser.error(_no_command(command, arguments))
+        args, unknown = parser.parse_known_args(arguments)
+        if unknown:
+            _refuse(unknown, getattr(args, "parser", parser))
         if args.command is None:
             parser.print_help()
             return USAGE
@@ -74,10 +93,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else USAGE
 
 
+def _no_command(word: str, arguments: Sequence[str]) -> str:
+    """What to say of a first word that is no command."""
+    if command := next((name for name in arguments if name in COMMANDS), None):
+        return f"the command comes first: pycupc {command} {arguments[0]} ..."
+    if os.path.exists(word) or os.path.splitext(word)[1]:
+        return f"{word} is no command; to analyse a file: pycupc run {shlex.join(arguments)}"
+    there = f"; there are {', '.join(COMMANDS)}"
+    return f"there is no command {word}{did_you_mean(word, COMMANDS) or there}"
+
+
+def _refuse(unknown: Sequence[str], parser: argparse.ArgumentParser) -> None:
+    """Exit with a usage error about arguments that the parser of a command does not know."""
+    option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
+    if option is None:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options = [name for name in parser._option_string_actions if name.startswith("--")]
+    parser.error(f"there is no option {option}{did_you_mean(option, options) or f'; see {parser.prog} --help'}")
+
+
 def _run_command(args: argparse.Namespace) -> int:
     """Run a command; errors of the user or of the machine become a message and an exit code, bugs keep a traceback."""
     try:
-        with interrupting():
+        with interrupting(), on_the_command_line():
             code = int(args.main(args))
             sys.stdout.flush()
             return code

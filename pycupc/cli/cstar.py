@@ -11,6 +11,7 @@ from pycupc.cli.output import add_command
 from pycupc.cli.stability import Study, add_resampling_arguments, run_resampled
 from pycupc.cli.writing import FileKind, pictures, text
 from pycupc.graph import exports
+from pycupc.graph.drawing import save_figure
 
 _DESCRIPTION = """\
 Causal stability ranking: find the causal graph (CPDAG) of many halves of the rows of a table, and in each the pairs of
@@ -68,7 +69,7 @@ _FILES = (
     FileKind("cstar.npz", "the complete result; pycupc.CStaR.load reads it", lambda result, path, _: result.save(path)),
     *pictures(
         "picture of the first pairs and their effects",
-        lambda result, path, _: result.plot().figure.savefig(path, dpi=150),
+        lambda result, path, _: save_figure(result.plot().figure, path),
         "ranking",
     ),
     text("summary.txt", "the first pairs", lambda result: result.summary() + "\n"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pycupc.cli.choice import Data, choose, labels_of
+from pycupc.cli.output import one_of
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.knowledge import Knowledge
 from pycupc.data.mixed import MixedTable
@@ -29,7 +30,7 @@ from pycupc.independence.missing.data import IncompleteTable
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.orientation import U2pd
-from pycupc.system.message import on_the_command_line
+from pycupc.system.nearest import did_you_mean
 from pycupc.system.progress import LevelBar
 
 #: Arguments of the orientation that go with u2pd "relaxed" only.
@@ -45,7 +46,7 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     )
     add("data", nargs="?", type=Path, metavar="DATA", help=table)
     example = "use the example data of the package: continuous measurements, or categories with --example discrete"
-    add("--example", nargs="?", choices=tuple(EXAMPLES), const="continuous", help=example)
+    add("--example", nargs="?", **one_of(*EXAMPLES), const="continuous", help=example)
     correlation = (
         "numbers: pearson (default); spearman, kendall, normal-scores: of ranks; latent: columns with two values, or "
         "up to 10 whole ones, are classes of Gaussian variables"
@@ -56,7 +57,7 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
     names = "line 1 holds the names, which are V1, V2, ... if not (auto: decided from the table, or an error)"
     numbers = "the first column holds names or numbers of the rows and is left out (auto: as for --header)"
     for name, what in (("--header", names), ("--index", numbers)):
-        add(name, choices=("auto", "yes", "no"), default="auto", help=f"whether {what}")
+        add(name, **one_of("auto", "yes", "no"), default="auto", help=f"whether {what}")
     add("--delimiter", metavar="CHAR", type=delimiter, help="the character between cells (default: detected)")
     add("--decimal", choices=(".", ","), default=".", metavar="CHAR", help="the decimal point, . or , (default: .)")
     missing = "a cell that means a missing value, besides empty cells, NA, NaN, N/A, null and None; may be repeated"
@@ -98,15 +99,14 @@ def add_test_arguments(
         "and cupc-s: the published GPU algorithms; reference: plain NumPy, slow; schur: another name for gpu. All "
         "engines give the same answer"
     )
-    add("--engine", choices=(*NAMES, "schur"), default="auto", help=engine)
+    add("--engine", **one_of(*NAMES, "schur"), default="auto", help=engine)
     test = "gaussian: partial correlations of numbers; discrete: G^2 of categories; mixed: both (auto: by the table)"
-    choices = ("auto", "gaussian", "discrete", "mixed")
-    add("--test", choices=choices, default="auto", help=test)
+    add("--test", **one_of("auto", "gaussian", "discrete", "mixed"), default="auto", help=test)
     freedom = (
         "discrete: degrees of freedom: pcalg: of all configurations of the conditioning set; observed: of those that "
         "occur, which finds more edges where tables are sparse (default: pcalg)"
     )
-    add("--df", choices=get_args(DegreesOfFreedom), default="pcalg", help=freedom)
+    add("--df", **one_of(*get_args(DegreesOfFreedom)), default="pcalg", help=freedom)
     add("--adapt-df", action="store_true", help="discrete: empty cells lower the degrees of freedom")
     add("--quirks", action="store_true", help="reproduce faults of pcalg: of disCItest, and of fci and rfci")
     add("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
@@ -124,7 +124,7 @@ def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._Argu
     """Add the arguments that say how edges are oriented; returns their group."""
     group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is --u2pd relaxed")
     add = group.add_argument
-    add("--u2pd", choices=get_args(U2pd), default="relaxed", help="remedy if no DAG has the colliders")
+    add("--u2pd", **one_of(*get_args(U2pd)), default="relaxed", help="remedy if no DAG has the colliders")
     add("--conservative", action="store_true", help="decide on a triple only if all of its separating sets agree")
     add("--maj-rule", action="store_true", help="decide on a triple by the majority of its separating sets")
     add("--solve-confl", action="store_true", help="mark edges with contradicting arrows as bidirected")
@@ -137,7 +137,8 @@ def add_method_arguments(parser: argparse.ArgumentParser) -> None:
     method = (
         "pc: every common cause of two variables is among the data (a CPDAG); fci, rfci: some may be hidden (a PAG)"
     )
-    add("--method", choices=("pc", "fci", "rfci"), default="pc", help=f"{method}; rfci makes far fewer tests than fci")
+    method += "; rfci makes far fewer tests than fci"
+    add("--method", **one_of("pc", "fci", "rfci"), default="pc", help=method)
     pdsep = "fci: leave an edge whose Possible-D-SEP has more than K variables (default: no limit)"
     add("--pdsep-max", type=level, default=math.inf, metavar="K", help=pdsep)
 
@@ -148,6 +149,8 @@ def _check_method(args: argparse.Namespace) -> None:
         args.parser.error("--u2pd and --solve-confl go with --method pc only")
     if args.method != "pc" and args.command == "run" and args.checkpoint is not None:
         args.parser.error("--checkpoint goes with --method pc only")
+    if getattr(args, "to_cpdag", False):
+        _check_to_cpdag(args)
     if args.method != "fci" and args.pdsep_max != math.inf:
         args.parser.error("--pdsep-max goes with --method fci only")
     u2pd, given = getattr(args, "u2pd", "relaxed"), [name for name in _RULES if getattr(args, name, False)]
@@ -156,6 +159,16 @@ def _check_method(args: argparse.Namespace) -> None:
         args.parser.error(f"--{given[0].replace('_', '-')} goes with --u2pd relaxed only")
     if {"conservative", "maj_rule"} <= {*given}:
         args.parser.error("choose one of --conservative and --maj-rule")
+
+
+def _check_to_cpdag(args: argparse.Namespace) -> None:
+    """Exit with a usage error if no CPDAG can replace the graph, or it would lose what other arguments add."""
+    if args.method != "pc":
+        args.parser.error(f"--to-cpdag goes with --method pc only; --method {args.method} gives a PAG")
+    if args.tiers is not None:
+        args.parser.error("--to-cpdag does not go with --tiers: a CPDAG has no arrows that were known before")
+    if args.solve_confl:
+        args.parser.error("--to-cpdag does not go with --solve-confl: no CPDAG has bidirected edges")
 
 
 def method_arguments(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
@@ -191,15 +204,14 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, d
     path: Path = EXAMPLES[args.example] if args.example else args.data
     options = {f.name: getattr(args, f.name) for f in fields(ReadOptions)}
     options["missing"] = args.missing if args.missing in ("error", "drop-rows") else "keep"
-    with on_the_command_line():
-        try:
-            kind, suff_stat, table, choice = choose(args, path, options, bar)
-            if args.nearest and not isinstance(suff_stat, SuffStat):
-                raise ValueError(f"--nearest goes with a test of correlations (--missing pairwise); {choice}")
-        except DataError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise DataError(f"{'standard input' if str(path) == STDIN else path}: {error}") from error
+    try:
+        kind, suff_stat, table, choice = choose(args, path, options, bar)
+        if args.nearest and not isinstance(suff_stat, SuffStat):
+            raise ValueError(f"--nearest goes with a test of correlations (--missing pairwise); {choice}")
+    except DataError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{'standard input' if str(path) == STDIN else path}: {error}") from error
     formulas = [label for label in labels_of(suff_stat) if is_formula(label)]
     if formulas and not getattr(args, "spreadsheet", True):
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
@@ -282,7 +294,8 @@ def missing_values(text: str) -> str:
     words = ("auto", "testwise", "pairwise", "pairwise=min", "pairwise=harmonic", "drop-rows", "error")
     if text in words or (name == "impute" and number.isdecimal() and int(number) > 1):
         return text
-    raise argparse.ArgumentTypeError(f"expected {', '.join(words)}, or impute=M with M from 2, got {text!r}")
+    expected = f"expected {', '.join(words)}, or impute=M with M from 2, got {text!r}"
+    raise argparse.ArgumentTypeError(expected + did_you_mean(text, (*words, "impute=M")))
 
 
 def correlation_argument(text: str) -> float | str:
@@ -293,7 +306,7 @@ def correlation_argument(text: str) -> float | str:
         return positive(text)
     except argparse.ArgumentTypeError:
         expected = f"{', '.join(MEASURES)}, or the number of observations of a correlation matrix"
-        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}{did_you_mean(text, MEASURES)}") from None
 
 
 def delimiter(text: str) -> str:

@@ -8,6 +8,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+from pycupc.system.nearest import did_you_mean
 
 OK, DIFFERS, USAGE, DATA, DEVICE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -21,6 +24,10 @@ COMMANDS = {
     "compare": "how two results differ, and where they first do",
     "doctor": "what is installed, which engines work, and why others do not",
 }
+
+
+#: Formats of the picture.
+PICTURES = ("png", "svg", "pdf", "none")
 
 
 class FolderError(ValueError):
@@ -43,6 +50,28 @@ def add_command(
     return parser
 
 
+def one_of(*words: str) -> dict[str, Any]:
+    """Arguments of `add_argument` for an option with one of these words, of which an error names the nearest."""
+
+    def parse(text: str) -> str:
+        if text in words:
+            return text
+        expected = f"expected {', '.join(words[:-1])} or {words[-1]}, got {text!r}"
+        raise argparse.ArgumentTypeError(expected + did_you_mean(text, words))
+
+    return {"type": parse, "metavar": f"{{{','.join(words)}}}"}
+
+
+def with_each_format(arguments: Sequence[str]) -> list[str]:
+    """The arguments, ``--plot png svg`` as ``--plot png --plot svg``: several words would take DATA, too."""
+    out: list[str] = []
+    for word in arguments:
+        if word in PICTURES and out[-1:] and out[-1] in PICTURES and out[-2] == "--plot":
+            out.append("--plot")
+        out.append(word)
+    return out
+
+
 def discard_output() -> None:
     """Write nothing more to stdout, which nobody can take: not what is still held back either."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -54,7 +83,8 @@ def add_folder_arguments(parser: argparse.ArgumentParser, *, graph: bool = True)
     add = group.add_argument
     add("--out", type=Path, metavar="DIR", help="folder to write (default: named after DATA)")
     add("--force", action="store_true", help="replace the results of an earlier run; other files in DIR stay")
-    add("--plot", action="append", choices=("png", "svg", "pdf", "none"), help="formats of the picture (default: png)")
+    formats = f"formats of the picture: {', '.join(PICTURES)} (default: png); several: --plot png svg"
+    add("--plot", action="append", **one_of(*PICTURES) | {"metavar": "FORMAT"}, help=formats)
     if graph:
         add("--amat", action="store_true", help="write amat.csv for more than 1,000 variables too")
     formulas = "begin text in .csv files that a spreadsheet takes for a formula (= + - @) with an apostrophe"

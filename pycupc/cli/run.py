@@ -51,6 +51,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_test_arguments(parser, limited=True)
     inputs.add_method_arguments(parser)
     orientation = inputs.add_orientation_arguments(parser)
+    cpdag = "where arrows contradict each other, write the CPDAG of the DAGs that extend the graph instead"
+    orientation.add_argument("--to-cpdag", action="store_true", help=cpdag)
     orientation.add_argument("--seed", type=inputs.natural, metavar="K", help="seed of --u2pd rand and retry")
     add = output.add_folder_arguments(parser).add_argument
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
@@ -88,6 +90,8 @@ def main(args: argparse.Namespace) -> int:
         inputs.check_around(args, suff_stat)
         with record.timed(args.method):
             fit, interruption = _fit(args, suff_stat)
+        if args.to_cpdag and interruption is None:
+            fit = _cpdag_of(fit)
         if "rows_dropped" in record.source:
             fit.notes["data"] = record.source["rows_dropped"]
         if fit.p_values.deferred:
@@ -129,6 +133,15 @@ def _fit(args: argparse.Namespace, suff_stat: Data) -> tuple[PcAlgo | PagAlgo, s
         partial.notes["interrupted"] = f"skeleton after levels 0 to {partial.max_ord}, not oriented"
         partial.p_values.settle_for_tests_made()
         return partial, f"interrupted; levels 0 to {partial.max_ord} had finished; the skeleton after them"
+
+
+def _cpdag_of(fit: PcAlgo | PagAlgo) -> PcAlgo:
+    """The result of pc with the CPDAG of the DAGs that extend its graph; ValueError if none does."""
+    assert isinstance(fit, PcAlgo)  # as `inputs.check` has made sure
+    if not fit.has_dag:
+        way = "--u2pd retry gives a graph that a DAG extends, without --to-cpdag the graph is written as it is"
+        raise ValueError(f"--to-cpdag: no DAG extends the graph ({fit.without_dag()}); {way}; nothing was written")
+    return fit.to_cpdag()
 
 
 def _find_p_values(fit: PcAlgo | PagAlgo) -> str | None:

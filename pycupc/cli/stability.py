@@ -63,7 +63,7 @@ def add_resampling_arguments(parser: argparse.ArgumentParser, scheme: Scheme) ->
         "n rows with replacement; a share of the rows; halves in pairs without common rows (default: "
         f"{scheme}). The last two come with bounds on what is found falsely"
     )
-    add("--scheme", choices=("bootstrap", "subsample", "complementary"), default=scheme, help=schemes)
+    add("--scheme", **output.one_of("bootstrap", "subsample", "complementary"), default=scheme, help=schemes)
     add("--fraction", type=float, default=0.5, metavar="F", help="share of the rows in a subsample (default: 0.5)")
     add("--seed", type=inputs.natural, metavar="K", help="seed of the resamples (default: drawn, and recorded)")
     add("--scheduler", metavar="ADDRESS", help="run the resamples on this Dask cluster, e.g. tcp://host:8786")

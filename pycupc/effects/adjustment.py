@@ -9,6 +9,7 @@ from pycupc.data.names import listed, positions
 from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, causal_graph_of, check_maximal
 from pycupc.effects.paths import blocks, may_cause, on_causal_paths, optimal_set, possible_ancestors
 from pycupc.system.message import Message, Words
+from pycupc.system.nearest import hinted
 
 Variables = Variable | Sequence[Variable]
 KINDS = ("optimal", "canonical", "parents")
@@ -34,6 +35,7 @@ class _Question:
         return not undirected and not forbidden & given and blocks(self.xs, ys, given, between, self.member)
 
 
+@hinted
 def adjustment_set(
     graph: Graph, x: Variables, y: Variables, kind: Literal["optimal", "canonical", "parents"] = "optimal"
 ) -> list[str]:
@@ -77,6 +79,7 @@ def adjustment_set(
     return [asked.labels[v] for v in sorted(found)]
 
 
+@hinted
 def is_adjustment_set(graph: Graph, x: Variables, y: Variables, given: Variables = ()) -> bool:
     """Whether adjusting for `given` gives the total effects of x on y in every DAG that the graph allows.
 

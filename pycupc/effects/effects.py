@@ -24,8 +24,10 @@ from pycupc.independence.registry import Moments
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.machine import gpu_works
 from pycupc.system.message import Argument, Message, Setting, Value
+from pycupc.system.nearest import hinted
 
 
+@hinted
 def effects(
     fit: NamedGraph | ArrayLike,
     data: Any = None,
@@ -123,7 +125,7 @@ def _has_knowledge(graph: CausalGraph) -> bool:
     try:
         check_maximal(graph)
     except ValueError:
-        warn_unless_cpdag(graph, stacklevel=4)
+        warn_unless_cpdag(graph, stacklevel=5)
         return False
     return True
 

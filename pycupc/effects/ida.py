@@ -18,6 +18,7 @@ from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class
 from pycupc.effects.paths import optimal_effects
 from pycupc.effects.regression import Floats, effects_given, modified_choleskies, recursive_regressions
 from pycupc.system.message import Argument, Message
+from pycupc.system.nearest import hinted
 
 Kind = Literal["cpdag", "pdag", "dag"]
 
@@ -45,6 +46,7 @@ class _Problem:
             raise ValueError("mcov must be a covariance matrix, got one that is not symmetric")
 
 
+@hinted
 def ida(
     x: Any,
     y: Any,
@@ -108,12 +110,12 @@ def ida(
         raise ValueError(Message("{name} is not available for method 'optimal'", name=Argument("y_notparent")))
     if y_notparent and len(ys) > 1:  # as in pcalg
         text = Message("{name} has no effect with several y: ask for one at a time", name=Argument("y_notparent"))
-        warnings.warn(text, stacklevel=2)
+        warnings.warn(text, stacklevel=3)
         y_notparent = False
     if method == "optimal" or (type == "pdag" and method == "local"):
         check_maximal(problem.named)
     elif type == "cpdag":
-        orientations.warn_unless_cpdag(problem.named)
+        orientations.warn_unless_cpdag(problem.named, stacklevel=4)
     if method == "optimal":
         found = _optimal(problem, xs, ys)
     elif method == "global":
@@ -153,6 +155,7 @@ def _optimal(problem: _Problem, xs: Sequence[int], ys: Sequence[int]) -> list[Fl
     return [np.array([values[:, k] for values in found]).T for k in range(len(ys))]
 
 
+@hinted
 def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Graph) -> Floats:
     """The possible total effects of x on several variables, as `ida` with its defaults finds them.
 
@@ -182,6 +185,7 @@ def ida_fast(x: Variable, y_set: Sequence[Variable], mcov: ArrayLike, graph: Gra
     return effects_given(problem.C, at, sets, ys).T
 
 
+@hinted
 def joint_ida(
     x: Sequence[Variable] | Variable,
     y: Any,
@@ -245,7 +249,7 @@ def _joint_sets(problem: _Problem, xs: Sequence[int], given: Any, kind: str) -> 
         check_maximal(problem.named)
         return [[*choice.parents] for choice in joint_parent_sets(xs, problem.graph)]
     if kind == "cpdag":
-        orientations.warn_unless_cpdag(problem.named)
+        orientations.warn_unless_cpdag(problem.named, stacklevel=5)
     sets = joint_parents_in_class(xs, Orientations.of(problem.graph))
     if not sets:
         raise ValueError("no DAG extends the undirected edges around the causes")

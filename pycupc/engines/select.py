@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pycupc.engines.base import Engine, EngineError
-from pycupc.system.machine import gpu_works
+from pycupc.system.machine import gpu_works, has_driver
 from pycupc.system.message import Message, Setting, Value, Words
 
 NAMES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
@@ -87,6 +87,8 @@ def _fastest(p: int, numCores: int | None, options: Mapping[str, Any]) -> tuple[
     works, detail = False, f"fewer than {GPU_PAYS_FROM} variables"
     if p >= GPU_PAYS_FROM:
         works, detail = gpu_works(options.get("device", 0))
+        if not works and not has_driver():
+            detail = "no NVIDIA driver"  # most machines: they miss nothing
     if works:
         return _gpu("gpu", options), f"gpu (auto: {detail})"
     used = {option: value for option, value in options.items() if "cpu" in _TAKEN_BY[option]}

@@ -49,6 +49,7 @@ class Orientation:
     # keeps the colliders' arrows and adds colliders), "random" (the CPDAG of a random DAG on the skeleton).
     status: str = "relaxed"
     n_tries: int = 0  # how many other directions "retry" tried
+    n_contradicting: int = 0  # of "relaxed": edges that colliders or rules directed both ways
 
 
 def orient(
@@ -75,13 +76,15 @@ def orient(
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph  # loads Numba
     from pycupc.system.compiled import plain_if_small
 
-    status, n_tries = "relaxed", 0
+    status, n_tries, n_contradicting = "relaxed", 0, 0
     with plain_if_small(mixed_graph.steps_of(skeleton) + sepset.n_stored // 5):
         graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, ambiguous)
         if u2pd == "relaxed":
             colliders.orient_colliders(graph, solve_confl)
             meek.apply_rules(graph, solve_confl=solve_confl)
+            n_contradicting = mixed_graph.directed_both_ways(graph)
         else:
             graph, status, n_tries = dag_extension.orient_extendable(graph, u2pd, random_state)
-        return Orientation(mixed_graph.to_sparse(graph, skeleton), mixed_graph.trace(graph), status, n_tries)
+        reasons = mixed_graph.trace(graph)
+        return Orientation(mixed_graph.to_sparse(graph, skeleton), reasons, status, n_tries, n_contradicting)

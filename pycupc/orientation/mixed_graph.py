@@ -123,6 +123,12 @@ def trace(graph: MixedGraph, kinds: Sequence[int] = (IN, BOTH), *forms_and_paths
     return Trace(partial(_marks, graph.entry, kinds), *forms_and_paths)
 
 
+def directed_both_ways(graph: MixedGraph) -> int:
+    """Number of edges that got an arrowhead at either end, one after the other: an overwritten arrow keeps its rule."""
+    rule, mirror = graph.entry[RULE] > 0, graph.entry[MIRROR]
+    return int(np.count_nonzero(rule & rule[mirror])) // 2
+
+
 def _marks(entry: Indices, kinds: Sequence[int]) -> tuple[Ints, ...]:
     """What `Trace` is made from: the marks that were set here, not those of `directed_as`."""
     at = np.flatnonzero(np.isin(entry[KIND], kinds) & (entry[RULE] > 0))

@@ -157,7 +157,7 @@ class Job(Background):
             "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),
             "orientation": orientation,
             # a random graph is drawn later, from a DAG
-            "notes": [f"The graph is {note}"] if note and not orientation.endswith("random") else [],
+            "notes": [note[0].upper() + note[1:]] if note and not orientation.endswith("random") else [],
             "vanished": int(fit.notes.get("edges_without_direction", 0)),
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,

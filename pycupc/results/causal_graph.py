@@ -18,6 +18,10 @@ from pycupc.system.message import Message, Words
 if TYPE_CHECKING:
     import networkx
 
+#: The remedies where a graph is not a CPDAG: what there is with a DAG that extends the graph, and without one.
+CPDAG = Words("to_cpdag()", "cu_to_cpdag()", "--to-cpdag")
+RETRY = Words('u2pd="retry"', 'u2pd = "retry"', "--u2pd retry")
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CausalGraph(NamedGraph):
@@ -76,6 +80,11 @@ class CausalGraph(NamedGraph):
         """
         return self._dag_and_cpdag is not None and self._dag_and_cpdag[1] == self.sparse_graph
 
+    @property
+    def has_dag(self) -> bool:
+        """Whether a DAG extends the graph: whether `to_dag` gives one."""
+        return self._dag_and_cpdag is not None
+
     def cycle(self) -> tuple[int, ...] | None:
         """Positions of the variables of a directed cycle in the order of its arrows, from the lowest on, or None.
 
@@ -84,22 +93,26 @@ class CausalGraph(NamedGraph):
         tail, head, kind = self.sparse_graph.edge_list()
         return directed_cycle(tail[kind == DIRECTED], head[kind == DIRECTED], self.p)
 
-    def not_a_cpdag(self, *, remedy: bool = True) -> str:
-        """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one. With a `remedy`."""
+    def not_a_cpdag(self) -> str:
+        """Why the graph is not a CPDAG, as a sentence without its full stop; "" if it is one. With a remedy."""
         if self.is_cpdag:
             return ""
-        if self._dag_and_cpdag is not None:
-            text = "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows{remedy}"
-            return Message(text, remedy=Words("; to_cpdag() gives it", ""))
-        counts, retry = self.sparse_graph.counts(), '; u2pd "retry" gives a graph that a DAG extends' if remedy else ""
+        if self.has_dag:
+            text = "not a CPDAG: a DAG extends the graph, but its CPDAG has other arrows; {cpdag} gives it"
+            return Message(text, cpdag=CPDAG)
+        counts = self.sparse_graph.counts()
         if n := sum(counts[kind] for kind in [*counts][3:]):
             return f"not a CPDAG: {n:,} edge{'s have circles' if n > 1 else ' has a circle'}"
-        if n := counts[BIDIRECTED]:
-            return f"not a CPDAG: {n:,} edge{'s are' if n > 1 else ' is'} bidirected{retry}"
+        text = "not a CPDAG: {why}; {retry} gives a graph that a DAG extends"
+        return Message(text, why=self.without_dag(), retry=RETRY)
+
+    def without_dag(self) -> str:
+        """Why no DAG extends this graph, which has none and has no circles, in a few words."""
+        if n := self.sparse_graph.counts()[BIDIRECTED]:
+            return f"{n:,} edge{'s are' if n > 1 else ' is'} bidirected"
         if cycle := self.cycle():
-            names = " --> ".join(self.labels[v] for v in (*cycle, cycle[0]))
-            return f"not a CPDAG: directed cycle {names}{retry}"
-        return f"not a CPDAG: every direction of its undirected edges adds a collider or a cycle{retry}"
+            return f"directed cycle {' --> '.join(self.labels[v] for v in (*cycle, cycle[0]))}"
+        return "every direction of its undirected edges adds a collider or a cycle"
 
     def to_dag(self) -> CausalGraph:
         """A DAG that extends the graph: it directs the undirected edges and adds no unshielded collider.

@@ -16,6 +16,7 @@ from pycupc.results.differences import LISTED, Difference, Pair, Side, TwoSides,
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.log import counted
+from pycupc.system.nearest import hinted
 
 __all__ = ["Comparison", "Difference", "compare"]
 
@@ -66,6 +67,7 @@ class Comparison:
         return self.text.rstrip("\n")
 
 
+@hinted
 def compare(
     a: Any,
     b: Any,

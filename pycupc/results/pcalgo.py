@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import DIRECTED
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
@@ -20,6 +21,7 @@ from pycupc.results import arrays as flat
 from pycupc.results import npz
 from pycupc.results.arrays import check_arrays, check_meta
 from pycupc.results.causal_graph import CausalGraph
+from pycupc.results.contradictions import CONTRADICTING, contradictions
 from pycupc.results.explored import TestedGraph
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.levels import LevelSummary, closing_lines, level_lines
@@ -109,22 +111,42 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
         """Whether the edges have been oriented, as by `pc`, although none need have a direction."""
         return self.call.startswith("pc(") or self.edge_counts()[1] < len(self.sparse_graph)
 
-    def cpdag_note(self) -> str:
-        """As `not_a_cpdag`, but "" for a skeleton, whose edges have no directions yet.
+    def cpdag_note(self, *, remedy: bool = True) -> str:
+        """That arrows or tests contradict each other where the graph is not a CPDAG, without a full stop; else "".
 
-        A graph with known arrows, which has more than a CPDAG, is only reported if no DAG extends it.
+        Also "" for a skeleton, whose edges have no directions yet. A graph with known arrows, which has more than a
+        CPDAG, is only reported if no DAG extends it. With a `remedy` if there is one.
         """
         known = "known_before" in self.notes or "known_afterwards" in self.notes
-        if not self.oriented or (known and self._dag_and_cpdag is not None):
+        if not self.oriented or (known and self.has_dag):
             return ""
-        return self.not_a_cpdag(remedy=not known)
+        return contradictions(self, self.notes, known=known, remedy=remedy)
+
+    def to_cpdag(self) -> PcAlgo:
+        """The result with the CPDAG of the DAGs that extend its graph, which all have the same; itself if it is one.
+
+        The evidence stays; `trace` keeps the reasons of the arrows that both graphs have. ValueError as of `to_dag`.
+        """
+        found = super().to_cpdag().sparse_graph
+        if found == self.sparse_graph:
+            return self
+        tail, head, kind = found.edge_list()
+        arrows = set(zip(tail[kind == DIRECTED].tolist(), head[kind == DIRECTED].tolist(), strict=True))
+        kept = {ends: reason for ends, reason in self.trace.items() if ends in arrows}
+        same = found.low_mark == self.sparse_graph.low_mark
+        same &= found.high_mark == self.sparse_graph.high_mark
+        note = f"of the DAGs that extend the graph of pc; {counted(int((~same).sum()), 'edge')} changed"
+        return replace(self, sparse_graph=found, trace=kept, notes={**self.notes, "CPDAG": note})
 
     def summary(self) -> str:
         """Size, edges and levels of the run, as text."""
         lines = self._head_lines("PC-stable")
         if note := self.cpdag_note():
             lines.append(note)
-        return "\n".join([*lines, *self.lines_of_levels(), *closing_lines(self.notes, self.engine)])
+        return "\n".join([*lines, *self.lines_of_levels(), *closing_lines(self._notes_shown(), self.engine)])
+
+    def _notes_shown(self) -> dict[str, Any]:
+        return {name: note for name, note in self.notes.items() if name != CONTRADICTING}
 
     def lines_of_levels(self) -> list[str]:
         """The part of the summary about the levels."""
@@ -141,9 +163,9 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
         return self
 
     def page_note(self) -> str:
-        """Why the graph is not a CPDAG, as a sentence; "" if it is one."""
-        note = self.cpdag_note()
-        return note and f"The graph is {note}."
+        """`cpdag_note` as a sentence, without a remedy: who reads the page may not have the program."""
+        note = self.cpdag_note(remedy=False)
+        return note and f"{note[:1].upper()}{note[1:]}."
 
     def _why(self, i: int, j: int) -> Why:
         return why_pair(self, i, j)

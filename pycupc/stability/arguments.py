@@ -22,12 +22,16 @@ from pycupc.stability.checkpoint import seed_in
 from pycupc.stability.rows import Resampling, Scheme, seed_of
 from pycupc.stability.study import Study
 from pycupc.system.message import Message, Setting
+from pycupc.system.nearest import did_you_mean
 
 #: The arguments of each method that `stability` passes on, with their defaults.
 ARGUMENTS = {
     method: {name: default for name, default in defaults_of(method).items() if PARAMETERS[name].resampled}
     for method in ORIENTING
 }
+#: The arguments of `stability` and of `cstar` themselves, to name the one that was meant.
+_BOTH = ("data", "n_resamples", "scheme", "fraction", "alpha", "random_state", "executor", "checkpoint", "progress")
+OWN = {"stability": (*_BOTH, "method"), "cstar": (*_BOTH, "causes", "effects", "q", "standardize")}
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,9 @@ def checked_study(
         raise ValueError(f"method must be one of {', '.join(map(repr, ORIENTING))}, got {method!r}")
     defaults = ARGUMENTS[method]
     if unknown := sorted(arguments.keys() - defaults.keys()):
-        raise TypeError(f"{unknown[0]} is no argument of {name} or {method}; {method} has {', '.join(defaults)}")
+        text = f"{unknown[0]} is no argument of {name} or {method}"
+        hint = did_you_mean(unknown[0], (*OWN[name], *defaults))
+        raise TypeError(text + (hint or f"; {method} has {', '.join(defaults)}"))
     given = {**defaults, **arguments}
     if isinstance(given["engine"], Engine):
         raise TypeError(f"engine must be the name of an engine: each resample makes its own, got {given['engine']!r}")
@@ -84,7 +90,7 @@ def checked_study(
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, method, given | {"alpha": alphas[0]}, away=plan.executor is not None)
     if isinstance(problem.test, GaussianTest):
-        warn_of_few(resampling.size, stacklevel=4)
+        warn_of_few(resampling.size, stacklevel=5)
     del given["p"]
     flags = {name: bool(given[name]) for name, default in defaults.items() if isinstance(default, bool)}
     given |= {"labels": problem.labels, "fixedGaps": problem.gaps, "fixedEdges": problem.fixed}

@@ -27,6 +27,7 @@ from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import collected
 from pycupc.stability.study import Arrays, Outcome, Resampled
 from pycupc.system.machine import available_cores
+from pycupc.system.nearest import hinted
 
 #: The arrays of an outcome.
 PAIRS = ("cause", "effect", "value")
@@ -121,6 +122,7 @@ def _needed(stat: SuffStat, x: Ints, y: Ints, effects: Ints) -> tuple[Floats, Fl
     return columns.pairs(x, y, available_cores()), of_effects.reshape(stat.p, -1)
 
 
+@hinted
 def cstar(  # noqa: PLR0913 - as stability, and the candidates
     data: Any,
     causes: Sequence[str | int] | str | int | None = None,

@@ -18,6 +18,7 @@ from pycupc.stability.result import Stability
 from pycupc.stability.rows import Scheme
 from pycupc.stability.study import Outcome, R, Resampled
 from pycupc.system.message import Message, Words
+from pycupc.system.nearest import hinted
 from pycupc.system.progress import CountHook, count_hook
 
 
@@ -43,6 +44,7 @@ class StabilityError(_Unfinished, EngineError):
     """
 
 
+@hinted
 def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; pc has more
     data: Any,
     *,

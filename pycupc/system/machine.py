@@ -33,7 +33,8 @@ _FORKED = Message(
         'use new R processes (parallel::makeCluster(), future::plan("multisession"))',
     ),
 )
-_DRIVER = "libcuda.so.1"
+#: The library of NVIDIA's driver, by system; there is none for others.
+_DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}
 _CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
 
 #: Bytes for whose sake the free memory is not looked up, which takes a tenth of a millisecond.
@@ -264,6 +265,15 @@ def gpu_works(device: int = 0) -> tuple[bool, str]:
     return True, _usable[device]
 
 
+def has_driver() -> bool:
+    """Whether NVIDIA's driver can be loaded."""
+    try:
+        ctypes.CDLL(_DRIVERS[sys.platform])
+    except (KeyError, OSError):
+        return False
+    return True
+
+
 class _Unusable(Exception):
     """The GPU engines cannot run; the message, a template and its facts, names the reason and the remedy."""
 
@@ -272,14 +282,12 @@ class _Unusable(Exception):
 
 
 def _import_cupy() -> Any:
+    # CuPy, whose import takes a third of a second, is of no use without a driver
+    if "cupy" not in sys.modules and not has_driver():
+        library = _DRIVERS.get(sys.platform, "its library")
+        raise _Unusable(f"no NVIDIA driver: {library} cannot be loaded; {_CHECK_DRIVER}")
     if importlib.util.find_spec("cupy") is None:
         raise _Unusable("CuPy is not installed; {install}", install=_INSTALL)
-    # importing CuPy takes a third of a second; the name of the driver's library is known on Linux only
-    if "cupy" not in sys.modules and sys.platform.startswith("linux"):
-        try:
-            ctypes.CDLL(_DRIVER)
-        except OSError as error:
-            raise _Unusable(f"no NVIDIA driver: {_DRIVER} cannot be loaded; {_CHECK_DRIVER}") from error
     set_environment()
     try:
         import cupy

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from pycupc.graph.drawing.draw import MAX_LABELLED, Variables, describe, plot, positions, save, small_picture
+from pycupc.graph.drawing.draw import (
+    MAX_LABELLED,
+    Variables,
+    describe,
+    plot,
+    positions,
+    save,
+    save_figure,
+    small_picture,
+)
 
-__all__ = ["MAX_LABELLED", "Variables", "describe", "plot", "positions", "save", "small_picture"]
+__all__ = ["MAX_LABELLED", "Variables", "describe", "plot", "positions", "save", "save_figure", "small_picture"]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pycupc.independence.gaussian.fisher_z import p_value_of
 from pycupc.independence.gaussian.limits import EPS, R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.system.nearest import hinted
 
 #: r is computed in decimal arithmetic where the smallest singular value is not above this share of the largest, or the
 #: diagonal entry P_xx or P_yy of the pseudoinverse not above this share of (largest singular value) (P P)_xx: only the
@@ -103,6 +104,7 @@ def partial_correlation(C: NDArray[np.float64], x: int, y: int, S: Sequence[int]
     return float(partial_correlations(C, x, y, [S])[0])
 
 
+@hinted
 def gaussCItest(x: int, y: int, S: Sequence[int], suffStat: SuffStat | Mapping[str, Any]) -> float:
     """p-value of pcalg's ``gaussCItest``: are x and y independent given S in a Gaussian model?
 

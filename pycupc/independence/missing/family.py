@@ -40,9 +40,7 @@ def _imputed_moments(data: MultipleImputation) -> Moments:
 
 def _check_units(data: MultipleImputation | IncompleteTable) -> None:
     if not data.in_units:
-        raise ValueError(
-            "effects need numbers between 1e-77 and 1e77 in size, for their units; scale others"
-        )
+        raise ValueError("effects need numbers between 1e-77 and 1e77 in size, for their units; scale others")
 
 
 def _gapped_moments(data: IncompleteTable) -> Moments:

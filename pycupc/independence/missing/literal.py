@@ -18,8 +18,10 @@ from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.fisher_z import p_value_of
 from pycupc.independence.gaussian.gauss_ci_test import partial_correlation
 from pycupc.independence.missing.data import MultipleImputation, as_imputation, as_incomplete
+from pycupc.system.nearest import hinted
 
 
+@hinted
 def gaussMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     """p-value of micd's ``gaussMItest``: Fisher's z of each imputation, pooled by the rules of Rubin (1987).
 
@@ -39,6 +41,7 @@ def gaussMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
         return float(pooled_z(np.log1p(2 * r / (1 - r)) / 2, data.n, len(S)))
 
 
+@hinted
 def disMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     """p-value of micd's ``disMItest``: likelihood ratio tests of the imputations, pooled as by Meng and Rubin (1992).
 
@@ -63,6 +66,7 @@ def disMItest(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     return float(pooled_g2(of_full, of_mean, k, M))
 
 
+@hinted
 def gaussCItwd(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     """p-value of micd's ``gaussCItwd``: `gaussCItest` of the observations in which x, y and S are complete.
 
@@ -84,6 +88,7 @@ def gaussCItwd(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     return p_value_of(partial_correlation(correlation(rows), 0, 1, range(2, len(S) + 2)), len(rows) - len(S) - 3)
 
 
+@hinted
 def disCItwd(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool = False) -> float:
     """p-value of micd's ``disCItwd``: the G^2 test of the observations in which x, y and S are complete.
 

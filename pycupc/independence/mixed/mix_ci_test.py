@@ -27,6 +27,7 @@ from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.missing.data import MultipleImputation
+from pycupc.system.nearest import hinted
 
 #: A configuration has covariances of its own if it has more observations than numbers and this together.
 MORE = 5
@@ -45,6 +46,7 @@ def as_mixed(data: Any) -> MixedTable:
     return table
 
 
+@hinted
 def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool = False) -> float:
     """p-value of micd's ``mixCItest``; pcalg's ``gaussCItest`` or ``disCItest`` if all variables are of one kind.
 

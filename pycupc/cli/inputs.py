@@ -26,6 +26,7 @@ from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.gaussian.measures import MEASURES
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable
+from pycupc.independence.missing.impute import MAX_SEED
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.orientation import U2pd
@@ -73,6 +74,8 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
         "drop-rows leaves incomplete rows out; error; auto: testwise (default)"
     )
     add("--missing", type=missing_values, default="auto", metavar="HOW", help=missing_rows)
+    imputations = "seed of the imputations of --missing impute=M (default: 0); --seed does not change them"
+    add("--impute-seed", type=imputation_seed, metavar="K", help=imputations)
 
 
 def add_test_arguments(
@@ -177,6 +180,8 @@ def check(args: argparse.Namespace) -> None:
         args.parser.error("--correlation goes with the Gaussian test only")
     if args.df == "observed" and (args.adapt_df or args.quirks):
         args.parser.error("--df observed does not go with --adapt-df or --quirks")
+    if args.impute_seed is not None and not args.missing.startswith("impute="):
+        args.parser.error("--impute-seed goes with --missing impute=M")
     chosen = args.only or args.drop or args.drop_non_numeric or args.missing not in ("error", "auto") or args.example
     if isinstance(args.correlation, int) and chosen:
         args.parser.error("--correlation does not go with --example, --only, --drop, --drop-non-numeric or --missing")
@@ -271,6 +276,7 @@ def _whole_or_infinite(text: str) -> float:
 
 
 natural = _number(int, 0, math.inf, "a whole number of at least 0")
+imputation_seed = _number(int, 0, MAX_SEED, f"a whole number from 0 to {MAX_SEED:,}")
 positive = _number(int, 1, math.inf, "a whole number from 1")
 level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
 probability = _number(float, 0, 1, "a number from 0 to 1")

@@ -208,6 +208,16 @@ def test_more_than_memory_holds_is_refused(tmp_path, monkeypatch, ending):
     assert len(read_data(path)) > 90_000
 
 
+def test_an_archive_larger_than_memory_is_refused(tmp_path, monkeypatch):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame(np.zeros((500, 20))).to_excel(tmp_path / "d.xlsx", index=False)
+    assert (tmp_path / "d.xlsx").stat().st_size < 100_000
+    monkeypatch.setattr(source, "free_memory", lambda: 500_000)
+    refused(
+        "d.xlsx: 0.00 GB or more after decompression are too much", read_data, tmp_path / "d.xlsx", error=MemoryError
+    )
+
+
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
 def test_each_stream_of_a_compressed_file_is_read_or_the_file_is_refused(tmp_path, ending):
     """bgzip, pbzip2 and pixz write several streams; Python's bz2 and lzma ignore all from a damaged beginning on."""

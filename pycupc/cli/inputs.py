@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -30,6 +32,7 @@ from pycupc.independence.missing.impute import MAX_SEED
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.orientation import U2pd
+from pycupc.system.log import counted
 from pycupc.system.message import on_the_command_line
 from pycupc.system.progress import LevelBar
 
@@ -209,8 +212,19 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, d
     if formulas and not getattr(args, "spreadsheet", True):
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
         warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
+    if not getattr(args, "quiet", False):
+        with contextlib.suppress(OSError):  # a stderr that cannot be written to stops no run
+            print(f"pycupc: read {_shape(suff_stat, table, path)}", file=sys.stderr)
     of_table = {"layout": table.layout, "variables": suff_stat.p, "observations": suff_stat.n}
     return suff_stat, {"kind": kind, "choice": choice, **table.facts, **of_table}
+
+
+def _shape(suff_stat: Data, table: Any, path: Path) -> str:
+    """The shape of the data in words."""
+    where, variables = "standard input" if str(path) == STDIN else path, counted(suff_stat.p, "variable")
+    if isinstance(suff_stat, SuffStat) and suff_stat.rows is None and suff_stat.pair_n is None:
+        return f"the correlations of {variables}, of {counted(suff_stat.n, 'observation')}, from {where}"
+    return f"{counted(len(table.values), 'observation')} of {variables} from {where}"
 
 
 def test_of(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:

@@ -81,6 +81,43 @@ def test_bad_files_are_explained(tmp_path, kind):
     assert "d.csv" in str(caught.value)
 
 
+def rows_of(first, *rows):
+    return "".join(",".join(map(str, row)) + "\n" for row in (first, *rows))
+
+
+#: A file whose first line holds whole numbers, and how it is read: "names", or "ask" for an error that asks.
+WHOLE_NUMBERS_FIRST = {
+    "counting from 0": (rows_of([0, 1, 2, 3], [7, 8, 9, 5], [4, 4, 1, 2]), "names"),
+    "counting from 1": (rows_of([1, 2, 3, 4], [7, 8, 9, 5], [4, 4, 1, 2]), "names"),
+    "counting from 2": (rows_of([2, 3, 4, 5], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
+    "counting from 0, one left out": (rows_of([0, 1, 2, 4], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
+    "counting from 1, one left out": (rows_of([1, 2, 3, 5], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
+    "counting down": (rows_of([3, 2, 1, 0], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
+    "three that count from 0": (rows_of([0, 1, 2], [7, 8, 9], [4, 4, 1]), "ask"),
+    "three that count from 1": (rows_of([1, 2, 3], [7, 8, 9], [4, 4, 1]), "ask"),
+    "half of the columns with fractions": (rows_of([90, 91, 92, 93], [7.5, 8, 9, 5.5], [4.5, 4, 1, 2.5]), "names"),
+    "fewer columns with fractions": (rows_of([90, 91, 92, 93], [7.5, 8, 9, 5], [4.5, 4, 1, 2]), "ask"),
+    "two of three columns with fractions": (rows_of([90, 91, 92], [7.5, 8, 9.5], [4.5, 4, 1.5]), "names"),
+    "one of three columns with fractions": (rows_of([90, 91, 92], [7.5, 8, 9], [4.5, 4, 1]), "ask"),
+    "one whole number in a column": (rows_of([90, 91], [7, 8], [4.5, 4], [3.5, 2]), "ask"),
+    "fractions in all columns but for one cell": (rows_of([90, 91], [7.5, 8], [4.5, 4.5]), "names"),
+    "the whole number in a short row": (rows_of([90, 91], [7.5, 8.5], [4], [3.5, 2.5]), "names"),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE_NUMBERS_FIRST)
+def test_a_first_line_of_whole_numbers_is_named_or_asked_about(kind):
+    content, expected = WHOLE_NUMBERS_FIRST[kind]
+    head = [line.split(",") for line in content.splitlines()]
+    if expected == "ask":
+        refused("d: line 1 holds distinct whole numbers", text_layout.find_layout, "d", head, ReadOptions())
+        return
+    with pytest.warns(UserWarning, match="d: line 1 holds whole numbers only .* and was read as names"):
+        layout = text_layout.find_layout("d", head, ReadOptions())
+    assert layout.has_header
+    assert layout.names == head[0]
+
+
 @pytest.mark.parametrize(
     ("content", "columns"),
     [

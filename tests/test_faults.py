@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -255,9 +254,7 @@ def test_closed_streams_do_not_matter(here, closed):
         assert done.returncode == cli.DATA
         assert done.stderr.startswith("pycupc: standard input")
     done = run("--example --m-max 0 --plot none")
-    assert done.returncode == cli.OK
-    read = r"pycupc: read 569 observations of 30 variables from \S*\.csv(\.gz)?\n"
-    assert re.fullmatch("" if "2>" in closed else read, done.stderr)
+    assert (done.returncode, done.stderr) == (cli.OK, "")
     assert ("Results are in out" in done.stdout) == ("1>" not in closed)
     assert (here / "out" / "result.npz").is_file()
 

@@ -102,6 +102,7 @@ WHOLE_NUMBERS_FIRST = {
     "one whole number in a column": (rows_of([90, 91], [7, 8], [4.5, 4], [3.5, 2]), "ask"),
     "fractions in all columns but for one cell": (rows_of([90, 91], [7.5, 8], [4.5, 4.5]), "names"),
     "the whole number in a short row": (rows_of([90, 91], [7.5, 8.5], [4], [3.5, 2.5]), "names"),
+    "whole numbers in a long row": (rows_of([90, 91], [7.5, 8.5], [4, 2, 1], [3.5, 2.5]), "names"),
 }
 
 

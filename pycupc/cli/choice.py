@@ -98,8 +98,8 @@ def _with_gaps(
     """Tests of incomplete data; `where` begins the explanation, and `others` are ways to treat gaps, too."""
     kind = "categories with gaps" if data.categories else "data with gaps"
     if args.missing.startswith("impute="):
-        M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
-        why = f"{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
+        M, seed = int(args.missing.removeprefix("impute=")), args.impute_seed or 0
+        why = f"{M} imputations by chained equations are tested together (--missing impute={M} --impute-seed {seed})"
         source = table if isinstance(table, Table) else data
         return Chosen(kind, imputed(source, M, seed, categories=data.categories), table, where + why)
     why = "each test takes the rows that are complete in its variables (--missing testwise); others: --missing "

@@ -38,7 +38,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         columns = list(map(str, binary.arrow_schema(source).names))
         labels, layout = kept_names(source.name, columns, options.only, options.drop), f"the names of {source.kind}"
         body = [["" if v is None else str(v) for v in c.to_pylist()] for c in binary.read_arrow(source, labels).columns]
-        cells = np.array(body, dtype=object).T
+        cells, rows_have_names = np.array(body, dtype=object).T, False
     else:
         found = Cells.of(source, replace(options, header="no" if options.header == "no" else "yes"))
         kept, layout = found.layout.columns, found.layout.words
@@ -46,6 +46,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         cells = np.array([[row[k].strip() for k in kept] for _, row in found.body()], dtype=object)
         cells = cells.reshape(-1, len(kept))
         found.warn_of_groups()
+        rows_have_names = found.rows_have_names(len(cells))
     check_size(source.name, len(cells), len(labels))
     no_value = _MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
@@ -53,7 +54,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         holes |= np.array([[number_in(cell, options.decimal) in numbers for cell in row] for row in cells.tolist()])
     if options.missing == "keep":
         cells[holes] = None
-    table = RawTable(cells, labels, layout=layout, facts=source.facts)
+    table = RawTable(cells, labels, layout=layout, facts=source.facts, rows_have_names=rows_have_names)
     return complete_rows(source.name, table, holes, options.missing)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
+from pycupc.data.findings import MANY_ROWS, NAMES_READ
 from pycupc.data.names import DataError, listed
 from pycupc.data.source import Source, open_text
 from pycupc.data.text_layout import (
@@ -29,6 +30,7 @@ from pycupc.data.text_layout import (
     NUMBER,
     Layout,
     ReadOptions,
+    are_names,
     find_delimiter,
     find_layout,
     like_a_number,
@@ -88,6 +90,11 @@ class Cells:
             if len(row) != width:
                 raise DataError(f"{place}: expected {width} cells, got {len(row)}")
             yield place, row
+
+    def rows_have_names(self, n: int) -> bool:
+        """Whether the first column, which is left out, names each of n rows, which are many."""
+        named = 0 in self.layout.text_columns and n >= MANY_ROWS * len(self.layout.columns)
+        return named and are_names([row[0].strip() for _, row in self.below_header(NAMES_READ)])
 
     def numbers(self) -> Floats:
         """The numeric columns, float64 (n, p); NaN where a value is missing; errors as of `one_by_one`."""

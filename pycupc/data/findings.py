@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -34,6 +35,16 @@ COUNTING_ROWS = 5
 SENTINEL = 9
 #: Rows that show for most columns that no such number stands alone.
 SENTINEL_HEAD = 64
+#: Rows per column from which on rows with names may be variables, as 20,000 genes of 12 samples are.
+MANY_ROWS = 100
+#: Names of rows that are looked at.
+NAMES_READ = 1000
+#: Names of samples rather than of variables.
+_SAMPLE = re.compile(
+    r"(?:samp(?:le)?|subj(?:ect)?|pat(?:ient)?|donor|individual|rep(?:licate)?|control|ctrl|case|treated)[\W_]*\w*\d"
+    r"|(?:gsm|srr|err|drr)\d{4}|tcga\W\w",
+    re.IGNORECASE,
+)
 
 
 class Ends(NamedTuple):
@@ -75,6 +86,12 @@ def ends_of(X: Floats, copy: Floats | None = None) -> Ends:
 def rounded(X: Floats) -> Ints:
     """The columns with numbers beyond 2^53, of which float64 does not hold every whole one; NaN are ignored."""
     return np.flatnonzero(np.fmax.reduce(np.abs(X), axis=0, initial=0.0) >= EXACT)
+
+
+def rows_may_be_variables(n: int, names: Sequence[str], *, rows_have_names: bool) -> bool:
+    """Whether a table of n rows, with these names of columns, looks as if it should be transposed."""
+    p = len(names)
+    return n > p > 0 and ((rows_have_names and n >= MANY_ROWS * p) or all(map(_SAMPLE.match, names)))
 
 
 def kind_of_matrix(X: Floats) -> Literal["correlation", "covariance"] | None:

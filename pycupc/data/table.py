@@ -20,6 +20,7 @@ from pycupc.data.names import check_labels, listed, listed_at, names_for
 from pycupc.data.observations import chosen_columns, converted
 from pycupc.data.readers import read_table
 from pycupc.data.text_layout import ReadOptions, option
+from pycupc.system.log import logger
 from pycupc.system.message import Argument, Message, Words
 
 
@@ -72,6 +73,11 @@ class Table:
             check_shape(values)
         labels = raw.labels if labels is None else labels
         checked = None if labels is None else check_labels(labels, values.shape[1])
+        if in_file:
+            logger.info("read %d observations of %d variables from %s", *values.shape, raw.facts["path"])
+        named = raw.rows_have_names
+        if labels is not None and findings.rows_may_be_variables(len(values), labels, rows_have_names=named):
+            _warn_of_rows(len(values), len(labels), raw.facts)
         if categories:
             codes, of_columns = code_table(values, names_for(checked, values.shape[1]))
             high = np.array([len(of_column) - 1.0 for of_column in of_columns])
@@ -166,6 +172,12 @@ def remarks_on(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Ite
             f"{rest.max():g}; if that means a missing value: "
             + option("na", [number], python="leave out these rows, or impute the values")
         )
+
+
+def _warn_of_rows(n: int, p: int, facts: dict[str, Any]) -> None:
+    where = f"{facts['path']}: " if facts else ""
+    text = f"{n:,} rows were read as observations, and {p:,} columns as variables; if the rows are variables, as genes"
+    warnings.warn(f"{where}{text} often are, transpose the table", stacklevel=4)
 
 
 def is_mapped(values: NDArray[Any]) -> bool:

@@ -271,6 +271,11 @@ def is_number(cell: str) -> bool:
     return NUMBER.fullmatch(cell) is not None or cell.casefold() in MISSING
 
 
+def are_names(cells: Sequence[str]) -> bool:
+    """Whether cells are different texts, and none a number."""
+    return len(set(cells)) == len(cells) and not any(cell == "" or like_a_number(cell) for cell in cells)
+
+
 def is_formula(cell: str) -> bool:
     """Whether a spreadsheet takes a cell of text for a formula."""
     return cell.startswith(("=", "+", "-", "@")) and not like_a_number(cell)

@@ -32,7 +32,7 @@ SYMMETRIC = 1e-6
 COUNTING_ROWS = 5
 #: Least size of a number that may stand for a missing value, as -9, 99 and -999 do, but 0 and 1 do not.
 SENTINEL = 9
-#: Rows that show for most columns that no such number stands alone.
+#: Rows that show for most columns that no such number stands alone, or that they hold many numbers.
 SENTINEL_HEAD = 64
 
 
@@ -111,6 +111,24 @@ def counting_rows(X: Floats, ends: Ends) -> Iterator[tuple[int, int]]:
     for j in np.flatnonzero(likely).tolist():
         if np.array_equal(X[:, j], np.arange(n) + low[j]):
             yield j, int(low[j])
+
+
+def few_whole_numbers(X: Floats, ends: Ends, most: int) -> bool:
+    """Whether every column of (n, p) holds at most `most` different whole numbers, each in two rows or more on average.
+
+    Missing values, NaN, count as none.
+    """
+    most = min(most, len(X) // 2)
+    with np.errstate(invalid="ignore"):
+        wide = np.flatnonzero(~(ends.high - ends.low < most)).tolist()
+        for part in (X[:SENTINEL_HEAD], X):  # the first rows of most tables tell
+            if (part != np.floor(part)).any(where=~np.isnan(part)):
+                return False
+            for j in wide:
+                values = np.unique(part[:, j])
+                if (~np.isnan(values)).sum() > most:
+                    return False
+    return most > 1
 
 
 def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:

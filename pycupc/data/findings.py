@@ -118,17 +118,20 @@ def few_whole_numbers(X: Floats, ends: Ends, most: int) -> bool:
 
     Missing values, NaN, count as none.
     """
-    most = min(most, len(X) // 2)
+    n, p = X.shape
+    most, step = min(most, n // 2), max(SENTINEL_HEAD, BLOCK // p)
     with np.errstate(invalid="ignore"):
         wide = np.flatnonzero(~(ends.high - ends.low < most)).tolist()
-        for part in (X[:SENTINEL_HEAD], X):  # the first rows of most tables tell
-            if (part != np.floor(part)).any(where=~np.isnan(part)):
-                return False
-            for j in wide:
-                values = np.unique(part[:, j])
-                if (~np.isnan(values)).sum() > most:
-                    return False
-    return most > 1
+
+    def few(part: Floats) -> bool:
+        return all((~np.isnan(np.unique(part[:, j]))).sum() <= most for j in wide)
+
+    def whole(part: Floats) -> bool:
+        return not ((part != np.floor(part)) & ~np.isnan(part)).any() if gaps else bool((part == np.floor(part)).all())
+
+    gaps, head = bool(np.isnan(ends.low).any()), X[:SENTINEL_HEAD]  # whose values tell for most tables
+    parts = (X[k : k + step] for k in range(0, n, step))
+    return most > 1 and whole(head) and few(head) and all(map(whole, parts)) and few(X)
 
 
 def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:

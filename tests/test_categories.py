@@ -265,6 +265,19 @@ def test_many_categories_and_a_few_doses_are_categories():
             call(departments)
 
 
+@pytest.mark.parametrize("options", [["--test", "mixed"], ["--test", "discrete"]])
+def test_a_word_beside_measurements_is_named(here, capsys, options):
+    frame = table_with_mark("unknown", "measurements", 300)
+    frame.to_csv("d.csv", index=False)
+    assert run("run", "d.csv", *options, "--plot", "none", "--quiet") == cli.DATA
+    assert re.search(r"if 'unknown' means a missing value: --na unknown: pay \(\d+ diff", capsys.readouterr().err)
+    frame.loc[frame["pay"] != "unknown", "pay"] = frame["hits"].astype(str)  # of which there are few enough
+    frame.to_csv("d.csv", index=False)
+    assert run("run", "d.csv", *options, "--plot", "none", "--quiet") == cli.OK
+    said = r"each number counts as a category, .*pay \(\d+\).*; if 'unknown' means a missing value: --na unknown"
+    assert re.search(said, capsys.readouterr().err)
+
+
 # -- numbers that may be codes ----------------------------------------------------------------------------------------
 
 

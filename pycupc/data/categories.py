@@ -68,6 +68,8 @@ MOST_CODES = 20
 #: From this number of different texts on, they are names or free text if they have fewer than two rows each. No test of
 #: them is made then, however many rows there are: a test needs 5 or 10 for each degree of freedom.
 MANY_TEXTS = 10
+#: Fewer different words beside measurements may mean that a value is missing.
+FEW_WORDS = 4
 
 
 def values_of(data: Any, name: str) -> RawTable:
@@ -118,13 +120,16 @@ def check_texts(names: Sequence[str], categories: Iterable[Sequence[Any] | None]
     """
     known = list(categories)
     check_marks(names, known)
-    named, units, shown = list[str](), dict[str, None](), list[str]()
+    named, units, words, shown = list[str](), dict[str, None](), dict[str, None](), list[str]()
     for name, kept, n in zip(names, known, rows, strict=True):
-        k, unit = len(kept or ()), unit_of([one for one in kept or () if isinstance(one, str)])
+        texts = [one for one in kept or () if isinstance(one, str)]
+        k, unit = len(kept or ()), unit_of(texts)
         if kept and (k > MOST_LEVELS or (k > MANY_TEXTS and 2 * k > n) or (unit and k > MOST_CODES)):
             shown.append(f"{name} ({k:,} different values in {n:,} rows, such as {str(kept[0])!r})")
             if unit:
                 units[unit] = None
+            elif few := _beside_numbers([*map(str, kept)]):
+                words |= dict.fromkeys(few)
             else:
                 named.append(name)
     if shown:
@@ -132,7 +137,7 @@ def check_texts(names: Sequence[str], categories: Iterable[Sequence[Any] | None]
         text += f"; write numbers without {' and '.join(map(repr, units))}" if units else ""
         leave = option("drop", named, python="leave them out")
         text += f"; names and free text are no variables: {leave}" if named else ""
-        raise ValueError(f"{text}: {listed(shown)}")
+        raise ValueError(Message("{text}{perhaps}: {shown}", text=text, perhaps=_perhaps(words), shown=listed(shown)))
 
 
 def check_marks(names: Sequence[str], categories: Iterable[Sequence[Any] | None]) -> None:
@@ -146,21 +151,44 @@ def check_marks(names: Sequence[str], categories: Iterable[Sequence[Any] | None]
             marks |= dict.fromkeys(others)
             shown.append(f"{name} ({listed([*map(repr, others)], most=3)})")
     if shown:
-        in_python = f"na={[*marks]} of the function that reads the file, or NaN in place of it"
-        in_shell = option("na", [*marks], python=in_python)
-        in_r = f"na.strings = c({', '.join(map(json.dumps, marks))}) of the function that reads the file, or NA"
         text = "a mark of missing values would make categories of the numbers in these columns: {columns}. "
         text += "If it means a missing value: {remedy}; if it is a category, write a word"
-        raise ValueError(Message(text, columns=listed(shown), remedy=Words(in_python, in_r, in_shell)))
+        raise ValueError(Message(text, columns=listed(shown), remedy=_means_missing(marks)))
 
 
 def counted(names: Sequence[str], categories: Iterable[Iterable[Any] | None], of_file: str = "") -> Iterator[str]:
     """A warning about texts that are numbers, too many for codes; or, `of_file`, numbers that are not whole."""
-    texts = ([one for one in kept or () if isinstance(one, str)] for kept in categories)
-    columns = zip(names, texts, strict=True)
-    if found := [f"{name} ({len(own)})" for name, own in columns if is_measured(own, few=not of_file)]:
+    found, words = list[str](), dict[str, None]()
+    for name, kept in zip(names, categories, strict=True):
+        texts = [one for one in kept or () if isinstance(one, str)]
+        if is_measured(texts, few=not of_file):
+            found.append(f"{name} ({len(texts)})")
+            words |= dict.fromkeys(_beside_numbers(texts))
+    if found:
         text = f"{of_file}{': ' * bool(of_file)}each number counts as a category, which suits codes but no measurements"
-        yield f"{text}; numbers of categories: {listed(found)}"
+        text += f"; numbers of categories: {listed(found)}"
+        yield Message("{text}{perhaps}", text=text, perhaps=_perhaps(words))
+
+
+def _beside_numbers(texts: Sequence[str]) -> list[str]:
+    """The words beside many numbers, if they are few: they may mean that a value is missing."""
+    words = [text for text in texts if not like_a_number(text)]
+    return words if len(words) < FEW_WORDS < len(texts) else []
+
+
+def _perhaps(words: Iterable[str]) -> str:
+    """What to do if words mean that a value is missing; "" without any."""
+    known = [*words]
+    text = "; if {words} means a missing value: {remedy}"
+    return Message(text, words=listed([*map(repr, known)]), remedy=_means_missing(known)) if known else ""
+
+
+def _means_missing(marks: Iterable[str]) -> Words:
+    """How to say that texts mean a missing value."""
+    known = [*marks]
+    in_python = f"na={known} of the function that reads the file, or NaN in place of it"
+    in_r = f"na.strings = c({', '.join(map(json.dumps, known))}) of the function that reads the file, or NA"
+    return Words(in_python, in_r, option("na", known, python=in_python))
 
 
 def doubtful(names: Sequence[str], categories: Iterable[Iterable[Any] | None]) -> Iterator[str]:

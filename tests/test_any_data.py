@@ -448,7 +448,7 @@ BAD = {
     "text": (
         lambda: mixed_frame().assign(z=[f"patient {k}" for k in range(300)]),
         [],
-        "at most 255 of them, each in several rows; names.*variables: --drop NAME: z (300 different texts in 300 rows)",
+        "at most 255 of them, each in several rows; names.*variables: --drop z: z (300 different values in 300 rows",
     ),
     "mixed gaps": (lambda: gaps(mixed_frame()), [], "the test of numbers and categories together needs complete rows"),
     "no order": (mixed_frame, ["--correlation", "latent"], "need an order of the categories, .*: x (high, low, mid)"),

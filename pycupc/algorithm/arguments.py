@@ -182,7 +182,8 @@ def _test(function: str, arguments: Mapping[str, Any], progress: ProgressHook | 
     if isinstance(given, DiscreteSuffStat):
         raise TypeError("a DiscreteSuffStat needs indepTest=pycupc.discrete.disCItest, got the Gaussian test")
     correlations = progress.correlations if isinstance(progress, LevelBar) else None
-    gaussian = as_suff_stat(given, correlations, correlation, functools.partial(_device, arguments))
+    device = functools.partial(_device, arguments)
+    gaussian = as_suff_stat(given, correlations, correlation, device, by_default=test is None)
     return (GaussianTest if gaussian.pair_n is None else LocalGaussianTest)(gaussian, alpha)
 
 

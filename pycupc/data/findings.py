@@ -33,7 +33,7 @@ SYMMETRIC = 1e-6
 COUNTING_ROWS = 5
 #: Least size of a number that may stand for a missing value, as -9, 99 and -999 do, but 0 and 1 do not.
 SENTINEL = 9
-#: Rows that show for most columns that no such number stands alone.
+#: Rows that show for most columns that no such number stands alone, or that they hold many numbers.
 SENTINEL_HEAD = 64
 #: Rows per column from which on rows with names may be variables, as 20,000 genes of 12 samples are.
 MANY_ROWS = 100
@@ -128,6 +128,27 @@ def counting_rows(X: Floats, ends: Ends) -> Iterator[tuple[int, int]]:
     for j in np.flatnonzero(likely).tolist():
         if np.array_equal(X[:, j], np.arange(n) + low[j]):
             yield j, int(low[j])
+
+
+def few_whole_numbers(X: Floats, ends: Ends, most: int) -> bool:
+    """Whether every column of (n, p) holds at most `most` different whole numbers, each in two rows or more on average.
+
+    Missing values, NaN, count as none.
+    """
+    n, p = X.shape
+    most, step = min(most, n // 2), max(SENTINEL_HEAD, BLOCK // p)
+    with np.errstate(invalid="ignore"):
+        wide = np.flatnonzero(~(ends.high - ends.low < most)).tolist()
+
+    def few(part: Floats) -> bool:
+        return all((~np.isnan(np.unique(part[:, j]))).sum() <= most for j in wide)
+
+    def whole(part: Floats) -> bool:
+        return not ((part != np.floor(part)) & ~np.isnan(part)).any() if gaps else bool((part == np.floor(part)).all())
+
+    gaps, head = bool(np.isnan(ends.low).any()), X[:SENTINEL_HEAD]  # whose values tell for most tables
+    parts = (X[k : k + step] for k in range(0, n, step))
+    return most > 1 and whole(head) and few(head) and all(map(whole, parts)) and few(X)
 
 
 def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:

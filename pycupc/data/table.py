@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import findings
-from pycupc.data.categories import code_table, doubtful, is_measured, read_categories, values_of
+from pycupc.data.categories import (
+    MOST_CODES,
+    are_whole,
+    check_texts,
+    code_table,
+    counted,
+    doubtful,
+    read_categories,
+    values_of,
+)
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
 from pycupc.data.names import check_labels, listed, listed_at, names_for
 from pycupc.data.observations import chosen_columns, converted
@@ -145,13 +154,31 @@ class Table:
             groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
 
-    def warn_of_measurements(self) -> None:
-        """Warn of numbers in a file that are not whole, or too many for codes, and of words that may mean "missing"."""
-        different = zip(self.names, self.categories or (), strict=True)
-        if self.facts and (found := [f"{name} ({len(texts)})" for name, texts in different if is_measured(texts)]):
-            text = f"{self.facts['path']}: each number counts as a category, which suits codes but no measurements"
-            warnings.warn(f"{text}; numbers of categories: {listed(found)}", stacklevel=3)
-        for remark in doubtful(self.names, self.categories or ()):
+    @cached_property
+    def may_be_codes(self) -> bool:
+        """Whether every column holds few whole numbers, as codes of categories are."""
+        return findings.few_whole_numbers(self.values, self.ends, MOST_CODES)
+
+    def warn_of_codes(self) -> None:
+        """Warn of numbers that may be codes, where nobody has chosen the Gaussian test, which takes them as numbers."""
+        if self.may_be_codes:
+            text = "every column of {data} holds few whole numbers, and the Gaussian test runs; if they are codes of "
+            text += "categories: {discrete}; if not: {gaussian}"
+            in_python = "pc(DiscreteSuffStat.from_data(data), disCItest)"
+            discrete = Words(in_python, 'indepTest = "disCItest"', "--test discrete")
+            gaussian = Words("indepTest=gaussCItest", 'indepTest = "gaussCItest"', "--test gaussian")
+            facts = {"data": Argument("data"), "discrete": discrete, "gaussian": gaussian}
+            warnings.warn(Message(text, **facts), stacklevel=3)
+
+    def check_categories(self) -> None:
+        """Check that a table of categories holds nothing else, as `check_texts`.
+
+        Whole numbers are taken for categories, however many; a warning names columns of too many, or with numbers that
+        are not whole, and words that may mean "missing".
+        """
+        known = self.categories or ()
+        check_texts(self.names, [None if are_whole(kept) else kept for kept in known], [len(self.values)] * len(known))
+        for remark in (*counted(self.names, known, self.facts.get("path", "")), *doubtful(self.names, known)):
             warnings.warn(remark, stacklevel=3)
 
 

@@ -23,6 +23,7 @@ import math
 import platform
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.categories import are_whole, check_texts, doubtful
 from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
 from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
@@ -93,9 +95,10 @@ class Job(Background):
         `options` are those of `pycupc.r.explained` for "compare" and "explain", of `pycupc.r.resampled.answer` for
         "ask", of `effects` and of `_correlations`. Otherwise `arguments` of `pycupc.pc`, `stability`
         or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name of a test of micd,
-        or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF` and
-        `df`; `pMax`: whether p-values are wanted; `progress`: whether to send progress events; for "stability" and
-        "cstar" `drawn`, the seed if the user and the checkpoint give none.
+        or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF`,
+        `df` and `texts`, the levels of each factor; `by_default`: whether the user has named no test; `pMax`: whether
+        p-values are wanted; `progress`: whether to send progress events; for "stability" and "cstar" `drawn`, the seed
+        if the user and the checkpoint give none.
         """
         self._in = {name: self._vectors[name] for name in names}
         self.begin(lambda: self._reply(options))
@@ -187,7 +190,10 @@ class Job(Background):
         table = next(sent[name] for name in ("x", "dm", "C") if name in sent).reshape(p, -1).T
         data: Any
         if test == "gaussCItest" and "x" in sent:
-            data = SuffStat.from_data(table, labels)  # its warnings name the variables
+            observations = Table.of(table, labels)
+            data = SuffStat.from_data(observations)  # its warnings name the variables
+            if given("by_default"):
+                observations.warn_of_codes()
         elif test == "gaussCItest":
             n = square(sent["pair_n"]) if "pair_n" in sent else options["n"]
             data = {"C": square(sent["C"]), "n": n, "n_rule": given("n_rule")}
@@ -197,7 +203,7 @@ class Job(Background):
             codes = sent["dm"].reshape(-1, p, int(options["n"]))
             data = MultipleImputation.from_codes(codes, options["nlev"], labels)
         elif test == "mixCItest":
-            categories = tuple(tuple(range(int(levels))) if levels else None for levels in options["nlev"])
+            categories = tuple(None if own is None else tuple(own) for own in options["texts"])
             data = MixedTable(table, categories, (False,) * p, tuple(labels))
         elif test == "gaussCItwd":
             data = IncompleteTable(table, labels)
@@ -206,6 +212,11 @@ class Job(Background):
             data = IncompleteTable(incomplete, labels, categories=True, adaptDF=options["adaptDF"])
         else:
             data = DiscreteSuffStat(table, given("nlev"), adaptDF=options["adaptDF"], df=options["df"], labels=labels)
+        if given("texts") and test != "mixCItest":  # whose table checks its own
+            texts = [list(own or ()) for own in options["texts"]]
+            check_texts(labels, [None if are_whole(own) else own for own in texts], [int(data.n)] * p)
+            for remark in doubtful(labels, texts):
+                warnings.warn(remark, stacklevel=2)
         return {"suffStat": data} | ({"indepTest": _TESTS[test]} if test in _TESTS else {})
 
     def _hook(self, kind: str, *names: str) -> Callable[..., None]:

@@ -89,7 +89,8 @@ def checked_study(
         check_options(given | {"alpha": level})
     if method != "pc":
         given["rules"] = tuple(map(bool, given["rules"]))
-    rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation", None))
+    by_default = name != "cstar"  # which has one test
+    rows = as_rows(data, given["indepTest"], given["labels"], given.pop("correlation", None), by_default=by_default)
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, method, given | {"alpha": alphas[0]}, away=plan.executor is not None)
     if isinstance(problem.test, GaussianTest):

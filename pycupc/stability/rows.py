@@ -156,8 +156,13 @@ class Rows:
         return found.hexdigest()
 
 
-def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = None) -> Rows:
-    """The observations given to `stability`; TypeError or ValueError unless of the kind that `indepTest` takes."""
+def as_rows(
+    data: Any, indepTest: Any, labels: Any, correlation: str | None = None, *, by_default: bool = False
+) -> Rows:
+    """The observations given to `stability`; TypeError or ValueError unless of the kind that `indepTest` takes.
+
+    `by_default`: as of `as_suff_stat`.
+    """
     fits = indepTest in (None, gaussCItest) and not isinstance(data, SuffStat | OwnRows | Mapping)
     if correlation is not None and not fits:
         text = "{correlation} goes with a table of numbers and the Gaussian test"
@@ -187,5 +192,7 @@ def as_rows(data: Any, indepTest: Any, labels: Any, correlation: str | None = No
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
     table = Table.of(data, labels)
     table.check()
+    if by_default and indepTest is None and correlation is None:
+        table.warn_of_codes()
     measure = Measure(correlation or "pearson").of_data(table)  # type: ignore[arg-type]  # checked
     return Rows(replace(table, values=np.ascontiguousarray(table.values, dtype=np.float64)), measure, raw)

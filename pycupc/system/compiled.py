@@ -35,6 +35,7 @@ from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
 from pycupc.system.caches import numba_cache
+from pycupc.system.limits import left_of_address_space, start
 from pycupc.system.log import FIRST_USE, logger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -122,6 +123,8 @@ class _Cache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except MemoryError:  # the files are as they should be
+            raise
         except Exception as error:  # pickle, zlib, LLVM and names in a damaged file raise errors of every type
             index = Path(self._cache_file._index_path)
             with contextlib.suppress(OSError):
@@ -146,6 +149,10 @@ def _say_unstored(folder: str, reason: str) -> None:
     )
 
 
+#: Bytes of address space that compiling or loading a function may take, with what it imports. Where none is left, LLVM
+#: ends the process, and OpenBLAS tries to get some for ever.
+_ROOM_FOR_CODE = 128 << 20
+
 _COMPILER = "pycupc compiles"
 _seconds_compiling = 0.0
 
@@ -161,6 +168,8 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
     global _seconds_compiling
     if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
         return work()
+    if (left := left_of_address_space()) < _ROOM_FOR_CODE:
+        raise MemoryError(f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v), too little to load code")
     outcome: Future[Any] = Future()
 
     def run() -> None:
@@ -176,7 +185,7 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
                     gc.enable()
 
     thread = threading.Thread(target=run, name=_COMPILER, daemon=True)
-    thread.start()
+    start(thread)
     while thread.is_alive():
         thread.join(TICK)
         before = _seconds_compiling

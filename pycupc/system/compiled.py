@@ -15,6 +15,7 @@ import contextlib
 import gc
 import hashlib
 import logging
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -123,9 +124,9 @@ class _Cache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except MemoryError:  # the files are as they should be
-            raise
         except Exception as error:  # pickle, zlib, LLVM and names in a damaged file raise errors of every type
+            if isinstance(error, MemoryError) or left_of_address_space() < _ROOM_FOR_CODE:
+                raise  # the files are as they should be
             index = Path(self._cache_file._index_path)
             with contextlib.suppress(OSError):
                 index.unlink(missing_ok=True)  # only the index leads to the code
@@ -149,9 +150,9 @@ def _say_unstored(folder: str, reason: str) -> None:
     )
 
 
-#: Bytes of address space that compiling or loading a function may take, with what it imports. Where none is left, LLVM
-#: ends the process, and OpenBLAS tries to get some for ever.
-_ROOM_FOR_CODE = 128 << 20
+#: Bytes of address space that compiling or loading a function may take, and Numba's import of SciPy with the first one.
+#: Where none is left, LLVM ends the process, and OpenBLAS tries to get some for ever.
+_ROOM_FOR_CODE, _ROOM_FOR_SCIPY = 32 << 20, 96 << 20
 
 _COMPILER = "pycupc compiles"
 _seconds_compiling = 0.0
@@ -168,7 +169,8 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
     global _seconds_compiling
     if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
         return work()
-    if (left := left_of_address_space()) < _ROOM_FOR_CODE:
+    need = _ROOM_FOR_CODE + (0 if "scipy.linalg" in sys.modules else _ROOM_FOR_SCIPY)
+    if (left := left_of_address_space()) < need:
         raise MemoryError(f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v), too little to load code")
     outcome: Future[Any] = Future()
 

@@ -171,8 +171,8 @@ def test_code_that_finds_no_room_in_memory_is_not_taken_for_damaged(doubled, mon
         with pytest.raises(MemoryError):
             call()
     with monkeypatch.context() as patch:
-        patch.setattr(compiled, "left_of_address_space", lambda: 30 << 20)
-        with pytest.raises(MemoryError, match="31 MB are left of the limit on memory .ulimit -v., too little to load"):
+        patch.setattr(compiled, "left_of_address_space", lambda: 40 << 20)
+        with pytest.raises(MemoryError, match="42 MB are left of the limit on memory .ulimit -v., too little to load"):
             call()
     assert sorted(folder.rglob("*.nb?")) == files
     assert call()

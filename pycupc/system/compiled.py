@@ -152,7 +152,7 @@ def _say_unstored(folder: str, reason: str) -> None:
 
 #: Bytes of address space that compiling or loading a function may take, and Numba's import of SciPy with the first one.
 #: Where none is left, LLVM ends the process, and OpenBLAS tries to get some for ever.
-_ROOM_FOR_CODE, _ROOM_FOR_SCIPY = 32 << 20, 96 << 20
+_ROOM_FOR_CODE, _ROOM_FOR_SCIPY = 48 << 20, 80 << 20
 
 _COMPILER = "pycupc compiles"
 _seconds_compiling = 0.0

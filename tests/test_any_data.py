@@ -267,6 +267,19 @@ def test_one_n_in_all_cells_is_that_n(options):
     np.testing.assert_allclose(one.p_values.dense(), many.p_values.dense(), atol=1e-13)
 
 
+def test_the_n_of_a_matrix_is_the_mean_over_its_pairs():
+    X = chain(n=90, p=4)
+    X[:30, 0], X[60:, 1], X[5:9, 2] = np.nan, np.nan, np.nan
+    there = ~np.isnan(X)
+    numbers = [(there[:, i] & there[:, j]).sum() for i, j in combinations(range(4), 2)]
+    assert sorted({*numbers}) == [30, 56, 60, 86]
+    for rule in ("mean", "min", "harmonic"):
+        pairwise = SuffStat.from_data(X, missing="pairwise", n_rule=rule)
+        given = SuffStat(pairwise.C, pairwise.pair_n.matrix + np.diag([90.0, 1, 2, 3]), n_rule=rule)
+        assert pairwise.n == given.n == pairwise.pair_n.typical == pytest.approx(np.mean(numbers), rel=1e-15)
+        assert pc(pairwise).n == pairwise.n
+
+
 @pytest.mark.parametrize("rule", ["mean", "min", "harmonic"])
 def test_n_of_a_test_is_that_of_its_pairs(rule):
     C, rng = np.corrcoef(chain(seed=5), rowvar=False), np.random.default_rng(0)
@@ -435,7 +448,7 @@ BAD = {
     "text": (
         lambda: mixed_frame().assign(z=[f"patient {k}" for k in range(300)]),
         [],
-        "at most 255 of them, each in several rows; names.*variables: --drop NAME: z (300 different texts in 300 rows)",
+        "at most 255 of them, each in several rows; names.*variables: --drop z: z (300 different values in 300 rows",
     ),
     "mixed gaps": (lambda: gaps(mixed_frame()), [], "the test of numbers and categories together needs complete rows"),
     "no order": (mixed_frame, ["--correlation", "latent"], "need an order of the categories, .*: x (high, low, mid)"),

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import numba
 import pytest
@@ -159,6 +160,22 @@ def test_damaged_code_is_compiled_again(doubled, ending, damage):
         assert not call()
     assert len(said) == 1
     assert call()  # healed, without a word
+
+
+def test_code_that_finds_no_room_in_memory_is_not_taken_for_damaged(doubled, monkeypatch):
+    call, folder = doubled
+    assert not call()
+    files = sorted(folder.rglob("*.nb?"))
+    with monkeypatch.context() as patch:
+        patch.setattr("numba.core.caching.IndexDataCacheFile.load", Mock(side_effect=MemoryError))
+        with pytest.raises(MemoryError):
+            call()
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled, "left_of_address_space", lambda: 40 << 20)
+        with pytest.raises(MemoryError, match="42 MB are left of the limit on memory .ulimit -v., too little to load"):
+            call()
+    assert sorted(folder.rglob("*.nb?")) == files
+    assert call()
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])

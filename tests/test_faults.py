@@ -136,7 +136,7 @@ def test_a_result_on_a_disk_that_is_full_at_some_point(here, fit):
 def test_too_little_room_is_said_before_the_work(here, capsys, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=200_000))
     monkeypatch.setattr(pycupc, "pc", lambda *_, **__: pytest.fail("the tests were made"))
-    assert run("--out", "other") == cli.USAGE
+    assert run("--out", "other") == cli.DEVICE
     assert "0.2 MB are free in" in capsys.readouterr().err
     assert os.listdir(here) == []
 
@@ -151,6 +151,78 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(here):
     done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
     assert done.returncode == cli.USAGE
     assert done.stderr == "pycupc: closed/out cannot be written (Permission denied); choose another --out\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        *(("EROFS", cli.USAGE), ("EACCES", cli.USAGE), ("ENOTDIR", cli.USAGE), ("ENAMETOOLONG", cli.USAGE)),
+        *(("EIO", cli.USAGE), ("ENOSPC", cli.DEVICE), ("EDQUOT", cli.DEVICE)),
+    ],
+)
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_that_cannot_be_written_is_refused_in_the_words_of_the_system(
+    here, capsys, monkeypatch, name, code, there
+):
+    """Before the work; a folder that is there may be of another disk than the one around it."""
+    if there:
+        (here / "out").mkdir()
+    refused = here / "out" if there else here
+    mkdir, number = Path.mkdir, getattr(errno, name)
+
+    def fail(path, *args, **options):
+        if path.parent == refused:
+            raise OSError(number, os.strerror(number), str(path))
+        mkdir(path, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", fail)
+    monkeypatch.setattr(pycupc, "pc", lambda *_, **__: pytest.fail("the tests were made"))
+    assert run("--out", "out") == code
+    words = f"pycupc: out cannot be written ({os.strerror(number)}); choose another --out\n"
+    assert capsys.readouterr().err == words
+    assert os.listdir(here) == ["out"] * there
+
+
+@pytest.mark.parametrize("name", ["ENOSPC", "EDQUOT", "EFBIG"])
+@pytest.mark.parametrize("command", ["run", "stability", "cstar"])
+def test_a_checkpoint_that_finds_no_room_at_all(here, capsys, monkeypatch, command, name):
+    number = getattr(errno, name)
+    monkeypatch.setattr("pycupc.results.npz.whole_file", Mock(side_effect=OSError(number, os.strerror(number), "file")))
+    options = ["--example", "--quiet", "--plot", "none", "--out", "out", "--checkpoint", "kept"]
+    assert cli.main([command, *options]) == cli.DEVICE
+    assert os.strerror(number) in capsys.readouterr().err
+    assert not (here / "out").exists()
+
+
+@posix
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run --example --quiet --plot none --out out",
+        "run --example --quiet --plot png --out out --checkpoint kept",
+        "stability --example --quiet --plot none --resamples 2 --out out",
+        "cstar --example --quiet --plot none --resamples 2 --out out",
+        "plot fit.npz --out out.png",
+        "plot fit.npz --out out.svg",
+        "plot fit.npz --out out.html",
+    ],
+)
+def test_each_command_that_writes_onto_a_disk_that_is_full(here, fit, command):
+    """Here files that must not grow beyond a kilobyte, anywhere."""
+    fit.save(here / "fit.npz")
+    program = """
+import resource, sys
+from pycupc.__main__ import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+sys.exit(main())
+"""
+    job = [sys.executable, "-c", program, *command.split()]
+    done = subprocess.run(job, env={**ENVIRONMENT, "HOME": str(here)}, capture_output=True, text=True)
+    assert done.returncode == cli.DEVICE, done.stderr
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert {path.name for path in here.iterdir()} - {".cache", ".config"} <= {"fit.npz", "kept", "out-resamples"}
+    assert not list(here.rglob("*.part"))
 
 
 def test_a_picture_that_fails_costs_nothing_else(here, capsys, monkeypatch, fit):
@@ -240,6 +312,63 @@ sys.exit(__main__.main())
     assert subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL).returncode == cli.OK
 
 
+#: Ends in a wait of the C library that no signal ends; Python's own lock is "free" meanwhile, or "held".
+HANGING = """
+import atexit, ctypes, os, sys, pycupc
+from pycupc import __main__, cli
+from pycupc.cli import interrupts, writing
+lock, moment = sys.argv.pop(1), sys.argv.pop(1)
+def hang(*_, **__):
+    library = (ctypes.CDLL if lock == "free" else ctypes.PyDLL)(None)
+    mutex = ctypes.create_string_buffer(256)
+    library.pthread_mutex_lock(mutex)
+    os.write(1, b"waits")
+    library.pthread_mutex_lock(mutex)
+if moment == "work":
+    pycupc.pc = hang
+elif moment == "write":
+    writing.write_manifest = hang
+else:
+    atexit.register(hang)
+interrupts.PATIENCE = 1.0
+sys.exit(__main__.main())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere only where Python's lock is free")
+@pytest.mark.parametrize(
+    ("lock", "moment", "codes"),
+    [
+        ("free", "work", [cli.INTERRUPTED]),
+        ("free", "write", [cli.INTERRUPTED]),
+        ("held", "work", [-signal.SIGALRM]),
+        ("free", "end", [-signal.SIGALRM]),
+    ],
+)
+def test_a_signal_ends_a_command_that_hangs_in_a_library(here, lock, moment, codes):
+    """Nothing half-written is left, not even where --force was to replace results."""
+    finish(start("--out", "out"))
+    before = {path.name: path.read_bytes() for path in (here / "out").iterdir()}
+    arguments = ["run", "--example", "--quiet", "--plot", "none", "--out", "out", "--force", "--checkpoint", "kept"]
+    command = [sys.executable, "-c", HANGING, lock, moment, *arguments]
+    job = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert job.stdout.read(5) == b"waits"
+    time.sleep(0.3)
+    began = time.monotonic()
+    job.send_signal(signal.SIGTERM)
+    _, err = job.communicate(timeout=100)
+    assert job.returncode in codes
+    assert time.monotonic() - began < 30
+    assert not list(here.glob(".*.part"))
+    if moment != "end":
+        said = "pycupc: interrupted; what was running did not stop, so the process was ended\n"
+        assert err.decode() == (said if lock == "free" else "")
+        assert {path.name: path.read_bytes() for path in (here / "out").iterdir()} == before
+    if moment == "write":
+        assert (here / "kept" / "level-0000.npz").is_file()
+        finish(start("--out", "other", "--checkpoint", "kept"))
+
+
 @posix
 @pytest.mark.parametrize("closed", ["2>&-", "1>&-", "0<&-", "0<&- 1>&- 2>&-"])
 def test_closed_streams_do_not_matter(here, closed):
@@ -264,10 +393,13 @@ def test_closed_streams_do_not_matter(here, closed):
     ("command", "words"),
     [
         ("run --example --m-max 0 --plot none --out out", "the results are in out/; their summary cannot be printed"),
-        ("doctor --json --no-r", "No space left on device"),
+        ("doctor --json --no-r --no-engines", "No space left on device"),
+        ("estimate --example --levels 0", "No space left on device"),
+        ("compare fit.npz fit.npz", "No space left on device"),
     ],
 )
-def test_output_that_cannot_be_written(here, command, words):
+def test_output_that_cannot_be_written(here, fit, command, words):
+    fit.save(here / "fit.npz")
     with open("/dev/full", "w") as full:
         job = [sys.executable, "-m", "pycupc", *command.split()]
         done = subprocess.run(job, env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True)

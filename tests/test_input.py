@@ -3,6 +3,7 @@
 import inspect
 import io
 import json
+import logging
 import os
 import pickle
 import re
@@ -612,3 +613,88 @@ def test_custom_test_with_a_table_needs_no_p():
     np.testing.assert_array_equal(fit.graph, pc(frame, alpha=0.05).graph)
     assert pc(frame, test, alpha=0.05, p=3).labels == ("1", "2", "3")  # some of its columns
     refused("either labels or p must be given", pc, frame.to_numpy(), test)
+
+
+def expression(n, p=12, names=None):
+    """Numbers of n genes in p samples, each gene with a level of its own."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(8, 2, (n, 1)) + rng.standard_normal((n, p))
+    return pd.DataFrame(values, [f"ENSG{k:07}" for k in range(n)], names or [f"x{k}" for k in range(p)])
+
+
+SAMPLES = [f"sample_{k}" for k in range(3)]
+TRANSPOSED = "rows were read as observations, and {} columns as variables; if the rows are variables, .* transpose"
+#: A table, options of reading, and whether its rows may be variables.
+MAY_BE_TRANSPOSED = {
+    "genes named in the first column": (expression(1200), {}, True),
+    "genes in a column with a name": (expression(1200).rename_axis("gene"), {"index": "yes"}, True),
+    "genes in a column that is dropped": (expression(1200).rename_axis("gene"), {"drop": ["gene"]}, True),
+    "all columns of text dropped": (expression(1200).rename_axis("gene"), {"drop_non_numeric": True}, True),
+    "fewer rows": (expression(1199), {}, False),
+    "rows that are numbered": (expression(1200).reset_index(drop=True), {}, False),
+    "groups, not names": (expression(1200).set_axis(["a", "b"] * 600), {}, False),
+    "numbers for names": (expression(1200).set_axis([f"{k / 4}" for k in range(1200)]), {}, False),
+    "columns named as samples": (expression(4, 3, SAMPLES).reset_index(drop=True), {}, True),
+    "columns named as accessions": (expression(30, 3, ["GSM10034", "GSM10035", "gsm10036"]), {}, True),
+    "one column named otherwise": (expression(30, 3, [*SAMPLES[:2], "age"]), {}, False),
+    "samples in rows, too": (expression(3, 3, SAMPLES), {}, False),
+    "words of the same kind": (expression(30, 2, ["case", "sample_size"]), {}, False),
+}
+
+
+@pytest.mark.parametrize("kind", MAY_BE_TRANSPOSED)
+@pytest.mark.parametrize("ending", ["csv", "memory"])
+def test_tables_that_may_be_transposed_are_named(tmp_path, caplog, kind, ending):
+    frame, options, expected = MAY_BE_TRANSPOSED[kind]
+    if ending == "csv":
+        frame.to_csv(tmp_path / "d.csv")
+        data = tmp_path / "d.csv"
+    else:
+        data, options = frame, {}
+    with warnings.catch_warnings(record=True) as found, caplog.at_level(logging.INFO, logger="pycupc"):
+        warnings.simplefilter("always")
+        Table.of(data, **options)
+    said = [str(one.message) for one in found if "transpose" in str(one.message)]
+    assert len(said) == expected
+    if expected:
+        assert re.search(f"{len(frame):,} {TRANSPOSED.format(frame.shape[1])}", said[0])
+        assert said[0].startswith(f"{data}: ") == (ending == "csv")
+    lines = [f"read {len(frame)} observations of {frame.shape[1]} variables from {data}"] * (ending == "csv")
+    assert [line for line in caplog.messages if "observations of" in line] == lines
+
+
+def test_genotypes_in_rows_are_named_too(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.choice(["A/A", "A/G", "G/G"], (400, 4)), [f"rs{k}" for k in range(400)], [*"abcd"])
+    frame.to_csv(tmp_path / "d.csv")
+    with pytest.warns(UserWarning, match=f"400 {TRANSPOSED.format(4)}"):
+        DiscreteSuffStat.from_data(tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize("command", ["run", "stability --resamples 2", "cstar --resamples 2"])
+def test_the_shape_that_was_read_is_printed(here, capsys, command):
+    expression(40, 3).to_csv("d.csv")
+    how = [*command.split(), "d.csv", "--out", "out", "--plot", "none", "--force"]
+    assert cli.main(how) == cli.OK
+    assert capsys.readouterr().out.startswith("read 40 observations of 3 variables from d.csv\n")
+    assert cli.main([*how, "--quiet"]) == cli.OK
+    assert capsys.readouterr().out == ""
+
+
+def test_the_shape_of_other_kinds_of_data_is_printed_too(here, capsys):
+    frame = expression(60, 3).reset_index(drop=True)
+    complete = int((frame < 11).all(axis=1).sum())
+    frame.corr().to_csv("C.csv", index=False)
+    frame.where(frame < 11).to_csv("gaps.csv", index=False)
+    (frame > 8).replace({True: "high", False: "low"}).to_csv("words.csv", index=False)
+    frame.assign(x0=np.where(frame.x0 > 8, "high", "low")).to_csv("mixed.csv", index=False)
+    for name, options, said in (
+        ("C.csv", ["--correlation", "60"], "the correlations of 3 variables, of 60 observations,"),
+        ("gaps.csv", [], "60 observations of 3 variables"),
+        ("gaps.csv", ["--missing", "pairwise"], "60 observations of 3 variables"),
+        ("gaps.csv", ["--missing", "drop-rows"], f"{complete} observations of 3 variables"),
+        ("words.csv", [], "60 observations of 3 variables"),
+        ("mixed.csv", [], "60 observations of 3 variables"),
+    ):
+        assert cli.main(["run", name, *options, "--out", "out", "--force", "--plot", "none"]) == cli.OK
+        assert capsys.readouterr().out.startswith(f"read {said} from {name}\n")

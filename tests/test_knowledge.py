@@ -56,6 +56,9 @@ def test_file_of_tetrad(tmp_path):
         ("forbidgroup\n", "line 13: expected two variables, got 'forbidgroup'"),
         ("addtemporal\nfirst a b\n", "line 14: expected a tier and its variables, got 'first a b'"),
         ("a b c\n", "line 13: expected two variables, got 'a b c'"),
+        ('sex "body mass" bmi\n', "line 13: expected two variables, got 'sex body mass bmi'"),
+        ("addtemporal\n3- a\n", "line 14: '3-', a tier that causes the next one only, is not read: forbid its arrows"),
+        ('"sex bmi\n', "line 13: unexpected end of data; do the quotation marks match\\?"),
     ],
 )
 def test_wrong_files(tmp_path, line, text):
@@ -142,6 +145,32 @@ def test_tiers_apart_that_have_no_variable(tmp_path):
     path = tmp_path / "empty.txt"
     path.write_text("/knowledge\naddtemporal\n1* a b\n2* \n3 c\n")
     assert Knowledge.read(path).of("abc").forbidden.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("tiers", ["1 \n2 \n", "1\n2*\n3-\n", ""])
+def test_tiers_without_names_hold_nothing(tmp_path, tiers):
+    path = tmp_path / "known.txt"
+    path.write_text(f"/knowledge\naddtemporal\n\n{tiers}\nforbiddirect\n\nrequiredirect\na b")
+    known = Knowledge.read(path)
+    assert known == Knowledge(required=[("a", "b")], forbidden=[])
+    assert known.of("abc").tier.tolist() == [0, 0, 0]
+    path.write_text(f"/knowledge\naddtemporal\n{tiers}4 c\n5\n6* a b\n7*")
+    assert Knowledge.read(path).of("abc").tier.tolist() == [1, 1, 0]
+    assert Knowledge.read(path).apart == (6.0,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '/knowledge\naddtemporal\n1* "body mass" age\t# "c"\n2 "a, # b" // d\nforbiddirect\n"body mass" "a, # b"\n',
+        '/knowledge comma\r\naddtemporal\r\n1*, body mass, age\r\n2,"a, # b"\nforbiddirect\nbody mass,"a, # b"\n',
+    ],
+)
+def test_names_may_hold_blanks(tmp_path, text):
+    (tmp_path / "known.txt").write_text(text)
+    known = Knowledge.read(tmp_path / "known.txt")
+    arrows = [("body mass", "a, # b")]
+    assert known == Knowledge({1: ["body mass", "age"], 2: ["a, # b"]}, forbidden=arrows, apart=(1.0,), required=[])
 
 
 def test_one_context_variable_by_position():

@@ -1,12 +1,14 @@
 """Multiple imputation and test-wise deletion: micd's recorded answers, the engines, single tests, bad input."""
 
+import json
 import math
 import subprocess
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import refused
+from conftest import refused, run
 
 import pycupc
 from pycupc import IncompleteTable, MultipleImputation, SuffStat, cli, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
@@ -49,6 +51,11 @@ def recorded_data(k, test):
     if test is gaussCItwd:
         return of["T"]
     return {"dm": np.where(of["G"] < 0, np.nan, of["G"]), "adaptDF": bool(of["adaptDF"])}
+
+
+def write_table(path, X):
+    lines = [",".join("" if v != v else repr(float(v)) for v in row) for row in X]
+    Path(path).write_text("\n".join(["a,b,c,d,e,f", *lines]))
 
 
 def sets_of(fit):
@@ -221,6 +228,71 @@ def test_imputation_by_chained_equations():
     refused("all values are missing in column 2$", imputed, EMPTY, 2)
 
 
+def test_the_seed_decides_the_imputations():
+    """Imputation m has the random state seed + m: of scikit-learn for numbers, of NumPy for categories."""
+    pytest.importorskip("sklearn")
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    made = imputed(GAPPED, 3, seed=4, rounds=2).rows
+    for m, rows in enumerate(made):
+        own = IterativeImputer(random_state=4 + m, sample_posterior=True, max_iter=2)
+        np.testing.assert_array_equal(rows, own.fit_transform(GAPPED))
+    default, others = imputed(GAPPED, 2, rounds=2).rows, imputed(GAPPED, 2, seed=5, rounds=2).rows
+    np.testing.assert_array_equal(default, imputed(GAPPED, 2, seed=0, rounds=2).rows)
+    np.testing.assert_array_equal(others, made[1:])
+    different = [*default, made[0], *others]
+    assert not any(np.array_equal(a[HOLES], b[HOLES]) for a, b in combinations(different, 2))
+    coded = CODES.astype(object)
+    coded[HOLES] = None
+    drawn = imputed(coded, 3, seed=4, rounds=0, categories=True).codes  # from the margins
+    for m, codes in enumerate(drawn):
+        rng, expected = np.random.default_rng(4 + m), CODES.copy()
+        for j in range(6):
+            expected[HOLES[:, j], j] = rng.choice(CODES[~HOLES[:, j], j], HOLES[:, j].sum())
+        np.testing.assert_array_equal(codes.T, expected)
+    of_other_seed = imputed(coded, 2, seed=9, rounds=1, categories=True).codes
+    made = [*imputed(coded, 3, seed=4, rounds=1, categories=True).codes, *of_other_seed]
+    assert not any(np.array_equal(a, b) for a, b in combinations(made, 2))
+    for seed in (-1, 2**31 + 1):
+        refused(f"seed must be a whole number from 0 to 2,147,483,648, got {seed}", imputed, GAPPED, 2, seed)
+
+
+@pytest.mark.parametrize("command", ["run --method pc --seed 9", "run --method fci", "run --method rfci", "stability"])
+def test_the_seed_of_imputations_has_an_option_of_its_own(here, command):
+    pytest.importorskip("sklearn")
+    command, *options = command.split()
+    write_table("data.csv", GAPPED)
+    method = options[1] if options else "pc"
+    resamples = ["--resamples", "2", "--scheme", "subsample", "--seed", "3"] if command == "stability" else []
+    found = []
+    for seed in (0, 7):
+        given = [*options, *resamples, "--missing", "impute=2", *(["--impute-seed", seed] if seed else [])]
+        assert (
+            run(command, "data.csv", *given, "--alpha", 0.2, "--out", "out", "--force", "--quiet", "--plot", "none")
+            == 0
+        )
+        data = imputed(GAPPED, 2, seed)
+        if command == "stability":
+            same = pycupc.stability(data, alpha=0.2, n_resamples=2, scheme="subsample", random_state=3)
+            found.append(pycupc.Stability.load("out/stability.npz").n_tests)
+            np.testing.assert_array_equal(found[-1], same.n_tests)
+        else:
+            kept = (pycupc.PcAlgo if method == "pc" else pycupc.PagAlgo).load("out/result.npz")
+            found.append(kept.pMax)
+            np.testing.assert_array_equal(found[-1], getattr(pycupc, method)(data, alpha=0.2).pMax)
+        assert f"impute=2 --impute-seed {seed})" in json.loads(Path("out/manifest.json").read_text())["input"]["choice"]
+    assert not np.array_equal(*found)
+
+
+def test_a_seed_without_imputations_is_refused(here, capsys):
+    write_table("data.csv", GAPPED)
+    assert run("run", "data.csv", "--impute-seed", 1) == cli.USAGE
+    assert "--impute-seed goes with --missing impute=M" in capsys.readouterr().err
+    assert run("run", "data.csv", "--missing", "impute=2", "--impute-seed", 2**31 + 1) == cli.USAGE
+    assert "expected a whole number from 0 to 2,147,483,648, got '2147483649'" in capsys.readouterr().err
+
+
 def test_imputation_of_categories_follows_the_others(tmp_path):
     pytest.importorskip("sklearn")
     words = np.array(["few", "many", "some"], dtype=object)[CODED[0]]
@@ -245,8 +317,7 @@ def test_imputation_of_categories_follows_the_others(tmp_path):
 
 
 def test_command_line(tmp_path):
-    lines = [",".join("" if v != v else repr(float(v)) for v in row) for row in GAPPED]
-    (tmp_path / "data.csv").write_text("\n".join(["a,b,c,d,e,f", *lines]))
+    write_table(tmp_path / "data.csv", GAPPED)
     how = ["run", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out"), "--quiet", "--force", "--missing"]
     fits = {"testwise": pc(GAPPED, gaussCItwd)}
     for name, rule in (("pairwise", "mean"), ("pairwise=min", "min"), ("pairwise=harmonic", "harmonic")):

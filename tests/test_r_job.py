@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import signal
+import sys
 import threading
 import time
 
@@ -184,3 +186,48 @@ def test_close_does_not_wait_for_ever(monkeypatch):
     assert not job.close()
     go_on.set()
     assert ended.wait(600)
+
+
+@pytest.fixture
+def other_handler():
+    """Python's usual handler of Ctrl-C, as before the first computation; in the end the one that was there."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("other_handler")
+def test_python_handles_ctrl_c_when_no_computation_is_open():
+    outer, inner = Background(), Background()
+    for job in (inner, outer):
+        signal.raise_signal(signal.SIGINT)
+        assert job.close()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    job = Background()
+    del job  # R has forgotten it, after an error
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, reticulate does not use a signal handler")
+@pytest.mark.usefixtures("other_handler")
+def test_ctrl_c_while_the_handler_is_installed_is_sent_again(monkeypatch):
+    """The handler in C, here one that counts, notifies R; it is not there for some microseconds, once."""
+    notified, install = [], signal.signal
+    in_c = ctypes.CFUNCTYPE(None, ctypes.c_int)(notified.append)
+    ctypes.CDLL(None).signal(signal.SIGINT, in_c)
+
+    def then_ctrl_c(*arguments):
+        before = install(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        return before
+
+    with monkeypatch.context() as patch:
+        patch.setattr(signal, "signal", then_ctrl_c)
+        for times in (1, 2, 3):
+            job = Background()
+            assert len(notified) == times
+            assert job.close()
+            assert len(notified) == times
+            signal.raise_signal(signal.SIGINT)

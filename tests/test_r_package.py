@@ -227,6 +227,7 @@ def test_a_cache_that_cannot_be_written_is_replaced_or_named(r_library: Path, tm
     for folder in (package, *(path for path in package.rglob("*") if path.is_dir())):
         (folder / "__pycache__").touch()  # a file, where Numba would make a folder
     settings = {"R_LIBS": libraries(r_library), "PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": "/dev/null"}
+    settings["NUMBA_CACHE_DIR"] = ""  # whatever the user of these tests has set
     for name in ("temporary", "other"):
         (tmp_path / name).mkdir()
     done = run_r("-e", f"{SMALL} small(); small()", TMPDIR=str(tmp_path / "temporary"), **settings)
@@ -316,6 +317,36 @@ def test_ctrl_c_is_an_r_interrupt_and_the_next_call_works(r_library: Path, times
     assert lines.count("the kept resamples are those of an undisturbed run") == 1, lines
     assert "the loop went on" not in lines  # an interrupt that nobody handles ends a loop of calls in try()
     assert process.returncode == 1  # and Rscript, as one of R's own does
+
+
+CTRL_C_WITH_THE_HANDLER = """
+invisible(reticulate::py_run_string("
+import os, signal
+install = signal.signal
+def then_ctrl_c(*arguments):
+    before = install(*arguments)
+    os.kill(os.getpid(), signal.SIGINT)
+    return before
+signal.signal = then_ctrl_c
+"))
+S <- list(C = diag(3), n = 100)
+for (k in 1:3) {
+  cat(tryCatch({
+    cu_plain("skeleton", S, alpha = 0.01, p = 3)
+    "answer"
+  }, interrupt = function(i) "interrupt"), "")
+}
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
+def test_ctrl_c_in_the_moment_in_which_the_handler_is_installed(r_library: Path, tmp_path: Path) -> None:
+    """Python's handler in C is there for some microseconds, once per process; R must learn of that Ctrl-C, too."""
+    script = tmp_path / "moment.R"
+    script.write_text(f"library(pycupc){CTRL_C_WITH_THE_HANDLER}")
+    done = run_r(script, R_LIBS=libraries(r_library))
+    assert re.findall("interrupt|answer", done.stdout) == ["interrupt", "answer", "answer"], done.stdout
+    assert done.returncode == 0
 
 
 @pytest.mark.slow

@@ -1,7 +1,11 @@
 """Readers: well-formed files of every layout give the same table; errors name the file, the row and the column."""
 
+import bz2
+import gzip
 import io
+import lzma
 import re
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -11,7 +15,7 @@ from conftest import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pycupc.data import EXAMPLE, cells, load_example, text_layout
+from pycupc.data import EXAMPLE, cells, load_example, source, text_layout
 from pycupc.data.mixed import MixedTable
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import DataError, ReadOptions, read_correlation, read_data, read_table
@@ -77,6 +81,44 @@ def test_bad_files_are_explained(tmp_path, kind):
     assert "d.csv" in str(caught.value)
 
 
+def rows_of(first, *rows):
+    return "".join(",".join(map(str, row)) + "\n" for row in (first, *rows))
+
+
+#: A file whose first line holds whole numbers, and how it is read: "names", or "ask" for an error that asks.
+WHOLE_NUMBERS_FIRST = {
+    "counting from 0": (rows_of([0, 1, 2, 3], [7, 8, 9, 5], [4, 4, 1, 2]), "names"),
+    "counting from 1": (rows_of([1, 2, 3, 4], [7, 8, 9, 5], [4, 4, 1, 2]), "names"),
+    "counting from 2": (rows_of([2, 3, 4, 5], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
+    "counting from 0, one left out": (rows_of([0, 1, 2, 4], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
+    "counting from 1, one left out": (rows_of([1, 2, 3, 5], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
+    "counting down": (rows_of([3, 2, 1, 0], [7, 8, 9, 5], [4, 4, 1, 2]), "ask"),
+    "three that count from 0": (rows_of([0, 1, 2], [7, 8, 9], [4, 4, 1]), "ask"),
+    "three that count from 1": (rows_of([1, 2, 3], [7, 8, 9], [4, 4, 1]), "ask"),
+    "half of the columns with fractions": (rows_of([90, 91, 92, 93], [7.5, 8, 9, 5.5], [4.5, 4, 1, 2.5]), "names"),
+    "fewer columns with fractions": (rows_of([90, 91, 92, 93], [7.5, 8, 9, 5], [4.5, 4, 1, 2]), "ask"),
+    "two of three columns with fractions": (rows_of([90, 91, 92], [7.5, 8, 9.5], [4.5, 4, 1.5]), "names"),
+    "one of three columns with fractions": (rows_of([90, 91, 92], [7.5, 8, 9], [4.5, 4, 1]), "ask"),
+    "one whole number in a column": (rows_of([90, 91], [7, 8], [4.5, 4], [3.5, 2]), "ask"),
+    "fractions in all columns but for one cell": (rows_of([90, 91], [7.5, 8], [4.5, 4.5]), "names"),
+    "the whole number in a short row": (rows_of([90, 91], [7.5, 8.5], [4], [3.5, 2.5]), "names"),
+    "whole numbers in a long row": (rows_of([90, 91], [7.5, 8.5], [4, 2, 1], [3.5, 2.5]), "names"),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE_NUMBERS_FIRST)
+def test_a_first_line_of_whole_numbers_is_named_or_asked_about(kind):
+    content, expected = WHOLE_NUMBERS_FIRST[kind]
+    head = [line.split(",") for line in content.splitlines()]
+    if expected == "ask":
+        refused("d: line 1 holds distinct whole numbers", text_layout.find_layout, "d", head, ReadOptions())
+        return
+    with pytest.warns(UserWarning, match="d: line 1 holds whole numbers only .* and was read as names"):
+        layout = text_layout.find_layout("d", head, ReadOptions())
+    assert layout.has_header
+    assert layout.names == head[0]
+
+
 @pytest.mark.parametrize(
     ("content", "columns"),
     [
@@ -134,6 +176,98 @@ def test_unreadable_files_are_explained(tmp_path):
     refused("is a directory", read_data, tmp_path, error=DataError)
     with pytest.raises(DataError, match="cannot be read .*Corrupt|cannot be read .*Input format"):
         read_data(write(tmp_path / "d.csv.xz", PLAIN))
+
+
+COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+@pytest.mark.parametrize("start", ["", "a,b\n1,2\r\n", "a,b\r1,2\r"])
+def test_a_line_too_long_for_a_text_is_refused_before_it_is_whole(tmp_path, ending, start):
+    path = write(tmp_path / f"d.csv{ending}", COMPRESS[ending](start.encode() + b"1" * (2 * source.LONGEST_LINE)))
+    tracemalloc.start()
+    try:
+        number = start.count("\n") + 1
+        refused(
+            f"line {number}: is longer than 33,554,432 bytes, the most of a line", read_table, path, error=DataError
+        )
+        assert tracemalloc.get_traced_memory()[1] < 1.8 * source.LONGEST_LINE
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_up_to_the_limit_are_read(tmp_path, monkeypatch, ending, end):
+    monkeypatch.setattr(source, "LONGEST_LINE", 13)
+    monkeypatch.setattr(source, "_PIECE", 6)  # so that lines span several pieces
+    for line in ("123456,789012", "123456,7890123"):
+        for k in range(4):
+            lines = ["a,b", "1,2", "3,4", "5,6"]
+            lines[k : k + 1] = [line]
+            path = write(tmp_path / f"d.csv{ending}", COMPRESS[ending](end.join([*lines, ""]).encode()))
+            if len(line) == 13:
+                assert source.read_source(path).content.decode().split(end)[k] == line
+            else:
+                number = 1 if end == "\r" else k + 1
+                refused(f"line {number}: is longer than 13 bytes", source.read_source, path, error=DataError)
+
+
+def test_a_pipe_of_one_line_is_refused(monkeypatch):
+    class Endless(io.RawIOBase):
+        def read(self, size=-1):
+            return b"1" * size
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    monkeypatch.setattr(source, "sys", type("sys", (), {"stdin": type("stdin", (), {"buffer": Endless()})}))
+    refused("standard input, line 1: is longer than", read_table, "-", error=DataError)
+
+
+def test_binary_files_have_no_lines(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(np.random.default_rng(0).integers(100, 200, (4000, 3)) * 1.0, columns=[*"abc"])
+    frame.to_parquet(tmp_path / "d.parquet")
+    monkeypatch.setattr(source, "LONGEST_LINE", 20)
+    write(tmp_path / "d.parquet.gz", gzip.compress((tmp_path / "d.parquet").read_bytes()))
+    for name in ("d.parquet", "d.parquet.gz"):
+        pd.testing.assert_frame_equal(read_data(tmp_path / name), frame)
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_more_than_memory_holds_is_refused(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(source, "LARGE", 1 << 18)
+    monkeypatch.setattr(source, "_PIECE", 1 << 16)
+    monkeypatch.setattr(source, "free_memory", lambda: 1_000_000)
+    content = PLAIN + "1,2,3\n" * 400_000
+    path = write(tmp_path / f"d.csv{ending}", COMPRESS[ending](content.encode()))
+    words = r"d.csv.*: 0.00 GB or more after decompression are too much to be read where 0.00 GB of memory are free"
+    refused(words, read_table, path, error=MemoryError)
+    write(path, COMPRESS[ending](content[: len(content) // 4].encode()))
+    assert len(read_data(path)) > 90_000
+
+
+def test_an_archive_larger_than_memory_is_refused(tmp_path, monkeypatch):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame(np.zeros((500, 20))).to_excel(tmp_path / "d.xlsx", index=False)
+    assert (tmp_path / "d.xlsx").stat().st_size < 100_000
+    monkeypatch.setattr(source, "free_memory", lambda: 500_000)
+    refused(
+        "d.xlsx: 0.00 GB or more after decompression are too much", read_data, tmp_path / "d.xlsx", error=MemoryError
+    )
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
+def test_each_stream_of_a_compressed_file_is_read_or_the_file_is_refused(tmp_path, ending):
+    """bgzip, pbzip2 and pixz write several streams; Python's bz2 and lzma ignore all from a damaged beginning on."""
+    compress, path = COMPRESS[ending], tmp_path / f"d.csv{ending}"
+    lines = [f"{k},{k * k}\n".encode() for k in range(1, 200)]
+    whole = b"a,b\n" + b"".join(lines)
+    streams = b"".join(map(compress, [b"a,b\n", *lines]))
+    for content in (compress(whole), streams, streams + bytes(8), compress(b"") + streams):
+        np.testing.assert_array_equal(read_data(write(path, content)), [[k, k * k] for k in range(1, 200)])
+    first = compress(b"a,b\n1,2\n3,4\n")
+    for content in (first + b"rest", first + compress(b"5,6\n")[:-5], first + compress(b"5,6\n")[:4], first[:-3]):
+        refused("d.csv.*: cannot be read as (gzip|bz2|lzma) data", read_data, write(path, content), error=DataError)
 
 
 def test_missing_rows_can_be_left_out_or_kept(tmp_path):

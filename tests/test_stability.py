@@ -110,9 +110,18 @@ def test_schemes(scheme, n):
     if scheme == "complementary":
         assert not set(rows[2]) & set(rows[3])
         assert set(rows[2]) & set(rows[4])
-    generator = np.random.default_rng(np.random.SeedSequence(5).spawn(3)[2])
-    if scheme == "bootstrap":
-        assert np.array_equal(rows[2], np.sort(generator.integers(n, size=n)))
+    spawned = [np.random.default_rng(seed) for seed in np.random.SeedSequence(5).spawn(6)]
+    for i, drawn in enumerate(rows):
+        if scheme == "bootstrap":
+            expected = spawned[i].integers(n, size=n)
+        elif scheme == "subsample":
+            expected = spawned[i].permutation(n)[: n // 2]
+        elif i % 2 == 0:  # of an odd number of rows, the last in the order drawn is in neither half
+            shuffled = spawned[i // 2].permutation(n)
+            expected = shuffled[: n // 2]
+        else:
+            expected = shuffled[n // 2 : 2 * (n // 2)]
+        np.testing.assert_array_equal(drawn, np.sort(expected))
 
 
 def test_rows_are_drawn_evenly():

@@ -158,6 +158,7 @@ def _test(given: Arguments, progress: ProgressHook | None) -> IndependenceTest:
         correlation=given.correlation,
         progress=correlations,
         device=functools.partial(_device, given),
+        by_default=given.indepTest is None,
     )
     return make_test(family, request)
 

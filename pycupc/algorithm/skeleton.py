@@ -238,7 +238,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     except MemoryError as error:
         raise EngineError(
             f"out of memory at level {len(results)} of {p:,} variables on engine {engine.name!r} "
-            f"({error or 'no detail'}); take a smaller alpha or m_max, fewer variables, or another engine or machine"
+            f"({str(error) or 'no detail'}); take a smaller alpha or m_max, fewer variables, another engine or machine"
         ) from error
     except KeyboardInterrupt:
         finished = _assemble(replace(problem, function="skeleton"), results, levels) if results else None

@@ -30,14 +30,22 @@ from pycupc.cli.output import (
     OK,
     USAGE,
     FolderError,
+    NoRoomError,
     discard_output,
     with_each_format,
 )
+from pycupc.system.files import NO_ROOM
+from pycupc.system.limits import NoThreadError, left_of_address_space
 from pycupc.system.message import on_the_command_line
 from pycupc.system.nearest import did_you_mean
 from pycupc.system.version import __version__
 
 __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_parser", "main"]
+
+#: Bytes of addresses that NumPy, SciPy, Numba and LLVM take when they are loaded; they fail in many ways without.
+_FOR_LIBRARIES = 300e6
+#: The largest of them takes so much.
+_FOR_A_LIBRARY = 150e6
 
 _DESCRIPTION = """\
 The PC algorithm: from data to a causal graph (CPDAG), with exactly the answer of R's
@@ -78,8 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = with_each_format(sys.argv[1:] if argv is None else argv)
     command = next((word for word in arguments if not word.startswith("-")), None)
-    parser = build_parser(command)
+    if command is not None and (left := left_of_address_space()) < _FOR_LIBRARIES:
+        return _fail(DEVICE, f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v); the libraries need 300")
     try:
+        parser = build_parser(command)
         if command is not None and command not in COMMANDS:
             parser.error(_no_command(command, arguments))
         args, unknown = parser.parse_known_args(arguments)
@@ -91,6 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run_command(args)
     except SystemExit as stop:  # argparse: help, version and wrong usage
         return stop.code if isinstance(stop.code, int) else USAGE
+    except (ImportError, MemoryError) as error:  # of the libraries that a command loads
+        return _fail(DEVICE, _without_room(error) or str(error))
 
 
 def _no_command(word: str, arguments: Sequence[str]) -> str:
@@ -125,18 +137,37 @@ def _run_command(args: argparse.Namespace) -> int:
         discard_output()
         return OK
     except MemoryError as error:
-        detail = f": {error}" if str(error) else ""
-        return _fail(DEVICE, f"out of memory{detail}. 'pycupc estimate' shows how much these data need")
+        return _fail(DEVICE, f"{_without_room(error)}. 'pycupc estimate' shows how much these data need")
     except OSError as error:
-        if no_room := error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if (reason := _without_room(error)) is not None:
+            return _fail(DEVICE, reason)
+        if of_disk := error.errno in (*NO_ROOM, errno.EIO):
             try:
                 sys.stdout.flush()
             except OSError:  # it is the output that found no room, and would not when Python ends either
                 discard_output()
-        return _fail(DEVICE if no_room else DATA, str(error))
+        return _fail(DEVICE if of_disk else DATA, str(error))
     except (pycupc.EngineError, ImportError, ValueError) as error:  # ImportError: an argument needs an optional package
-        code = USAGE if isinstance(error, FolderError) else DATA if isinstance(error, ValueError) else DEVICE
-        return _fail(code, str(error))
+        of_folder = DEVICE if isinstance(error, NoRoomError) else USAGE if isinstance(error, FolderError) else None
+        code = of_folder or (DATA if isinstance(error, ValueError) else DEVICE)
+        return _fail(code, _without_room(error) or str(error))
+    except RuntimeError as error:
+        if (reason := _without_room(error)) is None:
+            raise
+        return _fail(DEVICE, reason)
+
+
+def _without_room(error: Exception) -> str | None:
+    """What an error of too little memory, or too few threads, says; None for another error."""
+    text = str(error)
+    if "start new thread" in text:  # of another package
+        return str(NoThreadError())
+    if isinstance(error, NoThreadError):
+        return text
+    of_library = isinstance(error, (ImportError, OSError)) and left_of_address_space() < _FOR_A_LIBRARY
+    if isinstance(error, MemoryError) or of_library:
+        return f"out of memory: {text}" if text else "out of memory"
+    return None
 
 
 def _fail(code: int, text: str) -> int:

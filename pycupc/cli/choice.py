@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import contextlib
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pycupc.data import DataError
-from pycupc.data.categories import is_measured, look_categorical
+from pycupc.data.categories import is_measured, look_categorical, read_categories
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed, listed_at
 from pycupc.data.observations import RawTable
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table
-from pycupc.data.text_layout import like_a_number
+from pycupc.data.text_layout import like_a_number, unit_of
 from pycupc.engines.select import make_engine
 from pycupc.independence.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.latent import levels_of
@@ -67,19 +69,26 @@ def choose(args: argparse.Namespace, path: Path, options: dict[str, Any], bar: L
         warnings.warn(f"{path}: {chosen.why}", stacklevel=4)
         return chosen
     chosen = _of_numbers(args, table, bar)
-    if not isinstance(chosen.data, SuffStat) and args.missing == "auto":
+    if (not isinstance(chosen.data, SuffStat) and args.missing == "auto") or chosen.why.endswith(_CODES):
         warnings.warn(f"{path}: {chosen.why}", stacklevel=4)
     return chosen
 
 
+#: What is said of numbers that may be codes, unless the user has chosen the test of numbers.
+_CODES = "; every column holds few whole numbers: if they are codes of categories: --test discrete"
+_CODES += "; if not: --test gaussian"
+
+
 def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) -> Chosen:
     measure, gaps = args.correlation or "pearson", table.ends.incomplete()
+    by_default = args.test == "auto" and args.correlation is None and args.command != "cstar"
+    codes = _CODES if by_default and table.may_be_codes else ""
     if not len(gaps):
         few = levels_of(table.values) if measure == "pearson" else {}
         why = f"numbers in all columns: the Gaussian test, {measure} correlations"
         if few:
             why += f"; {len(few)} of {len(table.names)} columns have up to 10 values: --correlation latent for classes"
-        return Chosen("data", _with_correlations(args, table, bar), table, why)
+        return Chosen("data", _with_correlations(args, table, bar), table, why + codes)
     if measure != "pearson":
         text = f"--correlation {measure} needs complete rows, and values are missing in "
         raise ValueError(f"{text}{listed_at(table.names, gaps)}: --missing drop-rows")
@@ -88,18 +97,19 @@ def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) ->
         rule = args.missing.removeprefix("pairwise").removeprefix("=") or "mean"
         data = SuffStat.from_data(table, missing="pairwise", nearest=args.nearest, n_rule=rule)
         why = f"{where}correlations and n are those of the rows complete in each pair (--missing {args.missing})"
-        return Chosen("data with gaps", data, table, why)
-    return _with_gaps(args, IncompleteTable(table), table, where, "pairwise, drop-rows")
+        return Chosen("data with gaps", data, table, why + codes)
+    chosen = _with_gaps(args, IncompleteTable(table), table, where, "pairwise, drop-rows")
+    return chosen._replace(why=chosen.why + codes)
 
 
 def _with_gaps(
-    args: argparse.Namespace, data: IncompleteTable, table: Table | MixedTable, where: str, others: str
+    args: argparse.Namespace, data: IncompleteTable, table: RawTable | Table | MixedTable, where: str, others: str
 ) -> Chosen:
     """Tests of incomplete data; `where` begins the explanation, and `others` are ways to treat gaps, too."""
     kind = "categories with gaps" if data.categories else "data with gaps"
     if args.missing.startswith("impute="):
-        M, seed = int(args.missing.removeprefix("impute=")), getattr(args, "seed", None) or 0
-        why = f"{M} imputations by chained equations, seed {seed}, are tested together (--missing impute={M})"
+        M, seed = int(args.missing.removeprefix("impute=")), args.impute_seed or 0
+        why = f"{M} imputations by chained equations are tested together (--missing impute={M} --impute-seed {seed})"
         source = table if isinstance(table, Table) else data
         return Chosen(kind, imputed(source, M, seed, categories=data.categories), table, where + why)
     why = "each test takes the rows that are complete in its variables (--missing testwise); others: --missing "
@@ -120,9 +130,9 @@ def _with_correlations(args: argparse.Namespace, table: Table, bar: LevelBar | N
 
 def _of_categories(args: argparse.Namespace, path: Path, options: dict[str, Any], why: str) -> Chosen:
     if options["missing"] == "keep" and str(path) != STDIN:
-        mixed = MixedTable.of(path, **options)
-        if np.isnan(mixed.values).any():
-            return _of_categories_with_gaps(args, mixed, why)
+        raw = read_categories(str(path), ReadOptions(**options))
+        if any(cell is None for cell in raw.values.flat):
+            return _of_categories_with_gaps(args, raw, why)
     return _of_complete_categories(args, _categories(path, options), why)
 
 
@@ -135,13 +145,13 @@ def _of_complete_categories(args: argparse.Namespace, table: Table, why: str) ->
     return Chosen("categories", DiscreteSuffStat.from_data(table, adaptDF=args.adapt_df, df=args.df), table, why)
 
 
-def _of_categories_with_gaps(args: argparse.Namespace, mixed: MixedTable, why: str) -> Chosen:
+def _of_categories_with_gaps(args: argparse.Namespace, raw: RawTable, why: str) -> Chosen:
     if args.df != "pcalg":
         raise ValueError("--df observed needs complete rows, and values are missing: --missing drop-rows")
     if args.missing.startswith("pairwise"):
         raise ValueError("--missing pairwise takes numbers, and the table has categories: --missing testwise")
-    data = IncompleteTable(mixed.values, mixed.names, categories=True, adaptDF=args.adapt_df)
-    return _with_gaps(args, data, mixed, f"{why}; values are missing, so that ", "drop-rows")
+    data = IncompleteTable(raw.values, raw.names, categories=True, adaptDF=args.adapt_df)
+    return _with_gaps(args, data, raw, f"{why}; values are missing, so that ", "drop-rows")
 
 
 def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Chosen | None:
@@ -150,26 +160,31 @@ def _of_words(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> 
     why += "numbers are accepted"
     with contextlib.suppress(DataError):
         table = _categories(path, options)
-        if look_categorical(table.categories or ()) and args.correlation is None:
+        known = table.categories or ()
+        if look_categorical(known) and not _name_rows(known[0], len(table.values)) and args.correlation is None:
             return _of_complete_categories(args, table, why)
     try:
         mixed = MixedTable.of(path, **options)
     except DataError:
         return None
     words = [c for c in mixed.categories if c is not None]
-    names_rows = mixed.categories[0] is not None and len(mixed.categories[0]) == mixed.n
-    if not words or names_rows or any(like_a_number(str(text)) for categories in words for text in categories):
+    numbers_too = any(like_a_number(str(text)) for categories in words for text in categories)
+    if not words or numbers_too or _name_rows(mixed.categories[0], mixed.n):
         return None
-    mixed.check_levels()
     if args.correlation is not None:
         return _latent(args, mixed)
     texts = (map(str, np.unique(column[~np.isnan(column)]).tolist()) for column in mixed.numbers().T)
     if 2 * len(words) >= mixed.p and not any(map(is_measured, texts)):
-        return _of_categories_with_gaps(args, mixed, why)
+        return _of_categories(args, path, options, why)
     names = [mixed.names[j] for j in np.flatnonzero(mixed.categorical).tolist()]
     text = f"{len(names)} of {mixed.p} columns hold words ({listed(names, most=3)}), so that the test of numbers and "
     text += "categories together runs (--test mixed); --drop-non-numeric leaves the words out, --test discrete takes "
     return _of_both(mixed, text + "every value for a category")
+
+
+def _name_rows(first: Sequence[str] | None, n: int) -> bool:
+    """Whether the different texts of the first column of n rows may be the names of the rows."""
+    return first is not None and len(first) == n and not unit_of(first)
 
 
 def _latent(args: argparse.Namespace, mixed: MixedTable) -> Chosen:
@@ -182,15 +197,14 @@ def _latent(args: argparse.Namespace, mixed: MixedTable) -> Chosen:
 
 
 def _of_both(mixed: MixedTable, why: str) -> Chosen:
+    mixed.check_texts()
     gaps = np.isnan(mixed.values).any(axis=0)
     if gaps.any():
         text = "and the test of numbers and categories together needs complete rows, and does not pool imputations"
         where = f"values are missing in {listed_at(mixed.names, gaps)}"
         raise ValueError(f"{where}, {text}: --missing drop-rows, or --drop these columns")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the test warns
-        mixed.check()
-    return Chosen("numbers and categories", mixed, mixed, why)
+    mixed.check()  # here, where warnings name the options of the command line
+    return Chosen("numbers and categories", replace(mixed, checked=True), mixed, why)
 
 
 def labels_of(data: Data) -> Any:

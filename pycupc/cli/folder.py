@@ -7,7 +7,6 @@ are complete. Such a folder that is older than an hour was left by a run that wa
 from __future__ import annotations
 
 import contextlib
-import errno
 import glob
 import json
 import os
@@ -19,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pycupc.cli.output import FolderError
-from pycupc.system.files import unfinished_prefix, whole_file
+from pycupc.cli.output import FolderError, NoRoomError
+from pycupc.system.files import NO_ROOM, unfinished, unfinished_prefix, whole_file
 
 MANIFEST = "manifest.json"
 #: Seconds after which an unfinished folder is regarded as abandoned by its run.
@@ -49,16 +48,20 @@ class OutputFolder:
         return next(parent for parent in self.target.parents if parent.exists())
 
     def check(self) -> None:
-        """Raise FolderError if nothing can be written there, or what is there must not be replaced."""
+        """Raise FolderError if nothing can be written there (which is tried), or what is there must not be replaced."""
         try:
             present = set(os.listdir(self.target))
         except FileNotFoundError:
             present = set()
         except OSError as error:
-            raise FolderError(f"{self.shown} cannot be written ({error.strerror}); choose another --out") from error
-        if not os.access(self.parent, os.W_OK | os.X_OK):
-            reason = os.strerror(errno.EACCES)
-            raise FolderError(f"{self.shown} cannot be written ({reason}); choose another --out")
+            raise self._refused(error) from error
+        for folder in (self.parent, *([self.target] if self.target.exists() else [])):
+            work = self._work_in(folder)
+            try:
+                work.mkdir()
+                work.rmdir()
+            except OSError as error:  # no right to write, a disk that is read only, full or damaged
+                raise self._refused(error) from error
         if not present:
             return
         if not self.force:
@@ -75,6 +78,14 @@ class OutputFolder:
                 "replace; choose another --out"
             )
 
+    def _refused(self, error: OSError) -> FolderError:
+        kind = NoRoomError if error.errno in NO_ROOM else FolderError
+        return kind(f"{self.shown} cannot be written ({error.strerror}); choose another --out")
+
+    def _work_in(self, folder: Path) -> Path:
+        """A name in `folder` for the unfinished folder."""
+        return folder / f"{unfinished_prefix(self.target.name)}{secrets.token_hex(4)}.part"
+
     def write(self, fill: Callable[[Path], object]) -> Path:
         """Call ``fill(folder)``, which writes the files and the manifest, and put the folder into place.
 
@@ -83,10 +94,11 @@ class OutputFolder:
         target = self.target
         target.parent.mkdir(parents=True, exist_ok=True)
         _clean_up(target, self.names)
-        work = target.with_name(f"{unfinished_prefix(target.name)}{secrets.token_hex(4)}.part")
+        work = self._work_in(target.parent)
         work.mkdir()
         try:
-            fill(work)
+            with unfinished(work):
+                fill(work)
             with contextlib.suppress(FolderError):
                 self.check()
                 if target.exists():

@@ -27,9 +27,11 @@ from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.gaussian.measures import MEASURES
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable
+from pycupc.independence.missing.impute import MAX_SEED
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.orientation import U2pd
+from pycupc.system.log import counted
 from pycupc.system.nearest import did_you_mean
 from pycupc.system.progress import LevelBar
 
@@ -74,6 +76,8 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -
         "drop-rows leaves incomplete rows out; error; auto: testwise (default)"
     )
     add("--missing", type=missing_values, default="auto", metavar="HOW", help=missing_rows)
+    imputations = "seed of the imputations of --missing impute=M (default: 0); --seed does not change them"
+    add("--impute-seed", type=imputation_seed, metavar="K", help=imputations)
 
 
 def add_test_arguments(
@@ -190,6 +194,8 @@ def check(args: argparse.Namespace) -> None:
         args.parser.error("--correlation goes with the Gaussian test only")
     if args.df == "observed" and (args.adapt_df or args.quirks):
         args.parser.error("--df observed does not go with --adapt-df or --quirks")
+    if args.impute_seed is not None and not args.missing.startswith("impute="):
+        args.parser.error("--impute-seed goes with --missing impute=M")
     chosen = args.only or args.drop or args.drop_non_numeric or args.missing not in ("error", "auto") or args.example
     if isinstance(args.correlation, int) and chosen:
         args.parser.error("--correlation does not go with --example, --only, --drop, --drop-non-numeric or --missing")
@@ -216,8 +222,18 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, d
     if formulas and not getattr(args, "spreadsheet", True):
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
         warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
+    if not getattr(args, "quiet", True):  # `estimate`, which may print JSON, has no --quiet
+        print(f"read {_shape(suff_stat, table, path)}\n")  # on a terminal at once, else with the summary
     of_table = {"layout": table.layout, "variables": suff_stat.p, "observations": suff_stat.n}
     return suff_stat, {"kind": kind, "choice": choice, **table.facts, **of_table}
+
+
+def _shape(suff_stat: Data, table: Any, path: Path) -> str:
+    """The shape of the data in words."""
+    where, variables = "standard input" if str(path) == STDIN else path, counted(suff_stat.p, "variable")
+    if isinstance(suff_stat, SuffStat) and suff_stat.rows is None and suff_stat.pair_n is None:
+        return f"the correlations of {variables}, of {counted(suff_stat.n, 'observation')}, from {where}"
+    return f"{counted(len(table.values), 'observation')} of {variables} from {where}"
 
 
 def test_of(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
@@ -283,6 +299,7 @@ def _whole_or_infinite(text: str) -> float:
 
 
 natural = _number(int, 0, math.inf, "a whole number of at least 0")
+imputation_seed = _number(int, 0, MAX_SEED, f"a whole number from 0 to {MAX_SEED:,}")
 positive = _number(int, 1, math.inf, "a whole number from 1")
 level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
 probability = _number(float, 0, 1, "a number from 0 to 1")

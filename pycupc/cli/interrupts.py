@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
+
+from pycupc.cli.output import INTERRUPTED
+from pycupc.system.files import remove_unfinished
+from pycupc.system.limits import UNLIMITED, NoThreadError, left_of_address_space, start
+
+#: Seconds that a command has to end after Ctrl-C or SIGTERM.
+PATIENCE = 5.0
+#: Lifts the deadline of `_ending_in_time`, inside its block.
+_lift: Callable[[], None] | None = None
+_SIGNALS = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM"))
 
 
 @contextmanager
@@ -31,8 +43,9 @@ def interrupting(answer: str | None = None) -> Iterator[Callable[[], None]]:
     """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, so that no half-written folder remains.
 
     With an `answer`, only the first signal does; later ones print it, as do all after a call of the yielded function.
-    After the block of a whole command, the program (see `pycupc.__main__`) ignores signals: what ends late must not
-    change the exit code.
+    Where that does not end the block in time, the process is ended, see `_ending_in_time`; not after a signal that has
+    an `answer`. After the block of a whole command, the program (see `pycupc.__main__`) does not heed signals: what
+    ends late must not change the exit code.
     """
     interrupted = False
 
@@ -41,9 +54,11 @@ def interrupting(answer: str | None = None) -> Iterator[Callable[[], None]]:
         interrupted = True
 
     def interrupt(*_: object) -> None:
-        if interrupted and answer is not None:
-            print(f"pycupc: {answer}", file=sys.stderr, flush=True)
-            return
+        if answer is not None:
+            no_deadline()
+            if interrupted:
+                print(f"pycupc: {answer}", file=sys.stderr, flush=True)
+                return
         no_more()
         raise KeyboardInterrupt
 
@@ -51,13 +66,89 @@ def interrupting(answer: str | None = None) -> Iterator[Callable[[], None]]:
         yield no_more
         return
     # A signal that is ignored, as SIGINT of a job in the background, stays ignored.
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
     before = {number: old for number, old in before.items() if old not in (None, signal.SIG_IGN)}
     of_program = before.get(signal.SIGINT) is signal.SIG_DFL
-    for number in before:
-        signal.signal(number, interrupt)
+    with _ending_in_time() as no_deadline:
+        for number in before:
+            signal.signal(number, interrupt)
+        try:
+            yield no_more
+        finally:
+            for number, old in before.items():
+                signal.signal(number, signal.SIG_IGN if of_program else old)
+            if of_program and signal.SIGTERM in before:  # but a process that does not end at all
+                _alarm_at(signal.SIGTERM)
+
+
+@contextmanager
+def _ending_in_time() -> Iterator[Callable[[], None]]:
+    """End the process if the block has not ended `PATIENCE` seconds after a signal; yields what lifts this deadline.
+
+    Python's handlers run in the main thread, between two of its steps: never while it waits in a library. But at once
+    their part in C writes to a pipe, which a thread reads. Where that thread cannot run either, as the library holds
+    Python's lock, the system, which reports what is written to this pipe by another signal, ends the process later.
+    Nothing is done for a block inside another one.
+    """
+    global _lift
+    if _lift is not None or os.name == "nt":
+        yield _lift or (lambda: None)
+        return
+    ended = threading.Event()
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+
+    def watch() -> None:
+        while (number := os.read(reading, 1)) and number[0] not in _SIGNALS:
+            pass
+        signal.alarm(0)
+        if number and not ended.wait(PATIENCE):
+            remove_unfinished()
+            os.write(2, b"pycupc: interrupted; what was running did not stop, so the process was ended\n")
+            os._exit(INTERRUPTED)
+
+    watching = threading.Thread(target=watch, name="pycupc signals", daemon=True)
+    if left_of_address_space() == UNLIMITED:  # a thread takes a tenth of what a command needs
+        with suppress(NoThreadError):
+            start(watching)
+    earlier = signal.getsignal(signal.SIGUSR1)
+    _report_by_alarm(reading, signal.SIGUSR1)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+
+    def no_deadline() -> None:
+        ended.set()
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        signal.alarm(0)
+
+    _lift = no_deadline
     try:
-        yield no_more
+        yield no_deadline
     finally:
-        for number, old in before.items():
-            signal.signal(number, signal.SIG_IGN if of_program else old)
+        _lift = None
+        no_deadline()
+        signal.set_wakeup_fd(before)
+        os.close(writing)
+        if watching.ident is not None:
+            watching.join()
+        os.close(reading)
+        signal.signal(signal.SIGUSR1, signal.SIG_DFL if earlier is None else earlier)  # closing a pipe is reported, too
+
+
+def _report_by_alarm(pipe: int, number: int) -> None:
+    """Let the system end the process some seconds after something is written to this pipe, by this signal, on Linux."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(pipe, fcntl.F_SETSIG, int(number))
+        _alarm_at(number)
+        fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
+    except AttributeError:  # not Linux
+        return
+
+
+def _alarm_at(number: int) -> None:
+    """Let this signal end the process after that number of seconds: its handler is alarm() of the C library."""
+    if os.name != "nt":
+        library = ctypes.CDLL(None)
+        library.signal(int(number), ctypes.cast(library.alarm, ctypes.c_void_p))

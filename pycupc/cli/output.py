@@ -34,6 +34,10 @@ class FolderError(ValueError):
     """The output folder cannot be used."""
 
 
+class NoRoomError(FolderError):
+    """The disk of the output folder has no room."""
+
+
 def add_command(
     commands: argparse._SubParsersAction[argparse.ArgumentParser],
     name: str,

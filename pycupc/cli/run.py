@@ -18,7 +18,7 @@ from pycupc.cli import inputs, output, writing
 from pycupc.cli.choice import Data
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
-from pycupc.cli.output import INTERRUPTED, FolderError, add_command
+from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
 from pycupc.cli.writing import FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
 from pycupc.graph.sepset import FlatCells
@@ -113,7 +113,7 @@ def _check_space(folder: OutputFolder, p: int, args: argparse.Namespace) -> None
     needed = 1e6 + 300.0 * p + p * p * (4.0 * args.evidence + 2.0 * args.amat)
     free = shutil.disk_usage(folder.parent).free
     if free < needed:
-        raise FolderError(
+        raise NoRoomError(
             f"{free / 1e6:.1f} MB are free in {folder.target.parent}, the results need {needed / 1e6:.1f}"
         )
 

@@ -11,12 +11,13 @@ import warnings
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import DataError, kept_names
-from pycupc.data.source import Source
+from pycupc.data.names import DataError, kept_names, listed
+from pycupc.data.source import Source, check_room
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.extras import needed
 
@@ -25,6 +26,9 @@ NUMERIC = re.compile(r"(sparse\[)?(float|double|halffloat|u?int\d|bool|decimal)"
 
 #: Numbers of a group of columns that are read together.
 _GROUP = 1 << 23
+
+#: Bytes of memory that cells of a sheet take, by bytes of its file after decompression.
+_ROOM_OF_CELLS = 5
 
 _KINDS = {"parquet": "Parquet", "feather": "Feather", "excel": "Excel"}
 
@@ -100,27 +104,64 @@ def arrow_values(table: Any) -> NDArray[np.float64]:
 
 
 def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:
-    """Numbers and cells, as text, of the rows of a sheet; empty rows and columns at the end are left out.
+    """Numbers and cells, as text, of the rows of a sheet; empty rows, and empty columns at the end, are left out.
 
-    `DataError` also if there is no such sheet, or there are several and none is named.
+    `DataError` also if there is no such sheet, there are several and none is named, or formulas have no values.
     """
     openpyxl = needed("openpyxl", f"{source.name}: reading Excel", "excel", DataError)
     try:
-        with warnings.catch_warnings():
+        with ZipFile(BytesIO(source.content)) as archive, warnings.catch_warnings():
+            check_room(source.name, sum(part.file_size for part in archive.infolist()), _ROOM_OF_CELLS)
             warnings.simplefilter("ignore")  # openpyxl warns about styles and extensions, which hold no values
             book = openpyxl.load_workbook(BytesIO(source.content), read_only=True, data_only=True)
-            if not (names := list(book.sheetnames)):
+            sheets = {one.title: one for one in book.worksheets}  # without sheets of charts
+            if not sheets:
                 raise ValueError("it has no sheet")
-            chosen = names[0] if sheet is None and len(names) == 1 else sheet
-            cells = [list(row) for row in book[chosen].values] if chosen in names else None
+            chosen = next(iter(sheets)) if sheet is None and len(sheets) == 1 else sheet
+            if chosen in sheets:
+                sheets[chosen].reset_dimensions()  # some programs write A1, and only that part would be read
+                found = enumerate(sheets[chosen].values, start=1)
+                rows = [(k, ["" if v is None else str(v) for v in row]) for k, row in found if set(row) - {None, ""}]
+                xml = archive.read(sheets[chosen]._worksheet_path)  # which has no public name
+    except MemoryError:
+        raise
     except Exception as error:  # openpyxl, zipfile and the XML parser have many of their own
         raise _damaged(source, error) from error
-    if cells is None:
-        wanted = f"choose one: {option('sheet', names[0])}" if sheet is None else f"none is {sheet!r}"
-        raise DataError(f"{source.name}: has the sheets {', '.join(map(repr, names))}; {wanted}")
-    table = [["" if cell is None else str(cell) for cell in row] for row in cells]
-    width = max((k + 1 for row in table for k, cell in enumerate(row) if cell), default=0)
-    return [(k, (row + [""] * width)[:width]) for k, row in enumerate(table, start=1) if any(row)]
+    if chosen not in sheets:
+        names = [f"{name!r}{' (hidden)' * (one.sheet_state != 'visible')}" for name, one in sheets.items()]
+        first = next((name for name, one in sheets.items() if one.sheet_state == "visible"), next(iter(sheets)))
+        wanted = f"choose one: {option('sheet', first)}" if sheet is None else f"none is {sheet!r}"
+        raise DataError(f"{source.name}: has the sheets {', '.join(names)}; {wanted}")
+    _check_cells(source.name, xml)
+    width = max((k + 1 for _, row in rows for k, cell in enumerate(row) if cell), default=0)
+    return [(k, (row + [""] * width)[:width]) for k, row in rows]
+
+
+def _check_cells(name: str, xml: bytes) -> None:
+    """Refuse formulas without values, and warn of merged cells: openpyxl shows empty cells in both places."""
+    root = re.search(rb"<(\w+:)?worksheet\b", xml)
+    x = b"" if root is None or root[1] is None else root[1]  # the prefix of the names
+    without = rb"<%bf\b[^>]*(?:/>|>[^<]*</%bf>)\s*(?:<%bv\s*/>|<%bv>\s*</%bv>)?\s*</%bc>" % ((x,) * 6)
+    found = []
+    for formula in re.finditer(without, xml):
+        cell = xml[xml.rfind(b"<%bc " % x, 0, formula.start()) : formula.start()]
+        if b't="str"' not in cell:  # the value is an empty text
+            found.append(_place_of(cell))
+    if found:
+        raise DataError(
+            f"{name}: {len(found):,} cells hold a formula without its value ({listed(found, most=4)}), since the "
+            "program that wrote the file did not compute it; open it in Excel or LibreOffice, and save it there"
+        )
+    if merged := re.findall(rb'<%bmergeCell\b[^>]*\bref="([^"]*)"' % x, xml):
+        text = "of merged cells, the first holds the value, and the others count as empty"
+        places = [place.decode("utf-8", "replace") for place in merged]
+        warnings.warn(f"{name}: {text}: {listed(places, most=4)}", stacklevel=4)
+
+
+def _place_of(cell: bytes) -> str:
+    """The name of a cell, such as B7, by its tag."""
+    place = re.search(rb'\br="(\w+)"', cell)
+    return "?" if place is None else place[1].decode()
 
 
 def _damaged(source: Source, error: Exception) -> DataError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 
 from pycupc.data import binary
 from pycupc.data.cells import Cells, number_in
-from pycupc.data.names import DataError, kept_names, listed
+from pycupc.data.names import DataError, is_real, kept_names, listed
 from pycupc.data.observations import RawTable, column_names
 from pycupc.data.readers import check_size, complete_rows
 from pycupc.data.source import read_source
-from pycupc.data.text_layout import ReadOptions, is_number, like_a_number, option
+from pycupc.data.text_layout import MISSING, ReadOptions, is_mark, is_number, like_a_number, option, unit_of
 from pycupc.system.log import logger
+from pycupc.system.message import Message, Words
 
 #: Cells that mean "no value". "none" and "null" do not: they may be categories.
 _MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))
@@ -30,15 +32,17 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
     Path and options are as for `read_data`; without ``header="no"`` the first line holds the names. With
     ``missing="keep"`` a missing value is None. `DataError` if the file cannot be read as such a table.
     """
-    options = options or ReadOptions()
+    options, types = options or ReadOptions(), list[str]()
     source = read_source(path)
     if options.drop_non_numeric:
         raise DataError(f"{source.name}: {option('drop_non_numeric', value=True)} leaves no categories; name columns")
     if source.kind in ("parquet", "feather"):
-        columns = list(map(str, binary.arrow_schema(source).names))
+        schema = binary.arrow_schema(source)
+        columns = list(map(str, schema.names))
         labels, layout = kept_names(source.name, columns, options.only, options.drop), f"the names of {source.kind}"
+        types = [str(schema.field(name).type) for name in labels]
         body = [["" if v is None else str(v) for v in c.to_pylist()] for c in binary.read_arrow(source, labels).columns]
-        cells = np.array(body, dtype=object).T
+        cells, rows_have_names = np.array(body, dtype=object).T, False
     else:
         found = Cells.of(source, replace(options, header="no" if options.header == "no" else "yes"))
         kept, layout = found.layout.columns, found.layout.words
@@ -46,6 +50,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         cells = np.array([[row[k].strip() for k in kept] for _, row in found.body()], dtype=object)
         cells = cells.reshape(-1, len(kept))
         found.warn_of_groups()
+        rows_have_names = found.rows_have_names(len(cells))
     check_size(source.name, len(cells), len(labels))
     no_value = _MISSING | {cell.strip().casefold() for cell in options.na}
     holes = np.array([[cell.casefold() in no_value for cell in row] for row in cells.tolist()])
@@ -53,7 +58,8 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         holes |= np.array([[number_in(cell, options.decimal) in numbers for cell in row] for row in cells.tolist()])
     if options.missing == "keep":
         cells[holes] = None
-    table = RawTable(cells, labels, layout=layout, facts=source.facts)
+    how = {"layout": layout, "facts": source.facts, "rows_have_names": rows_have_names}
+    table = RawTable(cells, labels, types, **how)
     return complete_rows(source.name, table, holes, options.missing)
 
 
@@ -61,10 +67,15 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
 MOST_LEVELS = 255
 #: Up to this number of different whole numbers, a column beside columns of words is taken for codes of categories.
 MOST_CODES = 20
+#: From this number of different texts on, they are names or free text if they have fewer than two rows each. No test of
+#: them is made then, however many rows there are: a test needs 5 or 10 for each degree of freedom.
+MANY_TEXTS = 10
+#: Fewer different words beside measurements may mean that a value is missing.
+FEW_WORDS = 4
 
 
 def values_of(data: Any, name: str) -> RawTable:
-    """The values of a table (n, p) of categories; ValueError if it is no table."""
+    """The values of a table (n, p) of categories, in which texts stay as they are; ValueError if it is no table."""
     if isinstance(data, np.ma.MaskedArray):
         values = data.data.astype(object)
         values[np.ma.getmaskarray(data)] = None
@@ -76,7 +87,7 @@ def values_of(data: Any, name: str) -> RawTable:
     if values.ndim != 2 or values.shape[0] < 1 or values.shape[1] < 2:
         text = "must be a table with one row per observation and at least 2 columns"
         raise ValueError(f"{name} {text}, got shape {values.shape}")
-    if values.dtype == object:
+    if values.dtype == object and not any(isinstance(cell, str | bytes) for cell in values.flat):
         with contextlib.suppress(TypeError, ValueError):
             values = values.astype(np.float64)
     return RawTable(values, column_names(data))
@@ -103,11 +114,92 @@ def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.i
     return codes, tuple(categories)
 
 
-def doubtful(names: Sequence[str], categories: Iterable[Iterable[Any] | None]) -> Iterator[str]:
-    """Warnings about categories that may mean a missing value."""
+def check_texts(names: Sequence[str], categories: Iterable[Sequence[Any] | None], rows: Sequence[int]) -> None:
+    """Raise `ValueError` if a column holds no categories: nearly every row has another value, or numbers have a unit.
+
+    `categories`: the different values of each column, None where they are not to be looked at; `rows`: the number of
+    rows of each column that have a value. Also raises as `check_marks`.
+    """
+    known = list(categories)
+    check_marks(names, known)
+    named, units, words, shown = list[str](), dict[str, None](), dict[str, None](), list[str]()
+    for name, kept, n in zip(names, known, rows, strict=True):
+        texts = [one for one in kept or () if isinstance(one, str)]
+        k, unit = len(kept or ()), unit_of(texts)
+        if kept and (k > MOST_LEVELS or (k > MANY_TEXTS and 2 * k > n) or (unit and k > MOST_CODES)):
+            shown.append(f"{name} ({k:,} different values in {n:,} rows, such as {str(kept[0])!r})")
+            if unit:
+                units[unit] = None
+            elif few := _beside_numbers([*map(str, kept)]):
+                words |= dict.fromkeys(few)
+            else:
+                named.append(name)
+    if shown:
+        text = f"a column of categories may have at most {MOST_LEVELS} of them, each in several rows"
+        text += f"; write numbers without {' and '.join(map(repr, units))}" if units else ""
+        leave = option("drop", named, python="leave them out")
+        text += f"; names and free text are no variables: {leave}" if named else ""
+        raise ValueError(Message("{text}{perhaps}: {shown}", text=text, perhaps=_perhaps(words), shown=listed(shown)))
+
+
+def check_marks(names: Sequence[str], categories: Iterable[Sequence[Any] | None]) -> None:
+    """Raise `ValueError` if marks of missing values would make categories of numbers, as ? beside 1, 2 and 3 does."""
+    marks, shown = dict[str, None](), list[str]()
     for name, kept in zip(names, categories, strict=True):
-        for one in kept or ():
-            if str(one).casefold() in ("none", "null", "nan", "nat", "<na>"):
+        texts = [one for one in kept or () if isinstance(one, str)]
+        others = [text for text in texts if not like_a_number(text) or text.strip().casefold() in MISSING]
+        numbers = len(others) < len(texts) or any(map(is_real, kept or ()))
+        if others and numbers and all(map(is_mark, others)):
+            marks |= dict.fromkeys(others)
+            shown.append(f"{name} ({listed([*map(repr, others)], most=3)})")
+    if shown:
+        text = "a mark of missing values would make categories of the numbers in these columns: {columns}. "
+        text += "If it means a missing value: {remedy}; if it is a category, write a word"
+        raise ValueError(Message(text, columns=listed(shown), remedy=_means_missing(marks)))
+
+
+def counted(names: Sequence[str], categories: Iterable[Iterable[Any] | None], of_file: str = "") -> Iterator[str]:
+    """A warning about texts that are numbers, too many for codes; or, `of_file`, numbers that are not whole."""
+    found, words = list[str](), dict[str, None]()
+    for name, kept in zip(names, categories, strict=True):
+        texts = [one for one in kept or () if isinstance(one, str)]
+        if is_measured(texts, few=not of_file):
+            found.append(f"{name} ({len(texts)})")
+            words |= dict.fromkeys(_beside_numbers(texts))
+    if found:
+        text = f"{of_file}{': ' * bool(of_file)}each number counts as a category, which suits codes but no measurements"
+        text += f"; numbers of categories: {listed(found)}"
+        yield Message("{text}{perhaps}", text=text, perhaps=_perhaps(words))
+
+
+def _beside_numbers(texts: Sequence[str]) -> list[str]:
+    """The words beside many numbers, if they are few: they may mean that a value is missing."""
+    words = [text for text in texts if not like_a_number(text)]
+    return words if len(words) < FEW_WORDS < len(texts) else []
+
+
+def _perhaps(words: Iterable[str]) -> str:
+    """What to do if words mean that a value is missing; "" without any."""
+    known = [*words]
+    text = "; if {words} means a missing value: {remedy}"
+    return Message(text, words=listed([*map(repr, known)]), remedy=_means_missing(known)) if known else ""
+
+
+def _means_missing(marks: Iterable[str]) -> Words:
+    """How to say that texts mean a missing value."""
+    known = [*marks]
+    in_python = f"na={known} of the function that reads the file, or NaN in place of it"
+    in_r = f"na.strings = c({', '.join(map(json.dumps, known))}) of the function that reads the file, or NA"
+    return Words(in_python, in_r, option("na", known, python=in_python))
+
+
+def doubtful(names: Sequence[str], categories: Iterable[Iterable[Any] | None]) -> Iterator[str]:
+    """Warnings about categories that may mean a missing value; several signs, as + and -, mean none."""
+    for name, kept in zip(names, categories, strict=True):
+        texts = list(map(str, kept or ()))
+        signs = [text for text in texts if text and not any(map(str.isalnum, text))]
+        for one, text in zip(kept or (), texts, strict=True):
+            if text.casefold() in MISSING | {"nat", "<na>"} or (signs == [text] and is_mark(text)):
                 remedy = option("na", [str(one)], python="leave out these rows")
                 yield f"{one!r} is a category of {name}; if it means a missing value: {remedy}"
 
@@ -159,10 +251,15 @@ def with_gaps(
     return kept, np.array([code.get(cell, -1) for cell in cells], dtype=np.int64)
 
 
-def is_measured(values: Iterable[str]) -> bool:
-    """Whether some of the texts of a column are numbers that are not whole, or too many whole ones for codes."""
+def are_whole(categories: Iterable[Any]) -> bool:
+    """Whether all are whole numbers, or texts of such."""
+    return all(like_a_number(text) and is_number(text) and float(text).is_integer() for text in map(str, categories))
+
+
+def is_measured(values: Iterable[str], *, few: bool = False) -> bool:
+    """Whether some of the texts of a column are numbers too many for codes, or not whole unless a `few` may be that."""
     numbers = {cell for cell in values if like_a_number(cell)}
-    return len(numbers) > MOST_CODES or not all(is_number(cell) and float(cell).is_integer() for cell in numbers)
+    return len(numbers) > MOST_CODES or not (few or are_whole(numbers))
 
 
 def look_categorical(different: Sequence[Sequence[str]]) -> bool:

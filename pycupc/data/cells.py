@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
+from pycupc.data.findings import MANY_ROWS, NAMES_READ
 from pycupc.data.names import DataError, listed
 from pycupc.data.source import Source, open_text
 from pycupc.data.text_layout import (
@@ -29,11 +30,14 @@ from pycupc.data.text_layout import (
     NUMBER,
     Layout,
     ReadOptions,
+    are_names,
     find_delimiter,
     find_layout,
+    is_mark,
     like_a_number,
     option,
     rows,
+    unit_of,
 )
 from pycupc.system.message import Words
 
@@ -88,6 +92,11 @@ class Cells:
             if len(row) != width:
                 raise DataError(f"{place}: expected {width} cells, got {len(row)}")
             yield place, row
+
+    def rows_have_names(self, n: int) -> bool:
+        """Whether the first column, which is left out, names each of n rows, which are many."""
+        named = 0 in self.layout.text_columns and n >= MANY_ROWS * len(self.layout.columns)
+        return named and are_names([row[0].strip() for _, row in self.below_header(NAMES_READ)])
 
     def numbers(self) -> Floats:
         """The numeric columns, float64 (n, p); NaN where a value is missing; errors as of `one_by_one`."""
@@ -189,8 +198,10 @@ class Cells:
             hint = f"; is line 1 a comment? ({option('comment', '#')})"
         elif any(c.isdigit() and not c.isascii() for c in text) or "\u2212" in text:
             hint = "; write it with the characters 0 to 9 and -"
-        elif len(text) <= 3 and not any(c.isalnum() for c in text):
+        elif is_mark(text):
             hint = f"; {option('na', [text])} if it means a missing value"
+        elif (unit := unit_of([text])) and not set(";|\t") & set(text):
+            hint = f"; if it is one, write it without {unit!r}"
         else:
             hint = next((f"; is the delimiter {c!r}? ({option('delimiter', c)})" for c in ";|\t" if c in text), "")
         return f"{cell!r} is not a number{hint}.{self._remedy(column)}"
@@ -221,6 +232,8 @@ class Cells:
                 elif cell.casefold() not in missing:
                     kind.other_forms += (other := like_a_number(cell))
                     kind.words += not other
+                    if is_mark(cell):
+                        kind.marks[cell] = kind.marks.get(cell, 0) + 1
         return {column: kind for column, kind in found.items() if kind.words or kind.other_forms}
 
 
@@ -305,6 +318,12 @@ class TextColumn:
     numbers: int = 0
     words: int = 0
     other_forms: int = 0
+    marks: dict[str, int] = field(default_factory=dict)  # of missing values, perhaps; they count as words, too
+
+    @property
+    def only_marks(self) -> bool:
+        """Whether all cells but numbers may be marks of missing values."""
+        return self.numbers > 0 and sum(self.marks.values()) == self.words + self.other_forms
 
     def __str__(self) -> str:
         others = self.words + self.other_forms
@@ -317,11 +336,15 @@ def mixed(text: Mapping[str, TextColumn], numbers: Sequence[str]) -> str:
     shown = listed([f"{name}{kind}" for name, kind in text.items()], most=most)
     all_numbers = f"; only numbers: {listed(numbers, most=most)}" if numbers else ""
     out = f" {len(text)} of {len(text) + len(numbers)} columns hold other cells than numbers: {shown}{all_numbers}."
+    if marked := [name for name, kind in text.items() if kind.only_marks]:
+        marks = list(dict.fromkeys(mark for name in marked for mark in text[name].marks))
+        out += f" Beside numbers {listed(marked)} holds only {listed(list(map(repr, marks)))}; if that means a missing "
+        out += f"value: {option('na', marks)}."
     if numbers:
         only = option("only", list(numbers[:3]))
         out += f" Leave the first out ({option('drop_non_numeric', value=True)}), or choose columns ("
         out += f"{option('drop', names[:3])}, {only})."
-    if any(kind.words for kind in text.values()):
+    if any(kind.words and not kind.only_marks for kind in text.values()):
         discrete = Words("pc(DiscreteSuffStat.from_data(path or table), disCItest)", in_shell="--test discrete")
         mixed = Words("pc(MixedTable.of(path or table), mixCItest)", in_shell="--test mixed")
         out += f" Words and measurements together: {mixed}. Every value a category: {discrete}"

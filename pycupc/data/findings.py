@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -32,8 +33,18 @@ SYMMETRIC = 1e-6
 COUNTING_ROWS = 5
 #: Least size of a number that may stand for a missing value, as -9, 99 and -999 do, but 0 and 1 do not.
 SENTINEL = 9
-#: Rows that show for most columns that no such number stands alone.
+#: Rows that show for most columns that no such number stands alone, or that they hold many numbers.
 SENTINEL_HEAD = 64
+#: Rows per column from which on rows with names may be variables, as 20,000 genes of 12 samples are.
+MANY_ROWS = 100
+#: Names of rows that are looked at.
+NAMES_READ = 1000
+#: Names of samples rather than of variables.
+_SAMPLE = re.compile(
+    r"(?:samp(?:le)?|subj(?:ect)?|pat(?:ient)?|donor|individual|rep(?:licate)?|control|ctrl|case|treated)[\W_]*\w*\d"
+    r"|(?:gsm|srr|err|drr)\d{4}|tcga\W\w",
+    re.IGNORECASE,
+)
 
 
 class Ends(NamedTuple):
@@ -77,6 +88,12 @@ def rounded(X: Floats) -> Ints:
     return np.flatnonzero(np.fmax.reduce(np.abs(X), axis=0, initial=0.0) >= EXACT)
 
 
+def rows_may_be_variables(n: int, names: Sequence[str], *, rows_have_names: bool) -> bool:
+    """Whether a table of n rows, with these names of columns, looks as if it should be transposed."""
+    p = len(names)
+    return n > p > 0 and ((rows_have_names and n >= MANY_ROWS * p) or all(map(_SAMPLE.match, names)))
+
+
 def kind_of_matrix(X: Floats) -> Literal["correlation", "covariance"] | None:
     """The kind of matrix that a square, symmetric table of observations is, if it is one."""
     n, p = X.shape
@@ -111,6 +128,27 @@ def counting_rows(X: Floats, ends: Ends) -> Iterator[tuple[int, int]]:
     for j in np.flatnonzero(likely).tolist():
         if np.array_equal(X[:, j], np.arange(n) + low[j]):
             yield j, int(low[j])
+
+
+def few_whole_numbers(X: Floats, ends: Ends, most: int) -> bool:
+    """Whether every column of (n, p) holds at most `most` different whole numbers, each in two rows or more on average.
+
+    Missing values, NaN, count as none.
+    """
+    n, p = X.shape
+    most, step = min(most, n // 2), max(SENTINEL_HEAD, BLOCK // p)
+    with np.errstate(invalid="ignore"):
+        wide = np.flatnonzero(~(ends.high - ends.low < most)).tolist()
+
+    def few(part: Floats) -> bool:
+        return all((~np.isnan(np.unique(part[:, j]))).sum() <= most for j in wide)
+
+    def whole(part: Floats) -> bool:
+        return not ((part != np.floor(part)) & ~np.isnan(part)).any() if gaps else bool((part == np.floor(part)).all())
+
+    gaps, head = bool(np.isnan(ends.low).any()), X[:SENTINEL_HEAD]  # whose values tell for most tables
+    parts = (X[k : k + step] for k in range(0, n, step))
+    return most > 1 and whole(head) and few(head) and all(map(whole, parts)) and few(X)
 
 
 def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import fnmatch
 import re
 from collections.abc import Iterable, Sequence
@@ -62,32 +63,43 @@ class Knowledge:
     def read(cls, path: str | PathLike[str]) -> Knowledge:
         """Read a file in Tetrad's format, with the sections addtemporal, forbiddirect and requiredirect.
 
+        A tier without names holds no variable, and counts for nothing; where all are so, there are no tiers.
+
         Raises
         ------
         DataError
             The file cannot be read, or a line is none of these; the message names the line.
         """
         source = read_source(Path(path))
-        with open_text(source) as text:
-            lines = [re.sub(r"(^|\s)(#|//).*", "", line).split() for line in text]
+        with open_text(source) as file:
+            lines = [line.rstrip("\r\n") for line in file]
         tiers: dict[float, list[str]] = {}
         pairs: dict[str, list[tuple[str, str]]] = {"forbiddirect": [], "requiredirect": []}
-        apart, section = [], ""
-        for number, words in enumerate(lines, 1):
+        apart, section, delimiter = [], "", " "
+        for number, line in enumerate(lines, 1):
+            place = f"{source.name}, line {number}"
+            words = _words(line, delimiter, place)
             if not words or words == ["/knowledge"]:
                 continue
-            if words[0] in _SECTIONS and len(words) == 1:
+            if words == ["/knowledge", "comma"]:  # as Tetrad writes names with blanks
+                delimiter = ","
+            elif words[0] in _SECTIONS and len(words) == 1:
                 section = words[0]
-            elif section == "addtemporal" and (found := re.fullmatch(r"(\d+)(\*?)", words[0])):
+            elif section == "addtemporal" and (found := re.fullmatch(r"(\d+)(\*?)(-?)", words[0])):
+                if not words[1:]:
+                    continue
+                if found[3]:
+                    text = "a tier that causes the next one only, is not read: forbid its arrows to later tiers one by"
+                    raise DataError(f"{place}: {words[0]!r}, {text} one, under forbiddirect")
                 tier = float(found[1])
                 tiers.setdefault(tier, []).extend(words[1:])
-                apart += [tier] * bool(found[2] and words[1:])
+                apart += [tier] * bool(found[2])
             elif section in pairs and len(words) == 2:
                 pairs[section].append((words[0], words[1]))
             else:
                 expected = {"": "a section: " + ", ".join(_SECTIONS), "addtemporal": "a tier and its variables"}
                 wanted = expected.get(section, "two variables")
-                raise DataError(f"{source.name}, line {number}: expected {wanted}, got {' '.join(words)!r}")
+                raise DataError(f"{place}: expected {wanted}, got {' '.join(words)!r}")
         return cls(tiers or None, pairs["requiredirect"], pairs["forbiddirect"], apart=tuple(apart))
 
     @classmethod
@@ -122,6 +134,16 @@ class Knowledge:
         found = Constraints(np.unique(numbers, return_inverse=True)[1], everywhere, in_tier, required, forbidden)
         found.check(labels)
         return found
+
+
+def _words(line: str, delimiter: str, place: str) -> list[str]:
+    """The names in a line of a file of Tetrad, without comments; those in quotation marks may hold blanks."""
+    line = re.sub(r'("[^"]*")|(?<!\S)(?:#|//).*', lambda found: found[1] or "", line).replace("\t", " ")
+    try:
+        cells = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True), [])
+    except csv.Error as error:
+        raise DataError(f"{place}: {error}; do the quotation marks match?") from None
+    return [cell.strip() for cell in cells if cell.strip()]
 
 
 def as_knowledge(tiers: Any, **more: Any) -> Knowledge | None:

@@ -12,11 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_CODES, MOST_LEVELS, doubtful, is_missing, read_categories, values_of, with_gaps
+from pycupc.data.binary import NUMERIC
+from pycupc.data.categories import (
+    check_marks,
+    check_texts,
+    counted,
+    doubtful,
+    is_missing,
+    read_categories,
+    values_of,
+    with_gaps,
+)
 from pycupc.data.names import check_labels, is_real, listed, listed_at, names_for, warn_of_constants
-from pycupc.data.observations import chosen_columns, column_names, is_frame
+from pycupc.data.observations import RawTable, chosen_columns, column_names, is_frame
 from pycupc.data.table import Table, check_shape, remarks_on
-from pycupc.data.text_layout import MISSING, ReadOptions, is_number, option
+from pycupc.data.text_layout import MISSING, ReadOptions, is_number
 
 Floats = NDArray[np.float64]
 
@@ -44,14 +54,15 @@ class MixedTable:
     labels: tuple[str, ...] | None = None
     layout: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
-    resampled: bool = False  # whether the rows are a resample of a table that has been checked
+    checked: bool = False  # whether `check` has accepted the table, or the one of which the rows are a resample
 
     @classmethod
     def of(cls, data: Any, labels: Sequence[str] | None = None, **options: Any) -> MixedTable:
         """Make a table of a DataFrame, an array (n, p), or a file.
 
         A column of numbers is one of numbers; one of strings, booleans or categories is one of categories, those of an
-        ordered type in their order, others sorted. In a file, a column with other cells than numbers is of categories.
+        ordered type in their order, others sorted. In a file without types, a column with other cells than numbers is
+        of categories.
 
         Parameters
         ----------
@@ -63,12 +74,13 @@ class MixedTable:
         Raises
         ------
         TypeError, ValueError
-            `data` is of another kind, or `labels` do not fit.
+            `data` is of another kind; `labels` do not fit; a column holds numbers beside a mark of missing values, such
+            as ?.
         """
         if isinstance(data, (str, os.PathLike)):
             chosen = ReadOptions(**options)
             file = read_categories(os.fsdecode(data), replace(chosen, drop_non_numeric=False))
-            columns = [_of_texts(file.values[:, j].tolist(), chosen.decimal) for j in range(file.values.shape[1])]
+            columns = _columns_of_file(file, chosen.decimal)
             names, layout, facts = file.labels, file.layout, file.facts
         else:
             data = chosen_columns(data, **options) if options else data
@@ -79,6 +91,7 @@ class MixedTable:
         numbers, categories, ordered = zip(*map(_codes_of, columns), strict=True)
         values = np.column_stack(numbers)
         check_shape(values)
+        check_marks(names_for(checked, len(columns)), categories)
         return cls(values, categories, ordered, checked, layout, facts)
 
     @property
@@ -101,19 +114,12 @@ class MixedTable:
         """Number of variables."""
         return int(self.values.shape[1])
 
-    def check_levels(self) -> None:
-        """Raise `ValueError` if a column of categories has more than 255, or a different one in nearly every row."""
-        levels = [0 if categories is None else len(categories) for categories in self.categories]
-        names = [
-            f"{self.names[j]} ({k:,} different texts in {self.n:,} rows)"
-            for j, k in enumerate(levels)
-            if k > MOST_LEVELS or k == self.n or (k > MOST_CODES and 2 * k > self.n)
-        ]
-        if names:
-            raise ValueError(
-                f"a column of categories may have at most {MOST_LEVELS} of them, each in several rows; names and free "
-                f"text are no variables: {option('drop', ['NAME'], python='leave them out')}: {listed(names)}"
-            )
+    def check_texts(self) -> None:
+        """Raise `ValueError` if a column of categories holds none, as `pycupc.data.categories.check_texts`."""
+        used = [np.unique(column[~np.isnan(column)]).astype(int).tolist() for column in self.values.T[self.categorical]]
+        occur = iter(used)
+        known = [None if own is None else [own[code] for code in next(occur)] for own in self.categories]
+        check_texts(self.names, known, (~np.isnan(self.values)).sum(axis=0).tolist())
 
     def as_numbers(self) -> Table:
         """The table with codes for numbers, as latent correlations take it.
@@ -142,18 +148,23 @@ class MixedTable:
         Raises
         ------
         ValueError
-            Values are missing or infinite, or a column of categories has too many; the message names the columns.
+            Values are missing or infinite, or a column of categories has too many, as names and numbers with a unit
+            have; the message names the columns.
         """
-        if self.resampled:
+        if self.checked:
             return
-        self.check_levels()
+        self.check_texts()
         wrong = ~np.isfinite(self.values).all(axis=0)
         if wrong.any():
             text = "data must be complete and finite; missing or infinite values in "
             raise ValueError(text + listed_at(self.names, wrong))
         warn_of_constants(self.constant, self.names)
-        for remark in (*remarks_on(self.values, self.names), *doubtful(self.names, self.categories)):
+        path = self.facts.get("path", "")
+        of_texts = *counted(self.names, self.categories, path), *doubtful(self.names, self.categories)
+        for remark in (*remarks_on(self.values, self.names), *of_texts):
             warnings.warn(remark, stacklevel=3)
+        if not self.categorical.any():
+            Table.of_values(self.values, self.labels).warn_of_codes()
 
     @cached_property
     def constant(self) -> NDArray[np.bool_]:
@@ -166,7 +177,7 @@ class MixedTable:
 
     def take(self, rows: NDArray[np.int64]) -> MixedTable:
         """The observations in `rows`, int64 (k,), with the categories of the whole table."""
-        return replace(self, values=self.values[rows], resampled=True)
+        return replace(self, values=self.values[rows], checked=True)
 
     def arrays(self) -> Iterator[NDArray[Any]]:
         """The arrays that determine the answer: the values, and how many categories each column has."""
@@ -180,6 +191,15 @@ class MixedTable:
     def codes(self, columns: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The codes of columns of categories, int64 (n, q), without the categories that do not occur."""
         return np.column_stack([np.unique(self.values[:, j], return_inverse=True)[1] for j in columns])
+
+
+def _columns_of_file(file: RawTable, decimal: str) -> list[list[Any]]:
+    """The columns of texts of a file as lists: numbers where all are, unless the type of a column says otherwise."""
+    columns, types = (column.tolist() for column in file.values.T), file.types or [""] * len(file.names)
+    return [
+        cells if kind and not NUMERIC.match(kind) else _of_texts(cells, decimal)
+        for cells, kind in zip(columns, types, strict=True)
+    ]
 
 
 def _of_texts(cells: list[str | None], decimal: str) -> list[Any]:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import NUMERIC, arrow_values, numeric_columns
-from pycupc.data.findings import Ends, rounded
+from pycupc.data.findings import MANY_ROWS, NAMES_READ, Ends, rounded
 from pycupc.data.names import listed, names_for
-from pycupc.data.text_layout import ReadOptions
+from pycupc.data.text_layout import ReadOptions, are_names
 from pycupc.system.extras import needed
 
 _WIDE = re.compile(r"u?int64", re.IGNORECASE)
@@ -36,6 +36,7 @@ class RawTable:
     layout: str = ""  # how a file was read, in words
     facts: dict[str, Any] = field(default_factory=dict)  # of a file: path, sha256, number of bytes, rows dropped
     ends: Ends | None = None  # of numbers, if they are known
+    rows_have_names: bool = False  # whether each of many rows has a text of its own for a name
 
     @property
     def names(self) -> Sequence[str]:
@@ -133,7 +134,10 @@ def _from_frame(data: Any, what: str) -> RawTable:
             X = X.astype(np.float64)  # None becomes NaN
         except TypeError:  # pandas.NA
             X = data.to_numpy(dtype=np.float64, na_value=np.nan)
-    return RawTable(_from_array(X, what).values, names, types)
+    index: Any = getattr(data, "index", None)  # of pandas
+    named = len(X) >= MANY_ROWS * len(names) and getattr(index, "inferred_type", "") == "string"
+    rows_have_names = named and are_names([str(name) for name in index[:NAMES_READ]])
+    return RawTable(_from_array(X, what).values, names, types, rows_have_names=rows_have_names)
 
 
 def _check_numeric(names: list[str], types: Iterable[Any], what: str) -> None:

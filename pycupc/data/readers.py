@@ -116,7 +116,8 @@ def _from_cells(source: Source, cells: Cells) -> RawTable:
     if len(rounded(X)):
         texts = [row for _, row in cells.body()]
         types = ["int64" if all(row[k].strip().isdecimal() for row in texts) else "float64" for k in columns]
-    return RawTable(X, [cells.layout.names[k] for k in columns], types, cells.layout.words, source.facts)
+    names, rows_have_names = [cells.layout.names[k] for k in columns], cells.rows_have_names(len(X))
+    return RawTable(X, names, types, cells.layout.words, source.facts, rows_have_names=rows_have_names)
 
 
 def _from_arrow(source: Source, options: ReadOptions) -> RawTable:

@@ -7,18 +7,35 @@ import importlib
 import re
 import sys
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from pathlib import Path, PurePath
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 from pycupc.data.names import DataError
+from pycupc.system.machine import free_memory
 
 #: Stands for standard input.
 STDIN = "-"
 
-#: Endings and first bytes of compressed files, and the module of the standard library that reads them.
+#: Endings and first bytes of compressed files, and their kind.
 _COMPRESSED = ((".gz", b"\x1f\x8b", "gzip"), (".bz2", b"BZh", "bz2"), (".xz", b"\xfd7zXZ\0", "lzma"))
+#: Modules, functions and arguments that begin to decompress a stream of each kind (31: gzip's header and checksum).
+_STREAMS: dict[str, tuple[str, str, tuple[int, ...]]] = {
+    "gzip": ("zlib", "decompressobj", (31,)),
+    "bz2": ("bz2", "BZ2Decompressor", ()),
+    "lzma": ("lzma", "LZMADecompressor", ()),
+}
+#: What may stand between streams, and after the last.
+_PADDING = re.compile(rb"\0*")
+
+#: Most bytes of a line of text: a million numbers with all their digits take 24 MB.
+LONGEST_LINE = 1 << 25
+#: Bytes of a file from which on the free memory is looked up, whenever they have doubled.
+LARGE = 1 << 26
+#: Bytes that are decompressed at a time, and most bytes that are read, or come of it.
+_PART, _PIECE = 1 << 16, 1 << 22
 
 #: Endings and first bytes of the files of tables that are not text.
 _TABLES = (
@@ -36,6 +53,8 @@ _OTHERS = {
     b"\xfe\xff": "text in UTF-16; save it as CSV UTF-8, or: iconv -f UTF-16 -t UTF-8 FILE > NEW",
     **dict.fromkeys((b"RDX", b"X\n\0"), "data of R; write them as CSV with write.csv"),
 }
+#: First bytes of files that have no lines of text.
+_NO_TEXT = (*(magic for _, magic, _ in (*_COMPRESSED, *_TABLES)), *_OTHERS)
 
 #: The first line in which Excel names the delimiter, as "sep=;".
 _NAMES_DELIMITER = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([ !#-~]|\t)"?[;,\t]*\r?(?=\n)', re.IGNORECASE)
@@ -72,7 +91,7 @@ def read_source(path: str | PurePath) -> Source:
     `DataError` if there is no such file, it cannot be read, or it is not of a kind that this package reads.
     """
     if str(path) == STDIN:
-        name, raw = "standard input", sys.stdin.buffer.read()
+        name, raw = "standard input", _whole("standard input", _pieces(sys.stdin.buffer))
     else:
         name, raw = str(path), _bytes_of(Path(path))
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
@@ -80,7 +99,7 @@ def read_source(path: str | PurePath) -> Source:
     content = raw
     for compressed_ending, magic, module in _COMPRESSED:
         if ending == compressed_ending or raw.startswith(magic):
-            content = _decompressed(name, raw, module)
+            content = _whole(name, _decompressed(name, raw, module))
             ending = (suffixes.pop() if suffixes else "") if ending == compressed_ending else ending
             break
     for start, advice in _OTHERS.items():
@@ -122,19 +141,68 @@ def _bytes_of(path: Path) -> bytes:
     if path.is_dir():
         raise DataError(f"{path}: is a directory, expected a file")
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return _whole(str(path), _pieces(file))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
 
 
-def _decompressed(name: str, raw: bytes, module: str) -> bytes:
-    package = importlib.import_module(module)
-    damaged = (OSError, EOFError, ValueError, zlib.error, *((package.LZMAError,) if module == "lzma" else ()))
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(lambda: file.read(_PIECE), b"")
+
+
+def _whole(name: str, pieces: Iterable[bytes]) -> bytes:
+    """All pieces; an error as soon as they hold a line that is too long for a text, or take half of the free memory."""
+    whole, line, large, text = BytesIO(), 0, LARGE, True
+    for piece in pieces:
+        text = text and (whole.tell() > 0 or not piece.startswith(_NO_TEXT))
+        if text:
+            end = piece.find(b"\n")
+            before = piece.find(b"\r", 0, None if end < 0 else end)
+            end = end if before < 0 else before
+            line += len(piece) if end < 0 else end
+            if line > LONGEST_LINE:
+                raise DataError(
+                    f"{name}, line {whole.getvalue().count(10) + 1}: is longer than {LONGEST_LINE:,} bytes, the most "
+                    "of a line of text; is this a table? One of millions of variables is read from .parquet or .npy"
+                )
+            line = line if end < 0 else len(piece) - 1 - max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+        whole.write(piece)
+        if whole.tell() >= large:
+            check_room(name, whole.tell(), 1)
+            large = 2 * whole.tell()
+    return whole.getvalue()
+
+
+def check_room(name: str, size: int, times: int = 1) -> None:
+    """MemoryError if a file with this number of bytes, or more, will take `times` that number, and less is free."""
+    if size * times > (free := free_memory()):
+        text = f"{name}: {size / 1e9:,.2f} GB or more after decompression are too much to be read where "
+        raise MemoryError(f"{text}{free / 1e9:,.2f} GB of memory are free")
+
+
+def _decompressed(name: str, raw: bytes, kind: str) -> Iterator[bytes]:
+    """The pieces of a compressed file, which may hold one stream after the other, as bgzip and pbzip2 write them."""
+    module, function, arguments = _STREAMS[kind]
+    package: Any = importlib.import_module(module)
+    damaged = (OSError, EOFError, ValueError, zlib.error, *((package.LZMAError,) if kind == "lzma" else ()))
+    at = 0
     try:
-        content: bytes = package.decompress(raw)
+        while at < len(raw):
+            stream, part = getattr(package, function)(*arguments), b""
+            while not stream.eof:
+                if wanted := not part and getattr(stream, "needs_input", True):
+                    part = raw[at : at + _PART]
+                    at += len(part)
+                piece = stream.decompress(part, _PIECE)
+                if wanted and not part and not piece and not stream.eof:
+                    raise EOFError("it ends within a stream")
+                part = getattr(stream, "unconsumed_tail", b"")
+                yield piece
+            end = _PADDING.match(raw, at - len(stream.unused_data))
+            at = len(raw) if end is None else end.end()
     except damaged as error:
-        raise DataError(f"{name}: cannot be read as {module} data ({error})") from error
-    return content
+        raise DataError(f"{name}: cannot be read as {kind} data ({error})") from error
 
 
 def _place(source: Source, position: int) -> str:

@@ -14,12 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import findings
-from pycupc.data.categories import code_table, doubtful, is_measured, read_categories, values_of
+from pycupc.data.categories import (
+    MOST_CODES,
+    are_whole,
+    check_texts,
+    code_table,
+    counted,
+    doubtful,
+    read_categories,
+    values_of,
+)
 from pycupc.data.findings import Ends, Floats, Ints, ends_of
 from pycupc.data.names import check_labels, listed, listed_at, names_for
 from pycupc.data.observations import chosen_columns, converted
 from pycupc.data.readers import read_table
 from pycupc.data.text_layout import ReadOptions, option
+from pycupc.system.log import logger
 from pycupc.system.message import Argument, Message, Words
 
 
@@ -72,6 +82,11 @@ class Table:
             check_shape(values)
         labels = raw.labels if labels is None else labels
         checked = None if labels is None else check_labels(labels, values.shape[1])
+        if in_file:
+            logger.info("read %d observations of %d variables from %s", *values.shape, raw.facts["path"])
+        named = raw.rows_have_names
+        if labels is not None and findings.rows_may_be_variables(len(values), labels, rows_have_names=named):
+            _warn_of_rows(len(values), len(labels), raw.facts)
         if categories:
             codes, of_columns = code_table(values, names_for(checked, values.shape[1]))
             high = np.array([len(of_column) - 1.0 for of_column in of_columns])
@@ -139,13 +154,31 @@ class Table:
             groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
 
-    def warn_of_measurements(self) -> None:
-        """Warn of numbers in a file that are not whole, or too many for codes, and of words that may mean "missing"."""
-        different = zip(self.names, self.categories or (), strict=True)
-        if self.facts and (found := [f"{name} ({len(texts)})" for name, texts in different if is_measured(texts)]):
-            text = f"{self.facts['path']}: each number counts as a category, which suits codes but no measurements"
-            warnings.warn(f"{text}; numbers of categories: {listed(found)}", stacklevel=3)
-        for remark in doubtful(self.names, self.categories or ()):
+    @cached_property
+    def may_be_codes(self) -> bool:
+        """Whether every column holds few whole numbers, as codes of categories are."""
+        return findings.few_whole_numbers(self.values, self.ends, MOST_CODES)
+
+    def warn_of_codes(self) -> None:
+        """Warn of numbers that may be codes, where nobody has chosen the Gaussian test, which takes them as numbers."""
+        if self.may_be_codes:
+            text = "every column of {data} holds few whole numbers, and the Gaussian test runs; if they are codes of "
+            text += "categories: {discrete}; if not: {gaussian}"
+            in_python = "pc(DiscreteSuffStat.from_data(data), disCItest)"
+            discrete = Words(in_python, 'indepTest = "disCItest"', "--test discrete")
+            gaussian = Words("indepTest=gaussCItest", 'indepTest = "gaussCItest"', "--test gaussian")
+            facts = {"data": Argument("data"), "discrete": discrete, "gaussian": gaussian}
+            warnings.warn(Message(text, **facts), stacklevel=3)
+
+    def check_categories(self) -> None:
+        """Check that a table of categories holds nothing else, as `check_texts`.
+
+        Whole numbers are taken for categories, however many; a warning names columns of too many, or with numbers that
+        are not whole, and words that may mean "missing".
+        """
+        known = self.categories or ()
+        check_texts(self.names, [None if are_whole(kept) else kept for kept in known], [len(self.values)] * len(known))
+        for remark in (*counted(self.names, known, self.facts.get("path", "")), *doubtful(self.names, known)):
             warnings.warn(remark, stacklevel=3)
 
 
@@ -166,6 +199,12 @@ def remarks_on(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Ite
             f"{rest.max():g}; if that means a missing value: "
             + option("na", [number], python="leave out these rows, or impute the values")
         )
+
+
+def _warn_of_rows(n: int, p: int, facts: dict[str, Any]) -> None:
+    where = f"{facts['path']}: " if facts else ""
+    text = f"{n:,} rows were read as observations, and {p:,} columns as variables; if the rows are variables, as genes"
+    warnings.warn(f"{where}{text} often are, transpose the table", stacklevel=4)
 
 
 def is_mapped(values: NDArray[Any]) -> bool:

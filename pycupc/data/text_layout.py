@@ -31,6 +31,9 @@ IN_GROUPS = re.compile(r"[+-]?(?:0|[1-9]\d{0,2}(?:\.\d{3})*)", re.ASCII)
 #: Characters of numbers that are written in another form, but not of a genotype (0/1, 0|1) or a range (18-25).
 _OTHER_FORMS = re.compile(r"[\s,._'\u2019\u2212%]")
 
+#: A number with a unit: 5.19 mg, $5.19; a code such as A12 begins with a letter.
+_WITH_UNIT = re.compile(r"\s*([^\w\s+.,-]?)\s*[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?\s*([^\d\s]\D*|)")
+
 #: Number of rows from which the layout is determined.
 HEAD = 12
 
@@ -271,9 +274,29 @@ def is_number(cell: str) -> bool:
     return NUMBER.fullmatch(cell) is not None or cell.casefold() in MISSING
 
 
+def are_names(cells: Sequence[str]) -> bool:
+    """Whether cells are different texts, and none a number."""
+    return len(set(cells)) == len(cells) and not any(cell == "" or like_a_number(cell) for cell in cells)
+
+
 def is_formula(cell: str) -> bool:
     """Whether a spreadsheet takes a cell of text for a formula."""
     return cell.startswith(("=", "+", "-", "@")) and not like_a_number(cell)
+
+
+def is_mark(cell: str) -> bool:
+    """Whether a text that is no number may mark a missing value: up to three signs, such as ?, * or --, or a word.
+
+    The sign + does not: it is a category, as in -, 0, +.
+    """
+    cell = cell.strip()
+    return cell.casefold() in MISSING or (len(cell) <= 3 and not any(c.isalnum() or c == "+" for c in cell))
+
+
+def unit_of(cells: Sequence[str]) -> str:
+    """The unit that stands behind, or before, the number in all cells, such as mg in 5.19 mg; "" if there is none."""
+    units = {"".join(found.group(1, 2)) if (found := _WITH_UNIT.fullmatch(cell)) else "" for cell in cells}
+    return units.pop() if len(units) == 1 else ""
 
 
 def like_a_number(cell: str) -> bool:

@@ -160,10 +160,11 @@ def _make_custom(request: Request) -> CustomTest:
     return CustomTest(request.function, request.suffStat, request.alpha, request.p, NAdelete=request.NAdelete)
 
 
-def _observations(data: Any, function: Any, labels: Any, _: str | None) -> Observations:
+def _observations(request: Request) -> Observations:
+    function = request.function
     if not (hasattr(function, "of") and hasattr(function, "__name__")):
         raise no_rows(function)
-    return TableRows(checked_table(data, labels))
+    return TableRows(checked_table(request.suffStat, request.labels))
 
 
 BATCH = Family("batch", (BatchTest,), _make_batch, observations=_observations)

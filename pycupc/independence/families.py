@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pycupc.independence.base import IndependenceTest
@@ -36,13 +37,16 @@ def make_test(family: Family, request: Request) -> IndependenceTest:
     return family.make(request)
 
 
-def observations_of(data: Any, indepTest: Any, labels: Any, correlation: str | None = None) -> Observations:
-    """The rows of the data of a test, for resampling; TypeError or ValueError unless they can be drawn."""
-    family, function = family_of(indepTest, data)
-    _check(family, data, correlation)
+def observations_of(request: Request) -> Observations:
+    """The rows of the data of a call, for resampling; TypeError or ValueError unless they can be drawn.
+
+    ``request.function`` is the ``indepTest`` that was given, or None.
+    """
+    family, function = family_of(request.function, request.suffStat)
+    _check(family, request.suffStat, request.correlation)
     if family.observations is None:
         raise no_rows(function)
-    return family.observations(data, function, labels, correlation)
+    return family.observations(replace(request, function=function))
 
 
 def identity_of(test: IndependenceTest) -> Identity | None:

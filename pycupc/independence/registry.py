@@ -29,20 +29,23 @@ def no_device(p: int) -> CorrelationEngine | None:
 class Request:
     """The arguments of a call from which a family makes its test.
 
-    `function`: the function or object that stands for the family, as of ``indepTest``. `p`: the number of variables if
-    it is given, else 0. `device`: the engine that computes the correlations of p variables, if it does so on its
+    `function`: the function or object that stands for the family, as of ``indepTest``; `by_default`: whether nobody has
+    named it, so that data that may be meant for another test are worth a warning. `p`: the number of variables if it is
+    given, else 0. `device`: the engine that computes the correlations of p variables, if it does so on its
     device; `progress`, callable ``(done, total)``: called while the CPU computes them. The others: as of `pycupc.pc`.
     """
 
     suffStat: Any
     function: Any
-    alpha: float
+    alpha: float = 0.01
+    labels: Any = None
     p: int = 0
     NAdelete: bool = True
     quirks: bool = False
     correlation: str | None = None
     progress: CountHook | None = None
     device: Callable[[int], CorrelationEngine | None] = no_device
+    by_default: bool = False
 
 
 @dataclass(frozen=True)
@@ -193,8 +196,8 @@ class Family:
     function_for: Callable[[Any], Any] | None = None
     #: Whether ``correlation`` may be given.
     correlates: bool = False
-    #: Data given to `pycupc.stability`, with the function and the labels; None: rows cannot be drawn.
-    observations: Callable[[Any, Any, Any, str | None], Observations] | None = None
+    #: The rows of the data of a call of `pycupc.stability`; None: they cannot be drawn.
+    observations: Callable[[Request], Observations] | None = None
     #: What determines the answers of a test; None: a run cannot be kept in a checkpoint.
     identity: Callable[[Any], Identity] | None = None
     #: The covariances of data of the family's classes; None: effects are computed from data of other classes only.

@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ import numpy as np
 
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.custom import Search
+from pycupc.system.limits import start
 
 #: Seconds that R waits for an event before it looks for an interrupt.
 TICK = 0.1
@@ -37,8 +39,7 @@ Event = dict[str, Any]
 class Background:
     """One computation in a thread.
 
-    From the creation of this object until `close`, only R handles Ctrl-C. reticulate's Python handler, which would call
-    R in the middle of Python code, is replaced by one that does nothing.
+    From the creation of this object until `close`, only R handles Ctrl-C, see `_OfPython`.
     """
 
     def __init__(self) -> None:
@@ -48,8 +49,8 @@ class Background:
         self._finished = threading.Event()
         self._lock = threading.Lock()
         self._begun = self._done = self._closing = False
-        self._handler = signal.getsignal(signal.SIGINT)
-        _set_python_handler(lambda *_: None)
+        self._handler = _OfPython.installed()
+        self._handler.silenced_by.add(self)
 
     def begin(self, compute: Callable[[], Event]) -> None:
         """Start the computation. The value that `compute` returns is the last event."""
@@ -106,15 +107,13 @@ class Background:
             return _failure(RuntimeError("the thread of the computation ended without an answer; call again"))
 
     def close(self) -> bool:
-        """Stop the computation if it runs, wait for its end, and restore the handler of Ctrl-C. Called by R.
+        """Stop the computation if it runs, wait for its end, and let Python handle Ctrl-C again. Called by R.
 
         False if it could not be stopped in time; it may then go on for a while, with the arrays that it was given.
         """
         self._closing = True
         stopped = self._stop()
-        if self._handler is not None:
-            _set_python_handler(self._handler)
-            self._handler = None
+        self._handler.silenced_by.discard(self)
         return stopped
 
     def _stop(self) -> bool:
@@ -180,7 +179,7 @@ def _worker() -> _Worker:
         if worker.exists():
             return worker
     worker = _Worker()
-    worker.start()
+    start(worker)
     return worker
 
 
@@ -200,15 +199,47 @@ def _raise_interrupt(thread: threading.Thread) -> bool:
     return True
 
 
-def _set_python_handler(handler: Any) -> None:
-    """Set Python's handler of Ctrl-C, but keep the handler in C: it is reticulate's, which also notifies R."""
-    if os.name == "nt":  # there, reticulate does not use a signal handler
-        signal.signal(signal.SIGINT, handler)
-        return
-    sigaction, in_c = ctypes.CDLL(None).sigaction, ctypes.create_string_buffer(512)  # larger than on any system
-    sigaction(signal.SIGINT, None, in_c)
-    signal.signal(signal.SIGINT, handler)
-    sigaction(signal.SIGINT, in_c, None)
+class _OfPython:
+    """Python's handler of Ctrl-C in R's process. It is installed at the first computation, and stays.
+
+    While a computation is open it does nothing; reticulate's, which would call R in the middle of Python code, has its
+    turn at other times. The handler in C is still reticulate's, which notifies R and Python.
+
+    No Ctrl-C is lost. Computations begin and end without a change of handlers. Installing this one puts Python's
+    handler in C, which does not notify R, into the place of reticulate's for some microseconds: a Ctrl-C that reaches
+    it is sent again afterwards.
+    """
+
+    def __init__(self, before: Any) -> None:
+        self._before, self._installing, self._reached = before, True, False
+        #: The open computations. R may forget one that it never closed, after an error.
+        self.silenced_by: weakref.WeakSet[Background] = weakref.WeakSet()
+
+    def __call__(self, number: int, frame: Any) -> None:
+        if self._installing:
+            self._reached = True
+        elif not self.silenced_by and callable(self._before):
+            self._before(number, frame)
+
+    @classmethod
+    def installed(cls) -> _OfPython:
+        """The handler, which is installed if another one is there. Called by R, in which interrupts are suspended."""
+        before = signal.getsignal(signal.SIGINT)
+        if isinstance(before, cls):
+            return before
+        handler = cls(before)
+        if os.name == "nt":  # there, reticulate does not use a signal handler
+            signal.signal(signal.SIGINT, handler)
+        else:
+            sigaction, in_c = ctypes.CDLL(None).sigaction, ctypes.create_string_buffer(512)  # larger than anywhere
+            sigaction(signal.SIGINT, None, in_c)
+            signal.signal(signal.SIGINT, handler)
+            sigaction(signal.SIGINT, in_c, None)
+            ctypes.pythonapi.PyErr_CheckSignals()  # calls the handler now, if Ctrl-C reached Python meanwhile
+        handler._installing = False
+        if handler._reached:
+            signal.raise_signal(signal.SIGINT)
+        return handler
 
 
 class UsersTest:

@@ -23,6 +23,7 @@ import math
 import platform
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.methods import function_of
 from pycupc.algorithm.parameters import PARAMETERS
+from pycupc.data.categories import are_whole, check_texts, doubtful
 from pycupc.data.table import Table
 from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
 from pycupc.effects.ida import ida, ida_fast, joint_ida
@@ -86,9 +88,10 @@ class Job(Background):
         `options` are those of `pycupc.r.explained` for "compare" and "explain", of `pycupc.r.resampled.answer` for
         "ask", of `effects` and of `_correlations`. Otherwise `arguments` of `pycupc.pc`, `stability`
         or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name of a test of micd,
-        or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF` and
-        `df`; `pMax`: whether p-values are wanted; `progress`: whether to send progress events; for "stability" and
-        "cstar" `drawn`, the seed if the user and the checkpoint give none.
+        or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF`,
+        `df` and `texts`, the levels of each factor; `by_default`: whether the user has named no test; `pMax`: whether
+        p-values are wanted; `progress`: whether to send progress events; for "stability" and "cstar" `drawn`, the seed
+        if the user and the checkpoint give none.
         """
         self._in = {name: self._vectors[name] for name in names}
         self.begin(lambda: self._reply(options))
@@ -181,7 +184,13 @@ class Job(Background):
         table = next(sent[name] for name in ("x", "dm", "C") if name in sent).reshape(p, -1).T
         family, function = family_of(FUNCTIONS[test], None)
         assert family.from_r is not None
-        return {"suffStat": family.from_r(FromR(test, table, arrays, labels, options)), "indepTest": function}
+        data = family.from_r(FromR(test, table, arrays, labels, options))
+        if options.get("texts") and test != "mixCItest":  # whose table checks its own
+            texts = [list(own or ()) for own in options["texts"]]
+            check_texts(labels, [None if are_whole(own) else own for own in texts], [int(data.n)] * p)
+            for remark in doubtful(labels, texts):
+                warnings.warn(remark, stacklevel=2)
+        return {"suffStat": data, "indepTest": function}
 
     def _hook(self, kind: str, *names: str) -> Callable[..., None]:
         """A progress hook that sends events with its numbers, by these names.

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.system.files import whole_file
+from pycupc.system.files import NO_ROOM, whole_file
 from pycupc.system.machine import free_memory
 from pycupc.system.message import Argument, Message, Value
 
@@ -179,7 +179,8 @@ class StudyFile:
         """Make the folder with its file, if it does not exist or is empty.
 
         `identity` is everything that determines the answer, ready for JSON; large values by their hash. ValueError if
-        the folder holds other files, or another identity; the message names the arguments that differ.
+        the folder holds other files, or another identity; the message names the arguments that differ. OSError if the
+        disk has no room.
         """
         found = self.read(Path(folder))
         if found is None:
@@ -189,6 +190,8 @@ class StudyFile:
                 with whole_file(Path(folder) / self.name, new=True) as file:
                     file.write(text.encode())
             except OSError as error:
+                if error.errno in NO_ROOM:
+                    raise
                 raise ValueError(f"checkpoint {folder} cannot be written to: {error.strerror}") from error
             found = self.read(Path(folder))  # of another run, if it came first
         if found != identity:

@@ -16,7 +16,7 @@ from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
 from pycupc.independence.families import observations_of
 from pycupc.independence.gaussian.test import GaussianTest, warn_of_few
-from pycupc.independence.registry import Observations
+from pycupc.independence.registry import Observations, Request
 from pycupc.results.methods import ORIENTING
 from pycupc.stability.checkpoint import seed_in
 from pycupc.stability.rows import Resampling, Scheme, seed_of
@@ -86,7 +86,9 @@ def checked_study(
         Arguments(function=method, alpha=level, **given).check()
     if "rules" in defaults:
         given["rules"] = tuple(map(bool, given["rules"]))
-    rows = observations_of(data, given["indepTest"], given["labels"], given.pop("correlation", None))
+    by_default = given["indepTest"] is None and name != "cstar"  # which has one test
+    how = {"labels": given["labels"], "correlation": given.pop("correlation", None), "by_default": by_default}
+    rows = observations_of(Request(data, given["indepTest"], **how))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, method, given | {"alpha": alphas[0]}, away=plan.executor is not None)
     if isinstance(problem.test, GaussianTest):

@@ -15,6 +15,7 @@ import contextlib
 import gc
 import hashlib
 import logging
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -35,6 +36,7 @@ from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
 from pycupc.system.caches import numba_cache
+from pycupc.system.limits import left_of_address_space, start
 from pycupc.system.log import FIRST_USE, logger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -123,6 +125,8 @@ class _Cache(FunctionCache):
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception as error:  # pickle, zlib, LLVM and names in a damaged file raise errors of every type
+            if isinstance(error, MemoryError) or left_of_address_space() < _ROOM_FOR_CODE:
+                raise  # the files are as they should be
             index = Path(self._cache_file._index_path)
             with contextlib.suppress(OSError):
                 index.unlink(missing_ok=True)  # only the index leads to the code
@@ -146,6 +150,10 @@ def _say_unstored(folder: str, reason: str) -> None:
     )
 
 
+#: Bytes of address space that compiling or loading a function may take, and Numba's import of SciPy with the first one.
+#: Where none is left, LLVM ends the process, and OpenBLAS tries to get some for ever.
+_ROOM_FOR_CODE, _ROOM_FOR_SCIPY = 48 << 20, 80 << 20
+
 _COMPILER = "pycupc compiles"
 _seconds_compiling = 0.0
 
@@ -161,6 +169,9 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
     global _seconds_compiling
     if threading.current_thread().name == _COMPILER:  # a function that the one being compiled calls
         return work()
+    need = _ROOM_FOR_CODE + (0 if "scipy.linalg" in sys.modules else _ROOM_FOR_SCIPY)
+    if (left := left_of_address_space()) < need:
+        raise MemoryError(f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v), too little to load code")
     outcome: Future[Any] = Future()
 
     def run() -> None:
@@ -176,7 +187,7 @@ def _in_a_thread(work: Callable[[], Any]) -> Any:
                     gc.enable()
 
     thread = threading.Thread(target=run, name=_COMPILER, daemon=True)
-    thread.start()
+    start(thread)
     while thread.is_alive():
         thread.join(TICK)
         before = _seconds_compiling

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import IO
+
+#: Numbers of the system's errors of a disk that has no room, for this user or for so large a file.
+NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 #: Bytes of a name that leave room for what is added to it: file systems take 255.
 _LONGEST = 200
@@ -20,6 +25,28 @@ def unfinished_prefix(name: str) -> str:
     """How the name of the unfinished file or folder begins: ``.NAME-``, with a hash in place of a very long NAME."""
     encoded = os.fsencode(name)
     return f".{name if len(encoded) <= _LONGEST else hashlib.sha256(encoded).hexdigest()}-"
+
+
+#: The unfinished files and folders of this process.
+_unfinished: set[Path] = set()
+
+
+@contextmanager
+def unfinished(path: Path) -> Iterator[None]:
+    """Let `remove_unfinished` know this file or folder, which is unfinished until the block ends."""
+    _unfinished.add(path)
+    try:
+        yield
+    finally:
+        _unfinished.discard(path)
+
+
+def remove_unfinished() -> None:
+    """Delete the unfinished files and folders of this process, which is about to be ended."""
+    for path in list(_unfinished):
+        shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -33,7 +60,7 @@ def whole_file(path: str | PathLike[str], *, new: bool = False) -> Iterator[IO[b
     target = Path(path)
     temporary = target.with_name(f"{unfinished_prefix(target.name)}{secrets.token_hex(4)}.part")
     try:
-        with temporary.open("xb") as file:
+        with unfinished(temporary), temporary.open("xb") as file:
             yield file
         with contextlib.suppress(OSError):  # there is one, or the file system has no links
             if new:

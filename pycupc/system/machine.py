@@ -13,11 +13,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pycupc.system.caches import set_environment
+from pycupc.system.limits import left_of_address_space, start_another
 from pycupc.system.message import Message, Words
 from pycupc.system.progress import CountHook
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 #: Distributions of CuPy, of which a machine needs exactly one.
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
@@ -62,20 +67,41 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads:
     if n_threads == 1:
         yield from map(work, items)
         return
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import Future
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        ahead: deque[Future[Result]] = deque()
-        try:
-            for item in items:
-                ahead.append(pool.submit(work, item))
-                if len(ahead) >= 2 * n_threads:
-                    yield ahead.popleft().result()
-            while ahead:
+    tasks: SimpleQueue[tuple[Future[Result], Item] | None] = SimpleQueue()
+    threads, ahead = list[threading.Thread](), deque[Future[Result]]()
+
+    try:
+        for item in items:
+            ahead.append(Future())
+            tasks.put((ahead[-1], item))
+            if len(threads) < n_threads and not start_another(
+                threading.Thread(target=_take, args=(tasks, work), daemon=True), threads
+            ):
+                n_threads = len(threads)
+            if len(ahead) >= 2 * n_threads:
                 yield ahead.popleft().result()
-        finally:
-            for future in ahead:
-                future.cancel()
+        while ahead:
+            yield ahead.popleft().result()
+    finally:
+        for future in ahead:
+            future.cancel()
+        for _ in threads:
+            tasks.put(None)
+        for thread in threads:
+            thread.join()
+
+
+def _take(tasks: SimpleQueue[tuple[Future[Result], Item] | None], work: Callable[[Item], Result]) -> None:
+    """Do the tasks of `in_threads`, until one is None."""
+    while (task := tasks.get()) is not None:
+        future, item = task
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work(item))
+            except BaseException as error:  # raised in the calling thread
+                future.set_exception(error)
 
 
 def run_in_threads(
@@ -137,7 +163,7 @@ def free_memory() -> int:
     available = _linux_field("/proc/meminfo", "MemAvailable")
     pages = _pages("SC_AVPHYS_PAGES") if available is None else int(available.split()[0]) * 1024
     free = 2**62 if pages is None else pages
-    return max(0, min(free, _left_of_address_space(), *(_left_of_group(*group) for group in _memory_groups())))
+    return max(0, min(free, left_of_address_space(), *(_left_of_group(*group) for group in _memory_groups())))
 
 
 def check_room(p: int, cell: int, what: str) -> None:
@@ -148,17 +174,6 @@ def check_room(p: int, cell: int, what: str) -> None:
             f"{what} of {p:,} variables would take {need / 1e9:,.1f} GB, and {free / 1e9:,.1f} GB are free; ask for "
             "the edges, single pairs, or a subgraph instead"
         )
-
-
-def _left_of_address_space() -> int:
-    """Bytes left of the limit on the address space, ``ulimit -v``."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 2**62
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    used = None if limit == resource.RLIM_INFINITY else _linux_field("/proc/self/status", "VmSize")
-    return 2**62 if used is None else limit - int(used.split()[0]) * 1024
 
 
 def _left_of_group(limit: int, usage: Path) -> int:

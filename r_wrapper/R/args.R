@@ -240,7 +240,7 @@ check_discrete <- function(suffStat, p, test, name = "suffStat") {
     refuse(paste0(name, "$df"), quoted(c("pcalg", "observed"), " or "), df)
   }
   list(dm = as.integer(dm), nlev = if (!is.null(nlev)) as.list(as.double(nlev)),
-    adaptDF = check_flag(suffStat$adaptDF, "adaptDF"), df = df)
+    adaptDF = check_flag(suffStat$adaptDF, "adaptDF"), df = df, texts = attr(suffStat, "texts"))
 }
 
 # The path of a checkpoint, or NULL.

@@ -61,7 +61,7 @@ check_imputed_discrete <- function(suffStat, p) {
     error("all imputations in `suffStat` must have the same levels")
   }
   dm <- unlist(lapply(suffStat, function(x) lapply(x, as.integer)), use.names = FALSE) - 1L
-  list(dm = dm, nlev = as.list(as.double(nlev)), n = as.double(nrow(suffStat[[1]])))
+  list(dm = dm, nlev = as.list(as.double(nlev)), n = as.double(nrow(suffStat[[1]])), texts = texts_of(suffStat[[1]]))
 }
 
 # A table of numbers as a matrix of doubles; NA stays.
@@ -75,13 +75,13 @@ check_incomplete <- function(x, p, name = "suffStat", test = "gaussMItest") {
   unname(x)
 }
 
-# The values of a data frame of numbers and factors, codes from 0 for these, and the numbers of levels, 0 for numbers.
+# The values of a data frame of numbers and factors, codes from 0 for these, and the levels, NULL for numbers.
 check_mixed <- function(x, p, name) {
   if (!is.data.frame(x) || length(x) != p) refuse(name, sprintf("a data frame of %d columns, as `labels` or `p`", p), x)
   other <- names(check_columns(x, name))[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
   if (length(other)) error("`", name, "` must hold numbers and factors; factor() makes one of ", quoted(other))
   values <- lapply(x, function(v) if (is.factor(v)) as.integer(v) - 1 else as.double(v))
-  list(x = unlist(values, use.names = FALSE), nlev = as.list(as.double(vapply(x, nlevels, 1L))))
+  list(x = unlist(values, use.names = FALSE), texts = texts_of(x, vapply(x, is.factor, NA)))
 }
 
 # The user's test of many pairs at a time: the attribute "batch" of `indepTest`, a function (x, y, S, suffStat) of the

@@ -93,7 +93,9 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
       "data of any other test")
   }
   labels <- labels_for(x, labels)
-  data <- if (test == "gaussCItest") list(x = check_observations(x)) else if (test %in% tests_of_micd) {
+  data <- if (test == "gaussCItest") {
+    list(x = check_observations(x), by_default = missing(indepTest))
+  } else if (test %in% tests_of_micd) {
     check_of_micd(x, length(labels), test, "x")
   } else {
     check_discrete(coded(x), length(labels), test, "x")
@@ -175,7 +177,8 @@ check_observations <- function(x, name = "x") {
 # Categories as the list that pcalg's discrete tests take; such a list unchanged.
 coded <- function(x, name = "x") {
   if (is.list(x) && !is.data.frame(x)) return(x)
-  columns <- lapply(as.data.frame(check_columns(x, name)), function(column) {
+  x <- check_columns(x, name)
+  columns <- lapply(as.data.frame(x), function(column) {
     if (is.numeric(column) && !all(column == round(column), na.rm = TRUE)) {
       error("`", name, "` must hold categories for a discrete test; for continuous data use gaussCItest")
     }
@@ -188,7 +191,14 @@ coded <- function(x, name = "x") {
     error("`", name, "` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]),
       " has one")
   }
-  list(dm = vapply(columns, as.integer, integer(nrow(x))) - 1L, nlev = nlev, adaptDF = FALSE)
+  dm <- vapply(columns, as.integer, integer(nrow(x))) - 1L
+  numbers <- vapply(as.data.frame(x), function(column) is.numeric(column) || is.logical(column), NA)
+  structure(list(dm = dm, nlev = nlev, adaptDF = FALSE), texts = texts_of(columns, !numbers))
+}
+
+# The levels of the factors among some columns, which Python looks at, a list for each; NULL for the other columns.
+texts_of <- function(columns, some = rep(TRUE, length(columns))) {
+  unname(Map(function(column, wanted) if (wanted) as.list(levels(column)), columns, some))
 }
 
 # The reply to "stability" or "cstar". The arguments of the function are in `frame`; `more` are its own, for Python. R's

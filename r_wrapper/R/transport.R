@@ -81,7 +81,8 @@ shared <- function(frame, threads) {
 transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = FALSE, more = list()) {
   p <- length(labels)
   tabular <- is_table(suffStat, indepTest)
-  if (tabular && missing(indepTest)) indepTest <- "gaussCItest"
+  by_default <- tabular && missing(indepTest)
+  if (by_default) indepTest <- "gaussCItest"
   if (tabular && missing(alpha)) alpha <- 0.01
   test <- built_in_test(indepTest)
   alpha <- check_share(alpha, "alpha")
@@ -89,7 +90,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = 
   kept <- if (!is.null(given$checkpoint)) list(checkpoint = check_folder(given$checkpoint))
   arguments <- c(list(alpha = alpha, verbose = as.logical(given$verbose)), kept, more$options)
   data <- if (tabular) {
-    check_table(suffStat, p, test)
+    c(check_table(suffStat, p, test), by_default = by_default)
   } else {
     switch(if (is.null(test)) "" else test, gaussCItest = check_gauss(suffStat, p, TRUE), disCItest = , binCItest =
       check_discrete(suffStat, p, test), if (!is.null(test)) check_of_micd(suffStat, p, test))

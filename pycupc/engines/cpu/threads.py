@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TICK
+from pycupc.system.limits import start_another
 from pycupc.system.machine import single_products
 
 #: A thread's doubtful tests so far; a flag that compiled code polls: stop; the address of `careful_address`, 0 until it
@@ -52,11 +53,12 @@ def run(tasks: Iterable[Task], n_threads: int, tests: int, progress: Progress | 
     if tests < INLINE_TESTS:
         work(states[0])
     else:
-        threads = [threading.Thread(target=work, args=(state,), daemon=True) for state in states]
+        threads: list[threading.Thread] = []
         try:
             with single_products():
-                for thread in threads:
-                    thread.start()
+                for state in states:
+                    if not start_another(threading.Thread(target=work, args=(state,), daemon=True), threads):
+                        break
                 _wait(threads, progress)
         except BaseException:
             states[:, STOP] = 1

@@ -38,7 +38,7 @@ FAMILY = Family(
     faulty=(disCItest, binCItest),
     classes=(DiscreteSuffStat,),
     function_for=lambda data: disCItest,
-    observations=lambda data, function, labels, correlation: OwnRows(as_discrete_suff_stat(data, "data")),
+    observations=lambda request: OwnRows(as_discrete_suff_stat(request.suffStat, "data")),
     identity=_identity,
     from_r=_from_r,
 )

@@ -108,8 +108,8 @@ class DiscreteSuffStat(Mapping[str, Any]):
         Parameters
         ----------
         data : DataFrame, array (n, p), or path of a file
-            Strings, booleans, categories or whole numbers; in a file, any text. A category that does not occur gets no
-            code.
+            Strings, booleans, categories or whole numbers; in a file, any text. A text is a category as it stands, so
+            that "1" and "01" are two. A category that does not occur gets no code.
         labels : sequence of str, optional
             Names of the variables, instead of the column names.
         adaptDF : bool, default False
@@ -126,17 +126,18 @@ class DiscreteSuffStat(Mapping[str, Any]):
         Raises
         ------
         TypeError, ValueError
-            Missing values, a column with more than 255 different values or with numbers that are not whole; the message
-            names the columns.
+            Missing values; a column with numbers that are not whole, with more than 255 different values, or with more
+            than 10 texts that have fewer than two rows each, as names and numbers with a unit have; numbers beside a
+            mark of missing values, such as ?. The message names the columns.
 
         Warns
         -----
         UserWarning
-            Columns of a file that seem to hold measurements; categories called None, NULL or nan; constant columns,
-            which get two levels: every test of them has the p-value 1, so that they have no edges.
+            Texts that seem to be measurements; categories that may mean a missing value, such as None or ?; constant
+            columns, which get two levels: every test of them has the p-value 1, so that they have no edges.
         """
         table = data if isinstance(data, Table) else Table.of(data, labels, categories=True, **options)
-        table.warn_of_measurements()
+        table.check_categories()
         levels = _two_for_constants(table.ends.high.astype(np.int64) + 1, table.names)
         out = cls(table.values, levels, adaptDF=adaptDF, df=df, labels=table.labels)
         out.categories = table.categories

@@ -44,14 +44,17 @@ class CorrelatedRows:
 
 
 def _make(request: Request) -> GaussianTest | LocalGaussianTest:
-    data = as_suff_stat(request.suffStat, request.progress, request.correlation, request.device)
+    data = as_suff_stat(
+        request.suffStat, request.progress, request.correlation, request.device, by_default=request.by_default
+    )
     return (GaussianTest if data.pair_n is None else LocalGaussianTest)(data, request.alpha)
 
 
 _NEEDS_ROWS = "data must be a table of observations: resampling draws rows, which a correlation matrix does not have"
 
 
-def _observations(data: Any, _: Any, labels: Any, correlation: str | None) -> Observations:
+def _observations(request: Request) -> Observations:
+    data, correlation = request.suffStat, request.correlation
     if isinstance(data, SuffStat):
         if data.rows is None:
             raise ValueError(f"{_NEEDS_ROWS}; got a SuffStat without rows, made from correlations")
@@ -59,7 +62,9 @@ def _observations(data: Any, _: Any, labels: Any, correlation: str | None) -> Ob
         return CorrelatedRows(Table.of_values(values, data.labels), data.measure)
     if isinstance(data, Mapping):
         raise ValueError(f"{_NEEDS_ROWS}; got a mapping with {', '.join(map(repr, data)) or 'no entries'}")
-    table = checked_table(data, labels)
+    table = checked_table(data, request.labels)
+    if request.by_default and correlation is None:
+        table.warn_of_codes()
     return CorrelatedRows(table, Measure(correlation or "pearson").of_data(table))  # type: ignore[arg-type]  # checked
 
 
@@ -74,7 +79,11 @@ def _identity(test: GaussianTest | LocalGaussianTest) -> Identity:
 
 def _from_r(sent: FromR) -> Any:
     if "x" in sent.arrays:
-        return SuffStat.from_data(sent.table, sent.labels)  # its warnings name the variables
+        table = Table.of(sent.table, sent.labels)
+        data = SuffStat.from_data(table)  # its warnings name the variables
+        if sent.values.get("by_default"):
+            table.warn_of_codes()
+        return data
     n = sent.arrays["pair_n"] if "pair_n" in sent.arrays else sent.values["n"]
     return {"C": sent.arrays["C"], "n": n, "n_rule": sent.values.get("n_rule")}
 

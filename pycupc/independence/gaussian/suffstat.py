@@ -299,11 +299,14 @@ def as_suff_stat(
     progress: CountHook | None = None,
     correlation: str | None = None,
     device: Callable[[int], CorrelationEngine | None] = lambda p: None,
+    *,
+    by_default: bool = False,
 ) -> SuffStat:
     """Accept what `pc` and `skeleton` accept for Gaussian data: SuffStat, mapping with C and n, or data.
 
     TypeError or ValueError for anything else. `progress` is called while the CPU computes the correlations, if it does,
     when the engine accesses them. `device` says which engine computes other correlations than Pearson's of p variables.
+    `by_default`: whether nobody has named the Gaussian test, so that a warning tells of data that may be codes.
     """
     if correlation is not None and isinstance(suffStat, (SuffStat, Mapping)):
         text = "{correlation} goes with data, from which correlations are computed, got {given}"
@@ -320,6 +323,8 @@ def as_suff_stat(
         return SuffStat(suffStat["C"], suffStat["n"], n_rule=suffStat.get("n_rule") or "mean")
     table = Table.of(suffStat) if correlation != "latent" else _table_of_classes(suffStat, None, {})
     table.check()
+    if by_default and correlation is None:
+        table.warn_of_codes()
     # nobody else sees this object, so its rows may go with the need for them
     measure = Measure(correlation or "pearson").of_data(table)  # type: ignore[arg-type]  # checked
     engine = None if measure.name == "pearson" else device(table.values.shape[1])

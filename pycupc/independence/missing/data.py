@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import MOST_LEVELS, in_order, refuse_measurements, values_of, whole, with_gaps
+from pycupc.data.categories import (
+    MOST_LEVELS,
+    are_whole,
+    check_texts,
+    counted,
+    doubtful,
+    in_order,
+    refuse_measurements,
+    values_of,
+    whole,
+    with_gaps,
+)
 from pycupc.data.names import check_labels, listed, listed_at, names_for, warn_of_constants
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
@@ -58,6 +69,7 @@ class MultipleImputation:
         (self.n, self.p), self.labels = made[0].values.shape, made[0].labels
         self.rows: tuple[Floats, ...] | None = None
         if categories:
+            made[0].check_categories()
             self.codes, self.levels = _in_one_coding(made)
             return
         for table in made:
@@ -293,5 +305,8 @@ def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
         return np.where(np.isnan(values), -1, values).astype(np.int16)
     kept, codes = zip(*(with_gaps(column.tolist(), whole) for column in values.T), strict=True)
     refuse_measurements(names, kept)
+    check_texts(names, [None if are_whole(own) else own for own in kept], [int((own >= 0).sum()) for own in codes])
     _check_levels(np.array(list(map(len, kept))), names)
+    for remark in (*counted(names, kept), *doubtful(names, kept)):
+        warnings.warn(remark, stacklevel=4)
     return np.column_stack(codes).astype(np.int16)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing import literal
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest
-from pycupc.independence.registry import Family, FromR, Identity, Moments, OwnRows
+from pycupc.independence.registry import Family, FromR, Identity, Moments, OwnRows, Request
 
 
-def _imputed_data(given: Any, function: Any) -> MultipleImputation:
-    return as_imputation(given, categories=function is literal.disMItest)
+def _imputed_data(request: Request) -> MultipleImputation:
+    return as_imputation(request.suffStat, categories=request.function is literal.disMItest)
 
 
-def _gapped_data(given: Any, function: Any) -> IncompleteTable:
-    return as_incomplete(given, categories=function is literal.disCItwd)
+def _gapped_data(request: Request) -> IncompleteTable:
+    return as_incomplete(request.suffStat, categories=request.function is literal.disCItwd)
 
 
 def _identity(test: ImputedTest | TestwiseTest) -> Identity:
@@ -72,13 +70,11 @@ def _gapped_from_r(sent: FromR) -> IncompleteTable:
 IMPUTED = Family(
     "imputed",
     (ImputedTest,),
-    lambda request: ImputedTest(
-        _imputed_data(request.suffStat, request.function), request.alpha, NAdelete=request.NAdelete
-    ),
+    lambda request: ImputedTest(_imputed_data(request), request.alpha, NAdelete=request.NAdelete),
     functions=(literal.gaussMItest, literal.disMItest),
     classes=(MultipleImputation,),
     function_for=lambda data: literal.disMItest if data.categories else literal.gaussMItest,
-    observations=lambda data, function, labels, correlation: OwnRows(_imputed_data(data, function)),
+    observations=lambda request: OwnRows(_imputed_data(request)),
     identity=_identity,
     moments=_imputed_moments,
     from_r=_imputed_from_r,
@@ -87,16 +83,13 @@ TESTWISE = Family(
     "incomplete",
     (TestwiseTest,),
     lambda request: TestwiseTest(
-        _gapped_data(request.suffStat, request.function),
-        request.alpha,
-        NAdelete=request.NAdelete,
-        quirks=request.quirks,
+        _gapped_data(request), request.alpha, NAdelete=request.NAdelete, quirks=request.quirks
     ),
     functions=(literal.gaussCItwd, literal.disCItwd),
     faulty=(literal.disCItwd,),
     classes=(IncompleteTable,),
     function_for=lambda data: literal.disCItwd if data.categories else literal.gaussCItwd,
-    observations=lambda data, function, labels, correlation: OwnRows(_gapped_data(data, function)),
+    observations=lambda request: OwnRows(_gapped_data(request)),
     identity=_identity,
     moments=_gapped_moments,
     from_r=_gapped_from_r,

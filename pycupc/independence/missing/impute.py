@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_real
+from pycupc.data.names import check_real, is_whole
 from pycupc.data.table import Table
 from pycupc.independence.base import Indices
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.system.extras import needed
+
+#: The largest seed: random states of scikit-learn have 32 bits.
+MAX_SEED = 2**31
 
 
 def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: bool = False) -> MultipleImputation:
@@ -29,7 +32,9 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
         Numbers, NaN where one is missing; or with `categories`, whole numbers or any categories.
     M : int
         At least 2.
-    seed, rounds : int
+    seed : int
+        From 0 to 2^31.
+    rounds : int
 
     Raises
     ------
@@ -41,6 +46,7 @@ def imputed(data: Any, M: int, seed: int = 0, *, rounds: int = 10, categories: b
     from sklearn.impute import IterativeImputer
     from threadpoolctl import threadpool_limits  # of scikit-learn
 
+    check_real("seed", f"a whole number from 0 to {MAX_SEED:,}", seed, lambda k: is_whole(k) and 0 <= k <= MAX_SEED)
     check_real("M", "a whole number of at least 2 imputations", M, lambda M: M >= 2 and int(M) == M)
     if categories:
         table = data if isinstance(data, IncompleteTable) else IncompleteTable(data, categories=True)

@@ -13,7 +13,7 @@ def _make(request: Request) -> MixedTest:
 
 
 def _from_r(sent: FromR) -> MixedTable:
-    categories = tuple(tuple(range(int(levels))) if levels else None for levels in sent.values["nlev"])
+    categories = tuple(None if own is None else tuple(own) for own in sent.values["texts"])
     return MixedTable(sent.table, categories, (False,) * sent.p, tuple(sent.labels))
 
 
@@ -25,7 +25,7 @@ FAMILY = Family(
     faulty=(mixCItest,),
     classes=(MixedTable,),
     function_for=lambda data: mixCItest,
-    observations=lambda data, function, labels, correlation: OwnRows(as_mixed(data)),
+    observations=lambda request: OwnRows(as_mixed(request.suffStat)),
     identity=lambda test: Identity({"indepTest": "mixCItest", "quirks": test.quirks}, tuple(test.data.arrays())),
     from_r=_from_r,
 )

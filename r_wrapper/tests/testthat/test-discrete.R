@@ -80,3 +80,62 @@ test_that("bad discrete data are refused in R's terms", {
   dm[1, 1] <- NA
   expect_error(run(dm = dm, adaptDF = FALSE), "NAs are not allowed")
 })
+
+test_that("texts are categories as factor() has them", {
+  skip_if_no_pcalg()
+  set.seed(5)
+  texts <- c("01", "1", "1e3", "1000")
+  first <- sample(4, 600, TRUE)
+  x <- data.frame(a = texts[first], b = texts[ifelse(runif(600) < 0.7, first, sample(4, 600, TRUE))],
+    c = sample(c("no", "yes"), 600, TRUE))
+  codes <- vapply(x, function(column) as.integer(factor(column)), integer(600)) - 1L
+  wanted <- pcalg::skeleton(list(dm = codes, nlev = c(4, 4, 2), adaptDF = FALSE), pcalg::disCItest, alpha = 0.05,
+    labels = names(x), method = "stable")
+  same_slots(cu_skeleton(x, "disCItest", alpha = 0.05), wanted)
+  x[] <- lapply(x, factor)
+  same_slots(cu_skeleton(x, "disCItest", alpha = 0.05), wanted)
+})
+
+test_that("marks of missing values, names and numbers with a unit are no categories", {
+  skip_if_no_python()
+  set.seed(6)
+  n <- 60
+  x <- data.frame(pay = as.character(sample(100:500, n)), league = sample(c("N", "A"), n, TRUE), hits = rnorm(n),
+    sex = sample(c("f", "m"), n, TRUE))
+  x$pay[c(3, 9)] <- "*"
+  factors <- x
+  factors[c("pay", "league", "sex")] <- lapply(x[c("pay", "league", "sex")], factor)
+  said <- "numbers in these columns: pay \\('\\*'\\)\\. If it means a missing value: na.strings = c\\(\"\\*\"\\)"
+  run <- function(x, test) cu_plain("skeleton", x, test, alpha = 0.05, labels = names(x))
+  expect_error(run(factors, "mixCItest"), said)
+  expect_error(run(x[c("pay", "league")], "disCItest"), said)
+  expect_error(run(factors[c("pay", "league")], "disCItest"), said)
+  two <- list(factors[-3], factors[-3])
+  expect_error(cu_plain("skeleton", two, "disMItest", alpha = 0.05, labels = names(factors)[-3]), said)
+  expect_error(cu_stability(x[c("pay", "league")], indepTest = "disCItest", n_resamples = 2), said)
+  for (texts in list(paste(round(rnorm(n), 2), "mg"), paste("patient", seq_len(n)))) {
+    x$pay <- texts
+    factors$pay <- factor(texts)
+    expect_error(run(x[c("pay", "sex")], "disCItest"), "pay \\(\\d+ different values in 60 rows, such as ")
+    expect_error(run(factors, "mixCItest"), "pay \\(\\d+ different values in 60 rows, such as ")
+  }
+  x$pay <- sample(c("?", "low", "high"), n, TRUE)
+  expect_message(run(x[c("pay", "sex")], "disCItest"), "'\\?' is a category of pay; if it means a missing value")
+  factors$pay <- factor(sample(c("a", "b"), n, TRUE), c("a", "b", paste("never", 1:50))) # levels that do not occur
+  expect_type(run(factors, "mixCItest"), "list")
+})
+
+test_that("a message names the test for codes where nobody chose the Gaussian test", {
+  skip_if_no_pcalg()
+  set.seed(7)
+  x <- as.data.frame(matrix(sample(3, 600, TRUE), 200))
+  said <- "every column of `.*` holds few whole numbers.*: indepTest = \"disCItest\"; if not: .* = \"gaussCItest\""
+  for (run in list(cu_pc, cu_skeleton, cu_fci)) {
+    expect_message(run(x, alpha = 0.05), said)
+    expect_silent(run(x, "gaussCItest", alpha = 0.05))
+  }
+  expect_message(cu_stability(x, n_resamples = 2, seed = 1), said)
+  expect_silent(cu_stability(x, indepTest = "gaussCItest", n_resamples = 2, seed = 1))
+  x$V4 <- rnorm(200)
+  expect_silent(cu_pc(x, alpha = 0.05))
+})

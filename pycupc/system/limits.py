@@ -1,0 +1,56 @@
+"""The limits that the system sets to this process: how much address space is left, and threads that it refuses."""
+
+from __future__ import annotations
+
+import threading
+
+#: Stands for the bytes of an address space without a limit.
+UNLIMITED = 2**62
+
+
+class NoThreadError(RuntimeError):
+    """The system starts no further thread."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the system starts no further thread; raise the limit on memory (ulimit -v), on processes (ulimit -u) or "
+            "of the container, or take fewer threads (numCores, --threads)"
+        )
+
+
+def left_of_address_space() -> int:
+    """Bytes left of the limit on the address space, ``ulimit -v``; UNLIMITED without a limit."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit == resource.RLIM_INFINITY:
+            return UNLIMITED
+        with open("/proc/self/statm") as file:
+            return limit - int(file.read().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):  # Windows, macOS
+        return UNLIMITED
+
+
+def start(thread: threading.Thread) -> None:
+    """Start a thread; NoThreadError if the system refuses it."""
+    try:
+        thread.start()
+    except RuntimeError as error:  # "can't start new thread"
+        raise NoThreadError from error
+
+
+def start_another(thread: threading.Thread, threads: list[threading.Thread]) -> bool:
+    """Start a thread that shares the tasks of those in `threads`, and add it to them.
+
+    False if the system refuses it, so that the others do its part; NoThreadError if there is no other.
+    """
+    threads.append(thread)  # before it runs: an interrupt may come at any moment
+    try:
+        start(thread)
+    except NoThreadError:
+        threads.remove(thread)
+        if not threads:
+            raise
+        return False
+    return True

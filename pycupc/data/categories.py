@@ -58,8 +58,7 @@ def read_categories(path: str | PurePath, options: ReadOptions | None = None) ->
         holes |= np.array([[number_in(cell, options.decimal) in numbers for cell in row] for row in cells.tolist()])
     if options.missing == "keep":
         cells[holes] = None
-    how = {"layout": layout, "facts": source.facts, "rows_have_names": rows_have_names}
-    table = RawTable(cells, labels, types, **how)
+    table = RawTable(cells, labels, types, layout=layout, facts=source.facts, rows_have_names=rows_have_names)
     return complete_rows(source.name, table, holes, options.missing)
 
 

@@ -389,7 +389,7 @@ def test_no_node_is_dismissed_that_a_set_separates_in_exact_arithmetic(tmp_path)
     near = total = 0
     for k, (M, m) in enumerate([*cases, *problems(5, 60)]):
         m, taken = max(m, 3), k % 3 == 0
-        for step in range(6 if len(M) > m + 2 else 0):
+        for step in range(6 if len(M) >= m + 2 else 0):
             beside = nudged(rng, M, 0.03 * 0.5**step) if step else M
             r, T = smallest_r(beside, m, (0,) if taken else ())
             c = abs(r) + ABOVE

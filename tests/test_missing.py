@@ -133,11 +133,12 @@ def test_numbers_far_from_zero_have_the_p_values_of_their_deviations():
         of = missing_test(gaussCItwd, X + shift, 0.05, NAdelete=True, quirks=False)
         near = [gaussCItwd(i, j, (), X) for i, j in zip(x, y, strict=True)]
         np.testing.assert_allclose(of.single_tests(x, y, nothing)[1], near, rtol=1e-9)
-    tiny = COMPLETE[:40, 0] * 1e-20
-    split = np.column_stack([np.append(tiny, COMPLETE[:40, 1]), np.append(COMPLETE[:40, 2], [np.nan] * 40)])
-    of = missing_test(gaussCItwd, split, 0.05, NAdelete=True, quirks=False)
-    p = of.single_tests(x[:1], y[:1], nothing[:1])[1][0]
-    assert p == pytest.approx(gaussCItwd(0, 1, (), np.column_stack([1e20 * split[:40, 0], split[:40, 1]])), rel=1e-9)
+    p = gaussCItwd(0, 1, (), COMPLETE[:40, [0, 2]])
+    for size in (1e-9, 1e-20):
+        column = np.append(size * COMPLETE[:40, 0], 5.0 + COMPLETE[:40, 1])
+        split = np.column_stack([column, np.append(COMPLETE[:40, 2], [np.nan] * 40)])
+        of = missing_test(gaussCItwd, split, 0.05, NAdelete=True, quirks=False)
+        assert of.single_tests(x[:1], y[:1], nothing[:1])[1][0] == pytest.approx(p, rel=1e-9)
 
 
 @pytest.mark.parametrize("algorithm", [pycupc.fci, pycupc.rfci])

@@ -199,6 +199,16 @@ class IncompleteTable:
         """Where values are missing, bool (n, p)."""
         return self.values < 0 if self.categories else np.isnan(self.values)
 
+    def centred(self) -> Floats:
+        """The numbers less the mean of their column, (p, n), 0 where missing; rounded, so that two may become one.
+
+        Quick sums of these lose no digits where the numbers are far from zero.
+        """
+        there = ~self.missing.T
+        values = np.where(there, self.values.T, 0.0)
+        means = values.sum(axis=1, keepdims=True) / there.sum(axis=1, keepdims=True)
+        return np.ascontiguousarray(np.where(there, values - means, 0.0))
+
     def take(self, rows: Indices) -> IncompleteTable:
         """The observations in `rows`, int64 (k,)."""
         out = copy.copy(self)

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import are_whole, check_texts, doubtful
+from pycupc.data.categories import are_numbers, check_texts, doubtful
 from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
 from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
@@ -214,7 +214,7 @@ class Job(Background):
             data = DiscreteSuffStat(table, given("nlev"), adaptDF=options["adaptDF"], df=options["df"], labels=labels)
         if given("texts") and test != "mixCItest":  # whose table checks its own
             texts = [list(own or ()) for own in options["texts"]]
-            check_texts(labels, [None if are_whole(own) else own for own in texts], [int(data.n)] * p)
+            check_texts(labels, [None if are_numbers(own) else own for own in texts], [int(data.n)] * p)
             for remark in doubtful(labels, texts):
                 warnings.warn(remark, stacklevel=2)
         return {"suffStat": data} | ({"indepTest": _TESTS[test]} if test in _TESTS else {})

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.categories import (
     MOST_LEVELS,
-    are_whole,
+    are_numbers,
     check_texts,
     counted,
     doubtful,
@@ -302,7 +302,7 @@ def _codes(values: NDArray[Any], names: Sequence[str]) -> NDArray[np.int16]:
         return np.where(np.isnan(values), -1, values).astype(np.int16)
     kept, codes = zip(*(with_gaps(column.tolist(), whole) for column in values.T), strict=True)
     refuse_measurements(names, kept)
-    check_texts(names, [None if are_whole(own) else own for own in kept], [int((own >= 0).sum()) for own in codes])
+    check_texts(names, [None if are_numbers(own) else own for own in kept], [int((own >= 0).sum()) for own in codes])
     _check_levels(np.array(list(map(len, kept))), names)
     for remark in (*counted(names, kept), *doubtful(names, kept)):
         warnings.warn(remark, stacklevel=4)

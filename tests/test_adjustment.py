@@ -10,6 +10,9 @@ import pytest
 from conftest import refused
 
 import pycupc
+from pycupc.effects.orientations import Orientations
+from pycupc.effects.paths import may_cause
+from pycupc.graph.sparse import SparseGraph
 
 from effects_cases import compare_adjustment, cpdag, named, random_dag  # isort: skip
 
@@ -39,6 +42,15 @@ def test_adjustment_gives_the_effect(kind):
         np.testing.assert_allclose(found, total[0, 5], atol=1e-9)
         checked += total[0, 5] != 0
     assert checked > 3
+
+
+def test_no_causal_path_leads_around_a_known_arrow_back_to_its_tail():
+    """0 -> 1 is known, 1 - 2 and 2 - 0 are not: as 1 -> 2 -> 0 would be a cycle, 1 is a cause of 2 at most."""
+    graph = np.array([[0, 1, 1], [0, 0, 1], [1, 1, 0]])
+    refused("no variable of y is a descendant of x", pycupc.adjustment_set, graph, 1, 0)
+    known = Orientations.of(SparseGraph.from_dense(graph.astype(np.int8)))
+    assert may_cause([1], 2, known)
+    assert not may_cause([1], 0, known)
 
 
 def test_errors():

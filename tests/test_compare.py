@@ -1,5 +1,7 @@
 """`pycupc compare`: does it see every difference, and lead to where it began?"""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,9 +10,12 @@ from conftest import refused
 import pycupc
 from pycupc.cli import build_parser
 from pycupc.cli.compare import load_or_compute, main
+from pycupc.graph.sepset import SepSets
+from pycupc.graph.sparse import SparseGraph
 from pycupc.r.bridge import RBridgeError
 from pycupc.results.arrays import only_stored_cells
 from pycupc.results.comparison import Comparison, compare
+from pycupc.results.differences import Side
 
 from orientation_cases import flat_cells  # isort: skip
 
@@ -241,3 +246,11 @@ def test_pcalg_by_name(data_file, capsys):
 
 def test_what_is_no_graph():
     refused("graph must be a square matrix, got object", compare, object(), object())
+
+
+def test_of_two_sets_of_a_pair_the_smaller_one_says_its_level():
+    skeleton = SparseGraph.from_dense(np.zeros((4, 4), dtype=np.int8))
+    cells = flat_cells({(0, 1): (2,), (1, 0): (2, 3), (2, 3): (0, 1), (3, 2): (1,), (1, 2): (0, 3)})
+    side = Side(SimpleNamespace(found_sepset=SepSets.from_flat(skeleton, cells), skeleton=np.zeros((4, 4))), "made up")
+    found = [int(side.level[pair]) for pair in ((0, 1), (1, 0), (2, 3), (3, 2), (1, 2), (0, 2))]
+    assert found == [1, 1, 1, 1, 2, 0]

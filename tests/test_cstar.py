@@ -5,6 +5,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import pycupc
 from pycupc import cli
 from pycupc.effects import local
 from pycupc.effects.local import largest
-from pycupc.effects.parent_sets import parent_sets
+from pycupc.effects.parent_sets import ParentSets, parent_sets
 from pycupc.engines.base import EngineError
 from pycupc.stability import StabilityInterrupted
 from pycupc.stability.cstar import _needed
@@ -164,6 +165,75 @@ def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
         assert causes.tolist() == [0] * 6 + [1] * 3
         assert effects.tolist() == [1, 2, 3, 4, 5, 6, 0, 2, 3]
         assert values.tolist() == [0.5] * 4 + [-0.5] + [0.5] * 4
+
+
+def test_ties_of_the_ranking_are_broken_as_documented(expected):
+    """docs/EFFECTS.md, section 6: median rank, pi at the largest q, size of the effect, position of the variables."""
+    rng, q, every = np.random.default_rng(0), [1, 2, 4], [(x, y) for x in range(6) for y in range(6) if x != y]
+    decided = dict.fromkeys(range(4), 0)
+    for _ in range(60):
+        chosen = [[every[k] for k in rng.permutation(8)[: rng.integers(0, 5)]] for _ in range(4)]
+        drawn = [sorted(rng.choice([-0.5, 0.5, 0.25], len(pairs)), key=lambda v: -abs(v)) for pairs in chosen]
+        ends = np.array([pair for pairs in chosen for pair in pairs], dtype=np.int64).reshape(-1, 2).T
+        result = replace(
+            expected, q=np.array(q), resamples=np.arange(4), start=np.cumsum([0, *map(len, chosen)]),
+            cause=ends[0], effect=ends[1], value=np.array([v for values in drawn for v in values]),
+        )  # fmt: skip
+        times = {pair: [sum(pair in pairs[:k] for pairs in chosen) for k in q] for pairs in chosen for pair in pairs}
+        effects = {pair: [] for pair in times}
+        for pairs, values in zip(chosen, drawn, strict=True):
+            for pair, v in zip(pairs, values, strict=True):
+                effects[pair].append(v)
+
+        def rank(pair, i, times=times):
+            own, all_times = times[pair][i], [t[i] for t in times.values()]
+            equal = sum(t == own for t in all_times)
+            return sum(t > own for t in all_times) + (equal + 1) / 2 if own else np.inf
+
+        keys = {
+            pair: (np.median([rank(pair, i) for i in range(3)]), -times[pair][-1], -abs(np.median(effects[pair])), pair)
+            for pair in times
+        }
+        order = sorted(keys, key=keys.get)
+        table = result.to_pandas()
+        assert [tuple(int(v[1:]) for v in pair) for pair in zip(table["cause"], table["effect"], strict=True)] == order
+        assert table["median_rank"].tolist() == [keys[pair][0] for pair in order]
+        for a, b in pairwise(order):
+            decided[next(i for i in range(4) if keys[a][i] != keys[b][i])] += 1
+    assert min(decided.values()) > 5
+
+
+@pytest.mark.parametrize("block", [local.BLOCK, 10])
+def test_ties_of_the_effects_are_broken_as_documented(monkeypatch, block):
+    """docs/EFFECTS.md, section 6: the cause that comes first, then the effect; the value of the first parent set."""
+    monkeypatch.setattr(local, "BLOCK", block)
+    rng = np.random.default_rng(1)
+
+    class Made(local.InBlocks):
+        causes, effects = np.arange(5), np.array([4, 0, 2, 3, 1])
+
+        def __init__(self):
+            sizes = rng.integers(1, 4, 5)
+            self.sets = ParentSets(np.cumsum([0, *sizes]), np.zeros(0), np.zeros(0))
+            values = [-0.5, -0.25, -0.25, 0.25, 0.25, 0.25, 0.5, 0.0]
+            self.values = rng.choice(values, (int(sizes.sum()), 5))
+
+        def rows(self, causes):
+            return self.values[self.sets.first[causes.start] : self.sets.first[causes.stop]]
+
+    for _ in range(30):
+        made = Made()
+        of = {
+            (x, int(y)): min(made.values[made.sets.first[x] : made.sets.first[x + 1], j].tolist(), key=abs)
+            for x in range(5)
+            for j, y in enumerate(made.effects)
+            if x != y
+        }
+        order = sorted((pair for pair in of if of[pair] != 0), key=lambda pair: (-abs(of[pair]), pair))
+        for k in (1, 4, 9, 25):
+            causes, effects, values = largest(made, k)
+            assert list(zip(causes.tolist(), effects.tolist(), strict=True)) == order[:k]
+            assert values.tolist() == [of[pair] for pair in order[:k]]
 
 
 def test_only_the_correlations_that_are_needed(data):

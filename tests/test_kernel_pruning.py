@@ -10,11 +10,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 from conftest import gaussian_test, take
+from exact_bounds import ABOVE, is_above, nudged, problems, tight
+from exact_bounds import smallest as smallest_r
 from gpu_on_host import KERNELS, HostDevice, build, library_of
 from pruning_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import CpuEngine
+from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.gpu import smallest, structures
 from pycupc.engines.gpu.pruning import outcome, search, walk
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
@@ -329,6 +332,72 @@ def test_sizes_are_the_same_on_both_sides(tmp_path):
     for high, slots, block in search.CLASSES:
         assert high <= min(32 * slots, 32 * value["WORDS"])
         assert block <= 512
+
+
+EXAMINE = r"""
+#include "cuda_on_host.h"
+#include "pruning/work.cuh"
+extern "C" int dismissed(const double* R, const double* delta, int d, double cutoff, double margin, int taken, int m) {
+    static unsigned high[1024], low[1024];
+    static double p[32], x[32], y[32], v[32], W[40 * 33];
+    static unsigned short list[32];
+    static Node node, other;
+    static Factor factor;
+    static int verdict;
+    for (int i = 0; i < (d + 1) * (d + 1); ++i) {
+        unsigned long long b;
+        memcpy(&b, R + i, 8);
+        high[i] = b >> 32;
+        low[i] = (unsigned)b;
+    }
+    root(d, d - 1, m, node);
+    if (taken >= 0) {
+        node.kept.drop(taken);
+        node.taken.add(taken);
+        node.choose = m - 1;
+    }
+    factor.count = 0;
+    host::run({1, 1, 1}, {32, 1, 1}, [&] {
+        const Row row = {{high, low}, delta, d, cutoff, margin};
+        const Space w = {p, list, &factor, W, x, y, v};
+        const Verdict found = examine<1>(row, w, node, other, Threshold{cutoff, nullptr});
+        if (lane_id() == 0) verdict = found;
+    });
+    return verdict == NONE;
+}
+"""
+
+
+def test_no_node_is_dismissed_that_a_set_separates_in_exact_arithmetic(tmp_path):
+    """The claim of docs/PRUNING.md, section 2, for the bound and the tests of a node; as of the CPU in test_pruning.py.
+
+    The bound has g = 0, so that its inequalities are equalities where b is 0.
+    """
+    found, rng = library_of(EXAMINE, tmp_path).dismissed, np.random.default_rng(3)
+    array = np.ctypeslib.ndpointer(np.float64)
+    found.argtypes = [array, array, ctypes.c_int, ctypes.c_double, ctypes.c_double, ctypes.c_int, ctypes.c_int]
+
+    def dismissed(M, m, c, taken):
+        d = len(M) - 1
+        order = [*range(d - 1), d, d - 1]  # x last
+        R, delta = np.ascontiguousarray(M[np.ix_(order, order)]), find_delta(M[np.ix_(order[:-1], order[:-1])])
+        least = min(delta.min(), 1.0 / np.linalg.inv(R)[d, d])
+        return bool(found(R, delta, d, c, 1e-9 / least**1.5, 0 if taken else -1, m))
+
+    sizes = itertools.product((3, 4), (0, 2), (0.0, 0.2), (0.3, 0.5))
+    cases = [(tight(m + more, m, r, of_a, 0.0, 0.5), m) for m, more, r, of_a in sizes]
+    near = total = 0
+    for k, (M, m) in enumerate([*cases, *problems(5, 60)]):
+        m, taken = max(m, 3), k % 3 == 0
+        for step in range(6 if len(M) >= m + 2 else 0):
+            beside = nudged(rng, M, 0.03 * 0.5**step) if step else M
+            r, T = smallest_r(beside, m, (0,) if taken else ())
+            c = abs(r) + ABOVE
+            if r > 0.0:
+                assert not dismissed(beside, m, c, taken) or is_above(beside, T, c), (beside.tolist(), m, c, T)
+                near += dismissed(beside, m, r - 1e-3, taken)
+                total += 1
+    assert near > total / 6
 
 
 def test_gives_up_where_it_does_not_pay(device):

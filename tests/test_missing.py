@@ -112,6 +112,50 @@ def test_engines_agree(test, how):
     assert pycupc.compare(a, b).equal
 
 
+def linear_functions(seed):
+    """A table with gaps whose columns are exact linear functions of each other, and alpha."""
+    rng = np.random.default_rng(seed)
+    p, n = int(rng.integers(3, 7)), int(rng.choice([8, 20, 60, 200]))
+    X = rng.normal(size=(n, p))
+    if seed % 3 == 0:  # indicators of one factor, and what depends on it
+        site = rng.integers(0, p - 1, n)
+        X[:, : p - 1] = site[:, None] == np.arange(p - 1)
+        X[:, -1] += 2 * (site == 0)
+    elif seed % 3 == 1:  # another unit
+        X[:, -1] = 7 - 3 * X[:, 0]
+    else:  # a difference, in rounded values
+        X = np.round(X, 1)
+        X[:, -1] = X[:, 0] - X[:, 1]
+    X[rng.random(X.shape) < rng.choice([0.02, 0.1, 0.3])] = np.nan
+    return X, float(rng.choice([0.001, 0.01, 0.05, 0.2]))
+
+
+@pytest.mark.parametrize("seed", [27, 69, 81, 43, 151, 307, 313, 343, 2, 5, 8, 11, 14])
+@pytest.mark.filterwarnings("ignore:constant columns", "ignore:fewer than 2 observations")
+def test_engines_agree_on_exact_linear_functions(seed):
+    """Rounding must not decide singular tests: both engines have the correlations, and the rule, of the contract."""
+    X, alpha = linear_functions(seed)
+    a, b = (pc(X, gaussCItwd, alpha=alpha, engine=engine) for engine in ("cpu", "reference"))
+    assert pycupc.compare(a, b).equal
+
+
+def test_numbers_far_from_zero_have_the_p_values_of_their_deviations():
+    """Also where a column varies in the complete rows of a test by less than its rounding elsewhere."""
+    X = np.where(HOLES, np.nan, np.round(4 * COMPLETE))
+    nothing = np.empty((15, 0), dtype=np.int64)
+    x, y = (v.astype(np.int64) for v in np.triu_indices(6, 1))
+    for shift in (1e6, 1e12):
+        of = made(gaussCItwd, X + shift, 0.05, NAdelete=True, quirks=False)
+        near = [gaussCItwd(i, j, (), X) for i, j in zip(x, y, strict=True)]
+        np.testing.assert_allclose(of.single_tests(x, y, nothing)[1], near, rtol=1e-9)
+    p = gaussCItwd(0, 1, (), COMPLETE[:40, [0, 2]])
+    for size in (1e-9, 1e-20):
+        column = np.append(size * COMPLETE[:40, 0], 5.0 + COMPLETE[:40, 1])
+        split = np.column_stack([column, np.append(COMPLETE[:40, 2], [np.nan] * 40)])
+        of = made(gaussCItwd, split, 0.05, NAdelete=True, quirks=False)
+        assert of.single_tests(x[:1], y[:1], nothing[:1])[1][0] == pytest.approx(p, rel=1e-9)
+
+
 @pytest.mark.parametrize("algorithm", [pycupc.fci, pycupc.rfci])
 def test_engines_agree_with_hidden_variables(algorithm):
     for test in (gaussMItest, gaussCItwd):

@@ -84,6 +84,16 @@ def test_a_raised_edge_has_the_raised_p_value(fit):
     np.testing.assert_array_equal(by_column, raised.pMax)
 
 
+def test_later_p_values_raise_those_of_the_levels_and_never_lower_them(fit):
+    """In either order of the pair, and where the second test has the smaller p-value."""
+    (x, other), (y, _) = fit.sparse_graph.low[:2], fit.sparse_graph.high[:2]
+    known, p = fit.edges().pMax.tolist(), np.array([0.009, 0.004, 1e-305])
+    ends = np.array([y, x, other]), np.array([x, y, fit.sparse_graph.high[1]])
+    raised = replace(fit, later=replace(fit.later, raised=(*(v.astype(np.int32) for v in ends), p)))
+    assert known[1] > 1e-305
+    assert raised.p_values.of_edges(fit.sparse_graph)[:2].tolist() == [0.009, known[1]]
+
+
 def test_why_of_each_stage(fit, removed):
     why = fit.why(*removed)
     S = tuple(fit.labels[v] for v in fit.later.S.members)

@@ -5,6 +5,7 @@ PYCUPC_PRUNING_CASES sets the number of random problems (100; 30,000 were run on
 """
 
 import itertools
+import math
 import os
 import pickle
 from itertools import combinations
@@ -12,6 +13,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from conftest import assert_same, gaussian_test, refused, take
+from exact_bounds import ABOVE, energy, equal, is_above, is_definite, nudged, problems, smallest, tight, walked
 from scipy.special import ndtr, ndtri
 
 import pycupc
@@ -20,9 +22,13 @@ from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.extracts import MatrixSource
-from pycupc.engines.cpu.pruning import bound, node, plan, smallest, tasks
+from pycupc.engines.cpu.pruning import bound, node, plan, tasks, walk, walk_state
+from pycupc.engines.cpu.pruning.delta import PROOF, find_delta
+from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
+from pycupc.engines.cpu.walk_state import Cutoff, Place, Side, work_space
 from pycupc.independence.gaussian import fisher_z
 
+FLOORS = pytest.mark.parametrize("floor", [bound.ANY, 0.0], ids=["one size", "all sizes"])
 CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "100"))
 
 
@@ -155,7 +161,7 @@ def test_cutoffs_beside_the_smallest_correlation(seed, level, everywhere):
                 np.testing.assert_array_equal(getattr(pruned, field), getattr(plain, field))
 
 
-@pytest.mark.parametrize("floor", [bound.ANY, 0.0], ids=["one size", "all sizes"])
+@FLOORS
 def test_a_certified_family_holds_no_separating_set(floor):
     """The bound of a single node: |r| > c given all sets of m, or |r| > c + rise n given all sets of n <= m members."""
     rng, certified = np.random.default_rng(0), 0
@@ -176,6 +182,157 @@ def test_a_certified_family_holds_no_separating_set(floor):
                 certified += 1
                 assert all(r > c + rise * n for n, r in least.items())
     assert certified > 100
+
+
+def root_of(M: np.ndarray, m: int, taken: bool = False) -> tuple[node.Nodes, node.Work, int, int]:
+    """The node of all sets of m candidates in slot 1, or of those with candidate 0; its work, slot and m."""
+    q = len(M) - 2
+    nodes, _, work = node.search_space(m + 1, q + 2)
+    order = [*range(q), q + 1, q]
+    R = M[np.ix_(order, order)]
+    node.root(R, find_delta(R), q, m, nodes)
+    work.keep[:q] = np.arange(q)
+    node.child(nodes, node.BASE, node.ROOT, work, q, 0 if taken else -1, taken)
+    return nodes, work, node.ROOT, m - taken
+
+
+def bound_at_smallest(M: np.ndarray, m: int, floor: float, rise: float = 0.0, *, taken: bool = False):
+    """Excess and margin where the cutoff c is just above the smallest r, which T has: (excess, margin, c, T).
+
+    inf for the excess where there is no such c >= 0.
+    """
+    first = 0 if floor == 0.0 else m - taken
+    r = [(*smallest(M, n + taken, (0,) if taken else ()), n) for n in range(first, m - taken + 1)]
+    c, T, n = min((v - rise * n + ABOVE, T, n) for v, T, n in r)
+    if c < 0:
+        return math.inf, 0.0, 0.0, ()
+    nodes, work, slot, m = root_of(M, m, taken)
+    over = bound.excess(nodes, slot, work, nodes.q[slot], m, c, rise, floor)
+    return over, work.margin[0], c + rise * n, T
+
+
+@FLOORS
+def test_no_bound_exceeds_the_smallest_correlation_in_exact_arithmetic(floor):
+    """The claims of docs/PRUNING.md, sections 2 and 7, on problems made against them, and on a search around each."""
+    rng, near = np.random.default_rng(1), 0
+    for k, (M, m) in enumerate(problems(2, 60)):
+        rise, taken = float(rng.choice([0.0, 0.01, 0.04])) if floor == 0.0 else 0.0, m > 2 and k % 3 == 0
+        least = math.inf
+        for step in range(24):
+            beside = nudged(rng, M, 0.1 * 0.8**step) if step else M
+            over, margin, c, T = bound_at_smallest(beside, m, floor, rise, taken=taken)
+            assert over >= -margin or is_above(beside, T, c), (beside.tolist(), m, c, T)
+            if over < least:
+                M, least = beside, over
+        near += least < 1e-3
+    assert near > 5
+
+
+@FLOORS
+@pytest.mark.parametrize("m", range(2, 7))
+def test_the_bound_is_reached_where_every_inequality_is_an_equality(floor, m):
+    """So that no term of it can be smaller: a cutoff above the smallest r by 1e-10, or below it by 1e-8."""
+    for rho, of_a, of_b in ((0.5, 0.45, 0.2), (-0.4, 0.4, 0.05), (0.6, 0.3, 0.0)):
+        M = tight(m, m, equal(m), of_a, of_b, rho)
+        nodes, work, slot, _ = root_of(M, m)
+        nodes.delta[slot, :m] = np.linalg.eigvalsh(M[:m, :m])[0] * (1 - 1e-9)
+        r, T = smallest(M, m)
+        for c, dismissed in ((r + ABOVE, False), (r - 1e-8, True)):
+            assert is_above(M, T, c) == dismissed
+            nodes.weight[slot, :m] = 1.0
+            assert (bound.excess(nodes, slot, work, m, m, c, 0.0, floor) < -work.margin[0]) == dismissed
+
+
+def test_the_terms_of_the_bound_in_exact_arithmetic():
+    """h bounds the part of b, with its m - 1 largest products, and z'Ez with the scores the part of a."""
+    sharp = 0
+    for k, (M, m) in enumerate(problems(3, 60)):
+        q, C, rng = len(M) - 2, M[:-2, :-2], np.random.default_rng(k)
+        nodes, work, slot, _ = root_of(M, m)
+        a, b = rng.uniform(-1, 1, (2, q)) if k % 2 else (M[:q, q] + M[:q, q + 1], M[:q, q] - M[:q, q + 1])
+        work.a[:q], work.b[:q], w1, w2 = a, b, 0.2, 0.3
+        bound._linear_part(nodes, slot, work, q, m, w2)
+        h = work.h[:q].copy()
+        work.h[:q] = 0.0
+        if k % 3:
+            bound._factorise(nodes, slot, work, q)
+            bound._solve(work, q)
+        else:
+            work.z[:q] = rng.uniform(-1, 1, q)
+        zEz, _ = bound._scores(nodes, slot, work, q, w1)
+        for T in itertools.islice(combinations(range(q), m), 40):
+            part = list(T)
+            of_b = -w2 * float(energy(C, b, T))
+            assert h[part].sum() >= of_b - 1e-13
+            sharp += bool(h[part].sum() <= of_b + 1e-12 < 0.0)
+            assert zEz + work.s[part].sum() >= w1 * float(energy(C, a, T)) - 1e-13
+        all_of_them = sorted(h, reverse=True)
+        for size in (1, m):
+            assert bound.largest_sum(h, q, size, work.top, bound.ANY) == pytest.approx(sum(all_of_them[:size]))
+    assert sharp > 3
+
+
+def test_delta_is_valid_for_the_matrix_and_for_what_is_left_of_it():
+    """R - diag(delta) is positive definite in exact arithmetic, also given a member, with variances of 1."""
+    for M, _ in problems(4, 60):
+        assert is_definite(M, find_delta(M))
+        nodes, _, slot, _ = root_of(M, 2, taken=True)
+        q = nodes.q[slot]
+        assert is_definite(nodes.C[slot, :q, :q], nodes.delta[slot, :q] - PROOF)
+        assert nodes.delta[slot, :q].min() > 0.0
+
+
+def test_the_margin_covers_the_rounding_of_ill_conditioned_nodes():
+    """At the least delta that is searched the margin is a hundred times as large as elsewhere."""
+    worst = 0.0
+    for m, rho in itertools.product((2, 3, 4, 5), (0.5, -0.4)):
+        for r in (1.0 - 1.1e-5, 1.0 - 1e-4):  # a alternates: its energy is divided by 1 - r
+            M = tight(m, m, r, 0.5 * math.sqrt(1.0 - r), 0.05, rho)
+            over, margin, c, T = bound_at_smallest(M, m, bound.ANY)
+            assert over >= -margin or is_above(M, T, c)
+            worst = max(worst, margin)
+    assert worst > 1e-7
+
+
+def skipped(M: np.ndarray, level: int, c: float, prefix: tuple[int, ...], s: int) -> np.ndarray:
+    """The targets that the walk skips after the prefix and s, bool (d,); x is last in M."""
+    d = len(M) - 1
+    w = work_space(walk_state.Work, u=level, d=d, level=level)
+    lists = np.array([0] * (d + 1) + [d]), np.arange(d, dtype=np.int32), np.ones(d, dtype=np.bool_)
+    side = Side(M, *lists, np.full(d, -1), np.zeros((0, 0), np.int64), Cutoff.around(c), level)
+    row = Place(d, d, 0, 0, 0)
+    w.bound[:] = c * c
+    walk._gather(side, row, w)
+    for u, member in enumerate(prefix):
+        w.open[u], w.live[u] = True, True
+        walk._condition(w, u, member, d)
+    u = len(prefix)
+    w.live[u] = True
+    walk._skip(w, u, row, s, d - 1, level - u - 1)
+    out = np.zeros(d, dtype=np.bool_)
+    for column in range(w.columns[u]):
+        out[w.position[u, column]] = not w.open[u, s, column]
+    out[s] = False
+    return out
+
+
+@pytest.mark.parametrize("level", [2, 3, 4, 5])
+def test_no_target_is_skipped_that_a_set_separates_in_exact_arithmetic(level):
+    """The claim of docs/PRUNING.md, section 3, also with several members to come, and given a prefix."""
+    rng, skips, near = np.random.default_rng(level), 0, 0
+    for M, prefix, s, y in walked(rng, level, 100):
+        others = [v for v in range(s + 1, len(M) - 1) if v != y]
+        sets = [(*prefix, s, *rest) for rest in combinations(others, level - len(prefix) - 1)]
+        order = [*(v for v in range(len(M)) if v != y), y]  # x and y last
+        place = {v: k for k, v in enumerate(order)}
+        of_pair = M[np.ix_(order, order)]
+        r, T = min((abs(given(M, len(M) - 1, y, S)), tuple(place[v] for v in S)) for S in sets)
+        c = r + ABOVE
+        assert not skipped(M, level, c, prefix, s)[y] or is_above(of_pair, T, c), (M.tolist(), prefix, s, y, c)
+        skips += bool(skipped(M, level, 0.5 * c, prefix, s)[y])
+        near += bool(skipped(M, level, c * (1 - 1e-2), prefix, s)[y])
+    assert skips > 8
+    assert near > 0 or level == 5
 
 
 def dense_problem() -> tuple[np.ndarray, int]:
@@ -217,13 +374,13 @@ def test_p_values_where_any_test_may_have_been_spared(everywhere):
         graph = run(C, n, 0.05, False, m_max=level - 1).skeleton
         offsets = np.append(0, np.cumsum(graph.sum(axis=1)))
         neighbours = np.nonzero(graph)[1].astype(np.int32)
-        levels.append(smallest.PrunedTests.whole(level, fisher_z.cutoff(0.05, n, level), offsets, neighbours))
+        levels.append(PrunedTests.whole(level, fisher_z.cutoff(0.05, n, level), offsets, neighbours))
     assert len(levels) == 4
     assert np.diff(levels[-1].graph.offsets).min() == 2
     C.flags.writeable = False
     first = run(C, n, 0.05, False, m_max=1).pMax[x, y]
     z = -ndtri(first / 2)
-    found = smallest.SmallestZ(MatrixSource(C), n, 2, levels, x, y, z)()
+    found = SmallestZ(MatrixSource(C), n, 2, levels, x, y, z)()
     np.testing.assert_allclose(2 * ndtr(-found), plain.pMax[x, y], rtol=1e-6)
 
 

@@ -16,7 +16,7 @@ from test_wide_rows import N, equicorrelated, planted
 import pycupc
 from pycupc.engines.base import Answers, EngineError, Lists, Questions
 from pycupc.engines.cpu import CpuEngine, tuning
-from pycupc.engines.cpu.pruning import node, pairs
+from pycupc.engines.cpu.pruning import all_sizes, node, pairs
 from pycupc.independence.gaussian.test import GaussianTest
 
 MOST = 13
@@ -65,6 +65,24 @@ def test_numbers_and_ranks_of_the_sets_that_are_not_skipped():
             sets = [S for S in combinations(range(n), size) if kept[list(S)].any()]
             assert pairs.number_of_sets(kept, size) == len(sets)
             assert [pairs.rank(kept, list(S)) for S in sets] == list(range(len(sets)))
+
+
+def test_a_line_is_above_the_limits_of_all_sizes():
+    """c + e n of docs/PRUNING.md, section 7: also where the limits rise ever more slowly, as tanh does near 1."""
+    rng = np.random.default_rng(0)
+    for case in range(200):
+        k = int(rng.integers(1, 9))
+        r = np.sort(rng.uniform(0.0, 1.0, k))
+        if case % 2:
+            r = np.tanh(rng.uniform(0.1, 6) / np.sqrt(np.arange(k, 0, -1)))
+        at = int(rng.integers(-2, k))
+        for m in range(max(0, -at), k - at):
+            c, e = all_sizes._line(r * r, at, m)
+            n = np.arange(max(0, -at), m + 1)
+            above = c + e * n - r[at + n]
+            assert c >= 0.0 <= e
+            assert above.min() >= -1e-12
+            assert c == 0.0 or above.min() < 1e-12  # as near as a line of this slope can be
 
 
 def test_tests_beyond_64_bits_are_counted():

@@ -15,7 +15,17 @@ from stability_data import discrete, gaussian
 import pycupc
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.stability import bounds
-from pycupc.stability.consensus import BACKWARD, BIDIRECTED, FORWARD, UNDIRECTED, Counts, least_count, stable_graph
+from pycupc.stability.consensus import (
+    BACKWARD,
+    BIDIRECTED,
+    CPDAG,
+    FORWARD,
+    PAG,
+    UNDIRECTED,
+    Counts,
+    least_count,
+    stable_graph,
+)
 from pycupc.stability.rows import Resampling
 
 SCHEMES = ("bootstrap", "subsample", "complementary")
@@ -291,6 +301,13 @@ def test_consensus_marks():
     assert repr(consensus).endswith("adjacent in at least 80% of 10 resamples, alpha 0.1>")
 
 
+def test_pairs_are_listed_along_the_more_frequent_arrow():
+    """From low to high where both arrows are equally frequent."""
+    arrows = [[3, 2], [2, 2], [2, 3], [0, 0]]
+    assert CPDAG.is_turned(np.array([[*pair, 0, 0] for pair in arrows])).tolist() == [False, False, True, False]
+    assert PAG.is_turned(np.array([[0, b, 0, 0, f, 0] for f, b in arrows])).tolist() == [False, False, True, False]
+
+
 def test_exports(result):
     consensus = result.consensus(0.3)
     back = nx.parse_graphml(result.to_graphml(0.3))
@@ -373,6 +390,8 @@ def test_bounds_by_hand():
     assert bounds.meinshausen_buehlmann(10, 1000, 0.5) == math.inf
     assert bounds.unimodal(600, 1000, 0.9, 100) == math.inf
     assert bounds.unimodal(10, 1000, 0.6, 100) == bounds.unimodal(10, 1000, 0.591, 100)
+    for times in range(51, 101):  # 0.55 * 100 is 55.00000000000001
+        assert bounds.unimodal(10, 1000, times / 100, 100) == bounds.unimodal(10, 1000, times / 100 - 1e-6, 100)
 
 
 def largest_probability(B: int, threshold: float, theta: float) -> float:

@@ -8,6 +8,8 @@
 
 constexpr double LEAST_PIVOT = 1e-4;  // smaller pivots, or 1 - r^2, leave fewer digits than the margin of alpha needs
 
+constexpr double LEAST_VARIANCE = 1e-12;  // of complete rows, as a share of the squared mean: below it, digits are lost
+
 HD int cell_of(const int i, const int j) { return i * (i + 1) / 2 + j; }
 
 // The correlation of the last two of l + 2 variables given the others. A: lower triangle of their correlations, entry
@@ -92,7 +94,7 @@ DEVICE double testwise_p(const Observed& d, const int* nodes, const int l, doubl
     __syncwarp();
     n = sum_over_warp(n);
     if (n < 2) return nan_value();
-    bool constant = false;
+    bool lost = false;
     for (int i = 0; i < l + 2; ++i) {
         const double* const v = d.value + nodes[i] * d.rows;
         const double m = sum_over_rows(d, complete, [&](const int s) { return v[s]; }) / n;
@@ -101,13 +103,13 @@ DEVICE double testwise_p(const Observed& d, const int* nodes, const int l, doubl
             const double of_u = j == i ? m : mean[j];
             const double sum = sum_over_rows(d, complete, [&](const int s) { return (v[s] - m) * (u[s] - of_u); });
             if (lane == 0) work[cell_of(i, j)] = sum;
-            constant = constant || (j == i && !(sum > 1e-18 * n * m * m));
+            lost = lost || (j == i && !(sum > LEAST_VARIANCE * n * m * m));
         }
         if (lane == 0) mean[i] = m;
         __syncwarp();
     }
     double r = nan_value();
-    if (lane == 0 && !constant) {
+    if (lane == 0 && !lost) {
         for (int i = 0; i < l + 2; ++i)
             for (int j = 0; j < i; ++j) work[cell_of(i, j)] /= sqrt(work[cell_of(i, i)] * work[cell_of(j, j)]);
         for (int i = 0; i < l + 2; ++i) work[cell_of(i, i)] = 1.0;

@@ -121,6 +121,7 @@ def check_texts(names: Sequence[str], categories: Iterable[Sequence[Any] | None]
     """
     known = list(categories)
     check_marks(names, known)
+    numbers = False
     named, units, words, shown = list[str](), dict[str, None](), dict[str, None](), list[str]()
     for name, kept, n in zip(names, known, rows, strict=True):
         texts = [one for one in kept or () if isinstance(one, str)]
@@ -131,11 +132,13 @@ def check_texts(names: Sequence[str], categories: Iterable[Sequence[Any] | None]
                 units[unit] = None
             elif few := _beside_numbers([*map(str, kept)]):
                 words |= dict.fromkeys(few)
-            else:
+            elif not are_numbers(kept):
                 named.append(name)
+            numbers = numbers or are_numbers(kept)
     if shown:
         text = f"a column of categories may have at most {MOST_LEVELS} of them, each in several rows"
         text += f"; write numbers without {' and '.join(map(repr, units))}" if units else ""
+        text += "; texts of numbers have to become numbers" if numbers else ""
         leave = option("drop", named, python="leave them out")
         text += f"; names and free text are no variables: {leave}" if named else ""
         raise ValueError(Message("{text}{perhaps}: {shown}", text=text, perhaps=_perhaps(words), shown=listed(shown)))
@@ -253,6 +256,11 @@ def with_gaps(
 def are_whole(categories: Iterable[Any]) -> bool:
     """Whether all are whole numbers, or texts of such."""
     return all(like_a_number(text) and is_number(text) and float(text).is_integer() for text in map(str, categories))
+
+
+def are_numbers(categories: Iterable[Any]) -> bool:
+    """Whether all are numbers, or texts of such, also in another form."""
+    return all(like_a_number(text) and text.strip().casefold() not in MISSING for text in map(str, categories))
 
 
 def is_measured(values: Iterable[str], *, few: bool = False) -> bool:

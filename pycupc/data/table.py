@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pycupc.data import findings
 from pycupc.data.categories import (
     MOST_CODES,
-    are_whole,
+    are_numbers,
     check_texts,
     code_table,
     counted,
@@ -173,11 +173,12 @@ class Table:
     def check_categories(self) -> None:
         """Check that a table of categories holds nothing else, as `check_texts`.
 
-        Whole numbers are taken for categories, however many; a warning names columns of too many, or with numbers that
-        are not whole, and words that may mean "missing".
+        Numbers are taken for categories, however many; a warning names columns of too many, or with numbers that are
+        not whole, and words that may mean "missing".
         """
         known = self.categories or ()
-        check_texts(self.names, [None if are_whole(kept) else kept for kept in known], [len(self.values)] * len(known))
+        texts = [None if are_numbers(kept) else kept for kept in known]
+        check_texts(self.names, texts, [len(self.values)] * len(known))
         for remark in (*counted(self.names, known, self.facts.get("path", "")), *doubtful(self.names, known)):
             warnings.warn(remark, stacklevel=3)
 

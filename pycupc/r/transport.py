@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.methods import function_of
 from pycupc.algorithm.parameters import PARAMETERS
-from pycupc.data.categories import are_whole, check_texts, doubtful
+from pycupc.data.categories import are_numbers, check_texts, doubtful
 from pycupc.data.table import Table
 from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
 from pycupc.effects.ida import ida, ida_fast, joint_ida
@@ -187,7 +187,7 @@ class Job(Background):
         data = family.from_r(FromR(test, table, arrays, labels, options))
         if options.get("texts") and test != "mixCItest":  # whose table checks its own
             texts = [list(own or ()) for own in options["texts"]]
-            check_texts(labels, [None if are_whole(own) else own for own in texts], [int(data.n)] * p)
+            check_texts(labels, [None if are_numbers(own) else own for own in texts], [int(data.n)] * p)
             for remark in doubtful(labels, texts):
                 warnings.warn(remark, stacklevel=2)
         return {"suffStat": data, "indepTest": function}

@@ -79,8 +79,8 @@ class Side:
         gaps = self.found.gaps().T
         level[gaps[0], gaps[1]] = level[gaps[1], gaps[0]] = GAP
         order = np.argsort(-self.length, kind="stable")  # where both cells hold a set, the smaller one counts
-        x, y = self.x[order], self.y[order]
-        level[x, y] = level[y, x] = self.length[order]
+        low, high = np.minimum(self.x, self.y)[order], np.maximum(self.x, self.y)[order]
+        level[low, high] = level[high, low] = self.length[order]
         return level
 
     @cached_property

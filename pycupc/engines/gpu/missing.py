@@ -101,4 +101,4 @@ def _data_of(test: ObservedTest) -> tuple[int, dict[str, NDArray[Any]], dict[str
         return TESTWISE_CODES, {"code": codes, "levels": values.max(axis=1).astype(np.int32) + 1}, numbers
     there = np.packbits(~np.isnan(values), axis=1, bitorder="little")
     there = np.pad(there, ((0, 0), (0, -there.shape[1] % 4)))
-    return TESTWISE, {"value": np.nan_to_num(values), "there": there}, numbers | {"words": there.shape[1] // 4}
+    return TESTWISE, {"value": test.data.centred(), "there": there}, numbers | {"words": there.shape[1] // 4}

@@ -81,11 +81,16 @@ def gaussCItwd(x: int, y: int, S: Sequence[int], suffStat: Any) -> float:
     -------
     float in [0, 1], or NaN where fewer than two observations are complete, or one of the variables is constant in them
     """
-    values = as_incomplete(suffStat).values[:, [x, y, *S]]
-    rows = values[~np.isnan(values).any(axis=1)]
-    if len(rows) < 2 or (rows == rows[0]).all(axis=0).any():
+    rows = complete_rows(as_incomplete(suffStat).values[:, [x, y, *S]])
+    if rows is None:
         return math.nan
     return p_value_of(partial_correlation(correlation(rows), 0, 1, range(2, len(S) + 2)), len(rows) - len(S) - 3)
+
+
+def complete_rows(values: Floats) -> Floats | None:
+    """The rows of a table of numbers without NaN; None if they define no correlations."""
+    rows: Floats = values[~np.isnan(values).any(axis=1)]
+    return None if len(rows) < 2 or (rows == rows[0]).all(axis=0).any() else rows
 
 
 @hinted

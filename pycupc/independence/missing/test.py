@@ -58,12 +58,12 @@ class TestwiseTest(EnumeratedTest):
     def p_of_tests(self) -> Callable[[Indices, Indices, Indices], Floats]:
         from pycupc.independence.missing import testwise_tests as compiled  # loads Numba
 
-        values = np.ascontiguousarray(self.data.values.T)
         if self.data.categories:
+            values = np.ascontiguousarray(self.data.values.T)
             levels = values.max(axis=1).astype(np.int64) + 1
             return partial(compiled.discrete_p, compiled.Codes(values, levels, self.data.adaptDF, self.quirks))
-        there = (~np.isnan(values)).astype(np.float64)
-        return partial(compiled.gaussian_p, compiled.Numbers(np.nan_to_num(values), there))
+        there = np.ascontiguousarray(~self.data.missing.T).astype(np.float64)
+        return partial(compiled.gaussian_p, compiled.Numbers(self.data.centred(), there), self.data.values)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         if self.data.categories:

@@ -1,4 +1,8 @@
-"""Test-wise deletion, compiled: each test has the rows in which its variables are complete (docs/MISSING.md)."""
+"""Test-wise deletion, compiled: each test has the rows in which its variables are complete (docs/MISSING.md).
+
+Correlations of the complete rows come from quick sums, whose rounding matters only in nearly singular tests: these are
+made again, by the definitions.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,21 @@ from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.independence.discrete.g_square import LARGEST_SET_OF_DISCITEST
 from pycupc.independence.discrete.strata import divided
 from pycupc.independence.gaussian.compiled_p_values import p_value
-from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set, nodes_of
+from pycupc.independence.gaussian.correlation import correlation
+from pycupc.independence.gaussian.fisher_z import p_value_of
+from pycupc.independence.gaussian.limits import EXACT_PIVOT
+from pycupc.independence.gaussian.partial_correlation import canonical_r, canonical_space, given_set, nodes_of
+from pycupc.independence.missing.literal import complete_rows
 from pycupc.system.compiled import compiled, part
+
+#: Variances of complete rows of not more than this share of the squared mean have lost digits.
+LEAST_VARIANCE = 1e-12
 
 
 class Numbers(NamedTuple):
     """A table of numbers with gaps."""
 
-    values: Floats  # (p, n), 0 where missing
+    values: Floats  # (p, n): `IncompleteTable.centred`
     there: Floats  # (p, n), 1 where there is a value, else 0
 
 
@@ -42,18 +53,6 @@ def dot(a, b, n):
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
-@part
-def is_constant(values, there, n):
-    """Whether the values that are there are all the same."""
-    first = math.nan
-    for s in range(n):
-        if there[s] > 0.0:
-            if first == first and values[s] != first:
-                return False
-            first = values[s]
-    return True
-
-
 class GaussianWork(NamedTuple):
     """Work space of a thread."""
 
@@ -66,7 +65,7 @@ class GaussianWork(NamedTuple):
 
 @part
 def _correlate(data, nodes, work):
-    """Write the correlations of the variables; returns the number of complete rows, -1 where they are undefined."""
+    """Write the correlations of the variables; returns the number of complete rows, and whether no digits are lost."""
     n, m, there, centred, C = data.values.shape[1], len(nodes), work.there, work.centred, work.C
     a, b = nodes[0], nodes[1]
     for s in range(n):
@@ -75,49 +74,67 @@ def _correlate(data, nodes, work):
         v = nodes[i]
         for s in range(n):
             there[s] *= data.there[v, s]
-    complete = dot(there, there, n)
+    complete, sound = dot(there, there, n), True
     if complete < 2.0:
-        return -1.0
+        return complete, sound
     for i in range(m):
         values = data.values[nodes[i]]
         mean = dot(values, there, n) / complete
         for s in range(n):
             centred[i, s] = (values[s] - mean) * there[s]
         C[i, i] = dot(centred[i], centred[i], n)
-        if C[i, i] <= 1e-20 * complete * mean * mean and is_constant(values, there, n):
-            return -1.0
-    for i in range(m):
+        sound = sound and C[i, i] > LEAST_VARIANCE * complete * mean * mean
+    for i in range(m if sound else 0):
         for j in range(i):
             r = dot(centred[i], centred[j], n) / math.sqrt(C[i, i] * C[j, j])
             C[i, j] = 1.0 if r > 1.0 else -1.0 if r < -1.0 else r
             C[j, i] = C[i, j]
     for i in range(m):
         C[i, i] = 1.0
-    return complete
+    return complete, sound
+
+
+@part
+def _given(work, size):
+    """The partial correlation of the last two of size + 2 variables; NaN if it is nearly singular."""
+    C = work.C
+    if size == 1 and not (1.0 - C[1, 0] * C[1, 0] > EXACT_PIVOT and 1.0 - C[2, 0] * C[2, 0] > EXACT_PIVOT):
+        return math.nan
+    return given_set(C, work.place, size, work.space, 0)
 
 
 @compiled
-def _gaussian_tests(data, nodes, work, careful, p):
-    """Write the p-values of the tests of `nodes`; returns how many need `careful_address`, which is 0 then."""
-    size, wanted = nodes.shape[1] - 2, 0
+def _gaussian_tests(data, nodes, work, p, doubtful):
+    """Write the p-values of the tests of `nodes`, NaN where undefined, and which are to be made by the definitions."""
+    size = nodes.shape[1] - 2
     for t in range(len(nodes)):
-        complete = _correlate(data, nodes[t], work)
-        p[t] = math.nan
-        if complete < 0.0:
-            continue
-        r, df = given_set(work.C, work.place, size, work.space, careful), complete - size - 3.0
-        wanted += r != r
-        p[t] = p_value(abs(r), math.sqrt(df) if df > 0.0 else 0.0)
-    return wanted
+        complete, sound = _correlate(data, nodes[t], work)
+        df = complete - size - 3.0
+        r = _given(work, size) if sound and df > 0.0 else 0.0
+        doubtful[t] = complete >= 2.0 and (not sound or r != r)
+        p[t] = math.nan if complete < 2.0 or r != r else p_value(abs(r), math.sqrt(df) if df > 0.0 else 0.0)
 
 
-def gaussian_p(data: Numbers, x: Indices, y: Indices, sets: Indices) -> Floats:
-    """The p-values of `gaussCItwd` of x[i] and y[i] given sets[i], float64 (k,), NaN where undefined."""
+def gaussian_p(data: Numbers, table: Floats, x: Indices, y: Indices, sets: Indices) -> Floats:
+    """The p-values of `gaussCItwd` of x[i] and y[i] given sets[i], float64 (k,), NaN where undefined.
+
+    `table`, float64 (n, p): the numbers as they are, NaN where missing.
+    """
     n, m, nodes, p = data.values.shape[1], sets.shape[1] + 2, nodes_of(x, y, sets), np.empty(len(x))
     work = GaussianWork(np.empty((m, n)), np.empty(n), np.empty((m, m)), np.arange(m), canonical_space(m - 2))
-    if _gaussian_tests(data, nodes, work, 0, p):
-        _gaussian_tests(data, nodes, work, careful_address(), p)
+    doubtful = np.empty(len(x), dtype=np.bool_)
+    _gaussian_tests(data, nodes, work, p, doubtful)
+    for t in np.flatnonzero(doubtful).tolist():
+        p[t] = _by_definition(table[:, nodes[t]])
     return p
+
+
+def _by_definition(values: Floats) -> float:
+    """The p-value of the last two columns given the others: `gaussCItwd` with the canonical formula."""
+    rows, size = complete_rows(values), values.shape[1] - 2
+    if rows is None:
+        return math.nan
+    return p_value_of(canonical_r(correlation(rows), size, size + 1, range(size)), len(rows) - size - 3)
 
 
 class Codes(NamedTuple):

@@ -110,9 +110,12 @@ uses_rule <- function(args) {
 }
 
 # The sets as the tests found them, of the last 16 results in which a rule changed some, or what was known before the
-# tests, `before`. They are kept here, because the object, which is to be identical to pcalg's, has no place for them.
-remember <- function(fit, found, before = NULL) {
-  state$found <- utils::head(c(list(list(of = found_by(fit), found = found, before = before)), state$found), 16L)
+# tests, `before`, and the pairs that were `untested`. They are kept here, because the object, which is to be identical
+# to pcalg's, has no place for them.
+remember <- function(fit, found, before = NULL, untested = NULL) {
+  if (is.null(found) && is.null(before) && is.null(untested)) return()
+  known <- list(of = found_by(fit), found = found, before = before, untested = untested)
+  state$found <- utils::head(c(list(known), state$found), 16L)
 }
 
 remembered <- function(fit, name = "found") {

@@ -97,7 +97,7 @@ cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stab
 # The object; where a rule changed sets, those that the tests found are remembered.
 answered <- function(plain, call) {
   fit <- as_fcialgo(plain, call)
-  if (!is.null(plain$found)) remember(fit, plain$found)
+  remember(fit, plain$found, untested = plain$untested)
   fit
 }
 

@@ -75,7 +75,7 @@ is_table <- function(suffStat, indepTest) {
 say_orders <- function(labels, suffStat, test, given, name = "suffStat") {
   named <- given[c("fixedGaps", "fixedEdges")]
   if (!is.null(test)) {
-    data <- if (is_table(suffStat)) list(suffStat) else list(`$C` = suffStat$C, `$dm` = suffStat$dm)
+    data <- if (is_table(suffStat)) list(suffStat) else list(`$C` = suffStat$C, `$n` = suffStat[["n"]], `$dm` = suffStat$dm)
     named <- c(named, stats::setNames(data, paste0(name, names(data))))
   }
   say_names(labels, named)

@@ -12,7 +12,7 @@
 #'
 #' @param x.pos,y.pos Positions of the cause and of the effect in `mcov`, or their names in the graph; several effects
 #'   give a list. With `method = "optimal"`, and in `cu_jointIda()`, several causes are allowed.
-#' @param mcov Covariance matrix.
+#' @param mcov Covariance matrix. If it and the graph have names, these must be equal and in the same order.
 #' @param graphEst A CPDAG or PDAG: a result of [cu_pc()] or [pcalg::pc()], a graphNEL, or a matrix with an edge from
 #'   row to column where it is not 0.
 #' @param method `"local"`: a value for each valid set of parents of x. `"optimal"`: as many, adjusted for optimal sets;
@@ -118,7 +118,6 @@ possible_effects <- function(what, x, y, mcov, graph, arguments, rows = NULL, mo
     `function` = what, labels = as.list(labels), arguments = arguments,
     x = as.list(effect_positions(x, "x.pos", labels) - 1L), y = as.list(effect_positions(y, "y.pos", labels) - 1L)
   )
-  say_names(labels, list(graphEst = graph, mcov = mcov), "the variables of the graph")
   if (!is.null(mcov)) more$C <- as.double(mcov)
   answer <- compute("effects", options, more)$arrays
   found <- in_rows(answer$values, rep(seq_along(answer$sizes), answer$sizes), length(answer$sizes))
@@ -135,8 +134,33 @@ effect_labels <- function(mcov, graph) {
   if (!is.null(mcov) && ncol(m) != ncol(mcov)) {
     error("`mcov` and `graphEst` must have the same variables; got ", ncol(mcov), " and ", ncol(m))
   }
+  check_rows(mcov, "mcov")
+  check_rows(m, "graphEst")
+  if (!is.null(graph) && !is.null(mcov)) check_variables(colnames(mcov), colnames(m))
   labels <- if (is.null(colnames(m))) colnames(mcov) else colnames(m)
   check_labels(if (is.null(labels)) as.character(seq_len(ncol(m))) else labels)
+}
+
+# A matrix whose rows have the names of its columns in another order has no position that means one variable.
+check_rows <- function(m, name) {
+  turned <- !identical(rownames(m), colnames(m)) && setequal(rownames(m), colnames(m))
+  if (turned) {
+    error("`", name, "` must have its rows in the order of its columns; got ", quoted(rownames(m)[1]), " as the first ",
+      "row and ", quoted(colnames(m)[1]), " as the first column")
+  }
+}
+
+# Effects go by position, so the names of the covariances must be those of the graph, unless one has none, or 1, 2, ...
+check_variables <- function(of_mcov, of_graph) {
+  none <- function(names) is.null(names) || identical(names, as.character(seq_along(names)))
+  if (none(of_mcov) || none(of_graph) || identical(of_mcov, of_graph)) return()
+  if (setequal(of_mcov, of_graph)) {
+    error("`mcov` must have the variables of `graphEst` in their order; it has them in another one. With `v` the names ",
+      "in the graph, mcov[v, v] has the right order")
+  }
+  at <- which(of_mcov != of_graph)[[1]]
+  error("`mcov` must have the variables of `graphEst`; got ", quoted(of_mcov[at]), " in the place of ",
+    quoted(of_graph[at]))
 }
 
 graph_matrix <- function(graph) {

@@ -211,9 +211,26 @@ test_that("names in another order than the labels give a message", {
   X <- matrix(stats::rnorm(800), 100, dimnames = list(NULL, letters[1:8]))
   expect_message(cu_plain("pc", X, labels = letters[8:1]), "names of `suffStat` in another order")
   expect_message(cu_stability(X, labels = letters[8:1], n_resamples = 2), "names of `x` in another order")
-  tiers <- stats::setNames(1:8, letters[8:1])
-  expect_message(cu_stability(X, n_resamples = 2, tiers = tiers), "names of `tiers` in another order")
+  C <- S
+  C$n <- matrix(400, 8, 8, dimnames = list(letters[8:1], letters[8:1]))
+  expect_message(cu_plain("pc", C, alpha = 0.05, labels = letters[1:8]), "names of `suffStat\\$n` in another order")
   expect_message(check_known(NULL, NULL, NULL, gaps, letters[1:8]), "names of `forbEdges` in another order")
+})
+
+test_that("tiers go by position, and names that say otherwise are refused", {
+  skip_if_no_python()
+  X <- matrix(stats::rnorm(800), 100, dimnames = list(NULL, letters[1:8]))
+  tiers <- stats::setNames(rep(1:2, 4), letters[8:1])
+  ask <- function(tiers, ...) cu_stability(X, n_resamples = 2, tiers = tiers, seed = 1, progress = FALSE, ...)
+  expect_error(ask(tiers), "`tiers` must be in the order of the variables.*tiers\\[v\\], with `v` the names")
+  expect_identical(ask(tiers[letters[1:8]])$pairs, ask(unname(tiers[letters[1:8]]))$pairs)
+  expect_error(ask(stats::setNames(tiers, c(letters[1:7], "x"))), "`tiers` has an element \"x\", which is no variable")
+  expect_silent(ask(stats::setNames(1:8, LETTERS[1:8])))
+  S <- list(C = stats::cor(X), n = 100)
+  skip_if_no_pcalg()
+  for (f in list(cu_tpc, cu_skeleton)) {
+    expect_error(f(S, "gaussCItest", 0.05, labels = letters[1:8], tiers = tiers), "in the order of the variables")
+  }
 })
 
 test_that("names that a graph cannot have are refused before the work", {

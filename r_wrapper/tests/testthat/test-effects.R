@@ -92,11 +92,38 @@ test_that("what does not fit is refused in R's terms", {
   unknown <- diag(3)
   unknown[1, 2] <- unknown[2, 1] <- NA
   expect_error(suppressMessages(cu_ida(2, 3, unknown, m)), "incomplete: it holds NaN")
-  dimnames(m) <- list(c("a", "b", "c"), c("a", "b", "c"))
-  expect_message(cu_ida("a", "c", matrix(diag(3), 3, dimnames = list(NULL, c("b", "a", "c"))), m),
-    "variables of the graph are the column names of `mcov` in another order.*variable 1 is called \"a\"")
-  rownames(m) <- c("b", "a", "c")
-  expect_message(cu_ida(1, 3, diag(3), m), "are the row names of `graphEst` in another order.*its row is called \"b\"")
+})
+
+test_that("names of the covariances that are not those of the graph are refused", {
+  skip_if_no_python()
+  v <- c("a", "b", "c")
+  m <- matrix(c(0, 0, 0, 1, 0, 0, 0, 1, 0), 3, dimnames = list(v, v)) # a -> b -> c
+  set.seed(4)
+  a <- stats::rnorm(200)
+  b <- a + stats::rnorm(200)
+  S <- stats::cov(cbind(a, b, c = 2 * b + stats::rnorm(200)))
+  turned <- S[c("c", "b", "a"), c("c", "b", "a")]
+  want <- suppressMessages(cu_ida("a", "c", S, m))
+  expect_identical(suppressMessages(cu_ida("a", "c", unname(S), m)), want)
+  expect_identical(suppressMessages(cu_ida(1, 3, S, unname(m))), want)
+  expect_identical(suppressMessages(cu_ida("a", "c", turned[v, v], m)), want)
+  columns <- S
+  rownames(columns) <- NULL
+  expect_identical(suppressMessages(cu_ida("a", "c", columns, m)), want)
+  ask <- list(
+    function(mcov, graph) cu_ida("a", "c", mcov, graph), function(mcov, graph) cu_idaFast("a", "c", mcov, graph),
+    function(mcov, graph) cu_jointIda(c("a", "b"), "c", mcov, graph)
+  )
+  for (f in ask) {
+    expect_error(f(turned, m), "`mcov` must have the variables of `graphEst` in their order.*mcov\\[v, v\\]")
+    expect_error(f(turned[, 3:1], m), "`mcov` must have its rows in the order of its columns; got \"c\" as the first")
+    renamed <- S
+    colnames(renamed) <- rownames(renamed) <- c("a", "x", "c")
+    expect_error(f(renamed, m), "must have the variables of `graphEst`; got \"x\" in the place of \"b\"")
+    expect_error(f(S, m[3:1, ]), "`graphEst` must have its rows in the order of its columns")
+  }
+  expect_error(cu_jointIda(1:2, 3, turned[, 3:1], all.pasets = list(list(NULL, 1))), "`mcov` must have its rows")
+  expect_error(cu_adjustment(m[3:1, ], "a", "c"), "`graphEst` must have its rows in the order of its columns")
 })
 
 test_that("a PAG, and a matrix whose arrows go the other way, are refused", {

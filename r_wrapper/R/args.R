@@ -220,7 +220,8 @@ check_discrete <- function(suffStat, p, test, name = "suffStat") {
   if (!is.list(suffStat) || is.null(suffStat$dm)) {
     refuse(name, "a list with `dm`, the matrix of codes, `nlev` and `adaptDF`", suffStat)
   }
-  dm <- if (is.data.frame(suffStat$dm)) data.matrix(suffStat$dm) else as.matrix(suffStat$dm)
+  dm <- suffStat$dm
+  dm <- if (is.data.frame(dm)) data.matrix(check_columns(dm, paste0(name, "$dm"))) else as.matrix(dm)
   if (!is.numeric(dm) && !is.logical(dm) || ncol(dm) != p) {
     refuse(paste0(name, "$dm"), sprintf("a numeric matrix of %d columns to match `labels` or `p`", p), suffStat$dm)
   }

@@ -66,11 +66,11 @@ check_imputed_discrete <- function(suffStat, p) {
 
 # A table of numbers as a matrix of doubles; NA stays.
 check_incomplete <- function(x, p, name = "suffStat", test = "gaussMItest") {
-  check_numeric(x, name, test)
+  x <- check_columns(check_numeric(x, name, test), name)
   if (length(dim(x)) != 2L || ncol(x) != p || !all(apply(x, 2L, function(v) is.numeric(v) || all(is.na(v))))) {
     refuse(name, sprintf("a table of %d columns of numbers, to match `labels` or `p`", p), x)
   }
-  x <- as.matrix(check_columns(x, name))
+  x <- as.matrix(x)
   storage.mode(x) <- "double"
   unname(x)
 }
@@ -78,7 +78,8 @@ check_incomplete <- function(x, p, name = "suffStat", test = "gaussMItest") {
 # The values of a data frame of numbers and factors, codes from 0 for these, and the numbers of levels, 0 for numbers.
 check_mixed <- function(x, p, name) {
   if (!is.data.frame(x) || length(x) != p) refuse(name, sprintf("a data frame of %d columns, as `labels` or `p`", p), x)
-  other <- names(check_columns(x, name))[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
+  x <- check_columns(x, name)
+  other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
   if (length(other)) error("`", name, "` must hold numbers and factors; factor() makes one of ", quoted(other))
   values <- lapply(x, function(v) if (is.factor(v)) as.integer(v) - 1 else as.double(v))
   list(x = unlist(values, use.names = FALSE), nlev = as.list(as.double(vapply(x, nlevels, 1L))))

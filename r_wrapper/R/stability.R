@@ -143,6 +143,19 @@ check_columns <- function(x, name) {
   if (length(other)) {
     error("`", name, "` must have a vector as each column, not a matrix, list or integer64, as in ", quoted(other))
   }
+  if (is.data.frame(x)) without_missing_codes(x) else x
+}
+
+# A data frame in which the codes that SPSS calls missing (package haven: `na_values`, `na_range`) are NA. Without haven
+# in the session, is.na() does not know them.
+without_missing_codes <- function(x) {
+  for (j in which(vapply(x, inherits, NA, "haven_labelled_spss"))) {
+    codes <- attr(x[[j]], "na_values", exact = TRUE)
+    range <- attr(x[[j]], "na_range", exact = TRUE)
+    v <- as.vector(unclass(x[[j]]))
+    v[v %in% codes | if (length(range) == 2L) v >= range[1] & v <= range[2] else FALSE] <- NA
+    x[[j]] <- v
+  }
   x
 }
 

@@ -30,9 +30,11 @@ from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
 from pycupc.orientation.known import orient_known
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection
-from pycupc.r.conversions import result_of, untested_from
+from pycupc.r.conversions import from_plain, result_of, to_plain, untested_from
 from pycupc.r.r_memory import square
 from pycupc.r.sent_data import Sent, tests_of
+from pycupc.results.arrays import cell_arrays, graph_from_arrays
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.comparison import compare
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
@@ -70,6 +72,13 @@ def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     )
     arrays |= dict(zip(("p_a", "p_b", "condition"), numbers.reshape(-1, 3).T, strict=True))
     return {"equal": found.equal, "parts": found.parts, "text": found.text}, arrays
+
+
+def cpdag_of(sent: Sent, options: Mapping[str, Any]) -> Answer:
+    """The CPDAG of the DAGs that extend the graph of `sent`; both as cells. `options` has its `labels`."""
+    labels = tuple(map(str, options["labels"]))
+    graph = CausalGraph(labels=labels, sparse_graph=graph_from_arrays(from_plain(sent), len(labels)))
+    return {}, to_plain(cell_arrays(graph.to_cpdag().sparse_graph))
 
 
 def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> Data | None:

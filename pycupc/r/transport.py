@@ -41,7 +41,7 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import PValues
 from pycupc.r.background import Background, UsersBatch, UsersTest
 from pycupc.r.conversions import to_plain, untested_arrays
-from pycupc.r.explained import Answer, compared, explain
+from pycupc.r.explained import Answer, compared, cpdag_of, explain
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors
 from pycupc.r.resampled import answer, ranking_values, to_values
@@ -72,8 +72,8 @@ class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
-    (the edges of a result, or `why`) or "ask" (a question about a result of "stability"); `address` is that of the R
-    environment with the vectors of the arrays. OSError if this process cannot see them.
+    (the edges of a result, or `why`), "cpdag" or "ask" (a question about a result of "stability"); `address` is that of
+    the R environment with the vectors of the arrays. OSError if this process cannot see them.
     """
 
     def __init__(self, what: str, address: str) -> None:
@@ -129,7 +129,7 @@ class Job(Background):
         return {"kind": "reply", **reply}
 
     def _compute(self, options: dict[str, Any]) -> Answer:
-        others = {"compare": compared, "explain": explain, "ask": answer}
+        others = {"compare": compared, "explain": explain, "cpdag": cpdag_of, "ask": answer}
         others |= {"effects": effects, "correlations": _correlations}
         if self._what in others:
             return others[self._what](self._in, options)
@@ -161,7 +161,7 @@ class Job(Background):
             "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),
             "orientation": orientation,
             # a random graph is drawn later, from a DAG
-            "notes": [f"The graph is {note}"] if note and not orientation.endswith("random") else [],
+            "note": "" if orientation.endswith("random") else note[:1].upper() + note[1:],
             "vanished": int(fit.notes.get("edges_without_direction", 0)),
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,

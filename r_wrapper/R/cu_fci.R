@@ -11,7 +11,7 @@
 #'
 #' `"stable.fast"` and `"original"`, constant columns, Ctrl-C, parallel use and memory: as for [cu_pc()].
 #'
-#' Like `cu_pc()`, the function says in messages where the answer needs a word; pcalg's object is the same, without it.
+#' The function says in messages where the answer needs a word; pcalg's object is the same, without it.
 #'
 #' @inheritParams cu_pc
 #' @param type `"normal"`, `"anytime"` (needs `m.max`: the tests end at this size of the sets) or `"adaptive"` (the sets

@@ -28,8 +28,9 @@
 #' A warning says for how many pairs this decided, and [cu_why()] for which; pcalg warns, too.
 #'
 #' The graph need not be a CPDAG: if the colliders contradict each other, it may have a directed cycle, and with
-#' `conservative`, `maj.rule` or `solve.confl` it may have too few arrows or bidirected edges. A message says so;
-#' pcalg's object is the same, without a word. `u2pd = "retry"` gives a graph that a DAG extends.
+#' `conservative`, `maj.rule` or `solve.confl` it may have too few arrows or bidirected edges. `print()` and `summary()`
+#' of the result say so, in the session that computed it; pcalg's object is the same. [cu_to_cpdag()] gives the CPDAG
+#' where a DAG extends the graph, and `u2pd = "retry"` a graph that a DAG extends.
 #'
 #' Ctrl-C is an ordinary R interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not
 #' stop it, and the R session continues.
@@ -154,7 +155,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
     # pcalg's last resort before a random graph makes one without weights.
     fit <- as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
   }
-  remember(fit, plain$found, untested = plain$untested)
+  remember(fit, plain$found, NULL, plain$untested, plain$note)
   fit
 }
 

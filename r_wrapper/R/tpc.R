@@ -58,7 +58,7 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
     p <- length(labels)
     fit@graph <- methods::as(matrix(0, p, p, dimnames = list(labels, labels)), "graphNEL")
   }
-  remember(fit, NULL, known, plain$untested)
+  remember(fit, NULL, known, plain$untested, plain$note)
   fit
 }
 

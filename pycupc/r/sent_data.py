@@ -34,9 +34,10 @@ def data_of(sent: Sent, options: Mapping[str, Any], labels: Sequence[str]) -> tu
     data: Any
     if test == "gaussCItest" and "x" in sent:
         data = SuffStat.from_data(table, labels)  # its warnings name the variables
+    elif test == "gaussCItest" and "pair_n" in sent:
+        data = SuffStat(square(sent["C"]), square(sent["pair_n"]), labels, n_rule=given("n_rule") or "mean")
     elif test == "gaussCItest":
-        n = square(sent["pair_n"]) if "pair_n" in sent else options["n"]
-        data = {"C": square(sent["C"]), "n": n, "n_rule": given("n_rule")}
+        data = {"C": square(sent["C"]), "n": options["n"]}
     elif test == "gaussMItest":
         data = MultipleImputation.from_correlations(list(sent["C"].reshape(-1, p, p)), options["n"], labels)
     elif test == "disMItest":
@@ -59,7 +60,7 @@ def tests_of(sent: Sent, options: Mapping[str, Any], labels: Sequence[str], alph
     """The test of `options["test"]` with its data; two of discrete data, without and with pcalg's faults."""
     data, function = data_of(sent, options, labels)
     if function is None:
-        stat = data if isinstance(data, SuffStat) else SuffStat(**{k: v for k, v in data.items() if v is not None})
+        stat = data if isinstance(data, SuffStat) else SuffStat(**data)
         return [(GaussianTest if stat.pair_n is None else LocalGaussianTest)(stat, alpha)]
     if isinstance(data, DiscreteSuffStat):
         binary = function is binCItest

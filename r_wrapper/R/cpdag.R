@@ -2,16 +2,16 @@
 
 #' The CPDAG of the DAGs that extend the graph of a result
 #'
-#' The graph of [cu_pc()] need not be a CPDAG: arrows that the tests ask for may contradict each other, which is usual in
-#' real data, and the graph is then the one that pcalg has. If a DAG extends it, so that it directs the undirected edges
-#' and adds no unshielded collider, all such DAGs are equivalent, and `cu_to_cpdag()` gives their CPDAG.
+#' The graph of [cu_pc()] need not be a CPDAG: arrows that the tests ask for may contradict each other, which is usual
+#' in real data, and the graph is then the one that pcalg has. If a DAG extends it, so that it directs the undirected
+#' edges and adds no unshielded collider, all such DAGs are equivalent, and `cu_to_cpdag()` gives their CPDAG.
 #'
 #' `print()` and `summary()` of a result of [cu_pc()] or [cu_tpc()] say if the graph is not a CPDAG, in the session that
 #' computed it.
 #'
 #' @param fit A result of [cu_pc()], [cu_tpc()] or [cu_consensus()], or of [pcalg::pc()].
-#' @return The same object with the CPDAG in the slot `graph`: `fit` itself if it has one. An error if no DAG extends the
-#'   graph; `u2pd = "retry"` in [cu_pc()] gives a graph that a DAG extends.
+#' @return The same object with the CPDAG in the slot `graph`: `fit` itself if it has one. An error if no DAG extends
+#'   the graph; `u2pd = "retry"` in [cu_pc()] gives a graph that a DAG extends.
 #' @references Dor, D. and Tarsi, M. (1992). A simple algorithm to construct a consistent extension of a partially
 #'   oriented graph. Technical report R-185, University of California, Los Angeles.
 #' @examples
@@ -28,16 +28,16 @@ cu_to_cpdag <- function(fit) {
   cells <- graph_cells(fit@graph)
   labels <- names_in(fit)
   made <- part(compute("cpdag", list(labels = as.list(labels)), c(graph = cells))$arrays, "graph")
-  same <- function(a, b) setequal(do.call(paste, a[c("from", "to", "mark")]), do.call(paste, b[c("from", "to", "mark")]))
-  if (same(cells, made)) return(fit)
+  as_text <- function(cells) do.call(paste, cells[c("from", "to", "mark")])
+  if (setequal(as_text(cells), as_text(made))) return(fit)
   out <- fit
   out@graph <- as_graph(labels, made, "double")
   remember(out, remembered(fit), remembered(fit, "before"), remembered(fit, "untested"))
   out
 }
 
-# pcalg's print(), show() and summary() of its class, which the results of cu_pc() have, with the note of a result below.
-# They take the place of pcalg's for this session, once a result has a note; other results print as before.
+# pcalg's print(), show() and summary() of its class, which the results of cu_pc() have, with the note of a result
+# below. They take the place of pcalg's for this session, once a result has a note; other results print as before.
 print_notes <- function() {
   if (!is.null(state$prints_notes)) return()
   state$prints_notes <- TRUE

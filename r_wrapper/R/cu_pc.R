@@ -52,7 +52,7 @@
 #' `"mixCItest"` it is a complete data frame of numbers and factors. With `quirks = TRUE`, `"disCItwd"` and
 #' `"mixCItest"` have the faults of micd as well.
 #'
-#' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in every data frame.
+#' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in each data frame.
 #'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each

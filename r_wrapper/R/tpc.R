@@ -16,8 +16,8 @@
 #' @param forbEdges Logical matrix of p x p: TRUE in `[i, j]` forbids i -> j; in both cells, any edge of the pair.
 #' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
 #'   Exactly one of them must be TRUE.
-#' @param tiers Number of the tier of each variable: a smaller number is an earlier tier. NULL: one tier. Names, if there
-#'   are any, must have the order of the variables.
+#' @param tiers Number of the tier of each variable: a smaller number is an earlier tier. NULL: one tier. Names, if
+#'   there are any, must have the order of the variables.
 #' @param context.all,context.tier Positions or names of context variables, which have no parents: those of
 #'   `context.all`, which must be in the first tier, are parents of all others, those of `context.tier` of all others in
 #'   their tier.
@@ -91,15 +91,17 @@ check_names <- function(x, name, labels) {
   if (!any(names(x) %in% labels) || identical(names(x), labels)) return()
   unknown <- setdiff(names(x), labels)
   if (length(unknown)) error("`", name, "` has an element ", quoted(unknown[[1]]), ", which is no variable")
-  error("`", name, "` must be in the order of the variables; its names are in another one. ", name, "[v], with `v` the ",
-    "names of the variables, has the right order")
+  error("`", name, "` must be in the order of the variables; its names are in another one. ", name, "[v], with `v` ",
+    "the names of the variables, has the right order")
 }
 
 # The positions of context variables that are given by position or name.
 context_positions <- function(x, name, labels) {
   at <- if (is.character(x)) match(x, labels) else if (is.null(x)) integer(0) else x
-  if (!is.numeric(at) || anyNA(at) || any(at < 1 | at > length(labels) | at != round(at))) {
-    refuse(name, sprintf("names of variables, or positions from 1 to %d", length(labels)), x)
+  wrong <- if (is.numeric(at)) is.na(at) | at < 1 | at > length(labels) | at != round(at) else TRUE
+  if (any(wrong)) {
+    refuse(name, sprintf("names of variables, or positions from 1 to %d", length(labels)),
+      if (is.numeric(at)) x[wrong][[1]] else x)
   }
   as.integer(at)
 }

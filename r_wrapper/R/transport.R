@@ -115,6 +115,7 @@ data_vectors <- c("C", "pair_n", "x", "dm")
 # there, with `more` of them, and the `data` of the `test`, which is NULL for a user's own.
 as_problem <- function(labels, test, given, data, more) {
   flag <- function(name) check_flag(given[[name]], name)
+  if (isTRUE(is.na(given$engine))) refuse("engine", "the name of an engine", given$engine) # reticulate makes it TRUE
   arguments <- list(
     NAdelete = flag("NAdelete"), m_max = floor(check_number(given$m.max, "m.max", "one number from 0 on",
       function(x) x >= 0)),
@@ -246,8 +247,8 @@ checked <- function(reply) {
 #'   * `n.edgetests`, `max.ord`, `pMax`: as in [pcalg::pcAlgo-class];
 #'   * `sepset`: the separating sets in sparse form, for [cu_sepset()];
 #'   * `found`: these sets before the conservative or majority rule changed some; else NULL;
-#'   * `untested`: removed pairs that were not tested, for lack of data: `x`, `y`, `level`, the observations `needed` and
-#'     those `there`; else NULL or empty;
+#'   * `untested`: removed pairs that were not tested, for lack of data: `x`, `y`, `level`, the observations `needed`
+#'     and those `there`; else NULL or empty;
 #'   * `engine`: which engine ran, and why;
 #'   * `orientation`: how `u2pd = "retry"` ended;
 #'   * `note`: why the graph is not a CPDAG, or "";
@@ -263,6 +264,10 @@ cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCIt
   what <- match.arg(what)
   labels <- check_labels(labels, p, suffStat, indepTest)
   given <- given_arguments(...)
+  if (!is.null(given$threads)) {
+    given$threads <- as.integer(check_number(given$threads, "threads", "a whole number of at least 1",
+      function(x) x >= 1 && x < 2^31 && x == round(x)))
+  }
   if (identical(given$u2pd, "rand")) {
     error("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()")
   }

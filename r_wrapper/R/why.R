@@ -118,6 +118,9 @@ explain <- function(fit, suffStat, alpha, ...) {
 data_of_result <- function(fit, suffStat) {
   labels <- names_in(fit)
   test <- test_in_call(fit, suffStat)
+  if (is_table(suffStat) && ncol(suffStat) != length(labels)) {
+    refuse("suffStat", paste("the data of the result, with", length(labels), "variables"), suffStat)
+  }
   if (test == "gaussCItest") suffStat <- as_correlations(suffStat)
   data <- if (is_table(suffStat, test)) check_table(suffStat, length(labels), test) else
     check_data(suffStat, length(labels), test)

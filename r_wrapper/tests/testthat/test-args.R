@@ -240,7 +240,7 @@ test_that("names that a graph cannot have are refused before the work", {
   never <- function(x, y, S, suffStat) stop("the work has begun")
   for (make in list(cu_pc, cu_skeleton, cu_tpc)) {
     expect_error(make(0, never, 0.05, labels = c("a", "k__x|p__y")), "separator")
-    expect_error(make(0, never, 0.05, labels = c("a", "")), "empty string")
+    expect_error(make(0, never, 0.05, labels = c("a", "")), "each variable must have a name; number 2 has none")
     expect_error(make(0, never, 0.05, labels = c("a", NA)), "`labels` must be names of all variables, none of them NA")
   }
 })

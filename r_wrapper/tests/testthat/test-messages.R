@@ -38,7 +38,7 @@ test_that("data with NA are refused with the way out", {
 test_that("an ExpressionSet, whose columns are samples, is refused with the way out", {
   skip_if_no_python()
   skip_if_not_installed("Biobase")
-  set <- Biobase::ExpressionSet(assayData = t(as.matrix(X)))
+  set <- getExportedValue("Biobase", "ExpressionSet")(assayData = t(as.matrix(X)))
   told <- "must have a column for each variable; an object of class ExpressionSet .* give t\\(exprs\\("
   expect_error(cu_plain("pc", set), told)
   expect_error(cu_plain("pc", set, "gaussCItest", 0.05, p = 3), told)

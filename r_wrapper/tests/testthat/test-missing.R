@@ -139,6 +139,7 @@ test_that("codes that SPSS calls missing are missing, whether haven is loaded or
   words <- from_spss(rep(c("yes", "no", "?"), 20), "?")
   expect_identical(without_missing_codes(data.frame(w = 1:60, v = words))$v, rep(c("yes", "no", NA), 20))
   skip_if_not_installed("haven")
-  made <- haven::labelled_spss(c(1, 2, 98, 99), na_values = 99, na_range = c(90, 98))
+  labelled_spss <- getExportedValue("haven", "labelled_spss")
+  made <- labelled_spss(c(1, 2, 98, 99), na_values = 99, na_range = c(90, 98))
   expect_identical(without_missing_codes(data.frame(v = made))$v, c(1, 2, NA, NA))
 })

@@ -199,7 +199,8 @@ def _discrete_test(given: Any, alpha: float, *, binary: bool, quirks: bool) -> D
     if binary:
         data.check_binary()
     if quirks and data.df == "observed":
-        raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
+        text = "{quirks} reproduces pcalg, which has no {df}: choose one of the two"
+        raise ValueError(Message(text, quirks=Setting("quirks", True), df=Setting("df", "observed")))
     return DiscreteTest(data, alpha, binary=binary, quirks=quirks)
 
 

@@ -12,6 +12,7 @@ R, which both sides see (`r_memory`).
     forbidden                raw, column by column       uint8, bool (p, p)          -
     a result                 r_wrapper/R/pcalgo.R        pycupc.results.arrays       1 (`conversions.from_plain`)
     frequencies              r_wrapper/R/stability.R     pycupc.r.resampled          1
+    untested                 double                      `conversions.untested_from` 1, of x and y
 
 A reply has the sizes of the arrays of the answer: R makes vectors for them, which `Job.fill` fills. A failure is a
 reply as well, which holds `error` (the name of the exception) and `message`.
@@ -23,7 +24,6 @@ import math
 import platform
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -32,25 +32,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.categories import are_numbers, check_texts, doubtful
-from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
 from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
 from pycupc.effects.ida import ida, ida_fast, joint_ida
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
-from pycupc.independence.discrete import DiscreteSuffStat, binCItest, disCItest
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
-from pycupc.independence.missing.literal import TESTS
-from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.independence.p_values import PValues
 from pycupc.r.background import Background, UsersBatch, UsersTest
-from pycupc.r.conversions import to_plain
-from pycupc.r.explained import Answer, Sent, compared, explain
+from pycupc.r.conversions import to_plain, untested_arrays
+from pycupc.r.explained import Answer, compared, cpdag_of, explain
 from pycupc.r.messages import failures_in_reply, in_r
-from pycupc.r.r_memory import RVectors, square
+from pycupc.r.r_memory import RVectors
 from pycupc.r.resampled import answer, ranking_values, to_values
+from pycupc.r.sent_data import Sent, data_of
 from pycupc.results.arrays import sepset_arrays
 from pycupc.results.later_tests import LaterPValues
 from pycupc.results.pagalgo import PagAlgo
@@ -63,8 +58,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 16
-_TESTS = {**TESTS, "mixCItest": mixCItest, "disCItest": disCItest, "binCItest": binCItest}
+PROTOCOL = 17
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 #: The options of R that a function does not have.
 _NOT_ARGUMENTS = {
@@ -78,8 +72,8 @@ class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
-    (the edges of a result, or `why`) or "ask" (a question about a result of "stability"); `address` is that of the R
-    environment with the vectors of the arrays. OSError if this process cannot see them.
+    (the edges of a result, or `why`), "cpdag" or "ask" (a question about a result of "stability"); `address` is that of
+    the R environment with the vectors of the arrays. OSError if this process cannot see them.
     """
 
     def __init__(self, what: str, address: str) -> None:
@@ -136,7 +130,7 @@ class Job(Background):
         return {"kind": "reply", **reply}
 
     def _compute(self, options: dict[str, Any]) -> Answer:
-        others = {"compare": compared, "explain": explain, "ask": answer}
+        others = {"compare": compared, "explain": explain, "cpdag": cpdag_of, "ask": answer}
         others |= {"effects": effects, "correlations": _correlations}
         if self._what in others:
             return others[self._what](self._in, options)
@@ -155,23 +149,24 @@ class Job(Background):
         arrays = fit.to_arrays(None)
         if fit.found_sepset is not fit.sepset and "ambiguous_triples" in fit.notes:
             arrays |= sepset_arrays(fit.found_sepset, "found_")
+        plain = to_plain(arrays) | untested_arrays(fit.tests_of_levels().untested)
         values: dict[str, Any] = {"max_ord": int(fit.max_ord), "quirks": ""}
         if isinstance(fit, PagAlgo):
             notes = (fit.skeleton_fit.notes | fit.notes).values()
             values["notes"] = [in_r(note, fit.labels) for note in notes if isinstance(note, str)]
             values["max_ord_pdsep"] = int(fit.max_ord_pdsep)
-            return values, to_plain(arrays)
+            return values, plain
         note, orientation = in_r(fit.cpdag_note(), fit.labels), str(fit.notes.get("orientation", ""))
         return values | {
             "engine": fit.engine,
             "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),
             "orientation": orientation,
             # a random graph is drawn later, from a DAG
-            "notes": [note[0].upper() + note[1:]] if note and not orientation.endswith("random") else [],
+            "note": "" if orientation.endswith("random") else note[:1].upper() + note[1:],
             "vanished": int(fit.notes.get("edges_without_direction", 0)),
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,
-        }, to_plain(arrays)
+        }, plain
 
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Arguments of the function; reticulate has made Python's own types of R's."""
@@ -184,40 +179,10 @@ class Job(Background):
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """`indepTest` and the data in the form that it takes."""
-        test, sent, p, given = options["test"], self._in, len(labels), options.get
-        if test == "":
-            return {"suffStat": None, "indepTest": (UsersBatch if given("batch") else UsersTest)(self)}
-        table = next(sent[name] for name in ("x", "dm", "C") if name in sent).reshape(p, -1).T
-        data: Any
-        if test == "gaussCItest" and "x" in sent:
-            observations = Table.of(table, labels)
-            data = SuffStat.from_data(observations)  # its warnings name the variables
-            if given("by_default"):
-                observations.warn_of_codes()
-        elif test == "gaussCItest":
-            n = square(sent["pair_n"]) if "pair_n" in sent else options["n"]
-            data = {"C": square(sent["C"]), "n": n, "n_rule": given("n_rule")}
-        elif test == "gaussMItest":
-            data = MultipleImputation.from_correlations(list(sent["C"].reshape(-1, p, p)), options["n"], labels)
-        elif test == "disMItest":
-            codes = sent["dm"].reshape(-1, p, int(options["n"]))
-            data = MultipleImputation.from_codes(codes, options["nlev"], labels)
-        elif test == "mixCItest":
-            categories = tuple(None if own is None else tuple(own) for own in options["texts"])
-            data = MixedTable(table, categories, (False,) * p, tuple(labels))
-        elif test == "gaussCItwd":
-            data = IncompleteTable(table, labels)
-        elif test == "disCItwd":
-            incomplete = np.where(table < 0, np.nan, table)  # R's NA
-            data = IncompleteTable(incomplete, labels, categories=True, adaptDF=options["adaptDF"])
-        else:
-            data = DiscreteSuffStat(table, given("nlev"), adaptDF=options["adaptDF"], df=options["df"], labels=labels)
-        if given("texts") and test != "mixCItest":  # whose table checks its own
-            texts = [list(own or ()) for own in options["texts"]]
-            check_texts(labels, [None if are_numbers(own) else own for own in texts], [int(data.n)] * p)
-            for remark in doubtful(labels, texts):
-                warnings.warn(remark, stacklevel=2)
-        return {"suffStat": data} | ({"indepTest": _TESTS[test]} if test in _TESTS else {})
+        if options["test"] == "":
+            return {"suffStat": None, "indepTest": (UsersBatch if options.get("batch") else UsersTest)(self)}
+        data, test = data_of(self._in, options, labels)
+        return {"suffStat": data} | ({} if test is None else {"indepTest": test})
 
     def _hook(self, kind: str, *names: str) -> Callable[..., None]:
         """A progress hook that sends events with its numbers, by these names.

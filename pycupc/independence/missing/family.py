@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,11 @@ from pycupc.independence.gaussian.measures import RULES
 from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 from pycupc.independence.missing import literal
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
+from pycupc.independence.p_values import PValues, UntestedPairs, too_few_for_fisher_z
 from pycupc.system.message import Message, Setting
+
+if TYPE_CHECKING:
+    from pycupc.graph.sepset import SepSets
 
 
 class ImputedTest(EnumeratedTest):
@@ -43,6 +47,11 @@ class ImputedTest(EnumeratedTest):
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         return (literal.disMItest if self.data.categories else literal.gaussMItest)(x, y, S, self.data)
+
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        if self.data.categories:
+            return super().find_untested(sepset, p_values)
+        return partial(too_few_for_fisher_z, self.data.n, sepset)
 
 
 class TestwiseTest(EnumeratedTest):
@@ -76,6 +85,33 @@ class TestwiseTest(EnumeratedTest):
             return literal.disCItwd(x, y, S, self.data, quirks=self.quirks)
         return literal.gaussCItwd(x, y, S, self.data)
 
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        return partial(self._untested, sepset)
+
+    def _untested(self, sepset: SepSets) -> UntestedPairs:
+        """The removed pairs of whose test too few rows are complete for a p-value below 1."""
+        there = (~self.data.missing).T
+        numbers = there.astype(np.float32)  # exact: fewer than 2^24 rows
+        complete = numbers @ numbers.T
+
+        def counted(x: Indices, y: Indices, S: Indices) -> Floats:
+            if S.shape[1] == 0:
+                return np.asarray(complete[x, y], dtype=np.float64)
+            out, step = np.empty(len(x)), max((1 << 24) // self.data.n, 1)
+            for begin in range(0, len(x), step):
+                at = slice(begin, begin + step)
+                whole = there[x[at]] & there[y[at]]
+                for member in S[at].T:
+                    whole &= there[member]
+                out[at] = whole.sum(axis=1)
+            return out
+
+        def needed(level: int) -> int:
+            return 2 if self.data.categories else level + 4
+
+        least = complete.min()
+        return _too_few(sepset.of_every_size(lambda level: level > 0 or least < needed(0)), counted, needed)
+
     def note(self, n_edgetests: Sequence[int]) -> str:
         """How the answer of `disCItwd` may differ from micd's; empty if it cannot but where levels do not occur."""
         adapted = self.data.categories and self.data.adaptDF and bool((self.data.values.max(axis=0) > 1).any())
@@ -104,9 +140,46 @@ class LocalGaussianTest(EnumeratedTest):
         return p_values_of_tests(self.data.C, matrix, RULES.index(rule), x, y, S)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        assert self.data.pair_n is not None
-        n = self.data.pair_n.of_test(x, y, S)
+        n = self._n_of_test(x, y, S)
         return p_value_of(partial_correlation(self.data.C, x, y, sorted(S)), n - len(S) - 3)
+
+    def _n_of_test(self, x: int, y: int, S: Sequence[int]) -> float:
+        assert self.data.pair_n is not None
+        return float(self.data.pair_n.of_test(x, y, S))
+
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        return partial(self._untested, sepset)
+
+    def _untested(self, sepset: SepSets) -> UntestedPairs:
+        """The removed pairs that their number of observations leaves no degrees of freedom."""
+        assert self.data.pair_n is not None
+        matrix = self.data.pair_n.matrix
+        least = matrix[~np.eye(len(matrix), dtype=np.bool_)].min()
+
+        def counted(x: Indices, y: Indices, S: Indices) -> Floats:
+            if S.shape[1] == 0:
+                return np.asarray(matrix[x, y])
+            tests = zip(x.tolist(), y.tolist(), S.tolist(), strict=True)
+            return np.array([self._n_of_test(*test) for test in tests])
+
+        return _too_few(sepset.of_every_size(lambda level: least <= level + 3), counted, lambda level: level + 4)
+
+
+def _too_few(
+    cells: Iterable[tuple[Indices, ...]],
+    counted: Callable[[Indices, Indices, Indices], Floats],
+    needed: Callable[[int], int],
+) -> UntestedPairs:
+    """Of the pairs x, y with their sets S, by size, those with fewer observations, as `counted`, than are `needed`."""
+    parts, there = [np.zeros((4, 0), dtype=np.int64)], [np.zeros(0)]
+    for x, y, S in cells:
+        level = S.shape[1]
+        n = counted(x, y, S)
+        few = n <= needed(level) - 1
+        both = np.repeat([[level], [needed(level)]], int(few.sum()), axis=1)
+        parts.append(np.vstack([x[few], y[few], both]).astype(np.int64))
+        there.append(n[few].astype(np.float64))
+    return UntestedPairs.by_pair(np.concatenate(parts, axis=1), np.concatenate(there))
 
 
 def missing_test(

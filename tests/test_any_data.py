@@ -366,6 +366,18 @@ def test_a_mixed_table_has_two_rows_and_two_columns(part, message):
         MixedTable.of(mixed_frame().iloc[part])
 
 
+def test_categories_of_too_many_levels_are_untested_among_numbers():
+    """The G^2 test of a and b needs 10 * 9 * 9 observations; those with a number are made."""
+    rng = np.random.default_rng(1)
+    D = pd.DataFrame({name: [f"{name}{v}" for v in rng.integers(0, 10, 200)] for name in "ab"})
+    D["x"] = rng.normal(size=200)
+    fit = pc(D, mixCItest)
+    assert fit.untested.x.tolist() == [0]
+    assert fit.untested.y.tolist() == [1]
+    assert "a and b: no edge, not enough data: the test without conditioning needs 810" in str(fit.why("a", "b"))
+    assert "not enough data" not in str(fit.why("a", "x"))
+
+
 def test_engines_agree_on_a_mixed_table():
     fits = [pc(mixed_frame(), mixCItest, engine=engine) for engine in ("cpu", "reference")]
     assert fits[0].n_edgetests == fits[1].n_edgetests

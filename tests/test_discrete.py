@@ -428,7 +428,7 @@ def test_a_pair_that_was_not_tested_says_so(engine, tmp_path):
         assert columns["note"].tolist() == ["not enough data: 1,500 observations needed, 600 there"] * 3
     page = fit.explore(tmp_path / "graph.html", show=False).read_text()
     data = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
-    assert data["untested"] == [[0, 1, 1500], [0, 2, 1500], [1, 2, 1500], [3, 4, 1210]]
+    assert data["untested"] == [[0, 1, 1500, 600], [0, 2, 1500, 600], [1, 2, 1500, 600], [3, 4, 1210, 600]]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import subprocess
 from itertools import combinations
 from pathlib import Path
@@ -208,6 +209,38 @@ def test_undefined_tests_of_few_complete_rows():
         assert pycupc.compare(a, b).equal
         assert bool(a.graph[0].any()) is not NAdelete
     refused("must return a p-value, got NaN", pc, data, NAdelete=False, conservative=True, engine="cpu")
+
+
+@pytest.mark.parametrize("kind", ["gaussCItwd", "pairwise", "disCItwd"])
+@pytest.mark.filterwarnings("ignore:fewer than 2 observations", "ignore:these pairs have too few rows")
+def test_variables_that_were_never_observed_together_are_said_to_be_untested(kind, tmp_path):
+    """a and b have no row in common, b and d three, c and d three given b."""
+    X = COMPLETE[:, :4].copy()
+    X[:40, 0] = X[40:, 1] = np.nan
+    X[3:40, 3] = np.nan
+    if kind == "disCItwd":
+        data, needed = IncompleteTable(np.digitize(X, [0.0]) + 0 * X, list("abcd"), categories=True), 2
+    else:
+        table = IncompleteTable(X, list("abcd")) if kind == "gaussCItwd" else SuffStat.from_data(X, missing="pairwise")
+        data, needed = table, 4
+    fit = pc(data, alpha=0.9 if kind == "disCItwd" else 0.5)
+    fit.save(tmp_path / "fit.npz")
+    for found in (fit, pycupc.PcAlgo.load(tmp_path / "fit.npz"), pickle.loads(pickle.dumps(fit))):
+        why = found.why(0, 1)
+        assert (why.status, why.p, why.n, why.needed) == ("removed", 1.0, 0.0, needed)
+        assert f"not enough data: the test without conditioning needs {needed} observations" in str(why)
+        assert "its variables were never observed together" in str(why)
+        assert "independent" not in str(why)
+        assert "removed pairs were not tested: not enough data" in found.summary()
+        if kind != "disCItwd":
+            assert "needs 4 observations, there are 3 (level 0" in str(found.why(1, 3))
+    untested = fit.untested
+    for x, y, level, n in zip(untested.x, untested.y, untested.level, untested.there, strict=True):
+        S = fit.sepset[int(x), int(y)]
+        assert len(S) == level
+        rows = np.isfinite(X[:, [x, y, *S]]).all(axis=1).sum()
+        assert n == rows or kind == "pairwise"
+        assert n <= (1 if kind == "disCItwd" else level + 3)
 
 
 def test_copies_and_nan_among_imputations():

@@ -114,6 +114,8 @@ def test_every_version_is_that_of_the_package():
     recipe = text(".github", "conda", "meta.yaml")
     assert f'{{% set version = "{version.removesuffix(".dev0")}" %}}' in recipe
     assert f"\nVersion: {version.replace('.dev0', '.9000')}\n" in text("r_wrapper", "DESCRIPTION")
+    (released, *_) = re.findall(r"^## \[[\d.]+\] - (\S+)$", text(".github", "CHANGELOG.md"), re.MULTILINE)
+    assert f"\nDate: {released}\n" in text("r_wrapper", "DESCRIPTION")  # of which citation() takes the year
     heading = "Unreleased" if version.endswith(".dev0") else version
     assert re.search(r"^## \[(.*?)\]", text(".github", "CHANGELOG.md"), re.MULTILINE)[1] == heading
     assert re.findall(r"version (\d+\.\d+\.\d+)", text("README.md")) == []

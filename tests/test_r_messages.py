@@ -33,6 +33,7 @@ C = np.where(np.eye(3), 1.0, 0.5)
         (Setting("fraction", 0.3), "fraction=0.3", "fraction = 0.3"),
         (Value(None), "None", "NULL"),
         (Value(["cpu", 'g"pu']), """['cpu', 'g"pu']""", 'c("cpu", "g\\"pu")'),
+        (Value([3]), "[3]", "3"),
         (Value("a", False), "'a', False", '"a", FALSE'),
         (Value(np.inf, -np.inf, np.nan), "inf, -inf, nan", "Inf, -Inf, NaN"),
         (Value(3.0, 0.5, 1e300), "3.0, 0.5, 1e+300", "3, 0.5, 1e+300"),

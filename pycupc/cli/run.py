@@ -185,10 +185,11 @@ def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
         columns["stage"] = stages[by_row]
     if not isinstance(of_levels.p_values, GaussianPValues):
         p = [fit.p_values.at(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-        needed = of_levels.untested.needed_by(x, y).tolist()
-        note = [f"not enough data: {k:,} observations needed, {fit.n:,} there" if k else "" for k in needed]
+        few = [values.tolist() for values in of_levels.untested.needed_by(x, y)]
+        told = "not enough data: {:,} observations needed, {:,.10g} there"
+        note = [told.format(needed, there) if needed else "" for needed, there in zip(*few, strict=True)]
         columns["p"] = np.array(p, dtype=np.float64)
-        return {**columns, "note": np.array(note, dtype=object)} if any(needed) else columns
+        return {**columns, "note": np.array(note, dtype=object)} if any(note) else columns
     if fit.n is None or fit.alpha is None:
         raise ValueError("the table of separating sets needs n and alpha")
     r = np.append(of_levels.removals.r, later.value)[by_row]

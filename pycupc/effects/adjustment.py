@@ -8,7 +8,7 @@ from typing import Literal
 from pycupc.data.names import listed, positions
 from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, causal_graph_of, check_maximal
 from pycupc.effects.paths import blocks, may_cause, on_causal_paths, optimal_set, possible_ancestors
-from pycupc.system.message import Message, Words
+from pycupc.system.message import Message, Value, Words
 from pycupc.system.nearest import hinted
 
 Variables = Variable | Sequence[Variable]
@@ -67,7 +67,8 @@ def adjustment_set(
     if kind == "optimal":
         ys = [v for v in ys if may_cause(xs, v, among)]
         if not ys:
-            raise ValueError("no variable of y is a descendant of x: the effect is 0, without adjustment")
+            text = "no variable of {y} is a descendant of {x}: the effect is 0, without adjustment"
+            raise ValueError(Message(text, x=Words("x", "`x.pos`"), y=Words("y", "`y.pos`")))
         found = optimal_set(xs, ys, among)
     elif kind == "canonical":
         found = possible_ancestors([*xs, *ys], among) - forbidden - causes - frozenset(ys)
@@ -75,7 +76,8 @@ def adjustment_set(
         found = frozenset().union(*(among.parents[v] for v in xs)) - causes
     if frozenset(ys) & found or not asked.is_valid(found, ys):
         effect = " on ".join(listed([asked.labels[v] for v in variables]) for variables in (xs, asked.ys))
-        raise ValueError(f"no adjustment set of kind {kind!r} is valid for the effect of {effect} in this graph")
+        text = "no adjustment set of kind {kind} is valid for the effect of {effect} in this graph"
+        raise ValueError(Message(text, kind=Value(kind), effect=effect))
     return [asked.labels[v] for v in sorted(found)]
 
 

@@ -17,7 +17,7 @@ from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, ca
 from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, parent_sets
 from pycupc.effects.paths import optimal_effects
 from pycupc.effects.regression import Floats, effects_given, modified_choleskies, recursive_regressions
-from pycupc.system.message import Argument, Message
+from pycupc.system.message import Argument, Message, Value, Words
 from pycupc.system.nearest import hinted
 
 Kind = Literal["cpdag", "pdag", "dag"]
@@ -107,9 +107,11 @@ def ida(
     if method != "optimal" and len(xs) != 1:
         raise ValueError(f"x must be one variable for method {method!r}, got {len(xs)}; 'optimal' takes several")
     if method == "optimal" and y_notparent:
-        raise ValueError(Message("{name} is not available for method 'optimal'", name=Argument("y_notparent")))
+        text = "{name} is not available for method {optimal}"
+        raise ValueError(Message(text, name=Argument("y_notparent"), optimal=Value("optimal")))
     if y_notparent and len(ys) > 1:  # as in pcalg
-        text = Message("{name} has no effect with several y: ask for one at a time", name=Argument("y_notparent"))
+        text = "{name} has no effect with several {y}: ask for one at a time"
+        text = Message(text, name=Argument("y_notparent"), y=Words("y", "`y.pos`"))
         warnings.warn(text, stacklevel=3)
         y_notparent = False
     if method == "optimal" or (type == "pdag" and method == "local"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -216,6 +216,18 @@ class SepSets:
             implied[np.minimum(block.x, block.y), np.maximum(block.x, block.y)] = False
         x, y = np.nonzero(implied)
         return x, y
+
+    def of_every_size(self, wanted: Callable[[int], bool]) -> Iterator[tuple[NDArray[Any], ...]]:
+        """x, y and the members of all cells, (m,), (m,) and (m, size), by size, of the sizes that are `wanted`.
+
+        The implied ones, which may be many, are among those of size 0.
+        """
+        if wanted(0):
+            x, y = self.implied_empty()
+            yield x, y, np.empty((len(x), 0), dtype=np.int64)
+        for block in self.blocks:
+            if wanted(block.members.shape[1]):
+                yield block.x, block.y, block.members
 
     def cells(self) -> dict[Cell, tuple[int, ...]]:
         """All cells that hold a set, the implied ones included, as a dict: for small p, tests and comparisons."""

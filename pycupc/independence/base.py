@@ -1,8 +1,7 @@
 """A conditional-independence test together with its data.
 
-Each family of tests has one class: `gaussian.family.GaussianTest`, `discrete.family.DiscreteTest`,
-`missing.family.ImputedTest` and `TestwiseTest`, `custom.CustomTest` and `BatchTest`. An engine knows the
-families that it can run; all else about a test is here.
+Each family of tests has a folder, with a class of tests in `test.py` and its description in `family.py`
+(`pycupc.independence.registry`); a user's own are in `custom.py`. An engine asks a test what is declared here.
 """
 
 from __future__ import annotations

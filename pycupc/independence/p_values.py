@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from pycupc.graph.removals import Removals
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
 from pycupc.system.machine import check_room
+
+if TYPE_CHECKING:
+    from pycupc.graph.sepset import SepSets
 
 Number = TypeVar("Number", bound=np.number)
 Floats = NDArray[np.float64]
@@ -136,22 +140,27 @@ def set_both(matrix: NDArray[Number], x: Ints, y: Ints, values: Number | NDArray
 class UntestedPairs(NamedTuple):
     """Removed pairs whose separating test would have needed more observations than there are, by pair."""
 
-    # x, y, level, needed: (k,): the pair in the order of its test, the size of the set, and the observations that the
-    # test would have needed.
+    # x, y, level, needed, there: (k,): the pair in the order of its test, the size of the set, the observations that
+    # the test would have needed, and those that there were, of data with gaps the ones complete in its variables.
     x: Indices
     y: Indices
     level: Indices
     needed: Indices
+    there: Floats
 
     @classmethod
-    def by_pair(cls, table: Indices) -> UntestedPairs:
-        """From the attributes in one array, int64 (4, k), in any order."""
-        return cls(*table[:, np.argsort(pair_keys(table[0], table[1], _MANY), kind="stable")])
+    def by_pair(cls, table: Indices, there: ArrayLike) -> UntestedPairs:
+        """From the first four attributes in one array, int64 (4, k), in any order, and the last or one number."""
+        order = np.argsort(pair_keys(table[0], table[1], _MANY), kind="stable")
+        x, y, level, needed = table[:, order]
+        return cls(x, y, level, needed, np.broadcast_to(np.asarray(there, dtype=np.float64), len(order))[order])
 
-    def needed_by(self, x: ArrayLike, y: ArrayLike) -> Indices:
-        """The observations that the test of each of these pairs would have needed, int64 (m,); 0 if it was made."""
+    def needed_by(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Floats]:
+        """The observations that the test of each of these pairs would have needed, int64 (m,), and those that there
+        were, float64 (m,); 0 and 0 if it was made."""
         at = look_up(pair_keys(self.x, self.y, _MANY), np.atleast_1d(pair_keys(x, y, _MANY)))
-        return np.where(at < 0, 0, np.append(self.needed, 0)[at]).astype(np.int64)
+        needed, there = (np.where(at < 0, 0, np.append(values, 0)[at]) for values in (self.needed, self.there))
+        return needed.astype(np.int64), there
 
     def sentences(self, removed: int) -> list[str]:
         """How many of the `removed` pairs were not tested: one sentence, or none if all were."""
@@ -161,4 +170,30 @@ class UntestedPairs(NamedTuple):
 
 def no_untested_pairs() -> UntestedPairs:
     """Where every removed pair was tested."""
-    return UntestedPairs(*np.zeros((4, 0), dtype=np.int64))
+    return UntestedPairs.by_pair(np.zeros((4, 0), dtype=np.int64), 0.0)
+
+
+def too_few_for_fisher_z(n: float, sepset: SepSets) -> UntestedPairs:
+    """The removed pairs that no test of partial correlations can find dependent, as n - l - 3 is not above 0."""
+    parts = [np.zeros((4, 0))]
+    for block in sepset.blocks:  # with n <= 3 all others as well: they may be too many to list
+        if n <= (level := block.members.shape[1]) + 3:
+            parts.append(np.vstack([block.x, block.y, *np.repeat([[level], [level + 4]], len(block.x), axis=1)]))
+    return UntestedPairs.by_pair(np.hstack(parts).astype(np.int64), n)
+
+
+def too_few(
+    cells: Iterable[tuple[Indices, ...]],
+    counted: Callable[[Indices, Indices, Indices], Floats],
+    needed: Callable[[int], int],
+) -> UntestedPairs:
+    """Of the pairs x, y with their sets S, by size, those with fewer observations, as `counted`, than are `needed`."""
+    parts, there = [np.zeros((4, 0), dtype=np.int64)], [np.zeros(0)]
+    for x, y, S in cells:
+        level = S.shape[1]
+        n = counted(x, y, S)
+        few = n <= needed(level) - 1
+        both = np.repeat([[level], [needed(level)]], int(few.sum()), axis=1)
+        parts.append(np.vstack([x[few], y[few], both]).astype(np.int64))
+        there.append(n[few].astype(np.float64))
+    return UntestedPairs.by_pair(np.concatenate(parts, axis=1), np.concatenate(there))

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.p_values import UntestedPairs
 from pycupc.results.arrays import ANSWER, graph_from_arrays, only_stored_cells
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
@@ -61,6 +62,20 @@ def to_plain(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         number = values if name in _NO_INDEX else values + 1
         vectors[name] = np.ascontiguousarray(number, dtype=np.float64 if values.dtype.kind == "f" else np.int32)
     return vectors
+
+
+def untested_arrays(pairs: UntestedPairs) -> dict[str, NDArray[Any]]:
+    """Pairs that were not tested as vectors for R, none if there are none."""
+    if not len(pairs.x):
+        return {}
+    vectors = {"x": pairs.x + 1, "y": pairs.y + 1, "level": pairs.level, "needed": pairs.needed, "there": pairs.there}
+    return {f"untested.{name}": np.asarray(values, dtype=np.float64) for name, values in vectors.items()}
+
+
+def untested_from(vectors: Mapping[str, NDArray[Any]]) -> UntestedPairs:
+    """The reverse of `untested_arrays`."""
+    x, y, level, needed, there = (vectors[f"untested.{name}"] for name in ("x", "y", "level", "needed", "there"))
+    return UntestedPairs.by_pair(np.array([x - 1, y - 1, level, needed]).astype(np.int64), there)
 
 
 def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **facts: Any) -> Any:

@@ -6,9 +6,11 @@ and the separating sets: where orienting these again gives the graph of the obje
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import product
 from typing import Any, TypeVar
 
@@ -21,24 +23,27 @@ from pycupc.engines.base import Engine
 from pycupc.engines.select import make_engine
 from pycupc.graph.sparse import SparseGraph, pair_keys, symbol
 from pycupc.graph.tiers import Tiers
+from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.fisher_z import p_value
 from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.orientation import Orientation, TripleCheck, check_triples, orient
 from pycupc.orientation.known import orient_known
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection
-from pycupc.r.conversions import result_of
+from pycupc.r.conversions import from_plain, result_of, to_plain, untested_from
 from pycupc.r.r_memory import square
+from pycupc.r.sent_data import Sent, tests_of
+from pycupc.results.arrays import cell_arrays, graph_from_arrays
+from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.comparison import compare
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 
-Sent = Mapping[str, NDArray[Any]]
 Answer = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 #: C and n, if R gave them.
 Data = Mapping[str, Any]
+#: The test of a result with its data, in each form that the answer may have; empty if R gave no data.
+Tests = list[IndependenceTest]
 Fit = TypeVar("Fit", PcAlgo, PagAlgo)
 
 
@@ -69,6 +74,13 @@ def compared(sent: Sent, options: Mapping[str, Any]) -> Answer:
     return {"equal": found.equal, "parts": found.parts, "text": found.text}, arrays
 
 
+def cpdag_of(sent: Sent, options: Mapping[str, Any]) -> Answer:
+    """The CPDAG of the DAGs that extend the graph of `sent`; both as cells. `options` has its `labels`."""
+    labels = tuple(map(str, options["labels"]))
+    graph = CausalGraph(labels=labels, sparse_graph=graph_from_arrays(from_plain(sent), len(labels)))
+    return {}, to_plain(cell_arrays(graph.to_cpdag().sparse_graph))
+
+
 def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> Data | None:
     return {"C": square(sent["C"]), "n": options["n"]} if "C" in sent else None
 
@@ -78,24 +90,42 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
 
     `options` are as of `compared`, and `known`: whether the separating sets are known, of an fciAlgo whether they are
     those of the tests; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`;
-    `question`: "edges", or "why" with the positions `x` and `y`, from 1.
+    `question`: "edges", or "why" with the positions `x` and `y`, from 1. If R gave the data, those of `data_of`, and
+    `test`; if it knows the pairs that were not tested, the arrays of `untested_from`.
     """
-    data = _gaussian_data(sent, options)
-    facts: dict[str, Any] = {}
-    if data and options["alpha"] is not None:
-        facts = {"alpha": options["alpha"], "n": data["n"], "known": Correlations(data["C"])}
+    alpha, tests, data = options["alpha"], Tests(), None
+    if options.get("test"):
+        with warnings.catch_warnings():  # the run that made the result has warned of its data
+            warnings.simplefilter("ignore")
+            tests = tests_of(sent, options, options["a.labels"], math.nan if alpha is None else alpha)
+        if options["test"] == "gaussCItest" and "pair_n" not in sent and alpha is not None:
+            data = _gaussian_data(sent, options)
+    facts: dict[str, Any] = {"alpha": alpha} if tests else {}
+    if data:
+        facts |= {"n": data["n"], "known": Correlations(data["C"])}
     edges = options["question"] == "edges"
     if "a.edge.low" in sent:
-        given = {"alpha": options["alpha"]} if edges else facts  # the edges have the p-values of the object
+        given = {"alpha": alpha} if edges else facts  # the edges have the p-values of the object
         fit = result_from(sent, options, "a.", as_found=options["known"], **given)
-        fit = with_reasons_of_marks(fit, options, data if facts else None)
+        fit = with_reasons_of_marks(fit, options, data, tests)
     else:
         fit = result_from(sent, options, "a.", **facts)
         if options["before"] is not None:
-            fit = with_known(fit, options["before"], sent, data)
+            fit = with_known(fit, options["before"], sent, tests)
         elif options["known"]:
-            fit = with_reasons(fit, data)
-    return _edges(fit) if edges else _why(fit, options)
+            fit = with_reasons(fit, tests)
+    if edges:
+        return _edges(fit)
+    _find_untested(fit.tests_of_levels(), sent, tests)
+    return _why(fit, options)
+
+
+def _find_untested(fit: PcAlgo, sent: Sent, tests: Tests) -> None:
+    """Let `fit` know its pairs that were not tested, from R or from the data."""
+    if "untested.x" in sent:
+        fit.find_untested = partial(untested_from, sent)
+    elif tests:
+        fit.find_untested = tests[0].find_untested(fit.found_sepset, fit.p_values)
 
 
 def _edges(fit: PcAlgo | PagAlgo) -> Answer:
@@ -121,11 +151,11 @@ def _why(fit: PcAlgo | PagAlgo, options: Mapping[str, Any]) -> Answer:
     return {"why": values, "text": str(why)}, {}
 
 
-def with_reasons(fit: PcAlgo, data: Data | None) -> PcAlgo:
-    """`fit` with the reasons of its arrows, if they can be found; `data`: its C and n, if R gave them."""
+def with_reasons(fit: PcAlgo, tests: Tests) -> PcAlgo:
+    """`fit` with the reasons of its arrows, if they can be found; `tests`: those with its data, if R gave them."""
     if len(fit.sparse_graph) == fit.edge_counts()[1]:
         return fit
-    return _with_trace(fit, _orientations(fit, data))
+    return _with_trace(fit, _orientations(fit, tests))
 
 
 def _with_trace(fit: Fit, variants: Iterator[Orientation]) -> Fit:
@@ -134,13 +164,13 @@ def _with_trace(fit: Fit, variants: Iterator[Orientation]) -> Fit:
     return fit if found is None else replace(fit, trace=found.trace)
 
 
-def _orientations(fit: PcAlgo, data: Data | None) -> Iterator[Orientation]:
+def _orientations(fit: PcAlgo, tests: Tests) -> Iterator[Orientation]:
     """The graphs of the variants of `pc`; the graphs of the rules for triples, whose tests need the data, last."""
     skeleton = _skeleton(fit)
     for solve_confl in (False, True):
         yield orient(skeleton, fit.sepset, solve_confl=solve_confl)
     yield orient(skeleton, fit.sepset, u2pd="retry", random_state=0)
-    for check in _checks(fit, data):
+    for check in _checks(fit, tests):
         for solve_confl in (False, True):
             yield orient(skeleton, fit.sepset, solve_confl=solve_confl, ambiguous=check.undecided)
 
@@ -150,22 +180,22 @@ def _skeleton(fit: PcAlgo | PagAlgo) -> SparseGraph:
 
 
 def _checks(
-    fit: PcAlgo | PagAlgo, data: Data | None, skeleton: SparseGraph | None = None, known: Constraints | None = None
+    fit: PcAlgo | PagAlgo, tests: Tests, skeleton: SparseGraph | None = None, known: Constraints | None = None
 ) -> Iterator[TripleCheck]:
     """The triples, decided by the conservative and by the majority rule, whose tests need the data."""
-    if not data or fit.alpha is None:
+    if fit.alpha is None:
         return
-    test = GaussianTest(SuffStat(data["C"], data["n"]), fit.alpha)
-    engine: Engine = make_engine("cpu", fit.p)[0]
-    with warnings.catch_warnings():  # the run that made the result has warned of its data
-        warnings.simplefilter("ignore")
-        engine.take(test, fit.labels)
-    for maj_rule in (False, True):
-        count, graph = engine.count_separating, skeleton or _skeleton(fit)
-        yield check_triples(graph, fit.sepset, test, count, maj_rule=maj_rule, known=known)
+    for test in tests:
+        engine: Engine = make_engine("cpu", fit.p)[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            engine.take(test, fit.labels)
+        for maj_rule in (False, True):
+            count, graph = engine.count_separating, skeleton or _skeleton(fit)
+            yield check_triples(graph, fit.sepset, test, count, maj_rule=maj_rule, known=known)
 
 
-def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Mapping[str, NDArray[Any]], data: Data | None) -> PcAlgo:
+def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Sent, tests: Tests) -> PcAlgo:
     """`fit`, an answer of tpc, with what was known before its tests, and with the data with the reasons of its arrows.
 
     `given` are `tiers`, `context_all`, `context_tier` and, of a skeleton, `oriented`, False; `forbidden` is an array
@@ -184,10 +214,10 @@ def with_known(fit: PcAlgo, given: Mapping[str, Any], sent: Mapping[str, NDArray
     order = np.lexsort(ends[::-1])
     skeleton = SparseGraph.undirected(p, *(end[order] for end in ends))
     fit = replace(fit, tiers=Tiers(known.tier, lost=lost))
-    return _with_trace(fit, (orient_known(skeleton, check, known) for check in _checks(fit, data, skeleton, known)))
+    return _with_trace(fit, (orient_known(skeleton, check, known) for check in _checks(fit, tests, skeleton, known)))
 
 
-def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> PagAlgo:
+def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data | None, tests: Tests) -> PagAlgo:
     """`fit` with the reasons of its marks, if they can be found, and with r of the tests after the levels.
 
     `options`: `rules`, ten values or None; `jci` and the positions `context`, or None.
@@ -198,10 +228,10 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data |
             S = sorted(later.S.of_one(k))
             later.value[k] = canonical_r(data["C"], x, y, S)
             later.p[k] = p_value(later.value[k], data["n"], len(S))
-    return _with_trace(fit, _pags(fit, options, data))
+    return _with_trace(fit, _pags(fit, options, tests))
 
 
-def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> Iterator[Orientation]:
+def _pags(fit: PagAlgo, options: Mapping[str, Any], tests: Tests) -> Iterator[Orientation]:
     """The graphs of the variants of `fci` or `rfci`; those of the rules for triples, which need the data, last."""
     given = [bool(rule) for rule in options["rules"] or ALL_RULES]
     jci = JointCausalInference(options["jci"], [int(v) for v in options["context"]]) if options["jci"] else None
@@ -215,6 +245,6 @@ def _pags(fit: PagAlgo, options: Mapping[str, Any], data: Data | None) -> Iterat
             )
 
     yield from variants(None)
-    for check in _checks(fit, data):
+    for check in _checks(fit, tests):
         yield from variants(check.ambiguous)
         yield from variants(check.undecided)

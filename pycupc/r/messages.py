@@ -80,6 +80,8 @@ def _literal(value: Any) -> str:
             return "TRUE" if value else "FALSE"
         case str():
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case list() | tuple() if len(value) == 1:
+            return _literal(value[0])
         case list() | tuple():
             return f"c({', '.join(map(_literal, value))})"
         case float() if not math.isfinite(value):

@@ -12,6 +12,7 @@ R, which both sides see (`r_memory`).
     forbidden                raw, column by column       uint8, bool (p, p)          -
     a result                 r_wrapper/R/pcalgo.R        pycupc.results.arrays       1 (`conversions.from_plain`)
     frequencies              r_wrapper/R/stability.R     pycupc.r.resampled          1
+    untested                 double                      `conversions.untested_from` 1, of x and y
 
 A reply has the sizes of the arrays of the answer: R makes vectors for them, which `Job.fill` fills. A failure is a
 reply as well, which holds `error` (the name of the exception) and `message`.
@@ -23,7 +24,6 @@ import math
 import platform
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,22 +33,20 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.methods import function_of
 from pycupc.algorithm.parameters import PARAMETERS
-from pycupc.data.categories import are_numbers, check_texts, doubtful
 from pycupc.data.table import Table
 from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
 from pycupc.effects.ida import ida, ida_fast, joint_ida
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
-from pycupc.independence.families import FUNCTIONS, family_of
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import PValues
-from pycupc.independence.registry import FromR
-from pycupc.r.background import Background, UsersBatch, UsersTest
-from pycupc.r.conversions import to_plain
-from pycupc.r.explained import Answer, Sent, compared, explain
+from pycupc.r.background import Background
+from pycupc.r.conversions import to_plain, untested_arrays
+from pycupc.r.explained import Answer, compared, cpdag_of, explain
 from pycupc.r.messages import failures_in_reply, in_r
-from pycupc.r.r_memory import RVectors, square
+from pycupc.r.r_memory import RVectors
 from pycupc.r.resampled import answer, ranking_values, to_values
+from pycupc.r.sent_data import Sent
 from pycupc.results.arrays import sepset_arrays
 from pycupc.results.later_tests import LaterPValues
 from pycupc.results.pagalgo import PagAlgo
@@ -61,9 +59,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 16
-#: Matrices of p x p numbers.
-SQUARE = ("C", "pair_n")
+PROTOCOL = 17
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 
 
@@ -71,8 +67,8 @@ class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
-    (the edges of a result, or `why`) or "ask" (a question about a result of "stability"); `address` is that of the R
-    environment with the vectors of the arrays. OSError if this process cannot see them.
+    (the edges of a result, or `why`), "cpdag" or "ask" (a question about a result of "stability"); `address` is that of
+    the R environment with the vectors of the arrays. OSError if this process cannot see them.
     """
 
     def __init__(self, what: str, address: str) -> None:
@@ -129,7 +125,7 @@ class Job(Background):
         return {"kind": "reply", **reply}
 
     def _compute(self, options: dict[str, Any]) -> Answer:
-        others = {"compare": compared, "explain": explain, "ask": answer}
+        others = {"compare": compared, "explain": explain, "cpdag": cpdag_of, "ask": answer}
         others |= {"effects": effects, "correlations": _correlations}
         if self._what in others:
             return others[self._what](self._in, options)
@@ -148,23 +144,24 @@ class Job(Background):
         arrays = fit.to_arrays(None)
         if fit.found_sepset is not fit.sepset and "ambiguous_triples" in fit.notes:
             arrays |= sepset_arrays(fit.found_sepset, "found_")
+        plain = to_plain(arrays) | untested_arrays(fit.tests_of_levels().untested)
         values: dict[str, Any] = {"max_ord": int(fit.max_ord), "quirks": ""}
         if isinstance(fit, PagAlgo):
             notes = (fit.skeleton_fit.notes | fit.notes).values()
             values["notes"] = [in_r(note, fit.labels) for note in notes if isinstance(note, str)]
             values["max_ord_pdsep"] = int(fit.max_ord_pdsep)
-            return values, to_plain(arrays)
+            return values, plain
         note, orientation = in_r(fit.cpdag_note(), fit.labels), str(fit.notes.get("orientation", ""))
         return values | {
             "engine": fit.engine,
             "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),
             "orientation": orientation,
             # a random graph is drawn later, from a DAG
-            "notes": [note[0].upper() + note[1:]] if note and not orientation.endswith("random") else [],
+            "note": "" if orientation.endswith("random") else note[:1].upper() + note[1:],
             "vanished": int(fit.notes.get("edges_without_direction", 0)),
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,
-        }, to_plain(arrays)
+        }, plain
 
     def _arguments(self, options: dict[str, Any]) -> dict[str, Any]:
         """Arguments of the function; reticulate has made Python's own types of R's."""
@@ -177,20 +174,10 @@ class Job(Background):
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:
         """`indepTest` and the data in the form that it takes."""
-        test, sent, p = options["test"], self._in, len(labels)
-        if test == "":
+        if options["test"] == "":
             return {"suffStat": None, "indepTest": (UsersBatch if options.get("batch") else UsersTest)(self)}
-        arrays = {name: square(v) if name in SQUARE and v.size == p * p else v for name, v in sent.items()}
-        table = next(sent[name] for name in ("x", "dm", "C") if name in sent).reshape(p, -1).T
-        family, function = family_of(FUNCTIONS[test], None)
-        assert family.from_r is not None
-        data = family.from_r(FromR(test, table, arrays, labels, options))
-        if options.get("texts") and test != "mixCItest":  # whose table checks its own
-            texts = [list(own or ()) for own in options["texts"]]
-            check_texts(labels, [None if are_numbers(own) else own for own in texts], [int(data.n)] * p)
-            for remark in doubtful(labels, texts):
-                warnings.warn(remark, stacklevel=2)
-        return {"suffStat": data, "indepTest": function}
+        data, test = data_of(self._in, options, labels)
+        return {"suffStat": data, "indepTest": test}
 
     def _hook(self, kind: str, *names: str) -> Callable[..., None]:
         """A progress hook that sends events with its numbers, by these names.

@@ -20,6 +20,7 @@ With ``p_values="evidence"``, for files, everything from which p-values and expl
     C                                 correlations: upper triangle, row by row                            float64
 
     untested                          x, y, level and needed of `UntestedPairs`, one after the other      float64
+    untested_there                    their `there`, where it is not n                                    float64
 
 or, if the p-values were recorded rather than computed,
 
@@ -131,6 +132,8 @@ def check_arrays(arrays: Arrays, p: int) -> None:
         require(table.dtype.kind == "f" and table.ndim == 1 and len(table) % 4 == 0, "untested", table.shape)
         limits = np.repeat([p, p, p, 2.0**53], len(table) // 4)
         require(bool(((table >= 0) & (table < limits)).all()), "untested", "outside of the range")
+        _check_range(arrays, "untested_there", len(table) // 4, 0.0, 2.0**53)
+        require(not np.isnan(arrays.get("untested_there", 0.0)).any(), "untested_there", "not numbers")
 
 
 def check_edges(arrays: Arrays, p: int) -> NDArray[np.int64]:

@@ -60,7 +60,8 @@ def content(
     if len(nodes) <= MAX_CORRELATIONS:
         correlations = fit.p_values.correlations(*nodes[np.array(np.triu_indices(len(nodes), 1))])
     gaps = place[levels.found_sepset.gaps()].reshape(-1, 2)
-    untested = np.column_stack([place[levels.untested.x], place[levels.untested.y], levels.untested.needed])
+    few = levels.untested
+    untested = np.column_stack([place[few.x], place[few.y], few.needed, few.there.astype(np.int64)])
     last = int(removed.level.max(initial=0))
     n, alpha = levels.n, levels.alpha
     cutoffs = [math.nan if n is None or alpha is None else fisher_z.cutoff(alpha, n, k) for k in range(last + 1)]

@@ -191,7 +191,9 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
             out |= flat.evidence_arrays(self.p_values, self.removals, self.sparse_graph, everything=evidence)
             if len(self.untested.x):
-                out["untested"] = np.concatenate(self.untested).astype(np.float64)
+                out["untested"] = np.concatenate(self.untested[:4]).astype(np.float64)
+                if (self.untested.there != self.n).any():
+                    out["untested_there"] = self.untested.there
         return out
 
     @classmethod
@@ -211,6 +213,7 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
             found = flat.sepset_from_arrays(arrays, graph, "found_")
         removals = flat.removals_from_arrays(arrays, found, known)
         untested = np.asarray(arrays.get("untested", ()), dtype=np.int64).reshape(4, -1)
+        there: Any = arrays["untested_there"] if "untested_there" in arrays else facts.get("n")
         return cls(
             labels=tuple(labels),
             sparse_graph=graph,
@@ -220,7 +223,7 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
             n_edgetests=flat.counts_from_arrays(arrays, facts.get("levels", ())),
             max_ord=int(max_ord),
             removals=removals,
-            find_untested=partial(UntestedPairs.by_pair, untested),
+            find_untested=partial(UntestedPairs.by_pair, untested, there),
             **facts,
         )
 

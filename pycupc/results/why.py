@@ -158,8 +158,8 @@ class Why:
     n_tests : int or None
         How many tests a kept edge survived, as pcalg counts them.
     n, needed : float and int, or None
-        Of a removed edge whose separating test was not made, because there were too few observations (discrete data):
-        how many there were, and how many it needs.
+        Of a removed edge whose separating test was not made, because there were too few observations (discrete data,
+        data with gaps): how many there were that are complete in its variables, and how many it needs.
     stage : str or None
         Of an edge that `fci` or `rfci` removed after the levels: the stage, "possible-d-sep" or "rfci". The level is
         the size of the set, and there is no side.
@@ -207,9 +207,10 @@ class Why:
             some = "; after the levels not all of its sets were tested" if self.open else ""
             return f"{pair}: edge; the largest p-value of {tests} is {p}{given}{some}{self._arrow_text()}"
         if self.needed is not None:
+            there = f"there are {self.n:,.10g}" if self.n else "and its variables were never observed together"
             return (
                 f"{pair}: no edge, not enough data: the test {self._given_text()} needs {self.needed:,} observations, "
-                f"there are {self.n:,.10g} (level {self.level}, side {self.side}; p counts as 1)"
+                f"{there} (level {self.level}, side {self.side}; p counts as 1)"
             )
         when = f"level {self.level}, side {self.side}" if self.stage is None else STAGES[self.stage]
         text = f"{pair}: no edge, independent {self._given_text()} ({when}"
@@ -298,8 +299,11 @@ def _removed(fit: TestedResult, i: int, j: int, S: tuple[int, ...]) -> Why:
     name = fit.labels.__getitem__
     why = Why(name(i), name(j), "removed", len(S), "A" if i < j else "B", tuple(map(name, S)))
     few = isinstance(fit.p_values, GaussianPValues) and fit.n is not None and fit.n <= len(S) + 3
-    if needed := len(S) + 4 if few else int(fit.untested.needed_by(i, j)[0]):
-        return replace(why, p=fit.p_values.at(i, j), n=fit.n, needed=needed)
+    if few:
+        return replace(why, p=fit.p_values.at(i, j), n=fit.n, needed=len(S) + 4)
+    needed, there = fit.untested.needed_by(i, j)
+    if needed[0]:
+        return replace(why, p=fit.p_values.at(i, j), n=float(there[0]), needed=int(needed[0]))
     r = _separating_r(fit, i, j, len(S))
     if r is None or fit.n is None or fit.alpha is None:
         return replace(why, p=fit.p_values.at(i, j))

@@ -27,6 +27,7 @@ from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import collected
 from pycupc.stability.study import Arrays, Outcome, Resampled
 from pycupc.system.machine import available_cores
+from pycupc.system.message import Message, Value
 from pycupc.system.nearest import hinted
 
 #: The arrays of an outcome.
@@ -233,5 +234,6 @@ def _checked_q(q: Any, n_pairs: int) -> Ints:
         raise TypeError(f"q must be a whole number or a sequence of them, got {q!r}")
     found = np.unique([int(number) for number in several])
     if found[0] < 1 or found[-1] > n_pairs or len(found) < len(several):
-        raise ValueError(f"q must be different numbers from 1 to {n_pairs:,}, the number of candidate pairs, got {q!r}")
+        text = "q must be different numbers from 1 to {most:,}, the number of candidate pairs, got {q}"
+        raise ValueError(Message(text, most=n_pairs, q=Value(q)))
     return found

@@ -7,6 +7,10 @@ refuse <- function(name, requirement, x) error("`", name, "` must be ", requirem
 check_labels <- function(labels, p, suffStat, indepTest) {
   if (missing(labels)) {
     if (missing(p) && is_table(suffStat, indepTest)) return(check_labels(column_names(suffStat, "suffStat")))
+    if (missing(p) && missing(indepTest) && !missing(suffStat) && !is.list(suffStat)) {
+      refuse("suffStat", "the observations, a matrix or data frame, unless `indepTest` and `labels` or `p` are given",
+        suffStat)
+    }
     if (missing(p)) error("need to specify 'labels' or 'p'")
     stopifnot(is.numeric(p), length(p <- as.integer(p)) == 1, p >= 2)
     return(as.character(seq_len(p)))
@@ -19,6 +23,7 @@ check_labels <- function(labels, p, suffStat, indepTest) {
   }
   stopifnot(length(labels) >= 2)
   if (anyNA(labels)) refuse("labels", "names of all variables, none of them NA", labels)
+  if (!all(nzchar(labels))) error("each variable must have a name; number ", which(!nzchar(labels))[[1]], " has none")
   again <- labels[duplicated(labels)]
   if (length(again)) error("`labels` must be unique; ", quoted(again[[1]]), " occurs more than once")
   labels
@@ -75,7 +80,8 @@ is_table <- function(suffStat, indepTest) {
 say_orders <- function(labels, suffStat, test, given, name = "suffStat") {
   named <- given[c("fixedGaps", "fixedEdges")]
   if (!is.null(test)) {
-    data <- if (is_table(suffStat)) list(suffStat) else list(`$C` = suffStat$C, `$dm` = suffStat$dm)
+    parts <- c(`$C` = "C", `$n` = "n", `$dm` = "dm")
+    data <- if (is_table(suffStat)) list(suffStat) else lapply(parts, function(part) suffStat[[part]])
     named <- c(named, stats::setNames(data, paste0(name, names(data))))
   }
   say_names(labels, named)
@@ -144,23 +150,44 @@ check_flag <- function(x, name) {
 
 # The table of observations of cu_pc(), as cu_stability() takes it.
 check_table <- function(suffStat, p, test) {
+  refuse_samples_in_columns(suffStat, "suffStat")
   if (test %in% tests_of_micd) return(check_of_micd(suffStat, p, test))
   if (ncol(suffStat) != p) refuse("suffStat", paste("a table of", p, "columns to match `labels` or `p`"), suffStat)
   if (test != "gaussCItest") return(check_discrete(coded(suffStat, "suffStat"), p, test))
   if (is.matrix(suffStat) && isSymmetric.matrix(unname(suffStat))) check_gauss(suffStat, p) # an error: without n
   x <- check_observations(suffStat, "suffStat")
+  check_complete(x, column_names(suffStat), "suffStat", "indepTest = \"gaussCItwd\" takes NA")
+  list(x = x)
+}
+
+# The observations, a matrix, must be complete for gaussCItest; `remedy` says what takes NA.
+check_complete <- function(x, names, name, remedy) {
   incomplete <- which(colSums(!is.finite(x)) > 0)
   if (length(incomplete)) {
-    error("`suffStat` must be complete and finite for gaussCItest; it is not in ",
-      quoted(column_names(suffStat)[incomplete]), "; indepTest = \"gaussCItwd\" takes NA")
+    error("`", name, "` must be complete and finite for gaussCItest; it is not in ", quoted(names[incomplete]), "; ",
+      remedy)
   }
-  list(x = x)
+}
+
+check_rows <- function(n, name) {
+  if (n < 2L) error("`", name, "` must have at least 2 rows, the observations; got ", n)
+}
+
+# The classes of Bioconductor, whose columns are samples.
+refuse_samples_in_columns <- function(x, name) {
+  transposed <- if (methods::is(x, "eSet")) "exprs" else if (methods::is(x, "SummarizedExperiment")) "assay"
+  if (!is.null(transposed)) {
+    error("`", name, "` must have a column for each variable; an object of class ", class(x)[[1]], " has one for each ",
+      "sample: give t(", transposed, "(", name, "))")
+  }
 }
 
 # A value in a few words, for an error message.
 describe <- function(x) {
   if (is.null(x)) {
     "NULL"
+  } else if (isS4(x) || is.list(x) && is.object(x) && !is.data.frame(x)) {
+    paste("an object of class", class(x)[[1]])
   } else if (length(dim(x))) {
     kind <- if (is.matrix(x) && !is.numeric(x)) typeof(x)
     paste(c(paste(dim(x), collapse = " x "), kind, class(x)[[1]]), collapse = " ")
@@ -214,17 +241,23 @@ built_in_test <- function(indepTest) {
   }
 }
 
+# The way out for discrete data with NA.
+with_gaps <- paste("indepTest = \"disCItwd\" leaves out the rows of each test with NA, and \"disMItest\" takes",
+  "imputations, such as mice::mice() makes")
+
 # The codes of discrete data, n x p integers, the numbers of levels (NULL: as many as there are different codes),
 # adaptDF and df. Python checks the values.
 check_discrete <- function(suffStat, p, test, name = "suffStat") {
   if (!is.list(suffStat) || is.null(suffStat$dm)) {
     refuse(name, "a list with `dm`, the matrix of codes, `nlev` and `adaptDF`", suffStat)
   }
-  dm <- if (is.data.frame(suffStat$dm)) data.matrix(suffStat$dm) else as.matrix(suffStat$dm)
+  dm <- suffStat$dm
+  dm <- if (is.data.frame(dm)) data.matrix(check_columns(dm, paste0(name, "$dm"))) else as.matrix(dm)
   if (!is.numeric(dm) && !is.logical(dm) || ncol(dm) != p) {
     refuse(paste0(name, "$dm"), sprintf("a numeric matrix of %d columns to match `labels` or `p`", p), suffStat$dm)
   }
-  if (anyNA(dm) && test != "disCItwd") error("NAs are not allowed in the data matrix `", name, "$dm`")
+  check_rows(nrow(dm), paste0(name, "$dm"))
+  if (anyNA(dm) && test != "disCItwd") error("NAs are not allowed in the data matrix `", name, "$dm`; ", with_gaps)
   if (any(dm != round(dm), na.rm = TRUE) || any(abs(dm) > .Machine$integer.max, na.rm = TRUE)) {
     error("`", name, "$dm` must hold whole numbers 0, 1, 2, ...; for continuous data use gaussCItest")
   }

@@ -110,9 +110,13 @@ uses_rule <- function(args) {
 }
 
 # The sets as the tests found them, of the last 16 results in which a rule changed some, or what was known before the
-# tests, `before`. They are kept here, because the object, which is to be identical to pcalg's, has no place for them.
-remember <- function(fit, found, before = NULL) {
-  state$found <- utils::head(c(list(list(of = found_by(fit), found = found, before = before)), state$found), 16L)
+# tests, `before`, the pairs that were `untested`, and the `note`, why the graph is not a CPDAG. They are kept here,
+# because the object, which is to be identical to pcalg's, has no place for them.
+remember <- function(fit, found = NULL, before = NULL, untested = NULL, note = NULL) {
+  if (is.null(found) && is.null(before) && is.null(untested) && !isTRUE(nzchar(note))) return()
+  known <- list(of = found_by(fit), found = found, before = before, untested = untested, note = note)
+  state$found <- utils::head(c(list(known), state$found), 16L)
+  if (isTRUE(nzchar(note))) print_notes()
 }
 
 remembered <- function(fit, name = "found") {
@@ -120,9 +124,14 @@ remembered <- function(fit, name = "found") {
   known[[name]]
 }
 
-# The parts of a result by which it is recognized.
+# The parts of a result by which it is recognized; of its edges a sum, since up to 16 graphs may be large.
 found_by <- function(fit) {
-  list(if (methods::is(fit, "fciAlgo")) fit@amat else fit@graph, fit@n.edgetests, fit@max.ord, sum(fit@pMax))
+  pag <- methods::is(fit, "fciAlgo")
+  ends <- if (pag) which(fit@amat != 0) else as.double(unlist(lapply(fit@graph@edgeL, `[[`, "edges")))
+  marks <- if (pag) fit@amat[ends] else as.double(unlist(fit@graph@edgeData@data))
+  weights <- seq_along(ends) %% 10007 + 1
+  sums <- c(length(ends), sum(ends * weights), sum(marks * weights[seq_along(marks)]))
+  list(names_in(fit), sums, as.double(fit@n.edgetests), fit@max.ord, sum(fit@pMax))
 }
 
 # An object as plain values, `options`, and `arrays`. `found`: its sets as the tests found them, if known to differ.

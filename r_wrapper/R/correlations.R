@@ -33,6 +33,7 @@ cu_suffStat <- function(x, correlation = c("pearson", "spearman", "kendall", "no
   n.rule <- match.arg(n.rule)
   labels <- as.list(column_names(x))
   X <- check_observations(x)
+  if (match.arg(missing) == "error") check_complete(X, column_names(x), "x", "missing = \"pairwise\" takes NA")
   options <- list(labels = labels, correlation = match.arg(correlation), n_rule = n.rule,
     nearest = check_flag(nearest, "nearest"), missing = match.arg(missing))
   S <- lapply(compute("correlations", options, list(x = X))$arrays, matrix, ncol(X), ncol(X), dimnames =

@@ -57,10 +57,16 @@ cu_cstar <- function(x, causes = NULL, effects = NULL, q = NULL, n_resamples = 1
   check_orientation(u2pd, conservative, maj.rule, solve.confl)
   labels <- labels_for(x, labels)
   X <- check_observations(x)
+  check_complete(X, column_names(x), "x", "leave such rows out, or impute")
   alpha <- check_share(alpha, "alpha")
-  whole <- is.numeric(q) && !anyNA(q) && all(q == round(q) & q < 2^31)
+  whole <- is.numeric(q) && length(q) && !anyNA(q) && all(q == round(q) & q < 2^31)
   if (!is.null(q) && !whole) refuse("q", "one or more whole numbers", q)
-  candidates <- function(v, name) if (!is.null(v)) as.list(context_positions(v, name, labels) - 1L)
+  candidates <- function(v, name) {
+    if (is.null(v)) return()
+    at <- effect_positions(v, name, labels)
+    if (anyDuplicated(at)) error("`", name, "` has ", quoted(labels[at[anyDuplicated(at)]]), " more than once")
+    as.list(at - 1L)
+  }
   own <- list(
     causes = candidates(causes, "causes"), effects = candidates(effects, "effects"),
     q = if (!is.null(q)) as.list(as.integer(q)), standardize = check_flag(standardize, "standardize")

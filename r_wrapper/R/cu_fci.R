@@ -11,7 +11,7 @@
 #'
 #' `"stable.fast"` and `"original"`, constant columns, Ctrl-C, parallel use and memory: as for [cu_pc()].
 #'
-#' Like `cu_pc()`, the function says in messages where the answer needs a word; pcalg's object is the same, without it.
+#' The function says in messages where the answer needs a word; pcalg's object is the same, without it.
 #'
 #' @inheritParams cu_pc
 #' @param type `"normal"`, `"anytime"` (needs `m.max`: the tests end at this size of the sets) or `"adaptive"` (the sets
@@ -97,7 +97,7 @@ cu_rfci <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stab
 # The object; where a rule changed sets, those that the tests found are remembered.
 answered <- function(plain, call) {
   fit <- as_fcialgo(plain, call)
-  if (!is.null(plain$found)) remember(fit, plain$found)
+  remember(fit, plain$found, untested = plain$untested)
   fit
 }
 

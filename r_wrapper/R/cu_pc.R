@@ -24,9 +24,13 @@
 #' With `fixedEdges`, a test given two or more variables may meet a NaN: `cu_pc()` counts it as independent, where pcalg
 #' stops with "infinite or missing values in 'x'".
 #'
+#' A G^2 test with fewer than 10 observations per degree of freedom is not made, and its variables count as independent.
+#' A warning says for how many pairs this decided, and [cu_why()] for which; pcalg warns, too.
+#'
 #' The graph need not be a CPDAG: if the colliders contradict each other, it may have a directed cycle, and with
-#' `conservative`, `maj.rule` or `solve.confl` it may have too few arrows or bidirected edges. A message says so;
-#' pcalg's object is the same, without a word. `u2pd = "retry"` gives a graph that a DAG extends.
+#' `conservative`, `maj.rule` or `solve.confl` it may have too few arrows or bidirected edges. `print()` and `summary()`
+#' of the result say so, in the session that computed it; pcalg's object is the same. [cu_to_cpdag()] gives the CPDAG
+#' where a DAG extends the graph, and `u2pd = "retry"` a graph that a DAG extends.
 #'
 #' Ctrl-C is an ordinary R interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not
 #' stop it, and the R session continues.
@@ -47,6 +51,8 @@
 #' `"disMItest"` a list of data frames of factors. For these two it may be a `mids` object of package mice. For
 #' `"mixCItest"` it is a complete data frame of numbers and factors. With `quirks = TRUE`, `"disCItwd"` and
 #' `"mixCItest"` have the faults of micd as well.
+#'
+#' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in each data frame.
 #'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each
@@ -143,12 +149,13 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
 
   plain <- transport("pc", suffStat, indepTest, alpha, labels, given, wants_list(sepset, length(labels)))
   if (endsWith(plain$orientation, "random")) {
-    return(draw_orientation(plain, cl, u2pd, sepset))
+    fit <- draw_orientation(plain, cl, u2pd, sepset)
+  } else {
+    if (u2pd == "retry") draw_as_retry(plain)
+    # pcalg's last resort before a random graph makes one without weights.
+    fit <- as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
   }
-  if (u2pd == "retry") draw_as_retry(plain)
-  # pcalg's last resort before a random graph makes one without weights.
-  fit <- as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
-  if (!is.null(plain$found)) remember(fit, plain$found)
+  remember(fit, plain$found, NULL, plain$untested, plain$note)
   fit
 }
 
@@ -176,7 +183,8 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
   expand <- wants_list(sepset, length(labels))
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, given, expand, known)
   fit <- as_pcalgo(plain, cl, "integer", sepset)
-  if (knows) remember(fit, NULL, before = list(options = c(known$options, oriented = FALSE), arrays = known$arrays))
+  before <- if (knows) list(options = c(known$options, oriented = FALSE), arrays = known$arrays)
+  remember(fit, NULL, before, plain$untested)
   fit
 }
 

@@ -12,7 +12,7 @@
 #'
 #' @param x.pos,y.pos Positions of the cause and of the effect in `mcov`, or their names in the graph; several effects
 #'   give a list. With `method = "optimal"`, and in `cu_jointIda()`, several causes are allowed.
-#' @param mcov Covariance matrix.
+#' @param mcov Covariance matrix. If it and the graph have names, these must be equal and in the same order.
 #' @param graphEst A CPDAG or PDAG: a result of [cu_pc()] or [pcalg::pc()], a graphNEL, or a matrix with an edge from
 #'   row to column where it is not 0.
 #' @param method `"local"`: a value for each valid set of parents of x. `"optimal"`: as many, adjusted for optimal sets;
@@ -43,6 +43,9 @@ cu_ida <- function(x.pos, y.pos, mcov, graphEst, method = c("local", "optimal", 
     refuse("all.dags", "a matrix with a row for each DAG, as `pcalg::pdag2allDags(...)$dags`", all.dags)
   }
   dags <- if (length(all.dags) > 1L) list(dags = as.integer(t(all.dags)))
+  if (method != "optimal" && length(x.pos) > 1L) {
+    refuse("x.pos", paste0("one variable for method = \"", method, "\"; \"optimal\" takes several"), x.pos)
+  }
   rows <- if (method == "optimal") length(x.pos)
   found <- possible_effects("ida", x.pos, y.pos, mcov, graphEst, arguments, rows, dags)
   if (length(y.pos) > 1L) found else found[[1L]]
@@ -66,9 +69,15 @@ cu_idaFast <- function(x.pos, y.pos.set, mcov, graphEst) {
 cu_jointIda <- function(x.pos, y.pos, mcov, graphEst = NULL, all.pasets = NULL, technique = c("RRC", "MCD"),
                         type = c("pdag", "cpdag", "dag")) {
   arguments <- list(technique = match.arg(technique), type = match.arg(type))
+  if (is.null(all.pasets) && is.null(graphEst)) error("`graphEst` or `all.pasets` must be given")
   if (!is.null(all.pasets)) {
     graphEst <- NULL
-    labels <- effect_labels(mcov, NULL)
+    labels <- effect_labels(check_mcov(mcov), NULL)
+    fits <- function(sets) is.list(sets) && length(sets) == length(x.pos)
+    if (!is.list(all.pasets) || !all(vapply(all.pasets, fits, NA))) {
+      requirement <- sprintf("a list of lists, each with the parents of the %d causes", length(x.pos))
+      refuse("all.pasets", requirement, all.pasets)
+    }
     zero_based <- function(members) as.list(context_positions(members, "all.pasets", labels) - 1L)
     arguments$all_pasets <- lapply(unname(all.pasets), function(sets) lapply(unname(sets), zero_based))
   }
@@ -112,13 +121,15 @@ cu_adjustment <- function(graphEst, x.pos, y.pos, z = NULL, kind = c("optimal", 
 
 # A list with the values of each y: vectors, or matrices with this number of rows. `more`: further arrays.
 possible_effects <- function(what, x, y, mcov, graph, arguments, rows = NULL, more = NULL) {
+  if (!what %in% c("adjustment", "is_adjustment")) check_mcov(mcov)
   labels <- effect_labels(mcov, graph)
   if (!is.null(graph) || what != "jointIda") more <- c(more, list(graph = as.integer(graph_matrix(graph) != 0)))
   options <- list(
     `function` = what, labels = as.list(labels), arguments = arguments,
-    x = as.list(effect_positions(x, "x.pos", labels) - 1L), y = as.list(effect_positions(y, "y.pos", labels) - 1L)
+    x = as.list(effect_positions(x, "x.pos", labels) - 1L),
+    y = as.list(effect_positions(y, if (what == "idaFast") "y.pos.set" else "y.pos", labels) - 1L)
   )
-  say_names(labels, list(graphEst = graph, mcov = mcov), "the variables of the graph")
+  check_different(options, what, labels)
   if (!is.null(mcov)) more$C <- as.double(mcov)
   answer <- compute("effects", options, more)$arrays
   found <- in_rows(answer$values, rep(seq_along(answer$sizes), answer$sizes), length(answer$sizes))
@@ -126,24 +137,71 @@ possible_effects <- function(what, x, y, mcov, graph, arguments, rows = NULL, mo
   if (is.null(rows)) found else lapply(found, matrix, nrow = rows)
 }
 
-# The names of the variables, after checking that the matrices, of which one may be NULL, have the same size.
-effect_labels <- function(mcov, graph) {
-  if (!is.null(mcov) && (!is.numeric(mcov) || length(dim(mcov)) != 2L || nrow(mcov) != ncol(mcov))) {
+# Several causes must be different, and for adjustment no effect may be among them, nor a member of a set that is given.
+check_different <- function(options, what, labels) {
+  x <- unlist(options$x) + 1L
+  if (length(x) > 1L && anyDuplicated(x)) {
+    error("`x.pos` must be different variables; ", quoted(labels[x[anyDuplicated(x)]]), " occurs more than once")
+  }
+  if (!what %in% c("adjustment", "is_adjustment")) return()
+  y <- unlist(options$y) + 1L
+  both <- intersect(x, y)
+  if (length(both)) error("`x.pos` and `y.pos` must be different variables; both have ", quoted(labels[both]))
+  both <- intersect(unlist(options$arguments$given) + 1L, c(x, y))
+  if (length(both)) error("`z` must have no variable of `x.pos` or `y.pos`; it has ", quoted(labels[both]))
+}
+
+check_mcov <- function(mcov) {
+  if (!is.numeric(mcov) || length(dim(mcov)) != 2L || nrow(mcov) != ncol(mcov)) {
     refuse("mcov", "a square covariance matrix", mcov)
   }
+  mcov
+}
+
+# The names of the variables, after checking that the matrices, of which one may be NULL, have the same size.
+effect_labels <- function(mcov, graph) {
   m <- if (is.null(graph) && !is.null(mcov)) mcov else graph_matrix(graph)
   if (!is.null(mcov) && ncol(m) != ncol(mcov)) {
     error("`mcov` and `graphEst` must have the same variables; got ", ncol(mcov), " and ", ncol(m))
   }
+  check_row_names(mcov, "mcov")
+  check_row_names(m, "graphEst")
+  if (!is.null(graph) && !is.null(mcov)) check_variables(colnames(mcov), colnames(m))
   labels <- if (is.null(colnames(m))) colnames(mcov) else colnames(m)
   check_labels(if (is.null(labels)) as.character(seq_len(ncol(m))) else labels)
+}
+
+# A matrix whose rows have the names of its columns in another order has no position that means one variable.
+check_row_names <- function(m, name) {
+  turned <- !identical(rownames(m), colnames(m)) && setequal(rownames(m), colnames(m))
+  if (turned) {
+    error("`", name, "` must have its rows in the order of its columns; got ", quoted(rownames(m)[1]), " as the first ",
+      "row and ", quoted(colnames(m)[1]), " as the first column")
+  }
+}
+
+# Effects go by position, so the names of the covariances must be those of the graph, unless one has none, or 1, 2, ...
+check_variables <- function(of_mcov, of_graph) {
+  none <- function(names) is.null(names) || identical(names, as.character(seq_along(names)))
+  if (none(of_mcov) || none(of_graph) || identical(of_mcov, of_graph)) return()
+  if (setequal(of_mcov, of_graph)) {
+    error("`mcov` must have the variables of `graphEst` in their order; it has them in another one. With `v` the ",
+      "names in the graph, mcov[v, v] has the right order")
+  }
+  at <- which(of_mcov != of_graph)[[1]]
+  error("`mcov` must have the variables of `graphEst`; got ", quoted(of_mcov[at]), " in the place of ",
+    quoted(of_graph[at]))
 }
 
 graph_matrix <- function(graph) {
   as_matrix <- function(x) if (is.matrix(x)) x else tryCatch(methods::as(x, "matrix"), error = function(e) NULL)
   m <- as_matrix(if (methods::is(graph, "pcAlgo")) graph@graph else graph)
-  if (inherits(graph, c("amat", "fciAlgo")) || !is.numeric(m) && !is.logical(m) || nrow(m) != ncol(m) || anyNA(m)) {
+  if (inherits(graph, c("amat", "fciAlgo")) || !is.numeric(m) && !is.logical(m) || nrow(m) != ncol(m) || ncol(m) < 2L ||
+    anyNA(m)) {
     refuse("graphEst", "a DAG or CPDAG: a result, or a square matrix (not amat) with arrows from row to column", graph)
+  }
+  if (any(diag(m) != 0)) {
+    error("`graphEst` must have an empty diagonal; it has an edge of variable ", which(diag(m) != 0)[[1]], " to itself")
   }
   m
 }

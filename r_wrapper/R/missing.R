@@ -5,7 +5,7 @@ check_of_micd <- function(suffStat, p, test, name = "suffStat") {
     gaussMItest = check_imputed_gauss(suffStat, p),
     disMItest = check_imputed_discrete(suffStat, p),
     gaussCItwd = list(x = check_incomplete(suffStat, p, name, test)),
-    disCItwd = check_discrete(suffStat, p, test, name),
+    disCItwd = check_discrete(if (is_table(suffStat)) coded(suffStat, name, TRUE) else suffStat, p, test, name),
     mixCItest = check_mixed(suffStat, p, name)
   )
 }
@@ -33,6 +33,7 @@ check_imputed_gauss <- function(suffStat, p) {
   if (is.list(suffStat) && length(suffStat) && all(vapply(suffStat, is.data.frame, NA))) {
     check_alike(suffStat)
     n <- nrow(suffStat[[1]])
+    if (any(vapply(suffStat, anyNA, NA))) error("`suffStat` must hold imputations without NA")
     suffStat <- c(lapply(suffStat, function(x) stats::cor(check_incomplete(x, p))), n)
   }
   M <- length(suffStat) - 1L
@@ -66,11 +67,12 @@ check_imputed_discrete <- function(suffStat, p) {
 
 # A table of numbers as a matrix of doubles; NA stays.
 check_incomplete <- function(x, p, name = "suffStat", test = "gaussMItest") {
-  check_numeric(x, name, test)
+  x <- check_columns(check_numeric(x, name, test), name)
   if (length(dim(x)) != 2L || ncol(x) != p || !all(apply(x, 2L, function(v) is.numeric(v) || all(is.na(v))))) {
     refuse(name, sprintf("a table of %d columns of numbers, to match `labels` or `p`", p), x)
   }
-  x <- as.matrix(check_columns(x, name))
+  check_rows(nrow(x), name)
+  x <- as.matrix(x)
   storage.mode(x) <- "double"
   unname(x)
 }
@@ -78,8 +80,15 @@ check_incomplete <- function(x, p, name = "suffStat", test = "gaussMItest") {
 # The values of a data frame of numbers and factors, codes from 0 for these, and the levels, NULL for numbers.
 check_mixed <- function(x, p, name) {
   if (!is.data.frame(x) || length(x) != p) refuse(name, sprintf("a data frame of %d columns, as `labels` or `p`", p), x)
-  other <- names(check_columns(x, name))[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
+  x <- check_columns(x, name)
+  other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v), NA)]
   if (length(other)) error("`", name, "` must hold numbers and factors; factor() makes one of ", quoted(other))
+  check_rows(nrow(x), name)
+  incomplete <- names(x)[vapply(x, function(v) anyNA(v) || is.numeric(v) && !all(is.finite(v)), NA)]
+  if (length(incomplete)) {
+    error("`", name, "` must be complete and finite for mixCItest; it is not in ", quoted(incomplete), "; leave such ",
+      "rows out, or impute")
+  }
   values <- lapply(x, function(v) if (is.factor(v)) as.integer(v) - 1 else as.double(v))
   list(x = unlist(values, use.names = FALSE), texts = texts_of(x, vapply(x, is.factor, NA)))
 }

@@ -23,6 +23,7 @@ cu_sepset <- function(fit, x, y) {
     if (!inherits(fit, c("pcAlgo", "fciAlgo"))) refuse("fit", "a result of cu_pc() or cu_fci()", fit)
     refuse_consensus(fit, "fit")
   }
+  if (is.list(fit) && (is.null(fit$sepset) || is.null(fit$labels))) refuse("fit", "a result of cu_plain()", fit)
   s <- if (is.list(fit)) fit$sepset else attr(fit, "cu_sepset")
   labels <- if (is.list(fit)) fit$labels else names_in(fit)
   p <- length(labels)

@@ -94,7 +94,9 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   }
   labels <- labels_for(x, labels)
   data <- if (test == "gaussCItest") {
-    list(x = check_observations(x), by_default = missing(indepTest))
+    X <- check_observations(x)
+    check_complete(X, column_names(x), "x", "indepTest = \"gaussCItwd\" takes NA")
+    list(x = X, by_default = missing(indepTest))
   } else if (test %in% tests_of_micd) {
     check_of_micd(x, length(labels), test, "x")
   } else {
@@ -117,12 +119,10 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
 }
 
 # Names of the variables: of the columns, or 1, 2, ... where they have none.
-column_names <- function(x, name = "x") {
+column_names <- function(x, name = "x", why = NULL) {
+  refuse_samples_in_columns(x, name)
   table <- if (is.list(x) && !is.data.frame(x)) x$dm else x
-  if (is.null(table)) {
-    refuse(name, paste("the observations, a matrix or data frame with a row for each: resampling draws rows,",
-      "which a correlation matrix does not have"), x)
-  }
+  if (is.null(table)) refuse(name, paste0("the observations, a matrix or data frame with a row for each", why), x)
   if (length(dim(table)) != 2L || ncol(table) < 2L) {
     refuse(name, "a matrix or data frame with a row for each observation and 2 columns or more", table)
   }
@@ -131,7 +131,7 @@ column_names <- function(x, name = "x") {
 
 # The `labels` of the variables, by default the names of the columns.
 labels_for <- function(x, labels) {
-  names <- column_names(x)
+  names <- column_names(x, why = ": resampling draws rows, which a correlation matrix does not have")
   labels <- check_labels(if (missing(labels)) names else labels)
   if (length(labels) != length(names)) refuse("labels", paste(length(names), "names of the columns of `x`"), labels)
   labels
@@ -144,6 +144,19 @@ check_columns <- function(x, name) {
   other <- if (is.data.frame(x)) names(x)[!vapply(x, fits, NA)]
   if (length(other)) {
     error("`", name, "` must have a vector as each column, not a matrix, list or integer64, as in ", quoted(other))
+  }
+  if (is.data.frame(x)) without_missing_codes(x) else x
+}
+
+# A data frame in which the codes that SPSS calls missing (package haven: `na_values`, `na_range`) are NA. Without haven
+# in the session, is.na() does not know them.
+without_missing_codes <- function(x) {
+  for (j in which(vapply(x, inherits, NA, "haven_labelled_spss"))) {
+    codes <- attr(x[[j]], "na_values", exact = TRUE)
+    range <- attr(x[[j]], "na_range", exact = TRUE)
+    v <- as.vector(unclass(x[[j]]))
+    v[v %in% codes | if (length(range) == 2L) v >= range[1] & v <= range[2] else FALSE] <- NA
+    x[[j]] <- v
   }
   x
 }
@@ -158,7 +171,7 @@ check_numeric <- function(x, name, test = "gaussCItest") {
   x
 }
 
-# The observations of gaussCItest as a matrix of doubles.
+# The observations of gaussCItest as a matrix of doubles, with two rows or more.
 check_observations <- function(x, name = "x") {
   if (is.list(x) && !is.data.frame(x)) {
     error("`x` is a list with `dm`, codes, which need indepTest = \"disCItest\" or \"binCItest\"")
@@ -170,13 +183,15 @@ check_observations <- function(x, name = "x") {
   if (isSymmetric.matrix(unname(X))) {
     error("`", name, "` is symmetric, as a matrix of correlations or covariances is; the observations are needed")
   }
+  check_rows(nrow(X), name)
   if (!is.double(X)) storage.mode(X) <- "double" # the assignment alone would copy the matrix
   X
 }
 
-# Categories as the list that pcalg's discrete tests take; such a list unchanged.
-coded <- function(x, name = "x") {
+# Categories as the list that pcalg's discrete tests take; such a list unchanged. `gaps`: may there be NA?
+coded <- function(x, name = "x", gaps = FALSE) {
   if (is.list(x) && !is.data.frame(x)) return(x)
+  check_rows(nrow(x), name)
   x <- check_columns(x, name)
   columns <- lapply(as.data.frame(x), function(column) {
     if (is.numeric(column) && !all(column == round(column), na.rm = TRUE)) {
@@ -185,7 +200,9 @@ coded <- function(x, name = "x") {
     factor(replace(column, is.na(column), NA)) # NaN is no category; drops the levels that do not occur
   })
   incomplete <- column_names(x)[vapply(columns, anyNA, NA)]
-  if (length(incomplete)) error("`", name, "` must not hold NA; it does in ", quoted(incomplete))
+  if (length(incomplete) && !gaps) {
+    error("`", name, "` must not hold NA; it does in ", quoted(incomplete), "; ", with_gaps)
+  }
   nlev <- vapply(columns, nlevels, 1L)
   if (any(nlev < 2L)) {
     error("`", name, "` must have two categories or more in each column; ", quoted(column_names(x)[nlev < 2L]),
@@ -209,6 +226,7 @@ on_resamples <- function(what, frame, data, test, labels, scheme, more) {
   if (!is.numeric(alpha) || !length(alpha) || anyNA(alpha) || any(alpha < 0 | alpha > 1)) {
     refuse("alpha", "one or more numbers in [0, 1]", alpha)
   }
+  if (anyDuplicated(alpha)) error("`alpha` must have each level once; ", alpha[anyDuplicated(alpha)], " occurs again")
   whole <- function(least, most) function(x) x >= least && x <= most && x == round(x)
   n_resamples <- check_number(frame$n_resamples, "n_resamples", "a whole number from 1 on",
     whole(1, .Machine$integer.max))

@@ -16,7 +16,8 @@
 #' @param forbEdges Logical matrix of p x p: TRUE in `[i, j]` forbids i -> j; in both cells, any edge of the pair.
 #' @param conservative,maj.rule Should the conservative rule, or the majority rule, decide which triples are colliders?
 #'   Exactly one of them must be TRUE.
-#' @param tiers Number of the tier of each variable: a smaller number is an earlier tier. NULL: one tier.
+#' @param tiers Number of the tier of each variable: a smaller number is an earlier tier. NULL: one tier. Names, if
+#'   there are any, must have the order of the variables.
 #' @param context.all,context.tier Positions or names of context variables, which have no parents: those of
 #'   `context.all`, which must be in the first tier, are parents of all others, those of `context.tier` of all others in
 #'   their tier.
@@ -57,7 +58,7 @@ cu_tpc <- function(suffStat, indepTest, alpha, labels, p, skel.method = c("stabl
     p <- length(labels)
     fit@graph <- methods::as(matrix(0, p, p, dimnames = list(labels, labels)), "graphNEL")
   }
-  remember(fit, NULL, before = known)
+  remember(fit, NULL, known, plain$untested, plain$note)
   fit
 }
 
@@ -68,13 +69,14 @@ check_known <- function(tiers, context.all, context.tier, forbEdges, labels) {
   if (!is.numeric(tiers) || length(tiers) != p || anyNA(tiers)) {
     refuse("tiers", paste("a number for each of the", p, "variables"), tiers)
   }
+  check_names(tiers, "tiers", labels)
   all <- context_positions(context.all, "context.all", labels)
   tier <- context_positions(context.tier, "context.tier", labels)
   both <- intersect(all, tier)
   if (length(both)) error("`context.all` and `context.tier` both have ", quoted(labels[both]))
   late <- all[tiers[all] > min(tiers)]
   if (length(late)) error("`context.all` must be in the first tier; ", quoted(labels[late]), " is not")
-  say_names(labels, list(tiers = rbind(tiers), forbEdges = forbEdges))
+  say_names(labels, list(forbEdges = forbEdges))
   if (!is.null(forbEdges)) forbEdges <- check_fixed(forbEdges, "forbEdges", p)
   list(
     options = list(
@@ -84,11 +86,22 @@ check_known <- function(tiers, context.all, context.tier, forbEdges, labels) {
   )
 }
 
+# A vector with an element for each variable goes by position, as in tpc: names of it that say otherwise are refused.
+check_names <- function(x, name, labels) {
+  if (!any(names(x) %in% labels) || identical(names(x), labels)) return()
+  unknown <- setdiff(names(x), labels)
+  if (length(unknown)) error("`", name, "` has an element ", quoted(unknown[[1]]), ", which is no variable")
+  error("`", name, "` must be in the order of the variables; its names are in another one. ", name, "[v], with `v` ",
+    "the names of the variables, has the right order")
+}
+
 # The positions of context variables that are given by position or name.
 context_positions <- function(x, name, labels) {
   at <- if (is.character(x)) match(x, labels) else if (is.null(x)) integer(0) else x
-  if (!is.numeric(at) || anyNA(at) || any(at < 1 | at > length(labels) | at != round(at))) {
-    refuse(name, sprintf("names of variables, or positions from 1 to %d", length(labels)), x)
+  wrong <- if (is.numeric(at)) is.na(at) | at < 1 | at > length(labels) | at != round(at) else TRUE
+  if (any(wrong)) {
+    refuse(name, sprintf("names of variables, or positions from 1 to %d", length(labels)),
+      if (is.numeric(at)) x[wrong][[1]] else x)
   }
   as.integer(at)
 }

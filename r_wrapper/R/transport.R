@@ -91,9 +91,8 @@ transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = 
   arguments <- c(list(alpha = alpha, verbose = as.logical(given$verbose)), kept, more$options)
   data <- if (tabular) {
     c(check_table(suffStat, p, test), by_default = by_default)
-  } else {
-    switch(if (is.null(test)) "" else test, gaussCItest = check_gauss(suffStat, p, TRUE), disCItest = , binCItest =
-      check_discrete(suffStat, p, test), if (!is.null(test)) check_of_micd(suffStat, p, test))
+  } else if (!is.null(test)) {
+    check_data(suffStat, p, test)
   }
   say_orders(labels, suffStat, test, given)
   batch <- attr(indepTest, "batch")
@@ -102,20 +101,33 @@ transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = 
   problem <- as_problem(labels, test, given, data, arguments)
   users <- if (flags$batch) function(x, y, S) batch(x, y, S, suffStat) else checked_test(indepTest, suffStat)
   compute(what, c(problem$options, flags), c(problem$arrays, more$arrays), reporter, users,
-    function(reply) plain_answer(reply, labels, expand))
+    function(reply) plain_answer(reply, labels, expand, test))
 }
+
+# `suffStat` as the list that the test takes, checked.
+check_data <- function(suffStat, p, test) {
+  switch(test,
+    gaussCItest = check_gauss(suffStat, p, TRUE),
+    disCItest = , binCItest = check_discrete(suffStat, p, test),
+    check_of_micd(suffStat, p, test)
+  )
+}
+
+# The elements of the data that are vectors, which Python sees in R's memory.
+data_vectors <- c("C", "pair_n", "x", "dm")
 
 # The `options` and `arrays` of pc, skeleton, stability, ... for Python: `arguments` of pycupc.pc(), by their names
 # there, with `more` of them, and the `data` of the `test`, which is NULL for a user's own.
 as_problem <- function(labels, test, given, data, more) {
   flag <- function(name) check_flag(given[[name]], name)
+  if (isTRUE(is.na(given$engine))) refuse("engine", "the name of an engine", given$engine) # reticulate makes it TRUE
   arguments <- list(
     NAdelete = flag("NAdelete"), m_max = floor(check_number(given$m.max, "m.max", "one number from 0 on",
       function(x) x >= 0)),
     u2pd = given$u2pd, conservative = flag("conservative"), maj_rule = flag("maj.rule"),
     solve_confl = flag("solve.confl"), numCores = given$threads, engine = given$engine, quirks = flag("quirks")
   )
-  vectors <- names(data) %in% c("C", "pair_n", "x", "dm")
+  vectors <- names(data) %in% data_vectors
   fixed <- Filter(Negate(is.null), given[c("fixedGaps", "fixedEdges")])
   fixed <- mapply(check_fixed, fixed, names(fixed), MoreArgs = list(p = length(labels)), SIMPLIFY = FALSE)
   list(
@@ -129,16 +141,19 @@ as_problem <- function(labels, test, given, data, more) {
 
 # The reply as the answer of cu_plain() or, with more elements, that of fci() or rfci(); the sets are expanded while
 # Python computes pMax.
-plain_answer <- function(reply, labels, expand) {
+plain_answer <- function(reply, labels, expand, test) {
   if (nzchar(reply$quirks)) warning(reply$quirks, call. = FALSE)
   for (text in unlist(reply$notes)) message(text)
   arrays <- reply$arrays
   sets <- function(name) c(list(p = length(labels)), part(arrays, name))
+  untested <- part(arrays, "untested")
+  warn_of_untested(untested, test)
   answer <- c(
     list(labels = labels, graph = part(arrays, "graph"), n.edgetests = arrays$n.edgetests,
       max.ord = as.integer(reply$max_ord), sepset = sets("sepset")),
-    list(found = if (!is.null(arrays$found.x)) sets("found"), pMax = arrays$pMax),
-    reply[intersect(c("engine", "orientation", "tries", "vanished", "seconds"), names(reply))]
+    list(found = if (!is.null(arrays$found.x)) sets("found"), pMax = arrays$pMax,
+      untested = if (length(untested) || !is.null(test) && test != "gaussCItest") untested),
+    reply[intersect(c("engine", "orientation", "note", "tries", "vanished", "seconds"), names(reply))]
   )
   if (!is.null(arrays$edge.low)) {
     answer$graph <- list(from = arrays$edge.low, to = arrays$edge.high)
@@ -147,6 +162,18 @@ plain_answer <- function(reply, labels, expand) {
   }
   if (expand) answer$sets <- expand_sepset(answer)
   answer
+}
+
+# Pairs whose removing test was not made, for lack of observations: a warning where pcalg's test warns, else a message.
+warn_of_untested <- function(untested, test) {
+  if (!length(untested)) return()
+  k <- length(untested$x)
+  few <- format(range(untested$there), big.mark = ",", trim = TRUE)
+  most <- format(max(untested$needed), big.mark = ",", scientific = FALSE)
+  text <- paste0(if (k == 1L) "1 pair counts" else paste(format(k, big.mark = ","), "pairs count"),
+    " as independent without a test: not enough data (n = ", paste(unique(few), collapse = " to "), ", up to ", most,
+    " observations needed). cu_why() says so of each pair")
+  if (test %in% c(tests_of_pcalg[-1], "mixCItest")) warning(text, call. = FALSE) else message(text)
 }
 
 # The user's test, which must return one number.
@@ -225,8 +252,11 @@ checked <- function(reply) {
 #'   * `n.edgetests`, `max.ord`, `pMax`: as in [pcalg::pcAlgo-class];
 #'   * `sepset`: the separating sets in sparse form, for [cu_sepset()];
 #'   * `found`: these sets before the conservative or majority rule changed some; else NULL;
+#'   * `untested`: removed pairs that were not tested, for lack of data: `x`, `y`, `level`, the observations `needed`
+#'     and those `there`; else NULL or empty;
 #'   * `engine`: which engine ran, and why;
 #'   * `orientation`: how `u2pd = "retry"` ended;
+#'   * `note`: why the graph is not a CPDAG, or "";
 #'   * `seconds`: duration of the Python part.
 #' @examples
 #' if (cu_available()) {
@@ -239,6 +269,10 @@ cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCIt
   what <- match.arg(what)
   labels <- check_labels(labels, p, suffStat, indepTest)
   given <- given_arguments(...)
+  if (!is.null(given$threads)) {
+    given$threads <- as.integer(check_number(given$threads, "threads", "a whole number of at least 1",
+      function(x) x >= 1 && x < 2^31 && x == round(x)))
+  }
   if (identical(given$u2pd, "rand")) {
     error("with u2pd = \"rand\", pcalg orients the edges with R's generator; use cu_pc()")
   }

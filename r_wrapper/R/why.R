@@ -11,11 +11,14 @@
 #' objects that were read from a file are explained, too. What [cu_tpc()], or [cu_skeleton()] with tiers, knew before
 #' its tests is not in its object and only known in the session that computed it.
 #'
+#' A pair may have been removed without a test, for lack of data: n is too small for the G^2 test, or too few rows have
+#' all its variables. The session that computed an object knows these pairs; for other objects `suffStat` is needed.
+#'
 #' @param fit A result of [cu_pc()], [cu_skeleton()], [cu_tpc()], [cu_fci()] or [cu_rfci()], or of the same function of
 #'   pcalg.
 #' @param x,y Two variables, by position or by name. For `as.data.frame()`, `x` is the result, also of [cu_consensus()].
-#' @param suffStat What `fit` was computed from by [pcalg::gaussCItest()]: the list with `C` and `n`, or the
-#'   observations. With it, the answer has the partial correlation and the cutoff of the test, too.
+#' @param suffStat The data that `fit` was computed from, in the form of the test in its call. With those of
+#'   [pcalg::gaussCItest()], the answer has the partial correlation and the cutoff of the test, too.
 #' @param alpha The significance level of `fit`. By default the number in its call, or 0.01 without one.
 #' @return `cu_why()`: a list of class `cu_why`, which prints as a sentence, its `text`, with the elements
 #'   * `x`, `y`: the variables, in the order of the deciding test;
@@ -24,6 +27,7 @@
 #'     it; its conditioning set is `S`, and `margin` is `cutoff - abs(r)`; NULL where not known;
 #'   * `arrow`: what set the arrow, and the variables that took part, or NULL;
 #'   * `n_tests`: how many tests a kept edge survived, as pcalg counts them;
+#'   * `needed`, `n`: of a pair that was not tested, how many observations its test needs, and how many there are;
 #'   * `stage`: `"possible-d-sep"` or `"rfci"` if a test after those of the skeleton removed the edge;
 #'   * `symbol` and `set_by`, of a PAG: the edge with its marks, such as `"o->"`, and what set the mark at `x` and that
 #'     at `y`, nothing for a circle.
@@ -57,6 +61,11 @@ cu_why <- function(fit, x, y, suffStat = NULL, alpha = NULL) {
   answer <- explain(fit, suffStat, alpha, question = "why", x = x, y = y)
   found <- answer$why
   for (name in c("S", "arrow")) if (!is.null(found[[name]])) found[[name]] <- as.character(unlist(found[[name]]))
+  unsure <- is.null(suffStat) && is.null(found$needed) && is.null(remembered(fit, "untested")) &&
+    test_in_call(fit, suffStat) != "gaussCItest"
+  if (identical(found$status, "removed") && unsure && isTRUE(found$p == 1)) {
+    answer$text <- paste0(answer$text, "; or not tested for lack of data, where p is 1, too: `suffStat` decides which")
+  }
   if (pag) found$set_by <- lapply(found$set_by, function(reason) as.character(unlist(reason)))
   structure(c(found, text = answer$text), class = "cu_why")
 }
@@ -90,9 +99,9 @@ explain <- function(fit, suffStat, alpha, ...) {
   if (!is.null(alpha)) check_share(alpha, "alpha")
   if (is.null(alpha)) alpha <- if (is.null(fit@call$alpha)) 0.01 else if (is.numeric(fit@call$alpha)) fit@call$alpha
   plain <- plain_fit(fit, remembered(fit))
-  data <- if (!is.null(suffStat)) check_gauss(as_correlations(suffStat), length(plain$options$labels))
-  say_names(names_in(fit), list(`suffStat$C` = data$C), "the variables of the result")
+  data <- if (!is.null(suffStat)) data_of_result(fit, suffStat)
   before <- remembered(fit, "before")
+  untested <- if (is.null(data)) remembered(fit, "untested")
   if (methods::is(fit, "fciAlgo")) {
     jci <- in_call(fit, "jci")
     more <- list(known = !uses_rule(as.list(fit@call)), rules = as.list(in_call(fit, "rules")),
@@ -100,8 +109,36 @@ explain <- function(fit, suffStat, alpha, ...) {
   } else {
     more <- list(known = length(fit@sepset) > 0L || !is.null(attr(fit, "cu_sepset")))
   }
-  options <- c(a = plain$options, list(alpha = alpha, before = before$options, ...), more, data["n"])
-  compute("explain", options, c(a = plain$arrays, before$arrays, data["C"]))
+  options <- c(a = plain$options, list(alpha = alpha, before = before$options, ...), more, data$options)
+  compute("explain", options, c(a = plain$arrays, before$arrays, data$arrays, untested = untested))
+}
+
+# `suffStat` of cu_why() as `options` and `arrays` for Python: the data of the test that the call of `fit` names; where
+# the call does not say which, its form decides.
+data_of_result <- function(fit, suffStat) {
+  labels <- names_in(fit)
+  test <- test_in_call(fit, suffStat)
+  if (is_table(suffStat) && ncol(suffStat) != length(labels)) {
+    refuse("suffStat", paste("the data of the result, with", length(labels), "variables"), suffStat)
+  }
+  if (test == "gaussCItest") suffStat <- as_correlations(suffStat)
+  data <- if (is_table(suffStat, test)) check_table(suffStat, length(labels), test) else
+    check_data(suffStat, length(labels), test)
+  data_names <- if (is_table(suffStat)) list(suffStat = suffStat) else
+    list(`suffStat$C` = suffStat$C, `suffStat$dm` = suffStat$dm)
+  say_names(labels, data_names, "the variables of the result")
+  parts <- names(data) %in% data_vectors
+  list(options = c(list(test = test), data[!parts]), arrays = data[parts])
+}
+
+# The name of the test that the call of a result names, as a string or as the function of pcalg or micd.
+test_in_call <- function(fit, suffStat) {
+  given <- fit@call$indepTest
+  if (is.call(given) && length(given) == 3L && as.character(given[[1]]) %in% c("::", ":::")) given <- given[[3]]
+  name <- if (is.symbol(given) || is.character(given)) as.character(given)
+  if (isTRUE(name %in% built_in_tests)) return(name)
+  is_coded <- is.list(suffStat) && !is.data.frame(suffStat) && !is.null(suffStat$dm)
+  if (is_coded) "disCItest" else "gaussCItest"
 }
 
 # `suffStat` of gaussCItest, which may be the observations, as the list of C and n.

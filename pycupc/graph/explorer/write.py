@@ -79,8 +79,9 @@ class Content:
     reasons: Sequence[Sequence[Sequence[str | int]]] = ()
     stability: Floats | None = None
     removed: RemovedPairs = field(default_factory=lambda: RemovedPairs(_NONE, _NONE, _NONE, _NONE, None, None, 1))
-    # int (k, 3): removed pairs whose separating test was not made, and the observations that it would have needed.
-    untested: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    # int (k, 4): removed pairs whose separating test was not made, the observations that it would have needed, and
+    # those that there were.
+    untested: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     # int (k, 2): pairs that fixedGaps excludes.
     gaps: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
     # float (p (p - 1) / 2,) or None: of all pairs i < j, by rows, if the graph is small.

@@ -6,6 +6,7 @@ from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.registry import Family, FromR, Identity, OwnRows, Request
+from pycupc.system.message import Message, Setting
 
 
 def _make(request: Request) -> DiscreteTest:
@@ -14,7 +15,8 @@ def _make(request: Request) -> DiscreteTest:
     if binary:
         data.check_binary()
     if request.quirks and data.df == "observed":
-        raise ValueError("quirks=True reproduces pcalg, which has no df='observed': choose one of the two")
+        text = "{quirks} reproduces pcalg, which has no {df}: choose one of the two"
+        raise ValueError(Message(text, quirks=Setting("quirks", True), df=Setting("df", "observed")))
     return DiscreteTest(data, request.alpha, binary=binary, quirks=request.quirks)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.independence.base import Floats, Indices, Mask
@@ -68,11 +67,8 @@ class DiscreteTest(EnumeratedTest):
         pcalg's p-value of a test that was not made is 1, as that of perfect independence. Whether it was made depends
         on nothing but its variables and the data, so it is found out after a run, and only when somebody asks.
         """
-        x, y = sepset.implied_empty()
-        blocks: list[tuple[NDArray[Any], ...]] = [(x, y, np.empty((len(x), 0), dtype=np.int64))]
-        blocks += [(block.x, block.y, block.members) for block in sepset.blocks]
-        parts = []
-        for x, y, S in blocks:
+        parts = [np.zeros((4, 0), dtype=np.int64)]
+        for x, y, S in sepset.of_every_size(self.may_lack):
             if (
                 self.data.df == "observed" and S.shape[1]
             ):  # a table is counted for each: only where the test may not have been
@@ -82,7 +78,12 @@ class DiscreteTest(EnumeratedTest):
             few = needed > self.data.n
             level = np.full(int(few.sum()), S.shape[1])
             parts.append(np.vstack([x[few], y[few], level, needed[few]]).astype(np.int64))
-        return UntestedPairs.by_pair(np.concatenate(parts, axis=1))
+        return UntestedPairs.by_pair(np.concatenate(parts, axis=1), self.data.n)
+
+    def may_lack(self, level: int) -> bool:
+        """Whether a test given a set of this size may need more observations than there are."""
+        most = float(self.data.nlev.max())
+        return bool(OBSERVATIONS_PER_DF * (most - 1) ** 2 * most**level > self.data.n)
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         """How the answers for the two values of `quirks` may differ; empty if they cannot."""

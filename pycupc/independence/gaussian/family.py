@@ -84,8 +84,10 @@ def _from_r(sent: FromR) -> Any:
         if sent.values.get("by_default"):
             table.warn_of_codes()
         return data
-    n = sent.arrays["pair_n"] if "pair_n" in sent.arrays else sent.values["n"]
-    return {"C": sent.arrays["C"], "n": n, "n_rule": sent.values.get("n_rule")}
+    if "pair_n" in sent.arrays:
+        rule = sent.values.get("n_rule") or "mean"
+        return SuffStat(sent.arrays["C"], sent.arrays["pair_n"], sent.labels, n_rule=rule)
+    return {"C": sent.arrays["C"], "n": sent.values["n"]}
 
 
 FAMILY = Family(

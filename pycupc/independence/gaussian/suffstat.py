@@ -214,7 +214,9 @@ class SuffStat:
         pairwise = options.get("missing") == "pairwise"
         if pairwise:
             if measure.name != "pearson":
-                raise ValueError(f'missing="pairwise" goes with correlation="pearson" only, got {correlation!r}')
+                text = "{pairwise} goes with {pearson} only, got {given}"
+                facts = {"pairwise": Setting("missing", "pairwise"), "pearson": Setting("correlation", "pearson")}
+                raise ValueError(Message(text, **facts, given=Value(correlation)))
             of_file = {"missing": "keep"} if isinstance(data, (str, os.PathLike)) else {}
             options = {name: value for name, value in options.items() if name != "missing"} | of_file
         if measure.name == "latent":

@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pycupc.independence.base import IndependenceTest, State
 from pycupc.independence.gaussian.fisher_z import cutoff
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.p_values import GaussianPValues, LargestOfZ
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.p_values import PValues, UntestedPairs
+from pycupc.independence.p_values import PValues, UntestedPairs, too_few_for_fisher_z
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals
@@ -53,13 +51,4 @@ class GaussianTest(IndependenceTest):
         return GaussianPValues(graph, removals, sepset.gaps(), largest, self.data.n, self.data.correlations)
 
     def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
-        return partial(_untested, self.data.n, sepset)
-
-
-def _untested(n: float, sepset: SepSets) -> UntestedPairs:
-    """The removed pairs that no test can find dependent, as n - l - 3 is not above 0."""
-    parts = [np.zeros((4, 0))]
-    for block in sepset.blocks:  # with n <= 3 all others as well: they may be too many to list
-        if n <= (level := block.members.shape[1]) + 3:
-            parts.append(np.vstack([block.x, block.y, *np.repeat([[level], [level + 4]], len(block.x), axis=1)]))
-    return UntestedPairs.by_pair(np.hstack(parts).astype(np.int64))
+        return partial(too_few_for_fisher_z, self.data.n, sepset)

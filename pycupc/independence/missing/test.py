@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,11 @@ from pycupc.independence.base import Floats, Indices
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.missing import literal
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+from pycupc.independence.p_values import PValues, UntestedPairs, too_few, too_few_for_fisher_z
 from pycupc.system.message import Message, Setting
+
+if TYPE_CHECKING:
+    from pycupc.graph.sepset import SepSets
 
 
 class ImputedTest(EnumeratedTest):
@@ -37,6 +42,11 @@ class ImputedTest(EnumeratedTest):
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         return (literal.disMItest if self.data.categories else literal.gaussMItest)(x, y, S, self.data)
+
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        if self.data.categories:
+            return super().find_untested(sepset, p_values)
+        return partial(too_few_for_fisher_z, self.data.n, sepset)
 
 
 class TestwiseTest(EnumeratedTest):
@@ -69,6 +79,33 @@ class TestwiseTest(EnumeratedTest):
         if self.data.categories:
             return literal.disCItwd(x, y, S, self.data, quirks=self.quirks)
         return literal.gaussCItwd(x, y, S, self.data)
+
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        return partial(self._untested, sepset)
+
+    def _untested(self, sepset: SepSets) -> UntestedPairs:
+        """The removed pairs of whose test too few rows are complete for a p-value below 1."""
+        there = (~self.data.missing).T
+        numbers = there.astype(np.float32)  # exact: fewer than 2^24 rows
+        complete = numbers @ numbers.T
+
+        def counted(x: Indices, y: Indices, S: Indices) -> Floats:
+            if S.shape[1] == 0:
+                return np.asarray(complete[x, y], dtype=np.float64)
+            out, step = np.empty(len(x)), max((1 << 24) // self.data.n, 1)
+            for begin in range(0, len(x), step):
+                at = slice(begin, begin + step)
+                whole = there[x[at]] & there[y[at]]
+                for member in S[at].T:
+                    whole &= there[member]
+                out[at] = whole.sum(axis=1)
+            return out
+
+        def needed(level: int) -> int:
+            return 2 if self.data.categories else level + 4
+
+        least = complete.min()
+        return too_few(sepset.of_every_size(lambda level: level > 0 or least < needed(0)), counted, needed)
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         """How the answer of `disCItwd` may differ from micd's; empty if it cannot but where levels do not occur."""

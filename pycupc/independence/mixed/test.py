@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pycupc.data.mixed import MixedTable
 from pycupc.independence.base import Floats, Indices
+from pycupc.independence.discrete.g_square import observations_needed
 from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.mixed.mix_ci_test import mixCItest, n_parameters, of_categories
+from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pairs
 
 if TYPE_CHECKING:
+    from pycupc.graph.sepset import SepSets
     from pycupc.independence.mixed.likelihood import Numbers
 
 
@@ -88,6 +91,23 @@ class MixedTest(EnumeratedTest):
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         return mixCItest(x, y, S, self.data, quirks=self.quirks)
+
+    def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
+        return partial(self._untested, sepset)
+
+    def _untested(self, sepset: SepSets) -> UntestedPairs:
+        """Among the removed pairs of categories whose sets are of categories only, as of `DiscreteTest`."""
+        kinds = self.data.categorical
+        if np.count_nonzero(kinds) < 2:
+            return no_untested_pairs()
+        place, parts = np.cumsum(kinds) - 1, [np.zeros((4, 0), dtype=np.int64)]
+        for x, y, S in sepset.of_every_size(self._discrete.may_lack):
+            at = kinds[x] & kinds[y] & kinds[S].all(axis=1)
+            x, y, S = x[at], y[at], S[at]
+            needed = observations_needed(self._discrete.data, place[x], place[y], place[S])
+            few = needed > self.data.n
+            parts.append(np.vstack([x[few], y[few], np.full(int(few.sum()), S.shape[1]), needed[few]]).astype(np.int64))
+        return UntestedPairs.by_pair(np.concatenate(parts, axis=1), self.data.n)
 
     def note(self, n_edgetests: Sequence[int]) -> str:
         """How the answer of tests of categories only may differ from micd's, as of `DiscreteTest`."""

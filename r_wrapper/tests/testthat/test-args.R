@@ -129,7 +129,9 @@ test_that("messages name the value that was given, in R's words", {
     fixed = TRUE)
   expect_error(check_cores(Inf), "`numCores` must be a whole number of at least 1; got Inf")
   dm <- matrix(rep(1:2, 24), 12, 4, dimnames = list(NULL, LETTERS[1:4]))
-  discrete <- function(...) cu_plain("pc", list(dm = dm, adaptDF = FALSE, ...), "disCItest", 0.05, colnames(dm))
+  discrete <- function(...) {
+    suppressWarnings(cu_plain("pc", list(dm = dm, adaptDF = FALSE, ...), "disCItest", 0.05, colnames(dm))) # few rows
+  }
   expect_error(discrete(nlev = rep(2, 4)), "Codes begin at 0; for any others use apply(dm, 2, ", fixed = TRUE)
   expect_error(discrete(), "give nlev, or use apply(dm, 2, ", fixed = TRUE)
   dm <- apply(dm, 2, function(column) as.integer(factor(column)) - 1L)
@@ -211,9 +213,26 @@ test_that("names in another order than the labels give a message", {
   X <- matrix(stats::rnorm(800), 100, dimnames = list(NULL, letters[1:8]))
   expect_message(cu_plain("pc", X, labels = letters[8:1]), "names of `suffStat` in another order")
   expect_message(cu_stability(X, labels = letters[8:1], n_resamples = 2), "names of `x` in another order")
-  tiers <- stats::setNames(1:8, letters[8:1])
-  expect_message(cu_stability(X, n_resamples = 2, tiers = tiers), "names of `tiers` in another order")
+  C <- S
+  C$n <- matrix(400, 8, 8, dimnames = list(letters[8:1], letters[8:1]))
+  expect_message(cu_plain("pc", C, alpha = 0.05, labels = letters[1:8]), "names of `suffStat\\$n` in another order")
   expect_message(check_known(NULL, NULL, NULL, gaps, letters[1:8]), "names of `forbEdges` in another order")
+})
+
+test_that("tiers go by position, and names that say otherwise are refused", {
+  skip_if_no_python()
+  X <- matrix(stats::rnorm(800), 100, dimnames = list(NULL, letters[1:8]))
+  tiers <- stats::setNames(rep(1:2, 4), letters[8:1])
+  ask <- function(tiers, ...) cu_stability(X, n_resamples = 2, tiers = tiers, seed = 1, progress = FALSE, ...)
+  expect_error(ask(tiers), "`tiers` must be in the order of the variables.*tiers\\[v\\], with `v` the names")
+  expect_identical(ask(tiers[letters[1:8]])$pairs, ask(unname(tiers[letters[1:8]]))$pairs)
+  expect_error(ask(stats::setNames(tiers, c(letters[1:7], "x"))), "`tiers` has an element \"x\", which is no variable")
+  expect_silent(ask(stats::setNames(1:8, LETTERS[1:8])))
+  S <- list(C = stats::cor(X), n = 100)
+  skip_if_no_pcalg()
+  for (f in list(cu_tpc, cu_skeleton)) {
+    expect_error(f(S, "gaussCItest", 0.05, labels = letters[1:8], tiers = tiers), "in the order of the variables")
+  }
 })
 
 test_that("names that a graph cannot have are refused before the work", {
@@ -221,7 +240,7 @@ test_that("names that a graph cannot have are refused before the work", {
   never <- function(x, y, S, suffStat) stop("the work has begun")
   for (make in list(cu_pc, cu_skeleton, cu_tpc)) {
     expect_error(make(0, never, 0.05, labels = c("a", "k__x|p__y")), "separator")
-    expect_error(make(0, never, 0.05, labels = c("a", "")), "empty string")
+    expect_error(make(0, never, 0.05, labels = c("a", "")), "each variable must have a name; number 2 has none")
     expect_error(make(0, never, 0.05, labels = c("a", NA)), "`labels` must be names of all variables, none of them NA")
   }
 })

@@ -44,7 +44,7 @@ test_that("set.seed() repeats it, positions are names, and wrong arguments have 
   expect_setequal(found$ranking$effect, c("v4", "v5"))
   expect_error(cu_cstar(X, effects = "v9"), "`effects` must be names of variables, or positions from 1 to 7")
   expect_error(cu_cstar(X, q = 0, n_resamples = 2), "q must be different numbers from 1 to 42")
-  expect_error(cu_cstar(X, c("v1", "v1")), "causes must name one variable or several, each once, got ..v1., .v1..")
+  expect_error(cu_cstar(X, c("v1", "v1")), "`causes` has \"v1\" more than once")
   expect_error(cu_cstar(X, q = "a"), "`q` must be one or more whole numbers")
   expect_error(cu_cstar(X, alpha = c(0.1, 0.2)), "`alpha` must be one number in \\[0, 1\\]")
   expect_error(cu_cstar(X, standardize = NA), "`standardize` must be TRUE or FALSE")

@@ -72,12 +72,12 @@ test_that("what does not fit is refused in R's terms", {
   expect_error(cu_ida(1:2, 3, diag(3), m, "optimal", y.notparent = TRUE), "y.notparent is not available")
   expect_message(cu_ida(1, 3, diag(3), m), "not a CPDAG")
   expect_error(cu_jointIda(1:2, 3, diag(3)), "all.pasets")
-  expect_error(cu_adjustment(m * 0, 1, 2), "no variable of y is a descendant of x")
+  expect_error(cu_adjustment(m * 0, 1, 2), "no variable of `y.pos` is a descendant of `x.pos`")
   expect_error(cu_adjustment(m, 1, 3, 4), "`z` must be names of variables")
-  expect_error(cu_adjustment(m, 1, 3, 3), "z must have no variable of x or y")
-  expect_error(cu_adjustment(m, 1, 1), "x and y must be different variables, at least one each, got .'1'. and .'1'.")
+  expect_error(cu_adjustment(m, 1, 3, 3), "`z` must have no variable of `x.pos` or `y.pos`")
+  expect_error(cu_adjustment(m, 1, 1), "`x.pos` and `y.pos` must be different variables; both have \"1\"")
   expect_error(cu_idaFast(1:2, 3, diag(3), m), "`x.pos` must be one variable; got integer of length 2")
-  expect_error(cu_jointIda(1:2, 3, diag(3), all.pasets = list(list(3))), "all.pasets must have a set for each of the 2")
+  expect_error(cu_jointIda(1:2, 3, diag(3), all.pasets = list(list(3))), "`all.pasets` must be a list of lists")
   again <- matrix(m, 3, dimnames = list(NULL, c("a", "b", "a")))
   expect_error(cu_adjustment(again, 1, 2), "must be unique; \"a\" occurs more than once")
   for (graph in list(replace(m, 4, NA), m[1:2, ], matrix(as.character(m != 0), 3), "m", list(), NULL)) {
@@ -92,11 +92,60 @@ test_that("what does not fit is refused in R's terms", {
   unknown <- diag(3)
   unknown[1, 2] <- unknown[2, 1] <- NA
   expect_error(suppressMessages(cu_ida(2, 3, unknown, m)), "incomplete: it holds NaN")
-  dimnames(m) <- list(c("a", "b", "c"), c("a", "b", "c"))
-  expect_message(cu_ida("a", "c", matrix(diag(3), 3, dimnames = list(NULL, c("b", "a", "c"))), m),
-    "variables of the graph are the column names of `mcov` in another order.*variable 1 is called \"a\"")
-  rownames(m) <- c("b", "a", "c")
-  expect_message(cu_ida(1, 3, diag(3), m), "are the row names of `graphEst` in another order.*its row is called \"b\"")
+})
+
+test_that("messages name R's arguments and the value that is wrong", {
+  skip_if_no_python()
+  m <- matrix(c(0, 0, 0, 1, 0, 0, 0, 1, 0), 3) # a chain from 1 to 3
+  S <- diag(3)
+  expect_error(cu_idaFast(1, c(2, 2, 20), S, m), "`y.pos.set` must be names of variables, or positions.* got 20$")
+  expect_error(cu_idaFast(1, c("2", "x"), S, m), "`y.pos.set` must be names .* got \"x\"$")
+  expect_error(cu_ida(1:2, 3, S, m), "`x.pos` must be one variable for method = \"local\"; \"optimal\" takes several")
+  expect_error(cu_ida(c(1, 1), 3, S, m, "optimal"), "`x.pos` must be different variables; \"1\" occurs more than once")
+  expect_error(cu_ida(1, 3, NULL, m), "`mcov` must be a square covariance matrix; got NULL")
+  expect_error(cu_ida(1, 3, S, m, "optimal", y.notparent = TRUE), "y.notparent .* for method \"optimal\"$")
+  expect_error(cu_jointIda(c("1", "1"), 3, S, m), "`x.pos` must be different variables; \"1\" occurs")
+  expect_error(cu_jointIda(1:2, 3, S), "`graphEst` or `all.pasets` must be given")
+  for (wrong in list(3, list(1, 2), list(list(1)))) {
+    expect_error(cu_jointIda(1:2, 3, S, all.pasets = wrong), "`all.pasets` must be a list of lists, .* the 2 causes")
+  }
+  expect_error(cu_adjustment(m, 1:2, 2:3), "`x.pos` and `y.pos` must be different variables; both have \"2\"")
+  expect_error(cu_adjustment(m, 1, 3, z = 1:2), "`z` must have no variable of `x.pos` or `y.pos`; it has \"1\"")
+  expect_error(cu_adjustment(m, 3, 1), "no variable of `y.pos` is a descendant of `x.pos`")
+  expect_error(cu_adjustment(m + t(m), 1, 3), "no adjustment set of kind \"optimal\" is valid")
+  expect_error(cu_adjustment(1, 1, 2), "`graphEst` must be a DAG or CPDAG.*got 1$")
+})
+
+test_that("names of the covariances that are not those of the graph are refused", {
+  skip_if_no_python()
+  v <- c("a", "b", "c")
+  m <- matrix(c(0, 0, 0, 1, 0, 0, 0, 1, 0), 3, dimnames = list(v, v)) # a chain from a to c
+  set.seed(4)
+  a <- stats::rnorm(200)
+  b <- a + stats::rnorm(200)
+  S <- stats::cov(cbind(a, b, c = 2 * b + stats::rnorm(200)))
+  turned <- S[c("c", "b", "a"), c("c", "b", "a")]
+  want <- suppressMessages(cu_ida("a", "c", S, m))
+  expect_identical(suppressMessages(cu_ida("a", "c", unname(S), m)), want)
+  expect_identical(suppressMessages(cu_ida(1, 3, S, unname(m))), want)
+  expect_identical(suppressMessages(cu_ida("a", "c", turned[v, v], m)), want)
+  columns <- S
+  rownames(columns) <- NULL
+  expect_identical(suppressMessages(cu_ida("a", "c", columns, m)), want)
+  ask <- list(
+    function(mcov, graph) cu_ida("a", "c", mcov, graph), function(mcov, graph) cu_idaFast("a", "c", mcov, graph),
+    function(mcov, graph) cu_jointIda(c("a", "b"), "c", mcov, graph)
+  )
+  for (f in ask) {
+    expect_error(f(turned, m), "`mcov` must have the variables of `graphEst` in their order.*mcov\\[v, v\\]")
+    expect_error(f(turned[, 3:1], m), "`mcov` must have its rows in the order of its columns; got \"c\" as the first")
+    renamed <- S
+    colnames(renamed) <- rownames(renamed) <- c("a", "x", "c")
+    expect_error(f(renamed, m), "must have the variables of `graphEst`; got \"x\" in the place of \"b\"")
+    expect_error(f(S, m[3:1, ]), "`graphEst` must have its rows in the order of its columns")
+  }
+  expect_error(cu_jointIda(1:2, 3, turned[, 3:1], all.pasets = list(list(NULL, 1))), "`mcov` must have its rows")
+  expect_error(cu_adjustment(m[3:1, ], "a", "c"), "`graphEst` must have its rows in the order of its columns")
 })
 
 test_that("a PAG, and a matrix whose arrows go the other way, are refused", {

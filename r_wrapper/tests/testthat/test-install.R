@@ -62,3 +62,9 @@ test_that("a Python that is too old is named with its version", {
   for (old in c("2.7", "3.9")) expect_error(refuse_old(old), paste0("3.10 or later; .* is of version ", old))
   expect_silent(refuse_old("3.10"))
 })
+
+test_that("citation() has a year, without a warning", {
+  skip_if_not(nzchar(system.file("Meta", package = "pycupc")), "the package is not installed")
+  expect_no_warning(entry <- utils::citation("pycupc"))
+  expect_match(entry$year, "^20\\d\\d$")
+})

@@ -48,7 +48,7 @@ test_that("numbers and factors together: mixCItest by name", {
   expect_identical(counts$n_tests[, 1] > 20, rep(TRUE, 4))
   expect_gt(nrow(cu_stability(gaps, n_resamples = 2, indepTest = "gaussCItwd", seed = 1)$pairs), 0)
   both$am[3] <- NA
-  expect_error(cu_pc(both, "mixCItest"), "missing or infinite values in am")
+  expect_error(cu_pc(both, "mixCItest"), "`suffStat` must be complete and finite for mixCItest; it is not in \"am\"")
   expect_error(cu_pc(cbind(both, s = letters[1:4]), "mixCItest"), "numbers and factors; .* makes one of \"s\"")
 })
 
@@ -98,5 +98,48 @@ test_that("wrong data have their own sentence", {
   expect_error(cu_pc(gaps[, -1], "gaussCItwd", 0.1, p = 5), "a table of 5 columns")
   expect_error(cu_pc(cbind(as.data.frame(gaps[, -1]), z = "1"), "gaussCItwd", 0.1, p = 5),
     "numeric for gaussCItwd, and is not in \"z\"; for categories use indepTest = \"disCItwd\"")
-  expect_error(cu_pc(gaps, "disCItwd", 0.1, p = 5), "`dm`")
+  expect_error(cu_pc(gaps, "disCItwd", 0.1, p = 5), "`suffStat` must hold categories for a discrete test")
+})
+
+# A column as haven::read_sav() makes it, with codes that the file calls missing.
+from_spss <- function(x, na_values = NULL, na_range = NULL) {
+  class <- c("haven_labelled_spss", "haven_labelled", "vctrs_vctr", typeof(x))
+  structure(x, class = class, na_values = na_values, na_range = na_range, labels = c("no answer" = 999))
+}
+
+test_that("codes that SPSS calls missing are missing, whether haven is loaded or not", {
+  skip_if_no_python()
+  set.seed(7)
+  a <- stats::rnorm(60)
+  X <- data.frame(a = a, b = a + stats::rnorm(60), c = stats::rnorm(60))
+  gaps <- X
+  gaps$a[1:5] <- gaps$b[3:9] <- gaps$c[8] <- NA
+  coded <- X
+  coded$a[1:5] <- 999
+  coded$b[3:9] <- 98:104
+  coded$c[8] <- -9
+  coded$a <- from_spss(coded$a, 999)
+  coded$b <- from_spss(coded$b, na_range = c(98, Inf))
+  coded$c <- from_spss(coded$c, na_values = c(-9, -8), na_range = c(500, 600))
+  expect_identical(without_missing_codes(coded), gaps)
+  expect_error(cu_plain("pc", coded), "`suffStat` must be complete and finite .* not in \"a\", \"b\"")
+  expect_error(cu_stability(coded, n_resamples = 2), "`x` must be complete and finite .* not in \"a\", \"b\"")
+  same <- c("graph", "n.edgetests", "pMax", "sepset")
+  expect_identical(cu_plain("pc", coded, "gaussCItwd", 0.05)[same], cu_plain("pc", gaps, "gaussCItwd", 0.05)[same])
+  expect_identical(cu_suffStat(coded, missing = "pairwise"), cu_suffStat(gaps, missing = "pairwise"))
+  cells <- function(X) data.frame(lapply(X, function(v) as.integer(v > 0)))
+  levels <- cells(gaps)
+  spss <- levels
+  spss$a[is.na(spss$a)] <- 9L
+  spss$a <- from_spss(spss$a, 9)
+  S <- function(dm) list(dm = dm, nlev = c(2, 2, 2), adaptDF = FALSE)
+  expect_identical(cu_plain("pc", S(spss), "disCItwd", 0.05, p = 3)[same],
+    cu_plain("pc", S(levels), "disCItwd", 0.05, p = 3)[same])
+  expect_error(cu_plain("pc", spss, "disCItest"), "must not hold NA; it does in \"a\"")
+  words <- from_spss(rep(c("yes", "no", "?"), 20), "?")
+  expect_identical(without_missing_codes(data.frame(w = 1:60, v = words))$v, rep(c("yes", "no", NA), 20))
+  skip_if_not_installed("haven")
+  labelled_spss <- getExportedValue("haven", "labelled_spss")
+  made <- labelled_spss(c(1, 2, 98, 99), na_values = 99, na_range = c(90, 98))
+  expect_identical(without_missing_codes(data.frame(v = made))$v, c(1, 2, NA, NA))
 })

@@ -113,3 +113,60 @@ test_that("a graph of pcalg without tests is listed, and not compared as if it h
   expect_true(all(is.na(edges$pMax)))
   expect_error(cu_compare(pag, pag), "`a` is a graph without separating sets, as cu_consensus\\(\\) and pcalg::fciPlus")
 })
+
+# Two factors of 10 levels, whose test needs 810 observations, and one that copies the first.
+rare_levels <- function(n = 300) {
+  set.seed(1)
+  a <- sample(10L, n, TRUE)
+  data.frame(a = factor(a), b = factor(sample(10L, n, TRUE)), copy = factor(a > 5L))
+}
+
+test_that("a pair that was not tested is said to lack data, with a warning as in pcalg, and for its object too", {
+  skip_if_no_pcalg()
+  X <- rare_levels()
+  S <- list(dm = data.matrix(X) - 1, nlev = c(10, 10, 2), adaptDF = FALSE)
+  said <- "1 pair counts as independent without a test: not enough data \\(n = 300, up to 810 observations needed\\)"
+  expect_warning(fit <- cu_pc(X, "disCItest"), said)
+  expect_warning(cu_skeleton(S, pcalg::disCItest, 0.01, labels = names(X)), said)
+  expect_warning(cu_fci(X, "disCItest"), said)
+  expect_warning(cu_plain("pc", X, "disCItest"), said)
+  expect_warning(theirs <- pcalg::pc(S, pcalg::disCItest, 0.01, labels = names(X)), "too small")
+  lacks <- "a and b: no edge, not enough data: the test without conditioning needs 810 observations, there are 300"
+  for (why in list(cu_why(fit, "a", "b"), cu_why(fit, 1, 2, X), cu_why(theirs, "a", "b", S))) {
+    expect_match(why$text, lacks)
+    expect_identical(list(why$needed, why$n, why$p), list(810L, 300, 1))
+  }
+  unsure <- cu_why(theirs, "a", "b")
+  expect_match(unsure$text, "independent .* or not tested for lack of data, where p is 1, too: `suffStat` decides")
+  expect_match(cu_why(theirs, "b", "copy", S)$text, "independent without conditioning .*p = 0.\\d+\\)$")
+  expect_no_warning(cu_pc(X[c("a", "copy")], "disCItest"))
+})
+
+test_that("variables that were never observed together are said to be so", {
+  skip_if_no_pcalg()
+  set.seed(2)
+  X <- matrix(stats::rnorm(240), 60, dimnames = list(NULL, letters[1:4]))
+  X[1:30, 1] <- X[31:60, 2] <- NA
+  told <- "a and b: no edge, not enough data: .* its variables were never observed together"
+  expect_message(fit <- cu_pc(X, "gaussCItwd", alpha = 0.1), "1 pair counts as independent without a test.*n = 0")
+  expect_match(cu_why(fit, "a", "b")$text, told)
+  expect_match(cu_why(fit, "a", "b", X)$text, told)
+  expect_message(codes <- cu_pc(list(dm = (X > 0) + 0, nlev = rep(2, 4), adaptDF = FALSE), "disCItwd", 0.1, p = 4))
+  expect_match(cu_why(codes, 1, 2)$text, "1 and 2: no edge, not enough data: .* never observed together")
+  S <- suppressMessages(cu_suffStat(X, missing = "pairwise"))
+  pairwise <- suppressMessages(cu_pc(S, pcalg::gaussCItest, 0.1, labels = letters[1:4]))
+  expect_match(cu_why(pairwise, "a", "b")$text, told)
+  expect_match(cu_why(pairwise, "a", "b", S)$text, told)
+})
+
+test_that("the data of discrete tests give the reasons of arrows after the conservative rule", {
+  skip_if_no_pcalg()
+  set.seed(3)
+  a <- sample(0:1, 2000, TRUE)
+  b <- sample(0:1, 2000, TRUE)
+  X <- data.frame(a = a, b = b, y = ifelse(stats::runif(2000) < 0.1, 1L - (a | b), (a | b) + 0L))
+  fit <- cu_pc(X, "binCItest", conservative = TRUE)
+  edges <- as.data.frame(fit, suffStat = X)
+  expect_identical(edges$type, rep("directed", 2))
+  expect_match(edges$set_by, "^collider ")
+})

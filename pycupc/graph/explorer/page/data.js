@@ -20,7 +20,7 @@ const SIGNS = ["→", "—", "↔", "o→", "o—o", "o—"], TURNED = ["←", "
 const graph = (() => {
   // of the `nodes` variables that are drawn; further labels are only named in separating sets
   const g = { ...data, p: data.edge_p, r: data.edge_r, tests: data.edge_tests, level: data.edge_level, gaps: new Set() };
-  g.untested = new Map(data.untested.map(([a, b, needed]) => [pairKey(a, b), needed])); // observations that were needed
+  g.untested = new Map(data.untested.map(([a, b, ...observations]) => [pairKey(a, b), observations])); // needed, and there
   g.m = g.tail.length;
   g.kinds = KINDS.map((_, i) => i < 3 || g.kind.includes(i)); // which are shown: those with circles only where there are some
   // how thick the line of an edge is: a value, its limits between thin, medium and thick, and its name
@@ -105,8 +105,8 @@ function reasonText([, rule, ...v]) {
 
 /** Why the removed pair was not tested; "" if it was. */
 function fewText(a, b) {
-  const needed = graph.untested.get(pairKey(a, b));
-  return needed ? `not enough data: ${needed.toLocaleString("en")} observations needed, ${data.n.toLocaleString("en")} there` : "";
+  const few = graph.untested.get(pairKey(a, b));
+  return few ? `not enough data: ${few[0].toLocaleString("en")} observations needed, ${few[1].toLocaleString("en")} there` : "";
 }
 
 /** The evidence for or against the edge between a and b: {title, status, text, facts: [[name, value]], nodes}. */

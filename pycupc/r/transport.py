@@ -40,13 +40,13 @@ from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import PValues
-from pycupc.r.background import Background
+from pycupc.r.background import Background, UsersBatch, UsersTest
 from pycupc.r.conversions import to_plain, untested_arrays
 from pycupc.r.explained import Answer, compared, cpdag_of, explain
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors
 from pycupc.r.resampled import answer, ranking_values, to_values
-from pycupc.r.sent_data import Sent
+from pycupc.r.sent_data import Sent, data_of
 from pycupc.results.arrays import sepset_arrays
 from pycupc.results.later_tests import LaterPValues
 from pycupc.results.pagalgo import PagAlgo

@@ -40,9 +40,9 @@ def by_definition(x, y):
 
     def centred(column):
         column = column * 2.0 ** -np.frexp(np.abs(column).max())[1]
-        for _ in range(2):
-            column = column - products(column.tolist(), [1.0] * len(column)) / len(column)
-        return column.tolist()
+        values = [Fraction(value) for value in column.tolist()]
+        mean = sum(values) / len(values)
+        return [float(value - mean) for value in values]
 
     a, b = centred(x), centred(y)
     return products(a, b) / np.sqrt(products(a, a) * products(b, b))

@@ -19,13 +19,26 @@ struct Column {
 
 constexpr int LOADS = 16;  // of a column that are under way at a time
 
-// Writes the centred column to Z, its entries `step` apart; returns the sum of its squares.
+// Writes the centred column to Z, its entries `step` apart; returns the sum of its squares. The mean is a double-double
+// number, as in `_centre` of pycupc/independence/gaussian/pairwise.py.
 template <typename N>
 DEVICE double centre_by_mean(const Column<N>& x, double* Z, const i64 step) {
-    const double n = x.n;
-    const double mean = sum_of_products<LOADS>(x.n, [&](int i, double& u, double& v) { u = x[i], v = 1.0; }) / n;
-    const double rest = sum_of_products<LOADS>(x.n, [&](int i, double& u, double& v) { u = x[i] - mean, v = 1.0; }) / n;
-    return sum_of_products<LOADS>(x.n, [&](int i, double& u, double& v) { u = v = Z[i * step] = x[i] - mean - rest; });
+    Double2x sum = {0.0, 0.0};
+    for (int begin = 0; begin < x.n; begin += LOADS) {
+        double v[LOADS];
+        UNROLL
+        for (int h = 0; h < LOADS; ++h) v[h] = begin + h < x.n ? x[begin + h] : 0.0;
+        UNROLL
+        for (int h = 0; h < LOADS; ++h) {  // zeros change no sum
+            const Double2x next = two_sum(sum.high, v[h]);
+            sum = {next.high, sum.low + next.low};
+        }
+    }
+    const double n = x.n, mean = sum.high / n, rest = (fma(-mean, n, sum.high) + sum.low) / n;
+    return sum_of_products<LOADS>(x.n, [&](int i, double& u, double& v) {
+        const Double2x d = two_sum(x[i], -mean);
+        u = v = Z[i * step] = d.high + (d.low - rest);
+    });
 }
 
 // Centres the columns. One that is constant, or whose squares overflow or vanish, is scaled by a power of two and

@@ -120,8 +120,8 @@ def _correlate_pairs(centred, squares, x, y, r):
 def _correlate_groups(centred, squares, members, starts, space, sums, out):
     """`Columns.put_groups`.
 
-    `space`, float64 (BLOCK, widest group), holds a block of the columns of a group, `sums`, float64 (widest group, same),
-    the sums of a block.
+    `space`, float64 (BLOCK, widest group), holds a block of the columns of a group, `sums`, float64 (widest group,
+    widest group), the sums of the block.
     """
     n = centred.shape[1]
     for g in range(len(starts) - 1):

@@ -2,7 +2,7 @@
 
 For the columns x_1, ..., x_p of a table of n observations:
 
-    e_i   =  x_i - mean(x_i),  d_i = e_i - mean(e_i)
+    d_i   =  x_i - mean(x_i), rounded once: the mean is a double-double number
     S_ij  =  d_1i d_1j + d_2i d_2j + ... + d_ni d_nj
     r_ij  =  S_ij / sqrt(S_ii S_jj), at most 1 and at least -1; NaN where a column is constant
 
@@ -14,8 +14,9 @@ place for any n, where one sum after the other would lose more with each observa
 values, such as an indicator, the same term is rounded in the same direction each time. That is needed because columns
 may add up, as the indicators of a factor do, or parts and their total. C is then singular, and tests given all but one
 of such columns are right only if the rounding of C stays below the limit at which pcalg drops singular values
-(docs/CONTRACT.md, section 11). R's ``cor`` sums in long double. The second mean takes away what rounding has left of
-the first, so that the deviations of numbers far from zero, such as whole numbers around 1e15, are exact up to rounding.
+(docs/CONTRACT.md, section 11). R's ``cor`` sums in long double. The deviations of numbers far from zero, such as
+whole numbers around 1e15, are as exact as others, and the deviations of columns that mirror each other, as two
+indicators of two levels do, are exactly opposite.
 
 A column of very large or very small numbers is scaled by a power of two before, which changes no digit of r_ij.
 

@@ -10,8 +10,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.gaussian.exact import two_sum
-from pycupc.independence.gaussian.pairwise import BLOCK, GROUP, WIDTH, Blocks, fma
+from pycupc.independence.gaussian.pairwise import BLOCK, GROUP, WIDTH, Blocks, fma, two_sum
 from pycupc.system.compiled import compiled, copied_part, frozen
 from pycupc.system.machine import run_in_threads
 
@@ -92,9 +91,9 @@ def _normalised(product, squares):
 
 
 @copied_part
-def _sum_of_products(centred, x, y):
-    """S of two columns."""
-    n, total, block = uint64(centred.shape[1]), 0.0, 0.0
+def sum_of_products(centred, x, y, n):
+    """S of two columns of n observations, uint64, as `correlation` defines it."""
+    total, block = 0.0, 0.0
     rest = n - n % uint64(GROUP)
     for k in range(uint64(0), rest, uint64(GROUP)):
         k1, k2, k3 = k + uint64(1), k + uint64(2), k + uint64(3)
@@ -113,7 +112,7 @@ def _correlate_pairs(centred, squares, x, y, r):
     """Write r[k] of the columns x[k] and y[k]."""
     for k in range(len(x)):
         a, b = uint64(x[k]), uint64(y[k])
-        r[k] = _normalised(_sum_of_products(centred, a, b), squares[a] * squares[b])
+        r[k] = _normalised(sum_of_products(centred, a, b, uint64(centred.shape[1])), squares[a] * squares[b])
 
 
 @compiled

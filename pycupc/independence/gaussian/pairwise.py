@@ -10,8 +10,7 @@ from numba import types, uint64
 from numba.extending import intrinsic
 
 from pycupc.independence.base import Floats
-from pycupc.independence.gaussian.exact import two_sum
-from pycupc.system.compiled import compiled
+from pycupc.system.compiled import compiled, part
 
 #: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
 WIDTH = 128
@@ -98,6 +97,14 @@ def _fma_code(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 fma: Any = intrinsic(_fma_code)
+
+
+@part
+def two_sum(a, b):
+    """The sum rounded, and what rounding takes off it, exactly."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
 
 
 @compiled

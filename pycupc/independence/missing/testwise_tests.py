@@ -6,13 +6,17 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.independence.discrete.g_square import LARGEST_SET_OF_DISCITEST
 from pycupc.independence.discrete.strata import divided
+from pycupc.independence.gaussian.columns import sum_of_products
 from pycupc.independence.gaussian.compiled_p_values import p_value
+from pycupc.independence.gaussian.limits import PIVOT_FLOOR
+from pycupc.independence.gaussian.pairwise import fma, two_sum
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set, nodes_of
 from pycupc.system.compiled import compiled, part
 
@@ -59,7 +63,9 @@ class GaussianWork(NamedTuple):
 
     centred: Floats  # (l + 2, n): deviations from the means of the set, x and y, 0 in rows that are left out
     there: Floats  # (n,): 1 in rows that are complete, else 0
-    C: Floats  # (l + 2, l + 2)
+    # C, L: (l + 2, l + 2)
+    C: Floats
+    L: Floats
     place: Indices  # (l + 2,): 0, 1, 2, ...
     space: Floats  # `canonical_space`
 
@@ -96,6 +102,48 @@ def _correlate(data, nodes, work):
     return complete
 
 
+@part
+def _nearly_singular(C, L):
+    """Whether elimination meets a pivot below the floor; L: work space of the shape of C."""
+    for i in range(len(C)):
+        for j in range(i + 1):
+            value = C[i, j]
+            for k in range(j):
+                value -= L[i, k] * L[j, k] * L[k, k]
+            L[i, j] = value / L[j, j] if j < i else value
+        if not L[i, i] > PIVOT_FLOOR:
+            return True
+    return False
+
+
+@part
+def _correlate_exactly(data, nodes, work):
+    """Write the correlations of variables that vary in the complete rows, with the bits of `correlation` of these."""
+    n, m, centred, C = data.values.shape[1], len(nodes), work.centred, work.C
+    for i in range(m):
+        values, count, total, lost = data.values[nodes[i]], 0, 0.0, 0.0
+        for s in range(n):
+            if work.there[s] > 0.0:
+                centred[i, count] = values[s]
+                count += 1
+                total, error = two_sum(total, values[s])
+                lost += error
+        mean = total / count
+        rest = (fma(-mean, float(count), total) + lost) / count
+        for s in range(count):
+            high, low = two_sum(centred[i, s], -mean)
+            centred[i, s] = high + (low - rest)
+        for j in range(i + 1):
+            C[i, j] = sum_of_products(centred, i, j, uint64(count))
+    for i in range(m):
+        for j in range(i):
+            r = C[i, j] / math.sqrt(C[i, i] * C[j, j])
+            C[i, j] = 1.0 if r > 1.0 else -1.0 if r < -1.0 else r
+            C[j, i] = C[i, j]
+    for i in range(m):
+        C[i, i] = 1.0
+
+
 @compiled
 def _gaussian_tests(data, nodes, work, careful, p):
     """Write the p-values of the tests of `nodes`; returns how many need `careful_address`, which is 0 then."""
@@ -105,6 +153,8 @@ def _gaussian_tests(data, nodes, work, careful, p):
         p[t] = math.nan
         if complete < 0.0:
             continue
+        if _nearly_singular(work.C, work.L):
+            _correlate_exactly(data, nodes[t], work)
         r, df = given_set(work.C, work.place, size, work.space, careful), complete - size - 3.0
         wanted += r != r
         p[t] = p_value(abs(r), math.sqrt(df) if df > 0.0 else 0.0)
@@ -114,7 +164,9 @@ def _gaussian_tests(data, nodes, work, careful, p):
 def gaussian_p(data: Numbers, x: Indices, y: Indices, sets: Indices) -> Floats:
     """The p-values of `gaussCItwd` of x[i] and y[i] given sets[i], float64 (k,), NaN where undefined."""
     n, m, nodes, p = data.values.shape[1], sets.shape[1] + 2, nodes_of(x, y, sets), np.empty(len(x))
-    work = GaussianWork(np.empty((m, n)), np.empty(n), np.empty((m, m)), np.arange(m), canonical_space(m - 2))
+    work = GaussianWork(
+        np.empty((m, n)), np.empty(n), np.empty((m, m)), np.empty((m, m)), np.arange(m), canonical_space(m - 2)
+    )
     if _gaussian_tests(data, nodes, work, 0, p):
         _gaussian_tests(data, nodes, work, careful_address(), p)
     return p

@@ -185,7 +185,7 @@ def sums_of_columns(X: Floats, columns: Ints) -> list[list[int]]:
     explained = missed <= ROUNDING * (1 + np.abs(weights).sum(axis=0))
     parts = np.abs(weights.T) > PART_OF_SUM
     sets = (columns[[j, *np.array(basis)[of]]] for j, of in zip(rest[explained], parts[explained], strict=True))
-    return sorted(sorted(members.tolist()) for members in sets)
+    return sorted(sorted(members.tolist()) for members in sets if len(members) > 1)
 
 
 def _spread(X: Floats) -> tuple[Floats, Floats | None]:
@@ -193,6 +193,8 @@ def _spread(X: Floats) -> tuple[Floats, Floats | None]:
     with np.errstate(all="ignore"):
         Z = X - X.mean(axis=0, dtype=np.float64)
         Z -= Z.mean(axis=0)
+        largest = np.abs(Z).max(axis=0)
+        Z /= np.where(largest > 0, largest, 1.0)  # squares of small numbers would vanish
         norm = np.sqrt((Z * Z).sum(axis=0))
         Z /= np.where(norm > 0, norm, 1.0)
         C = Z.T @ Z

@@ -1,9 +1,9 @@
 # Runs pcalg on the cases that record_golden.py has written, and records its answers: Rscript record_golden.R FOLDER
 #
-# FOLDER/<case>/ holds `scalars` (p, n, alpha, m_max, NAdelete as doubles), either `C` or, of discrete data, `dm` and
-# `facts` (adaptDF, binary: whether binCItest runs, then the number of levels of each variable), optionally `fixedGaps`
-# and `fixedEdges` (all of them doubles), and `variants` (one name per line). The answers are written beside them as raw
-# numbers, indices from 0.
+# FOLDER/<case>/ holds `scalars` (p, n, alpha, m_max, NAdelete as doubles), either `C`, or a table `x`, of which C is
+# cor(x), or, of discrete data, `dm` and `facts` (adaptDF, binary: whether binCItest runs, then the number of levels of
+# each variable), optionally `fixedGaps` and `fixedEdges` (all of them doubles), and `variants` (one name per line). The
+# answers are written beside them as raw numbers, indices from 0.
 
 suppressPackageStartupMessages(library(pcalg))
 
@@ -36,7 +36,8 @@ record <- function(case) {
     data <- list(dm = matrix(numbers(at("dm")), ncol = p), nlev = facts[-(1:2)], adaptDF = facts[[1]] != 0)
     indepTest <- if (facts[[2]] != 0) binCItest else disCItest
   } else {
-    data <- list(C = square("C"), n = s[[2]])
+    C <- if (file.exists(at("x"))) stats::cor(matrix(numbers(at("x")), ncol = p)) else square("C")
+    data <- list(C = C, n = s[[2]])
     indepTest <- gaussCItest
   }
   args <- c(

@@ -4,7 +4,8 @@
     python tests/record_golden.py --write                    store the answers of this pcalg
     python tests/record_golden.py --add NAME FILE.npz        store a new case; FILE.npz holds its inputs (INPUTS)
 
-The inputs of a case are in its own file; cases of discrete data are in `tests/golden/discrete` (use --golden). pcalg
+The inputs of a case are in its own file; cases of discrete data are in `tests/golden/discrete`, cases of numbers x, of
+which pcalg gets C = cor(x), in `tests/golden/dependent` (use --golden). pcalg
 runs in Rscript; numbers are exchanged as raw bytes, so that no digit is lost. Needs R with pcalg and no other R
 package.
 """
@@ -30,7 +31,7 @@ VARIANTS = (
     "retry",
 )
 INPUTS = (
-    "C", "n", "dm", "nlev", "adaptDF", "binary", "alpha", "m_max", "NAdelete", "fixedGaps", "fixedEdges", "note",
+    "C", "n", "x", "dm", "nlev", "adaptDF", "binary", "alpha", "m_max", "NAdelete", "fixedGaps", "fixedEdges", "note",
 )  # fmt: skip
 #: Orientations that pcalg may have drawn with R's generator (docs/CONTRACT.md, section 5): another recording of such a
 #: case may differ.
@@ -63,10 +64,10 @@ def lay_out(case: Arrays, folder: Path) -> None:
     Orientations: those whose answer the case holds already, or all of them if it holds none.
     """
     folder.mkdir()
-    n = case["n"] if "C" in case else len(case["dm"])
+    n = case["n"] if "C" in case else len(case[_table(case)])
     scalars = [variables(case), n, case["alpha"], case.get("m_max", np.inf), case.get("NAdelete", True)]
     np.array(scalars, dtype=np.float64).tofile(folder / "scalars")
-    for name in ("C", "dm", "fixedGaps", "fixedEdges"):
+    for name in ("C", "x", "dm", "fixedGaps", "fixedEdges"):
         if name in case:
             np.asarray(case[name], dtype=np.float64).T.tofile(folder / name)
     if "dm" in case:
@@ -77,7 +78,12 @@ def lay_out(case: Arrays, folder: Path) -> None:
 
 def variables(case: Arrays) -> int:
     """Number of variables."""
-    return case["C"].shape[1] if "C" in case else case["dm"].shape[1]
+    return case[_table(case)].shape[1]
+
+
+def _table(case: Arrays) -> str:
+    """The field that has the data."""
+    return next(name for name in ("C", "x", "dm") if name in case)
 
 
 def read_back(case: Arrays, folder: Path, pcalg: str) -> Arrays:

@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -24,24 +25,40 @@ def table(n, p, seed=0):
 def by_definition(x, y):
     """r of two columns, each step rounded once; exact rational numbers stand in for fused multiply-add."""
 
+    def products(a, b):
+        total, block = 0.0, 0.0
+        for begin in range(0, len(a), 64):
+            for k in range(begin, min(begin + 64, len(a)), 4):
+                group = 0.0
+                for u, v in zip(a[k : k + 4], b[k : k + 4], strict=True):
+                    group = float(Fraction(u) * Fraction(v) + Fraction(group))
+                block += group
+            lost = Fraction(total) + Fraction(block)
+            total += block
+            block = float(lost - Fraction(total))
+        return total
+
     def centred(column):
         column = column * 2.0 ** -np.frexp(np.abs(column).max())[1]
-        total = 0.0
-        for value in column.tolist():
-            total += value
-        return (column - total / len(column)).tolist()
-
-    def products(a, b):
-        total = 0.0
-        for u, v in zip(a, b, strict=True):
-            total = float(Fraction(u) * Fraction(v) + Fraction(total))
-        return total
+        values = [Fraction(value) for value in column.tolist()]
+        mean = sum(values) / len(values)
+        return [float(value - mean) for value in values]
 
     a, b = centred(x), centred(y)
     return products(a, b) / np.sqrt(products(a, a) * products(b, b))
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 64, 67, 130])
+def exact(X):
+    """The correlations of whole numbers in exact arithmetic, rounded once at the end."""
+    whole = X.astype(int).astype(object)
+    D = len(X) * whole - whole.sum(axis=0)
+    S = D.T @ D
+    with localcontext(prec=60):
+        root = [Decimal(v).sqrt() for v in S.diagonal()]
+        return np.array([[float(Decimal(v) / (root[i] * root[j])) for j, v in enumerate(S[i])] for i in range(len(S))])
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 63, 64, 65, 67, 130, 259])
 def test_every_bit_is_that_of_the_definition(n):
     X = table(n, 9, n)
     want = [[by_definition(x, y) for y in X.T] for x in X.T]
@@ -55,6 +72,26 @@ def test_agrees_with_numpy_to_rounding(n, p):
     np.testing.assert_allclose(C, np.corrcoef(X, rowvar=False), rtol=0, atol=4e-15)
     np.testing.assert_array_equal(C, C.T)
     assert (C.diagonal() == 1).all()
+
+
+@pytest.mark.parametrize("n", [50, 130, 300, 1000])
+def test_an_error_of_about_one_ulp(n):
+    """Indicators and sums, whose terms repeat, and whole numbers far from zero."""
+    rng = np.random.default_rng(n)
+    parts = rng.integers(0, 5, (n, 2))
+    for offset in (0.0, 1e9, 1e15):
+        X = np.column_stack([np.eye(3)[rng.integers(0, 3, n)], parts, parts.sum(axis=1), rng.integers(0, 9, n)])
+        np.testing.assert_allclose(correlation(X + offset), exact(X), rtol=0, atol=4e-16)
+
+
+def test_constant_columns_at_any_offset():
+    n = 1000
+    values = np.array([0.1, -1e-300, 1e15 + 1, 1e300, 5e-324, 2.0**53 - 1, 1 / 3, 0.0])
+    X = np.vstack([np.tile(values, (n, 1)).T, np.arange(n)]).T
+    assert np.isnan(correlation(X)[:-1]).all()
+    X[500, :-2] = np.nextafter(X[500, :-2], np.inf)  # varies by an ulp
+    C, spike = correlation(X), np.arange(n) == 500
+    np.testing.assert_allclose(C[-1, :-2], np.corrcoef(spike, np.arange(n))[0, 1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("p", [6, 129, 300])

@@ -33,6 +33,7 @@ from pycupc.engines import select
 from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.gpu import correlation as of_device
 from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.engines.gpu import hubs, on_cpu, questions, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
@@ -132,7 +133,19 @@ def test_the_sieve_misses_no_pair_and_picks_few_others(library, monkeypatch, n, 
     check_sieve(dev, difficult(n, p, 0.3), 0.3)
 
 
-def test_difficult_columns(engine):
+@pytest.mark.parametrize("n", [2, 5, 16, 63, 64, 65, 130, 193])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_correlations_have_the_bits_of_the_cpu(library, n, dtype):
+    rng, dev = np.random.default_rng(n), HostDevice(library)
+    X = (rng.integers(0, 4, (n, 70)) + rng.choice([0.0, 0.1, 1e15], 70)).astype(dtype)
+    X[:, 5], X[:, 6], X[:, 7] = 0.1, X[:, 8], 1 - X[:, 9]
+    C = correlation(X.astype(np.float64))
+    for table in (X, np.asfortranarray(X)):
+        np.testing.assert_array_equal(np.array(of_device.correlation(dev, table)), C)
+
+
+def test_difficult_columns(engine, monkeypatch):
+    monkeypatch.setattr(tuning, "ILL_SHARE", 1.0)  # the kernels for ill-conditioned data are the same ones
     cutoff = GaussianTest(pycupc.SuffStat(np.eye(2), 200), 1e-3).cutoff(0)
     test = GaussianTest(pycupc.SuffStat.from_table(pycupc.data.table.Table.of(difficult(200, 50, cutoff))), 1e-3)
     compare_states(engine, test)

@@ -1,13 +1,11 @@
 // correlation.cu -- the correlations of data, by the definition in pycupc/independence/gaussian/correlation.py and with
-//   its bits: every sum runs over the observations in order, by one thread, and adds each product by a fused
-//   multiply-add.
+//   its bits: one thread makes the whole of a sum, by common/sums.cuh.
 //   X        [n, p] float64, or float32, the data; entry (i, j) lies at i * row + j * column; read only
 //   Z        [n, p] float64, row-major (or, of a sieve, by columns): the centred columns; centre writes it
 //   squares  [p] float64: S_jj, the sum of squares of each centred column; centre writes it
 //   C        [p, p] float64, row-major: the correlations; correlate writes it
+#include "common/sums.cuh"
 #include "common/warp.cuh"
-
-constexpr double EPS = 2.220446049250313e-16;
 
 // A column of X, numbers of type N, each value times `scale`.
 template <typename N>
@@ -19,31 +17,28 @@ struct Column {
     DEVICE double operator[](int i) const { return (double)X[i * row] * scale; }
 };
 
-template <typename N>
-DEVICE double mean_of(const Column<N>& x) {
-    double s = 0.0;
-#pragma unroll 8
-    for (int i = 0; i < x.n; ++i) s += x[i];
-    return s / (double)x.n;
-}
+constexpr int LOADS = 16;  // of a column that are under way at a time
 
-// Writes the centred column to Z, its entries `step` apart; returns the sum of its squares.
+// Writes the centred column to Z, its entries `step` apart; returns the sum of its squares. The mean is a double-double
+// number, as in `_centre` of pycupc/independence/gaussian/pairwise.py.
 template <typename N>
-DEVICE double centre_by(const Column<N>& x, const double mean, double* Z, const i64 step) {
-    double s = 0.0;
-    for (int begin = 0; begin < x.n; begin += 8) {
-        double v[8];  // eight loads under way at a time
+DEVICE double centre_by_mean(const Column<N>& x, double* Z, const i64 step) {
+    Double2x sum = {0.0, 0.0};
+    for (int begin = 0; begin < x.n; begin += LOADS) {
+        double v[LOADS];
         UNROLL
-        for (int h = 0; h < 8; ++h) v[h] = begin + h < x.n ? x[begin + h] : 0.0;
+        for (int h = 0; h < LOADS; ++h) v[h] = begin + h < x.n ? x[begin + h] : 0.0;
         UNROLL
-        for (int h = 0; h < 8; ++h) {
-            if (begin + h >= x.n) break;
-            const double d = v[h] - mean;
-            Z[(begin + h) * step] = d;
-            s = fma(d, d, s);
+        for (int h = 0; h < LOADS; ++h) {  // zeros change no sum
+            const Double2x next = two_sum(sum.high, v[h]);
+            sum = {next.high, sum.low + next.low};
         }
     }
-    return s;
+    const double n = x.n, mean = sum.high / n, rest = (fma(-mean, n, sum.high) + sum.low) / n;
+    return sum_of_products<LOADS>(x.n, [&](int i, double& u, double& v) {
+        const Double2x d = two_sum(x[i], -mean);
+        u = v = Z[i * step] = d.high + (d.low - rest);
+    });
 }
 
 // Centres the columns. One that is constant, or whose squares overflow or vanish, is scaled by a power of two and
@@ -59,9 +54,8 @@ __global__ void centre(const N* __restrict__ X, const i64 row, const i64 column,
     const int j = blockIdx.x * 32 + threadIdx.x;
     if (j >= p) return;
     Column<N> x = {X + j * column, row, n, 1.0};
-    double mean = mean_of(x), sum = centre_by(x, mean, Z + j * to_column, to_row);
-    const double rounding = (double)n * EPS * mean;  // n times its square bounds S_jj of a constant column
-    if (!(sum > fmax((double)n * (rounding * rounding), 1e-60) && sum < 1e60)) {
+    double sum = centre_by_mean(x, Z + j * to_column, to_row);
+    if (!(sum > 1e-60 && sum < 1e60)) {
         double low = x[0], high = x[0];
         for (int i = 1; i < n; ++i) {
             low = fmin(low, x[i]);
@@ -69,60 +63,51 @@ __global__ void centre(const N* __restrict__ X, const i64 row, const i64 column,
         }
         int exponent;
         frexp(fmax(-low, high), &exponent);
-        x.scale = ldexp(1.0, min(-exponent, 1000));
-        mean = low == high ? nan_value() : mean_of(x);
-        sum = centre_by(x, mean, Z + j * to_column, to_row);
+        x.scale = low == high ? nan_value() : ldexp(1.0, min(-exponent, 1000));
+        sum = centre_by_mean(x, Z + j * to_column, to_row);
     }
     squares[j] = sum;
 }
 
 // C from the centred columns.
-//   Work    one tile of 64 x 64 entries and its mirror image per block, 8 x 4 entries per thread; DEPTH observations at
+//   Work    one tile of 64 x 64 entries and its mirror image per block, 4 x 4 entries per thread; DEPTH observations at
 //           a time lie in shared memory. Blocks below the diagonal return at once
-//   Launch  grid (ceil(p/64), ceil(p/64)), block (16, 8)
+//   Launch  grid (ceil(p/64), ceil(p/64)), block (16, 16)
 constexpr int SIDE = 64, DEPTH = 16;
-extern "C" __global__ void __launch_bounds__(128, 4)
+extern "C" __global__ void __launch_bounds__(256, 2)
     correlate(const double* __restrict__ Z, const double* __restrict__ squares, double* C, const int n, const int p) {
     __shared__ double2 left[DEPTH][SIDE / 2], right[DEPTH][SIDE / 2];
     const int y0 = blockIdx.y * SIDE, x0 = blockIdx.x * SIDE, tx = threadIdx.x, ty = threadIdx.y, t = ty * 16 + tx;
     if (x0 < y0) return;
-    double S[8][4] = {};
+    TileOfSums S;
     for (int begin = 0; begin < n; begin += DEPTH) {
-        for (int k = t >> 6; k < DEPTH; k += 2) {  // zeros beyond the last observation and column change no sum
+        for (int k = t >> 6; k < DEPTH; k += 4) {  // zeros beyond the last observation and column change no sum
             const int c = t & 63, i = begin + k;
             const double* from = Z + (i64)i * p + c;
             ((double*)left[k])[c] = i < n && y0 + c < p ? from[y0] : 0.0;
             ((double*)right[k])[c] = i < n && x0 + c < p ? from[x0] : 0.0;
         }
         __syncthreads();
-#pragma unroll 4
-        for (int k = 0; k < DEPTH; ++k) {
-            double a[8], b[4];
-            UNROLL
-            for (int h = 0; h < 4; ++h) {
-                const double2 two = left[k][4 * ty + h];
-                a[2 * h] = two.x;
-                a[2 * h + 1] = two.y;
-            }
+        S.add<DEPTH>([&](const int k, double (&a)[4], double (&b)[4]) {
             UNROLL
             for (int h = 0; h < 2; ++h) {
-                const double2 two = right[k][tx + 16 * h];
-                b[2 * h] = two.x;
-                b[2 * h + 1] = two.y;
+                const double2 of_y = left[k][2 * ty + h], of_x = right[k][tx + 16 * h];
+                a[2 * h] = of_y.x;
+                a[2 * h + 1] = of_y.y;
+                b[2 * h] = of_x.x;
+                b[2 * h + 1] = of_x.y;
             }
-            UNROLL
-            for (int i = 0; i < 8; ++i) UNROLL
-            for (int j = 0; j < 4; ++j) S[i][j] = fma(a[i], b[j], S[i][j]);
-        }
+        });
+        S.close(begin + DEPTH);
         __syncthreads();
     }
     UNROLL
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 4; ++i) {
         UNROLL
         for (int j = 0; j < 4; ++j) {
-            const int y = y0 + 8 * ty + i, x = x0 + 2 * tx + (j & 1) + 32 * (j >> 1);
+            const int y = y0 + 4 * ty + i, x = x0 + 2 * tx + (j & 1) + 32 * (j >> 1);
             if (y >= p || x >= p) continue;
-            const double r = S[i][j] / sqrt(squares[y] * squares[x]);
+            const double r = S.sum(i, j) / sqrt(squares[y] * squares[x]);
             C[(i64)y * p + x] = C[(i64)x * p + y] = r > 1.0 ? 1.0 : r < -1.0 ? -1.0 : r;
         }
     }

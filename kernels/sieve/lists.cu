@@ -6,6 +6,7 @@
 //   r           [m] correlation of each pair; correlate_pairs
 //   gaps, fixed [ ] i p + j of the pairs without an edge, and of the edges that are never tested, ascending
 #include "canonical/partial_correlation.cuh"
+#include "common/sums.cuh"
 #include "graph/record.cuh"
 #include "graph/rows.cuh"
 
@@ -36,9 +37,7 @@ extern "C" __global__ void correlate_pairs(const double* __restrict__ Z, const d
     for (i64 e = (i64)blockIdx.x * blockDim.x + threadIdx.x; e < total; e += threads) {
         const i64 key = (i64)pairs[e], x = key / p, y = key % p;
         const double *a = Z + x * n, *b = Z + y * n;
-        double sum = 0.0;
-#pragma unroll 8
-        for (int i = 0; i < n; ++i) sum = fma(a[i], b[i], sum);
+        const double sum = sum_of_products<8>(n, [&](int i, double& u, double& v) { u = a[i], v = b[i]; });
         r[e] = correlation_of(sum, squares[x], squares[y]);
         const bool tested = !holds(gaps, n_gaps, key) && !holds(fixed, n_fixed, key);
         if (e < picked && !(tested && fabs(clip_r(r[e])) > cutoff)) {
@@ -121,14 +120,15 @@ extern "C" __global__ void sort_rows(const Graph g, const int* __restrict__ colu
     }
 }
 
-// Adds the products of a tile of 32 x 32 pairs of columns to S. Whole block, of 64 threads, each with 4 x 4 of them;
+// The sums of the products of a tile of 32 x 32 pairs of columns. Whole block, of 64 threads, each with 4 x 4 of them;
 // DEPTH observations at a time lie in shared memory.
 //   y_of, x_of  number of the c-th column on either side, or -1
 constexpr int EDGE = 32, DEPTH = 16;
 template <typename OfLeft, typename OfRight>
-DEVICE void multiply_columns(const double* __restrict__ Z, const int n, double (&S)[4][4], OfLeft y_of, OfRight x_of) {
+DEVICE TileOfSums multiply_columns(const double* __restrict__ Z, const int n, OfLeft y_of, OfRight x_of) {
     __shared__ double left[DEPTH][EDGE + 1], right[DEPTH][EDGE + 1];
     const int t = threadIdx.x, tx = t & 7, ty = t >> 3;
+    TileOfSums S;
     for (int begin = 0; begin < n; begin += DEPTH) {
         for (int i = t; i < EDGE * DEPTH; i += 64) {  // zeros beyond the last observation change no sum
             const int c = i / DEPTH, k = i % DEPTH;
@@ -138,11 +138,14 @@ DEVICE void multiply_columns(const double* __restrict__ Z, const int n, double (
             right[k][c] = in && x >= 0 ? Z[x * n + begin + k] : 0.0;
         }
         __syncthreads();
-        for (int k = 0; k < DEPTH; ++k) UNROLL
-        for (int i = 0; i < 4; ++i) UNROLL
-        for (int j = 0; j < 4; ++j) S[i][j] = fma(left[k][ty + 8 * i], right[k][tx + 8 * j], S[i][j]);
+        S.add<DEPTH>([&](const int k, double (&a)[4], double (&b)[4]) {
+            UNROLL
+            for (int h = 0; h < 4; ++h) a[h] = left[k][ty + 8 * h], b[h] = right[k][tx + 8 * h];
+        });
+        S.close(begin + DEPTH);
         __syncthreads();
     }
+    return S;
 }
 
 // The matrices of the rows: correlations by their definition, among the neighbours of x, and x last.
@@ -160,14 +163,14 @@ extern "C" __global__ void row_matrices(const Graph g, const double* __restrict_
         double* out = C + g.matrix[x];
         const auto variable = [&](const int place) { return (i64)(place < w - 1 ? adj[place] : place < w ? x : -1); };
         for (int y0 = 0, x0 = 0; y0 < w;) {
-            double S[4][4] = {};
-            multiply_columns(Z, n, S, [&](int c) { return variable(y0 + c); }, [&](int c) { return variable(x0 + c); });
+            const TileOfSums S = multiply_columns(
+                Z, n, [&](int c) { return variable(y0 + c); }, [&](int c) { return variable(x0 + c); });
             UNROLL
             for (int i = 0; i < 4; ++i) UNROLL
             for (int j = 0; j < 4; ++j) {
                 const int a = y0 + ty + 8 * i, b = x0 + tx + 8 * j;
                 if (a >= w || b >= w) continue;
-                const double v = correlation_of(S[i][j], squares[variable(a)], squares[variable(b)]);
+                const double v = correlation_of(S.sum(i, j), squares[variable(a)], squares[variable(b)]);
                 out[(i64)a * w + b] = out[(i64)b * w + a] = v;
             }
             x0 += EDGE;
@@ -192,14 +195,14 @@ extern "C" __global__ void stripe_of_hub(const Graph g, const double* __restrict
     if (!__syncthreads_or(own == count || (own < count && g.G[first + own] == LIVE))) return;
     const auto row = [&](const int i) { return (i64)(i < count ? g.column[first + i] : i == count ? x : -1); };
     const auto variable = [&](const int place) { return (i64)(place < d ? adj[place] : place == d ? x : -1); };
-    double S[4][4] = {};
-    multiply_columns(Z, n, S, [&](int c) { return row(y0 + c); }, [&](int c) { return variable(x0 + c); });
+    const TileOfSums S =
+        multiply_columns(Z, n, [&](int c) { return row(y0 + c); }, [&](int c) { return variable(x0 + c); });
     UNROLL
     for (int i = 0; i < 4; ++i) UNROLL
     for (int j = 0; j < 4; ++j) {
         const int a = y0 + ty + 8 * i, b = x0 + tx + 8 * j;
         if (a > count || b > d) continue;
-        stripe[(i64)a * (d + 1) + b] = correlation_of(S[i][j], squares[row(a)], squares[variable(b)]);
+        stripe[(i64)a * (d + 1) + b] = correlation_of(S.sum(i, j), squares[row(a)], squares[variable(b)]);
     }
 }
 
@@ -213,8 +216,8 @@ extern "C" __global__ void correlate_records(const Graph g, const Records record
     const i64 total = records.start[g.p], threads = (i64)gridDim.x * blockDim.x;
     const Found found(records.found, total);
     const auto correlation = [&](const i64 a, const i64 b) {
-        double sum = 0.0;
-        for (int i = 0; i < n; ++i) sum = fma(Z[a * n + i], Z[b * n + i], sum);
+        const auto pair = [&](int i, double& u, double& v) { u = Z[a * n + i], v = Z[b * n + i]; };
+        const double sum = sum_of_products<8>(n, pair);
         return correlation_of(sum, squares[a], squares[b]);
     };
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += threads) {

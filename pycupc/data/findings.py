@@ -28,6 +28,13 @@ FEW = 8
 #: Difference of mirrored entries, relative to the largest, up to which a matrix counts as symmetric: numbers in files
 #: are rounded.
 SYMMETRIC = 1e-6
+#: Columns up to which sums among them are looked for. That takes time with the cube of their number.
+MOST_SUMMED = 128
+#: Share of the variance of a column that others leave unexplained below which they may explain it exactly, and share of
+#: its norm that is then taken for rounding. Columns that are nearly copies leave more.
+SUSPECT, ROUNDING = 1e-9, 1e-13
+#: Least coefficient, of columns of variance 1, that makes a column part of a sum.
+PART_OF_SUM = 1e-6
 #: Rows from which a column that counts them is taken for their number: small arrays made by hand often begin with 1, 2,
 #: 3.
 COUNTING_ROWS = 5
@@ -188,3 +195,51 @@ def groups_of_copies(X: Floats) -> list[list[int]]:
         for j, column in zip(some.tolist(), columns, strict=True):
             groups.setdefault(blake2b(column, digest_size=16).digest(), []).append(j)
     return sorted(group for group in groups.values() if len(group) > 1)
+
+
+def sums_of_columns(X: Floats, columns: Ints) -> list[list[int]]:
+    """Sets of these columns of a complete table (n, p) of which each is a linear combination of the others and 1.
+
+    None of tables of more than `MOST_SUMMED` such columns, or of no more rows than columns, where some always are.
+    """
+    n, p = len(X), len(columns)
+    if not 3 <= p <= MOST_SUMMED or n <= p + 1:
+        return []
+    few = X[:: max(1, n // (2 * p + 16))]
+    if _spread(few[:, columns])[1] is None:  # usually
+        return []
+    Z, C = _spread(X[:, columns])
+    if C is None:
+        return []
+    basis: list[int] = []
+    left = C.copy()
+    while len(basis) < p and left.diagonal()[j := int(left.diagonal().argmax())] > SUSPECT:
+        basis.append(j)
+        left -= np.outer(left[j], left[j]) / left[j, j]
+        left[j] = left[:, j] = 0.0
+    rest = np.setdiff1d(np.arange(p), basis)
+    weights = np.linalg.lstsq(Z[:, basis], Z[:, rest], rcond=None)[0]
+    missed = np.linalg.norm(Z[:, rest] - Z[:, basis] @ weights, axis=0)
+    explained = missed <= ROUNDING * (1 + np.abs(weights).sum(axis=0))
+    parts = np.abs(weights.T) > PART_OF_SUM
+    sets = (columns[[j, *np.array(basis)[of]]] for j, of in zip(rest[explained], parts[explained], strict=True))
+    return sorted(sorted(members.tolist()) for members in sets if len(members) > 1)
+
+
+def _spread(X: Floats) -> tuple[Floats, Floats | None]:
+    """The columns with mean 0 and norm 1, and their products; None if these are far from singular."""
+    with np.errstate(all="ignore"):
+        Z = X - X.mean(axis=0, dtype=np.float64)
+        Z -= Z.mean(axis=0)
+        largest = np.abs(Z).max(axis=0)
+        Z /= np.where(largest > 0, largest, 1.0)  # squares of small numbers would vanish
+        norm = np.sqrt((Z * Z).sum(axis=0))
+        Z /= np.where(norm > 0, norm, 1.0)
+        C = Z.T @ Z
+    if not np.isfinite(C).all():
+        return Z, None
+    try:
+        np.linalg.cholesky(C - SUSPECT * np.eye(len(C)))
+    except np.linalg.LinAlgError:
+        return Z, C
+    return Z, None

@@ -153,6 +153,12 @@ class Table:
         if self.copies:
             groups = listed([" = ".join(self.names[j] for j in group) for group in self.copies], "; ")
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
+        again = {j for group in self.copies for j in group[1:]} | set(self.constant.tolist())
+        different = np.array([j for j in range(len(self.names)) if j not in again], dtype=np.int64)
+        for members in findings.sums_of_columns(self.values, different):
+            names = listed([self.names[j] for j in members])
+            text = "tests given all but one of them are decided by rounding in every program"
+            yield f"{names} are linearly dependent: {text}"
 
     @cached_property
     def may_be_codes(self) -> bool:

@@ -10,7 +10,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.gaussian.pairwise import add_products, fma
+from pycupc.independence.gaussian.pairwise import fma
 from pycupc.system.compiled import compiled, part, reordered_part
 
 #: Added to the diagonal of the products of the features of S, as a share of it, as in the paper.
@@ -19,6 +19,8 @@ RIDGE = 1e-10
 SERIES = tuple((-1) ** k * (2 * math.pi) ** (2 * k) / math.factorial(2 * k) for k in range(13, -1, -1))
 #: Added and taken away, it rounds to a whole number.
 TO_WHOLE = 1.5 * 2.0**52
+#: Rows taken at a time, so that they stay in the core's first-level cache.
+DEPTH = 64
 
 
 class Tests(NamedTuple):
@@ -153,6 +155,35 @@ def _solve(factor, b):
 
 
 @part
+def _add_products(A, B, S):
+    """Add A[k, i] B[k, j] to S[i, j] for each k, in ascending order of k; four columns and four rows at a time.
+
+    A has a multiple of four columns.
+    """
+    n, width, columns = A.shape[0], A.shape[1], B.shape[1]
+    for begin in range(0, n, DEPTH):
+        end = begin + DEPTH if begin + DEPTH < n else n
+        rest = end - (end - begin) % 4
+        for i in range(0, width, 4):
+            for k in range(begin, rest, 4):
+                a00, a01, a02, a03 = A[k, i], A[k + 1, i], A[k + 2, i], A[k + 3, i]
+                a10, a11, a12, a13 = A[k, i + 1], A[k + 1, i + 1], A[k + 2, i + 1], A[k + 3, i + 1]
+                a20, a21, a22, a23 = A[k, i + 2], A[k + 1, i + 2], A[k + 2, i + 2], A[k + 3, i + 2]
+                a30, a31, a32, a33 = A[k, i + 3], A[k + 1, i + 3], A[k + 2, i + 3], A[k + 3, i + 3]
+                for j in range(columns):
+                    b0, b1, b2, b3 = B[k, j], B[k + 1, j], B[k + 2, j], B[k + 3, j]
+                    S[i, j] = fma(a03, b3, fma(a02, b2, fma(a01, b1, fma(a00, b0, S[i, j]))))
+                    S[i + 1, j] = fma(a13, b3, fma(a12, b2, fma(a11, b1, fma(a10, b0, S[i + 1, j]))))
+                    S[i + 2, j] = fma(a23, b3, fma(a22, b2, fma(a21, b1, fma(a20, b0, S[i + 2, j]))))
+                    S[i + 3, j] = fma(a33, b3, fma(a32, b2, fma(a31, b1, fma(a30, b0, S[i + 3, j]))))
+        for k in range(rest, end):
+            for i in range(width):
+                a = A[k, i]
+                for j in range(columns):
+                    S[i, j] = fma(a, B[k, j], S[i, j])
+
+
+@part
 def _take_explained(data, tests, sets, s, rows, work):
     """Take from the first rows of ``work.left`` what the features of a set explain; find its factor if it is new."""
     map_set(data.values, tests.sets[sets.first + s], sets.weights[s], work.features)
@@ -167,7 +198,7 @@ def _take_explained(data, tests, sets, s, rows, work):
     for i in range(four):
         for a in range(f):
             negative[a, i] = -work.weights[i, a] if i < rows else 0.0
-    add_products(negative, work.features, work.left[:four])
+    _add_products(negative, work.features, work.left[:four])
 
 
 @compiled

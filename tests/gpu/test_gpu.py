@@ -216,6 +216,23 @@ def test_correlations_of_data_have_the_bits_of_the_cpu(n, p):
     np.testing.assert_array_equal(C, C.T)
 
 
+@pytest.mark.parametrize("seed", range(200))
+def test_correlations_have_the_bits_of_the_cpu_whatever_the_data(seed):
+    """n from 2 to 5,000, about the ends of groups and blocks; float32; offsets up to 1e15, sums, constant columns."""
+    rng = np.random.default_rng((seed, 5))
+    n = int(rng.choice([rng.integers(2, 10), 64 * rng.integers(1, 5) + rng.integers(-5, 6), rng.integers(2, 5001)]))
+    p = int(rng.integers(2, 40 if n > 1000 else 200))
+    X = rng.integers(0, rng.integers(2, 9), (n, p)).astype(float) if seed % 2 else rng.standard_normal((n, p))
+    X = X * 10.0 ** rng.uniform(-3, 3, p) if seed % 3 == 0 else X + rng.choice([0.0, 1e6, 1e15], p)
+    X[:, rng.integers(p)], X[:, rng.integers(p)] = X[0, 0], 1 - X[:, 0]
+    X[:, rng.integers(p)] = X.sum(axis=1)
+    X[:, rng.integers(p)] *= rng.choice([1.0, 1e200, 1e-200])
+    X = X if seed % 5 else X.clip(-1e30, 1e30).astype(np.float32)
+    layouts = (np.ascontiguousarray(X), np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2])
+    C = correlation(X.astype(np.float64))
+    np.testing.assert_array_equal(GpuEngine().correlation(layouts[seed % 3]), C)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("engine", NAMES)
 def test_data_go_to_the_device_and_give_the_answer_of_their_correlations(monkeypatch, engine):

@@ -6,9 +6,10 @@ No pair is lost, since |c - r| <= margin, as follows. Let u = 2^-24 and e = 2^-5
 rounding to float32 and float64, a and b the centred columns of float64 numbers of which both c and r are made, exactly
 scaled to unit length, and A, B their float32 numbers.
 
-1. r has a numerator with n fused multiply-adds, hence an error of at most 1.01 n e (by Cauchy's and Schwarz'
-   inequality the products have a sum of absolute values of at most 1), and a root of two such sums of squares, with a
-   relative error of at most (1.01 n + 3) e: |r - a'b| <= (3 n + 8) e. Clipping r to [-1, 1] reduces that distance.
+1. r has a numerator in which at most n roundings concern a term, hence an error of at most 1.01 n e (by Cauchy's and
+   Schwarz' inequality the products have a sum of absolute values of at most 1), and a root of two such sums of squares,
+   with a relative error of at most (1.01 n + 3) e: |r - a'b| <= (3 n + 8) e. Clipping r to [-1, 1] reduces that
+   distance.
 2. A and B are quotients by a root with a relative error of at most (n + 3) e, rounded to float64 and to float32. An
    element that is too small for float32 changes by at most t = 2^-126, though a library may take it for 0. So
    |A'B - a'b| <= 2.01 u + (3 n + 8) e + 3 n t.

@@ -62,7 +62,7 @@ def correlation(dev: Device, X: Floats) -> Any:
     n, p = X.shape
     Z, squares = centred(dev, X)
     C, tiles = dev.cp.empty((p, p)), -(-p // SIDE)
-    dev.launch(*KERNELS[2], (tiles, tiles), (16, 8), (ptr(Z), ptr(squares), ptr(C), i32(n), i32(p)))
+    dev.launch(*KERNELS[2], (tiles, tiles), (16, 16), (ptr(Z), ptr(squares), ptr(C), i32(n), i32(p)))
     return C
 
 

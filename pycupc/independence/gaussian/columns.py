@@ -10,7 +10,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.gaussian.pairwise import DEPTH, WIDTH, Blocks, fma
+from pycupc.independence.gaussian.pairwise import BLOCK, GROUP, WIDTH, Blocks, fma, two_sum
 from pycupc.system.compiled import compiled, copied_part, frozen
 from pycupc.system.machine import run_in_threads
 
@@ -70,9 +70,10 @@ class Columns:
 
         Group g has the variables ``members[starts[g]:starts[g + 1]]``, and these rows and columns of `out`.
         """
-        space = np.empty((DEPTH, int(np.diff(starts).max(initial=0))))
+        widest = int(np.diff(starts).max(initial=0))
+        space, sums = np.empty((BLOCK, widest)), np.empty((widest, widest))
         members, starts = (np.ascontiguousarray(v, dtype=np.int64) for v in (members, starts))
-        _correlate_groups(*self._frozen(), members, starts, space, out)
+        _correlate_groups(*self._frozen(), members, starts, space, sums, out)
 
     def _frozen(self) -> tuple[Floats, Floats]:
         return frozen(self.centred), frozen(self.squares)
@@ -89,46 +90,53 @@ def _normalised(product, squares):
     return r
 
 
+@copied_part
+def sum_of_products(centred, x, y, n):
+    """S of two columns of n observations, uint64, as `correlation` defines it."""
+    total, block = 0.0, 0.0
+    rest = n - n % uint64(GROUP)
+    for k in range(uint64(0), rest, uint64(GROUP)):
+        k1, k2, k3 = k + uint64(1), k + uint64(2), k + uint64(3)
+        group = fma(centred[x, k1], centred[y, k1], centred[x, k] * centred[y, k])
+        block += fma(centred[x, k3], centred[y, k3], fma(centred[x, k2], centred[y, k2], group))
+        if (k + uint64(GROUP)) % uint64(BLOCK) == uint64(0):
+            total, block = two_sum(total, block)
+    group = 0.0
+    for k in range(rest, n):
+        group = fma(centred[x, k], centred[y, k], group)
+    return total + (block + group)
+
+
 @compiled
 def _correlate_pairs(centred, squares, x, y, r):
-    """Write r[k] of the columns x[k] and y[k]; four pairs at a time, since each sum waits for its previous term."""
-    m, n = len(x), centred.shape[1]
-    for k in range(0, m - m % 4, 4):
-        a0, a1, a2, a3 = uint64(x[k]), uint64(x[k + 1]), uint64(x[k + 2]), uint64(x[k + 3])
-        b0, b1, b2, b3 = uint64(y[k]), uint64(y[k + 1]), uint64(y[k + 2]), uint64(y[k + 3])
-        s0 = s1 = s2 = s3 = 0.0
-        for i in range(uint64(n)):
-            s0 = fma(centred[a0, i], centred[b0, i], s0)
-            s1 = fma(centred[a1, i], centred[b1, i], s1)
-            s2 = fma(centred[a2, i], centred[b2, i], s2)
-            s3 = fma(centred[a3, i], centred[b3, i], s3)
-        r[k] = _normalised(s0, squares[a0] * squares[b0])
-        r[k + 1] = _normalised(s1, squares[a1] * squares[b1])
-        r[k + 2] = _normalised(s2, squares[a2] * squares[b2])
-        r[k + 3] = _normalised(s3, squares[a3] * squares[b3])
-    for k in range(m - m % 4, m):
-        s = 0.0
-        for i in range(n):
-            s = fma(centred[x[k], i], centred[y[k], i], s)
-        r[k] = _normalised(s, squares[x[k]] * squares[y[k]])
+    """Write r[k] of the columns x[k] and y[k]."""
+    for k in range(len(x)):
+        a, b = uint64(x[k]), uint64(y[k])
+        r[k] = _normalised(sum_of_products(centred, a, b, uint64(centred.shape[1])), squares[a] * squares[b])
 
 
 @compiled
-def _correlate_groups(centred, squares, members, starts, space, out):
-    """`Columns.put_groups`; `space`, float64 (DEPTH, widest group), holds a part of the columns of a group."""
+def _correlate_groups(centred, squares, members, starts, space, sums, out):
+    """`Columns.put_groups`.
+
+    `space`, float64 (BLOCK, widest group), holds a block of the columns of a group, `sums`, float64 (widest group,
+    widest group), the sums of the block.
+    """
     n = centred.shape[1]
     for g in range(len(starts) - 1):
         at, width = uint64(starts[g]), uint64(starts[g + 1] - starts[g])
         for i in range(width):
             for j in range(width):
-                out[at + i, at + j] = 0.0
-        for begin in range(0, n, DEPTH):
-            depth = DEPTH if begin + DEPTH < n else n - begin
+                out[at + i, at + j] = sums[i, j] = 0.0
+        for begin in range(0, n, BLOCK):
             for c in range(width):
                 column = members[at + c]
-                for k in range(depth):
-                    space[k, c] = centred[column, begin + k]
-            _add_squares(space, out, at, width, depth)
+                for k in range(BLOCK):
+                    space[k, c] = centred[column, begin + k] if begin + k < n else 0.0
+            _add_squares(space, sums, width, uint64(BLOCK if begin + BLOCK < n else n - begin))
+            for i in range(width):
+                for j in range(i, width):
+                    out[at + i, at + j], sums[i, j] = two_sum(out[at + i, at + j], sums[i, j])
         for i in range(width):
             for j in range(i, width):
                 r = _normalised(out[at + i, at + j], squares[members[at + i]] * squares[members[at + j]])
@@ -137,20 +145,27 @@ def _correlate_groups(centred, squares, members, starts, space, out):
 
 
 @copied_part
-def _add_squares(A, S, at, width, depth):
-    """Add A[k, i] A[k, j] to S[at + i, at + j], j >= i, for each k < depth in ascending order; four rows at a time."""
+def _add_squares(A, S, width, depth):
+    """Add the sums of A[k, i] A[k, j] over each group of k < depth to S[i, j], j >= i; four rows i at a time."""
+    one, two, three = uint64(1), uint64(2), uint64(3)
     rest = width - width % uint64(4)
     for i in range(uint64(0), rest, uint64(4)):
-        p0, p1, p2, p3 = at + i, at + i + uint64(1), at + i + uint64(2), at + i + uint64(3)
-        for k in range(depth):
-            a0, a1, a2, a3 = A[k, i], A[k, i + uint64(1)], A[k, i + uint64(2)], A[k, i + uint64(3)]
+        i1, i2, i3 = i + one, i + two, i + three
+        for k in range(uint64(0), depth, uint64(GROUP)):
+            k1, k2, k3 = k + one, k + two, k + three
+            a00, a01, a02, a03 = A[k, i], A[k1, i], A[k2, i], A[k3, i]
+            a10, a11, a12, a13 = A[k, i1], A[k1, i1], A[k2, i1], A[k3, i1]
+            a20, a21, a22, a23 = A[k, i2], A[k1, i2], A[k2, i2], A[k3, i2]
+            a30, a31, a32, a33 = A[k, i3], A[k1, i3], A[k2, i3], A[k3, i3]
             for j in range(i, width):
-                b, to = A[k, j], at + j
-                S[p0, to] = fma(a0, b, S[p0, to])
-                S[p1, to] = fma(a1, b, S[p1, to])
-                S[p2, to] = fma(a2, b, S[p2, to])
-                S[p3, to] = fma(a3, b, S[p3, to])
+                b0, b1, b2, b3 = A[k, j], A[k1, j], A[k2, j], A[k3, j]
+                S[i, j] += fma(a03, b3, fma(a02, b2, fma(a01, b1, a00 * b0)))
+                S[i1, j] += fma(a13, b3, fma(a12, b2, fma(a11, b1, a10 * b0)))
+                S[i2, j] += fma(a23, b3, fma(a22, b2, fma(a21, b1, a20 * b0)))
+                S[i3, j] += fma(a33, b3, fma(a32, b2, fma(a31, b1, a30 * b0)))
     for i in range(rest, width):
-        for k in range(depth):
+        for k in range(uint64(0), depth, uint64(GROUP)):
+            a0, a1, a2, a3 = A[k, i], A[k + one, i], A[k + two, i], A[k + three, i]
             for j in range(i, width):
-                S[at + i, at + j] = fma(A[k, i], A[k, j], S[at + i, at + j])
+                b0, b1, b2, b3 = A[k, j], A[k + one, j], A[k + two, j], A[k + three, j]
+                S[i, j] += fma(a3, b3, fma(a2, b2, fma(a1, b1, a0 * b0)))

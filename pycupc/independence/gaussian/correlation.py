@@ -2,9 +2,21 @@
 
 For the columns x_1, ..., x_p of a table of n observations:
 
-    d_i   =  x_i - mean(x_i), the mean summed in the order of the observations
-    S_ij  =  d_1i d_1j + d_2i d_2j + ... + d_ni d_nj, in this order, each term by one fused multiply-add
+    d_i   =  x_i - mean(x_i), rounded once: the mean is a double-double number
+    S_ij  =  d_1i d_1j + d_2i d_2j + ... + d_ni d_nj
     r_ij  =  S_ij / sqrt(S_ii S_jj), at most 1 and at least -1; NaN where a column is constant
+
+A sum takes its terms in the order of the observations: of each four observations (`GROUP`), the second to fourth term
+are added to the first, products by fused multiply-adds, and these sums are added up for each 64 observations
+(`BLOCK`). The total takes the sum of a block, and what rounding takes off the total then (exactly a floating-point
+number, `pairwise.two_sum`) is where the sum of the next block begins. So S_ij has an error of about one unit in the
+last place for any n, where adding one term after the other loses more with each observation: in a column of few
+different values, such as an indicator, the same term is rounded in the same direction each time. That is needed
+because columns may add up, as the indicators of a factor do, or parts and their total. C is then singular, and tests
+given all but one of such columns are right only if the rounding of C stays below the limit at which pcalg drops
+singular values (docs/CONTRACT.md, section 11). R's ``cor`` sums in long double. The deviations of numbers far from
+zero, such as whole numbers around 1e15, are as exact as others, and the deviations of columns that mirror each other,
+as two indicators of two levels do, are exactly opposite.
 
 A column of very large or very small numbers is scaled by a power of two before, which changes no digit of r_ij.
 

@@ -18,19 +18,13 @@ from __future__ import annotations
 import math
 
 from pycupc.independence.gaussian.limits import EPS
+from pycupc.independence.gaussian.pairwise import two_sum
 from pycupc.system.compiled import part
 
 #: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 15.
 MAX_SWEEPS = 30
 #: 2^27 + 1: multiplying by it splits a float64 number into two halves whose products are exact.
 SPLITTER = 134217729.0
-
-
-@part
-def two_sum(a, b):
-    s = a + b
-    t = s - a
-    return s, (a - (s - t)) + (b - t)
 
 
 @part

@@ -6,18 +6,20 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import types, uint64
 from numba.extending import intrinsic
 
 from pycupc.independence.base import Floats
-from pycupc.system.compiled import compiled
+from pycupc.system.compiled import compiled, part
 
 #: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
 WIDTH = 128
-#: Distance from 1 to the next number.
-EPS = float(np.finfo(np.float64).eps)
-#: Observations taken at a time, so that their values in two blocks of columns stay in the core's first-level cache.
-DEPTH = 64
+#: Observations whose products are summed by fused multiply-adds, and observations whose sums of products are added up
+#: before their sum is added to the total, with compensation. The values of a block in two blocks of columns stay in the
+#: core's first-level cache.
+GROUP, BLOCK = 4, 64
+#: Numbers in a line of the processor's cache.
+LINE = 8
 
 
 class Blocks:
@@ -29,7 +31,7 @@ class Blocks:
 
     def __init__(self, n: int, p: int, width: int) -> None:
         number, self.p = -(-p // width), p
-        self.centred, self.squares = np.zeros((number, n, width)), np.zeros((number, width))
+        self.centred, self.squares = _zeros((number, n, width)), np.zeros((number, width))
 
     @staticmethod
     def width_for(p: int) -> int:
@@ -48,21 +50,20 @@ class Blocks:
     def centre(self, b: int, X: Floats) -> Floats:
         """Fill block `b` with its columns of X, and correlate them with each other."""
         block, columns = self.centred[b], X[:, self.place(b)]
-        n, m = columns.shape
+        m = columns.shape[1]
         block[:, :m] = columns
         with np.errstate(over="ignore", invalid="ignore"):
-            means = block.mean(axis=0)
-            block -= means
+            _centre(block, *np.zeros((2, block.shape[1])))
             S = _products(block, block)
-            rounding = n * (n * EPS * means) ** 2  # a bound on S_ii where a column is constant
             squares = S.diagonal()
-            doubtful = np.flatnonzero(~((squares > np.maximum(rounding, 1e-60)) & (squares < 1e60))[:m])
+            doubtful = np.flatnonzero(~((squares > 1e-60) & (squares < 1e60))[:m])
         if len(doubtful):  # constant, or with squares that overflow or vanish unless the column is scaled
             low, high = columns[:, doubtful].min(axis=0), columns[:, doubtful].max(axis=0)
             exponent = np.frexp(np.maximum(-low, high))[1]
-            block[:, doubtful] = columns[:, doubtful] * np.ldexp(1.0, np.minimum(-exponent, 1000))
-            block[:, doubtful] -= block.mean(axis=0)[doubtful]
-            block[:, doubtful[low == high]] = np.nan
+            scaled = columns[:, doubtful] * np.ldexp(1.0, np.minimum(-exponent, 1000))
+            _centre(scaled, *np.zeros((2, len(doubtful))))
+            scaled[:, low == high] = np.nan
+            block[:, doubtful] = scaled
             S = _products(block, block)
         self.squares[b] = S.diagonal()
         _normalise(S, self.squares[b], self.squares[b])
@@ -76,9 +77,16 @@ class Blocks:
         return S[: rows.stop - rows.start, : columns.stop - columns.start]
 
 
+def _zeros(shape: tuple[int, ...]) -> Floats:
+    """Zeros from the begin of a line of the processor's cache on: that saves a fifth of the time of `_add_products`."""
+    memory = np.zeros(math.prod(shape) + LINE)
+    first = -(memory.ctypes.data // memory.itemsize) % LINE
+    return memory[first : first + math.prod(shape)].reshape(shape)
+
+
 def _products(A: Floats, B: Floats) -> Floats:
-    S = np.zeros((A.shape[1], B.shape[1]))
-    add_products(A, B, S)
+    S, sums = _zeros((A.shape[1], B.shape[1])), _zeros((A.shape[1], B.shape[1]))
+    _add_products(A, B, S, sums, A is B)
     return S
 
 
@@ -91,33 +99,65 @@ def _fma_code(typing: Any, a: Any, b: Any, c: Any) -> Any:
 fma: Any = intrinsic(_fma_code)
 
 
-@compiled
-def add_products(A: Floats, B: Floats, S: Floats) -> None:
-    """Add A[k, i] B[k, j] to S[i, j] for each k, in ascending order of k; four columns and four rows at a time.
+@part
+def two_sum(a, b):
+    """The sum rounded, and what rounding takes off it, exactly."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
 
-    A has a multiple of four columns.
+
+@compiled
+def _centre(block, mean, rest):
+    """Take their means from the columns of a block (n, m), as double-double numbers; `mean`, `rest`: zeros (m,)."""
+    n, m = block.shape
+    for k in range(n):
+        for j in range(m):
+            mean[j], lost = two_sum(mean[j], block[k, j])
+            rest[j] += lost
+    for j in range(m):
+        total = mean[j]
+        mean[j] = total / n
+        rest[j] = (fma(-mean[j], float(n), total) + rest[j]) / n
+    for k in range(n):
+        for j in range(m):
+            high, low = two_sum(block[k, j], -mean[j])
+            block[k, j] = high + (low - rest[j])
+
+
+@compiled
+def _add_products(A, B, S, sums, same):
+    """Write the sums of A[k, i] B[k, j] over k to S[i, j], as `correlation` defines them; four columns i at a time.
+
+    A has a multiple of four columns. S, and `sums` for the sum of a block and what S has lost before, are zeros before.
+    `same`: whether A is B, so that half of S is computed, and mirrored.
     """
-    n, width, columns = A.shape[0], A.shape[1], B.shape[1]
-    for begin in range(0, n, DEPTH):
-        end = begin + DEPTH if begin + DEPTH < n else n
-        rest = end - (end - begin) % 4
-        for i in range(0, width, 4):
-            for k in range(begin, rest, 4):
-                a00, a01, a02, a03 = A[k, i], A[k + 1, i], A[k + 2, i], A[k + 3, i]
-                a10, a11, a12, a13 = A[k, i + 1], A[k + 1, i + 1], A[k + 2, i + 1], A[k + 3, i + 1]
-                a20, a21, a22, a23 = A[k, i + 2], A[k + 1, i + 2], A[k + 2, i + 2], A[k + 3, i + 2]
-                a30, a31, a32, a33 = A[k, i + 3], A[k + 1, i + 3], A[k + 2, i + 3], A[k + 3, i + 3]
-                for j in range(columns):
-                    b0, b1, b2, b3 = B[k, j], B[k + 1, j], B[k + 2, j], B[k + 3, j]
-                    S[i, j] = fma(a03, b3, fma(a02, b2, fma(a01, b1, fma(a00, b0, S[i, j]))))
-                    S[i + 1, j] = fma(a13, b3, fma(a12, b2, fma(a11, b1, fma(a10, b0, S[i + 1, j]))))
-                    S[i + 2, j] = fma(a23, b3, fma(a22, b2, fma(a21, b1, fma(a20, b0, S[i + 2, j]))))
-                    S[i + 3, j] = fma(a33, b3, fma(a32, b2, fma(a31, b1, fma(a30, b0, S[i + 3, j]))))
-        for k in range(rest, end):
-            for i in range(width):
-                a = A[k, i]
-                for j in range(columns):
-                    S[i, j] = fma(a, B[k, j], S[i, j])
+    n, width, columns = A.shape[0], uint64(A.shape[1]), uint64(B.shape[1])
+    one, two, three = uint64(1), uint64(2), uint64(3)
+    for begin in range(0, n, BLOCK):
+        end = begin + BLOCK if begin + BLOCK < n else n
+        for i in range(uint64(0), width, uint64(4)):
+            first = i if same else uint64(0)
+            for k in range(begin, end, GROUP):  # products with 0 in the place of observations beyond the last one
+                k1, k2, k3 = k + 1 if k + 1 < n else k, k + 2 if k + 2 < n else k, k + 3 if k + 3 < n else k
+                w1, w2, w3 = 1.0 if k + 1 < n else 0.0, 1.0 if k + 2 < n else 0.0, 1.0 if k + 3 < n else 0.0
+                a00, a01, a02, a03 = A[k, i], w1 * A[k1, i], w2 * A[k2, i], w3 * A[k3, i]
+                a10, a11, a12, a13 = A[k, i + one], w1 * A[k1, i + one], w2 * A[k2, i + one], w3 * A[k3, i + one]
+                a20, a21, a22, a23 = A[k, i + two], w1 * A[k1, i + two], w2 * A[k2, i + two], w3 * A[k3, i + two]
+                i3 = i + three
+                a30, a31, a32, a33 = A[k, i3], w1 * A[k1, i3], w2 * A[k2, i3], w3 * A[k3, i3]
+                for j in range(first, columns):
+                    b0, b1, b2, b3 = B[k, j], B[k1, j], B[k2, j], B[k3, j]
+                    sums[i, j] += fma(a03, b3, fma(a02, b2, fma(a01, b1, a00 * b0)))
+                    sums[i + one, j] += fma(a13, b3, fma(a12, b2, fma(a11, b1, a10 * b0)))
+                    sums[i + two, j] += fma(a23, b3, fma(a22, b2, fma(a21, b1, a20 * b0)))
+                    sums[i3, j] += fma(a33, b3, fma(a32, b2, fma(a31, b1, a30 * b0)))
+            for row in range(i, i + uint64(4)):
+                for j in range(first, columns):
+                    S[row, j], sums[row, j] = two_sum(S[row, j], sums[row, j])
+    for i in range(width if same else uint64(0)):
+        for j in range(i):
+            S[i, j] = S[j, i]
 
 
 @compiled

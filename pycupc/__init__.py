@@ -31,6 +31,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
+from pycupc.system.moved import find_moved_modules
 from pycupc.system.version import __version__
 
 TYPE_CHECKING = False  # as in `typing`, whose import would take most of the time before the command can handle Ctrl-C
@@ -131,3 +132,4 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+find_moved_modules()

@@ -1,8 +1,10 @@
 """The package as a whole: what importing it costs, what a wheel of it holds, and that its documents agree."""
 
+import importlib
 import inspect
 import json
 import operator
+import pickle
 import re
 import shutil
 import subprocess
@@ -14,6 +16,7 @@ import pytest
 
 import pycupc
 from pycupc.cli.doctor import version_of
+from pycupc.system.moved import MOVED
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = ("cupy", "rpy2", "numpy", "numba", "scipy", "matplotlib", "networkx", "pandas", "pyarrow", "tqdm")
@@ -130,3 +133,15 @@ def test_every_list_of_python_versions_is_the_same():
         f'"{version}"' for version in versions
     )
     assert f"Python {versions[0]} to {versions[-1]}" in text("README.md")
+
+
+def test_pickles_find_modules_under_their_old_names():
+    for old, new in MOVED.items():
+        module = importlib.import_module(new)
+        for name, value in vars(module).items():
+            if inspect.isclass(value) and value.__module__ == new:
+                assert pickle.loads(f"c{old}\n{name}\n.".encode()) is value
+        assert importlib.import_module(old) is module
+        assert module.__spec__.name == module.__name__ == new
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(f"{old}_of_no_version")

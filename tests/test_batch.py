@@ -11,7 +11,7 @@ import pycupc
 from pycupc import RCoT, pc
 from pycupc.independence.compiled_rcot import map_set
 from pycupc.independence.gaussian.fisher_z import p_value
-from pycupc.system.compiled import compiled
+from pycupc.system.jit import compiled
 
 rng = np.random.default_rng(2)
 X = rng.normal(size=(120, 9)) @ (np.eye(9) + 0.4 * np.triu(rng.normal(size=(9, 9)), 1))

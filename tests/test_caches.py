@@ -18,7 +18,7 @@ from unittest.mock import Mock
 import numba
 import pytest
 
-from pycupc.system import caches, compiled
+from pycupc.system import caches, jit
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -127,10 +127,10 @@ def test_the_usual_user_keeps_the_usual_places(tmp_path, monkeypatch):
 def doubled(tmp_path, monkeypatch):
     """A function that calls a compiled function of a new process, as it were; its folder of machine code."""
     (tmp_path / "source.py").write_text(
-        "from pycupc.system.compiled import compiled\n\n\n@compiled\ndef double(x):\n    return 2 * x\n"
+        "from pycupc.system.jit import compiled\n\n\n@compiled\ndef double(x):\n    return 2 * x\n"
     )
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-    compiled._say_unstored.cache_clear()
+    jit._say_unstored.cache_clear()
 
     def call():
         spec = importlib.util.spec_from_file_location("source", tmp_path / "source.py")
@@ -171,7 +171,7 @@ def test_code_that_finds_no_room_in_memory_is_not_taken_for_damaged(doubled, mon
         with pytest.raises(MemoryError):
             call()
     with monkeypatch.context() as patch:
-        patch.setattr(compiled, "left_of_address_space", lambda: 40 << 20)
+        patch.setattr(jit, "left_of_address_space", lambda: 40 << 20)
         with pytest.raises(MemoryError, match="42 MB are left of the limit on memory .ulimit -v., too little to load"):
             call()
     assert sorted(folder.rglob("*.nb?")) == files
@@ -206,7 +206,7 @@ def test_an_interrupt_does_not_wait_for_the_compiler():
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        compiled._in_a_thread(work)
+        jit._in_a_thread(work)
     assert not done.is_set()
     ends.set()
     assert done.wait(600)
@@ -216,7 +216,7 @@ def test_the_collector_rests_until_the_last_of_two_threads_has_compiled():
     one_began, other_began, one_ended, collecting = (*(threading.Event() for _ in range(3)), [])
 
     def one():
-        compiled._in_a_thread(lambda: one_began.set() or other_began.wait(1))  # in vain, if they take turns
+        jit._in_a_thread(lambda: one_began.set() or other_began.wait(1))  # in vain, if they take turns
         one_ended.set()
 
     def other():
@@ -226,32 +226,32 @@ def test_the_collector_rests_until_the_last_of_two_threads_has_compiled():
 
     threading.Thread(target=one).start()
     assert one_began.wait(600)
-    compiled._in_a_thread(other)
+    jit._in_a_thread(other)
     assert collecting == [False]
     assert gc.isenabled()
 
 
 def test_what_fails_while_compiling_fails_here():
     with pytest.raises(ZeroDivisionError):
-        compiled._in_a_thread(lambda: 1 / 0)
-    assert compiled._in_a_thread(lambda: compiled._in_a_thread(threading.current_thread)).name == "pycupc compiles"
+        jit._in_a_thread(lambda: 1 / 0)
+    assert jit._in_a_thread(lambda: jit._in_a_thread(threading.current_thread)).name == "pycupc compiles"
 
 
 @pytest.mark.parametrize("level", [logging.WARNING, logging.INFO])
 def test_a_line_tells_of_long_compiling_once(monkeypatch, caplog, level):
     caplog.set_level(level, "pycupc")
-    monkeypatch.setattr(compiled, "_seconds_compiling", 0.0)
-    monkeypatch.setattr(compiled, "TICK", 0.01)
-    monkeypatch.setattr(compiled, "WORTH_A_LINE", 0.02)
+    monkeypatch.setattr(jit, "_seconds_compiling", 0.0)
+    monkeypatch.setattr(jit, "TICK", 0.01)
+    monkeypatch.setattr(jit, "WORTH_A_LINE", 0.02)
     for _ in range(2):
-        compiled._in_a_thread(lambda: time.sleep(0.5))
+        jit._in_a_thread(lambda: time.sleep(0.5))
     said = [(record.levelno, record.getMessage()) for record in caplog.records]
     assert said == [(level, "compiling pycupc, once per machine; this can take half a minute")]
 
 
 def test_the_line_is_not_printed_where_no_progress_is_wanted():
     program = """
-import sys, pycupc.system.compiled
+import sys, pycupc.system.jit
 from pycupc.system.log import FIRST_USE, logger
 from pycupc.system.progress import progress_hook
 with progress_hook({"None": None, "False": False}[sys.argv[1]]):

@@ -293,7 +293,7 @@ def test_running_out_of_memory_is_an_engine_error(monkeypatch):
 
 
 def test_compiled_code_of_other_sources_is_thrown_away(tmp_path):
-    from pycupc.system.compiled import forget_stale_code
+    from pycupc.system.jit import forget_stale_code
 
     cache, source = tmp_path / "cache", tmp_path / "source.py"
     cache.mkdir()

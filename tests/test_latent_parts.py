@@ -13,7 +13,7 @@ import pycupc
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.pag.orienting import Orienting
 from pycupc.orientation.pag.possible_d_sep import biconnected
-from pycupc.system import compiled
+from pycupc.system import jit
 
 
 def test_the_work_space_grows(monkeypatch):
@@ -40,7 +40,7 @@ def test_compiled_as_plain(monkeypatch):
     cases = [random_case(rng, p_max=12, ambiguous=0.1) for _ in range(20)]
     answers = []
     for most in (-1, 10**12):
-        monkeypatch.setattr(compiled, "MOST_PLAIN_STEPS", most)
+        monkeypatch.setattr(jit, "MOST_PLAIN_STEPS", most)
         answers.append([oriented(case, quirks) for case in cases for quirks in (True, False)])
     for (one, why), (two, also) in zip(*answers, strict=True):
         np.testing.assert_array_equal(one, two)

@@ -22,7 +22,7 @@ from pycupc.orientation.lines import lines_of_arrows
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.mixed_graph import trace, undirected
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.system import compiled
+from pycupc.system import jit
 
 import orientation_oracle as oracle  # isort: skip
 from orientation_cases import (  # isort: skip
@@ -67,7 +67,7 @@ def test_compiled_orientation_equals_the_contract_written_out():
 @pytest.mark.parametrize("plain", [False, True])
 def test_small_graphs_are_oriented_without_compiling(plain, monkeypatch):
     """The same source as plain Python: the same graph, also with more than 64 variables, namely 65."""
-    monkeypatch.setattr(compiled, "MOST_PLAIN_STEPS", 1e9 if plain else -1)
+    monkeypatch.setattr(jit, "MOST_PLAIN_STEPS", 1e9 if plain else -1)
     for seed in range(24):
         skeleton, cells, ambiguous = random_case(np.random.default_rng(seed), p_max=90 if seed == 8 else 12)
         for name, options in VARIANTS.items():
@@ -92,7 +92,7 @@ def test_searching_and_reading_a_row_give_the_same_colliders(monkeypatch):
             cells[(x, y) if rng.random() < 0.6 else (y, x)] = (b,)
         want = oracle.orient(skeleton, Cells(cells))
         for steps, cells_per_search in product((1e9, -1), (0, 25, 10**6)):  # plain, compiled
-            monkeypatch.setattr(compiled, "MOST_PLAIN_STEPS", steps)
+            monkeypatch.setattr(jit, "MOST_PLAIN_STEPS", steps)
             monkeypatch.setattr(colliders, "CELLS_PER_SEARCH", cells_per_search)
             check_against_contract(skeleton, cells, f"{seed} {steps} {cells_per_search}", want)
 

@@ -17,7 +17,7 @@ from pycupc.orientation.known import is_closed
 from pycupc.orientation.meek import add_arrow, apply_rules
 from pycupc.orientation.trace import FIRST_KNOWN, KNOWN
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.system.compiled import plain_if_small
+from pycupc.system.jit import plain_if_small
 from pycupc.system.nearest import hinted
 
 Graph = TypeVar("Graph", bound=CausalGraph)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pycupc.data.names import check_real
 from pycupc.effects.orientations import Ints, Nodes
 from pycupc.effects.parent_sets import ParentSets
-from pycupc.system.compiled import compiled
+from pycupc.system.jit import compiled
 from pycupc.system.message import Message, Variables
 
 Floats = NDArray[np.float64]

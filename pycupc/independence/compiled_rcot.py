@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.pairwise import fma
-from pycupc.system.compiled import compiled, part, reordered_part
+from pycupc.system.jit import compiled, jit_part, jit_reordered
 
 #: Added to the diagonal of the products of the features of S, as a share of it, as in the paper.
 RIDGE = 1e-10
@@ -65,7 +65,7 @@ class Work(NamedTuple):
     squares: Floats  # (v q, n): their products with each other
 
 
-@reordered_part
+@jit_reordered
 def _mean(values, n):
     total = 0.0
     for s in range(n):
@@ -73,7 +73,7 @@ def _mean(values, n):
     return total / n
 
 
-@part
+@jit_part
 def map_set(values, members, weights, out):
     """Write the cosines, in turns, of sums of the values of a set and of 1, with `weights`, minus their means.
 
@@ -99,7 +99,7 @@ def map_set(values, members, weights, out):
             feature[k] -= mean
 
 
-@reordered_part
+@jit_reordered
 def _multiply(A, B, triangle, out):
     """Write the products of the rows of A and of B to `out`, four rows and two at a time.
 
@@ -128,7 +128,7 @@ def _multiply(A, B, triangle, out):
             out[i, j1], out[i1, j1], out[i2, j1], out[i3, j1] = s01, s11, s21, s31
 
 
-@reordered_part
+@jit_reordered
 def _factorise(A):
     """Replace the lower triangle of a matrix, with the ridge, by its Cholesky factor."""
     for i in range(len(A)):
@@ -140,7 +140,7 @@ def _factorise(A):
             A[i, j] = s / A[j, j] if j < i else math.sqrt(s)
 
 
-@reordered_part
+@jit_reordered
 def _solve(factor, b):
     """Solve the equations with this Cholesky factor, in place."""
     for i in range(len(b)):
@@ -154,7 +154,7 @@ def _solve(factor, b):
             b[k] -= factor[i, k] * b[i]
 
 
-@part
+@jit_part
 def _add_products(A, B, S):
     """Add A[k, i] B[k, j] to S[i, j] for each k, in ascending order of k; four columns and four rows at a time.
 
@@ -183,7 +183,7 @@ def _add_products(A, B, S):
                     S[i, j] = fma(a, B[k, j], S[i, j])
 
 
-@part
+@jit_part
 def _take_explained(data, tests, sets, s, rows, work):
     """Take from the first rows of ``work.left`` what the features of a set explain; find its factor if it is new."""
     map_set(data.values, tests.sets[sets.first + s], sets.weights[s], work.features)

@@ -1,14 +1,14 @@
 """From a skeleton and its separating sets to a CPDAG, exactly as pcalg does it.
 
-    mixed_graph.py     the graph being oriented: neighbour lists with a state for each edge
-    colliders.py       unshielded colliders, from the separating sets
-    meek.py            rules 1, 2, 3
-    dag_extension.py   a DAG that extends a graph, and its CPDAG; u2pd "rand" and "retry": a substitute if none does
-    known.py           the same with what was known before
-    pag/               from a skeleton to a PAG
-    trace.py           the reason of every arrow
-    lines.py           the same, and the decisions on triples, as lines of the log
-    conservative.py    conservative and majority rule: which triples are decided
+    mixed_graph.py    the graph being oriented: neighbour lists with a state for each edge
+    colliders.py      unshielded colliders, from the separating sets
+    meek.py           rules 1, 2, 3
+    dag_extension.py  a DAG that extends a graph, and its CPDAG; u2pd "rand" and "retry": a substitute if none does
+    known.py          the same with what was known before
+    pag/              from a skeleton to a PAG
+    trace.py          the reason of every arrow
+    lines.py          the same, and the decisions on triples, as lines of the log
+    conservative.py   conservative and majority rule: which triples are decided
 
 Time and memory are proportional to the number of edges and stored separating sets, not to p^2. What is compiled (all
 but trace.py, lines.py and conservative.py) is imported when it is needed, because Numba takes a while to load.
@@ -74,7 +74,7 @@ def orient(
     algorithm to construct a consistent extension of a partially oriented graph, UCLA R-185.
     """
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph  # loads Numba
-    from pycupc.system.compiled import plain_if_small
+    from pycupc.system.jit import plain_if_small
 
     status, n_tries, n_contradicting = "relaxed", 0, 0
     with plain_if_small(mixed_graph.steps_of(skeleton) + sepset.n_stored // 5):

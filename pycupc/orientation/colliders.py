@@ -22,7 +22,7 @@ from pycupc.orientation.mixed_graph import (
     unsigned,
 )
 from pycupc.orientation.trace import COLLIDER
-from pycupc.system.compiled import compiled_for_large, part
+from pycupc.system.jit import compiled_for_large, jit_part
 
 #: So many cells of a row are read in the time in which one of them is searched for.
 CELLS_PER_SEARCH = 50
@@ -103,7 +103,7 @@ def _mark_by_paths(start, entry, triple, x, y, member, search, place):
                         triple[triple_number(entry, entry[MIRROR, e], j)] |= NO_COLLIDER
 
 
-@part
+@jit_part
 def _position(values, low, high, wanted):
     """The first position from `low` on, and before `high`, with a value of at least `wanted`, else `high`."""
     while low < high:

@@ -33,7 +33,7 @@ from pycupc.orientation.mixed_graph import (
     without_arrows,
 )
 from pycupc.orientation.trace import COLLIDER
-from pycupc.system.compiled import compiled_for_large, plain_if_small
+from pycupc.system.jit import compiled_for_large, plain_if_small
 
 #: "retry" gives up after this many sets of reversed edges.
 MAX_TRIES = 100

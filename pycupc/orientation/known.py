@@ -12,7 +12,7 @@ from pycupc.orientation.colliders import orient_colliders
 from pycupc.orientation.conservative import COLLIDER, TripleCheck
 from pycupc.orientation.meek import apply_rules
 from pycupc.orientation.trace import FIRST_KNOWN
-from pycupc.system.compiled import plain_if_small
+from pycupc.system.jit import plain_if_small
 
 
 def orient_known(skeleton: SparseGraph, check: TripleCheck, known: Constraints) -> Orientation:

@@ -36,7 +36,7 @@ from pycupc.orientation.mixed_graph import (
     triple_number,
 )
 from pycupc.orientation.trace import FIRST_KNOWN
-from pycupc.system.compiled import compiled_for_large, part
+from pycupc.system.jit import compiled_for_large, jit_part
 
 #: Positions in `counts`: how many nodes wait, and the lowest of them.
 N_WAITING, LOWEST = 0, 1
@@ -185,7 +185,7 @@ def _apply_rules(  # noqa: C901, PLR0913, PLR0915 - in one piece, because pieces
                                 _wake(start, entry, waiting, counts, 2, entry[MIRROR, e], b, arrow_is_gap)
 
 
-@part
+@jit_part
 def _wake(start, entry, waiting, counts, rule, e, after, arrow_is_gap):
     """Let the nodes beyond `after` wait whose pairs may satisfy the rule because of the arrow u -> v of entry e.
 
@@ -208,7 +208,7 @@ def _wake(start, entry, waiting, counts, rule, e, after, arrow_is_gap):
         i += 1
 
 
-@part
+@jit_part
 def _state(entry, e, now, solve_confl):
     """The state that conditions are read from: with conflict solving, that at the start of this pass."""
     if solve_confl and entry[TURNED, e] == now:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pycupc.graph.lists import spans, starts
 from pycupc.graph.sparse import ARROW, TAIL, Ints, Marks, SparseGraph
 from pycupc.orientation.trace import Trace
-from pycupc.system.compiled import compiled_for_large, part
+from pycupc.system.jit import compiled_for_large, jit_part
 
 Indices = NDArray[np.int64]
 
@@ -153,13 +153,13 @@ def _fill_lists(low, high, following, entry, near):
         near[w, word(near, v)] |= 1 << (v & 63)
 
 
-@part
+@jit_part
 def word(near, w):
     """The column of `near` with the bit of w, bit w modulo 64."""
     return unsigned(w) >> unsigned(6) & unsigned(near.shape[1] - 1)
 
 
-@part
+@jit_part
 def maybe_adjacent(near, v, w):
     """Quicker than `find`: if this is 0 rather than 1, v and w are not adjacent.
 
@@ -169,7 +169,7 @@ def maybe_adjacent(near, v, w):
     return near[unsigned(v), word(near, w)] >> (w & 63) & 1
 
 
-@part
+@jit_part
 def find(start, entry, v, w):
     """The entry of w in the list of v, -1 if they are not adjacent."""
     low = start[v]
@@ -189,7 +189,7 @@ def find(start, entry, v, w):
     return -1
 
 
-@part
+@jit_part
 def triple_number(entry, i, j):
     """The position in `triple` of the neighbours in two different entries of one list.
 
@@ -211,7 +211,7 @@ def triple_numbers(graph: MixedGraph, triples: Indices) -> Indices:
     return np.asarray(entry[PAIRS, at.max(axis=0)] + at.min(axis=0))
 
 
-@part
+@jit_part
 def put_arrowhead(entry, e, rule, first, second, solve_confl):
     """Put an arrowhead at the owner of entry e; returns whether that made a new arrow.
 

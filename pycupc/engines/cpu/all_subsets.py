@@ -24,7 +24,7 @@ from pycupc.independence.gaussian.fisher_z import z_to_p
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
 from pycupc.independence.gaussian.test import GaussianTest
-from pycupc.system.compiled import compiled, copied_part, frozen, fused_part, part
+from pycupc.system.jit import compiled, frozen, jit_fma, jit_inlined, jit_part
 
 #: The sets of so many candidates, from four members on, are tested in one descent instead of one for each size, of
 #: which those that are larger than a separating one are made in vain. Measured.
@@ -159,7 +159,7 @@ def _list(asked, limit, start, neighbours, tier):
                 c += 1
 
 
-@copied_part
+@jit_inlined
 def _start(C, asked, i, sets, work, q):
     """Fill depth 0 with pair i, which has q candidates."""
     x, y, begin = asked.x[i], asked.y[i], asked.offsets[i]
@@ -170,7 +170,7 @@ def _start(C, asked, i, sets, work, q):
         sets.x[0, c], sets.y[0, c], sets.kk[0, c] = C[v, x], C[v, y], 1.0
 
 
-@copied_part
+@jit_inlined
 def _gather(C, candidates, begin, sets, q):
     """Fill depth 0 with the covariances of the candidates."""
     for a in range(q):
@@ -179,7 +179,7 @@ def _gather(C, candidates, begin, sets, q):
             sets.C[0, a, b] = C[v, candidates[begin + b]]
 
 
-@fused_part
+@jit_fma
 def _to_look_at(sets, t, first, q, bound):
     """How many last members from `first` on have a test that is not certainly dependent with r^2 above the bound."""
     xx, yy, xy, n = sets.xx[t], sets.yy[t], sets.xy[t], 0
@@ -192,7 +192,7 @@ def _to_look_at(sets, t, first, q, bound):
     return n
 
 
-@part
+@jit_part
 def _canonical(C, nodes, size, space, state):
     """The canonical r of nodes as of `given_set`; NaN if it needs code that is not loaded."""
     r = given_set(C, nodes, size, space, state[CAREFUL])
@@ -200,7 +200,7 @@ def _canonical(C, nodes, size, space, state):
     return r
 
 
-@copied_part
+@jit_inlined
 def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the test given the t members chosen and, unless it is -1, candidate c; returns whether the walk goes on."""
     begin, size, kk, x, y = asked.offsets[i], t, 1.0, 0.0, 0.0
@@ -236,7 +236,7 @@ def _test(C, asked, i, sizes, made, sets, work, t, c, only_first, state):  # noq
     return not only_first
 
 
-@copied_part
+@jit_inlined
 def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests with the last members from `first` on; returns whether the walk goes on."""
     begin, n, bound = asked.offsets[i], q - first, max(work.bound[t + 1], sizes.high[t + 1])
@@ -260,7 +260,7 @@ def _test_last(C, asked, i, sizes, made, sets, work, t, first, q, only_first, st
     return state[STOP] == 0
 
 
-@copied_part
+@jit_inlined
 def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state):  # noqa: PLR0913 - compiled code
     """Make the tests of sets with low to high members, depth first; returns whether there may be more.
 

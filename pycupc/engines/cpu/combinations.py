@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.system.compiled import copied_part
+from pycupc.system.jit import jit_inlined
 
 Indices = NDArray[np.int64]
 
 
-@copied_part
+@jit_inlined
 def unrank(binomials, n, size, rank, members):
     """Write the subset of range(n) with `size` members that has this rank (from 0) to `members`."""
     behind = binomials[n, size] - 1 - rank  # subsets that come after it
@@ -33,7 +33,7 @@ def ranked(binomials: Indices, n: int, members: Indices) -> Indices:
     return np.asarray(binomials[n, size] - 1 - binomials[n - 1 - members, size - np.arange(size)].sum(axis=1))
 
 
-@copied_part
+@jit_inlined
 def rank_without(binomials, n, size, positions, skipped):
     """Rank of the ascending positions 0..n without `skipped` among the subsets of the n positions that remain."""
     rank = binomials[n, size] - 1
@@ -43,7 +43,7 @@ def rank_without(binomials, n, size, positions, skipped):
     return rank
 
 
-@copied_part
+@jit_inlined
 def put_in_order(members, n, v):
     """Put v into its place among the first n members, which ascend."""
     t = n
@@ -53,7 +53,7 @@ def put_in_order(members, n, v):
     members[t] = v
 
 
-@copied_part
+@jit_inlined
 def next_subset(chosen, size, n):
     """The next subset of range(n) in lexicographic order; returns its first member that differs, -1 after the last."""
     i = size - 1

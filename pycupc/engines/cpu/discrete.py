@@ -18,7 +18,7 @@ from pycupc.engines.cpu.rounds import Found, is_skipped, skipped, take_test
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORK_AT_ONCE
 from pycupc.independence.discrete.contingency import run_test_given, work_space
 from pycupc.independence.discrete.test import DiscreteTest
-from pycupc.system.compiled import compiled, copied_part, part
+from pycupc.system.jit import compiled, jit_inlined, jit_part
 from pycupc.system.machine import run_in_threads
 
 
@@ -76,7 +76,7 @@ def _take_turns(data, turns, pairs, most, S, counting, found):
         end = begin
 
 
-@copied_part
+@jit_inlined
 def _compared(turns, pair, S):
     """Negative if the next set of the pair is before S in lexicographic order, 0 if it is S."""
     start, difference, t = turns.offsets[pair], 0, 0
@@ -86,7 +86,7 @@ def _compared(turns, pair, S):
     return difference
 
 
-@part
+@jit_part
 def _take_turn(data, turns, pair, S, counting, found):
     """Test a pair given its next set S; returns the number of tests, 0 if the set is skipped or there is no room."""
     start, chosen, made = turns.offsets[pair], turns.chosen[pair], 0

@@ -22,7 +22,7 @@ from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side
 from pycupc.graph.lists import spans
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
-from pycupc.system.compiled import compiled, frozen
+from pycupc.system.jit import compiled, frozen
 from pycupc.system.machine import run_in_threads
 
 

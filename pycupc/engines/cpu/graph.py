@@ -18,7 +18,7 @@ from pycupc.engines.base import Floats, Ints, Lists, Mask, Questions
 from pycupc.engines.cpu.combinations import unrank
 from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
 from pycupc.graph.lists import spans, starts
-from pycupc.system.compiled import compiled
+from pycupc.system.jit import compiled
 from pycupc.system.machine import run_in_threads
 
 Indices = NDArray[np.int64]

@@ -17,7 +17,7 @@ from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
 from pycupc.engines.cpu.walk_state import NO_MIRROR, Cutoff
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import given_one
-from pycupc.system.compiled import compiled, copied_part
+from pycupc.system.jit import compiled, jit_inlined
 
 
 class Tile(NamedTuple):
@@ -84,7 +84,7 @@ def _run_extract(
     _run_rows(tile, own.offsets, targets.chosen[own.entries], mirror, cutoff, low, high, found, state)
 
 
-@copied_part
+@jit_inlined
 def _n_possible(tile, pair, k0, n, bound):
     """How many of the n sets from k0 on are perhaps below the bound; those hardly distinct from y may count, too."""
     # unsigned: an index that may be negative is not compiled to vector instructions
@@ -111,7 +111,7 @@ def _n_possible(tile, pair, k0, n, bound):
     return n - count
 
 
-@copied_part
+@jit_inlined
 def _test_pair(tile, pair, d, cutoff, state):
     """(position of the first set that separates the pair, its r), or (-1, the smallest r^2)."""
     smallest = math.inf
@@ -148,7 +148,7 @@ def _test_pair(tile, pair, d, cutoff, state):
     return -1, smallest
 
 
-@copied_part
+@jit_inlined
 def _load_tile(tile, offsets, x0, x1):
     for x in range(x0, x1):
         t, start = x - x0, offsets[x]
@@ -161,7 +161,7 @@ def _load_tile(tile, offsets, x0, x1):
             tile.spread[t, tile.neighbours[start + k]] = tile.variance[t, k]
 
 
-@copied_part
+@jit_inlined
 def _clear_tile(tile, offsets, x0, x1):
     # only where something was written: with few neighbours, whole rows would take longer than the tests
     for x in range(x0, x1):

@@ -13,7 +13,7 @@ from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.tuning import CAUTIOUS, COSTLY, FIRST_ROUND, GROWTH, PART_SETS, ROUND_SETS, ROUND_WORK
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.enumerated import EnumeratedTest
-from pycupc.system.compiled import compiled, copied_part
+from pycupc.system.jit import compiled, jit_inlined
 from pycupc.system.machine import in_threads
 
 
@@ -75,7 +75,7 @@ def take_round(offsets, owner, positions, independent, p, na_p, found):
             take_test(offsets[pair], pair, positions[i], independent[i], weight, found)
 
 
-@copied_part
+@jit_inlined
 def take_test(start, pair, positions, independent, p, found):
     """Count a test of a pair whose candidates begin at `start`, given the set at these positions."""
     size = len(positions)
@@ -97,7 +97,7 @@ def skipped(questions: Questions) -> Mask:
     return np.isin(*keys)
 
 
-@copied_part
+@jit_inlined
 def is_skipped(skipped, start, positions):
     """Whether a set of the candidates that begin at `start` lies wholly in the list of `skip`."""
     inside = len(skipped) > 0

@@ -15,7 +15,7 @@ from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.walk_state import Cutoff, work_space
 from pycupc.independence.gaussian.test import GaussianTest
-from pycupc.system.compiled import copied_part, fused_part
+from pycupc.system.jit import jit_fma, jit_inlined
 
 
 class Sizes(NamedTuple):
@@ -59,7 +59,7 @@ def space_for_sets(size: int, d: int) -> Sets:
     return work_space(Sets, inner=max(size - 1, 0), t=size + 1, d=d)
 
 
-@copied_part
+@jit_inlined
 def choose(sets, t, low, high, q):
     """Whether depth t has another member to choose, which is chosen, for sets of `low` to `high` of q candidates."""
     k, missing = sets.following[t], low - t - 1 if low - t - 1 > 1 else 1
@@ -69,7 +69,7 @@ def choose(sets, t, low, high, q):
     return more
 
 
-@fused_part
+@jit_fma
 def give(sets, t, high, q):
     """Write depth t + 1: as depth t, given the member chosen there too, for sets of up to `high` of q candidates."""
     u, k = t + 1, sets.chosen[t]

@@ -28,10 +28,10 @@ from pycupc.engines.cpu.tuning import BLOCK
 from pycupc.engines.cpu.walk_state import LARGE, NEAR_ONE, NO_TARGET, Candidate, Place
 from pycupc.independence.gaussian.limits import PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import given_several
-from pycupc.system.compiled import compiled, copied_part, fused_part, part
+from pycupc.system.jit import compiled, jit_fma, jit_inlined, jit_part
 
 
-@copied_part
+@jit_inlined
 def _enter_row(side, mirror, start, d, out):
     """Returns the first outcome of row x; with both sides, the targets y < x that row y has separated become none."""
     if len(mirror) == 0:
@@ -42,7 +42,7 @@ def _enter_row(side, mirror, start, d, out):
     return start
 
 
-@copied_part
+@jit_inlined
 def start_row(side, place, outcomes, bound):
     """Set up for a walk over a row; returns the number of targets."""
     n = 0
@@ -57,7 +57,7 @@ def start_row(side, place, outcomes, bound):
     return n
 
 
-@copied_part
+@jit_inlined
 def drop_separated(hint, place, bound):
     """Drop the targets that an earlier prefix is known to separate; returns how many."""
     n = 0
@@ -69,7 +69,7 @@ def drop_separated(hint, place, bound):
     return n
 
 
-@copied_part
+@jit_inlined
 def _fill(m, t, n):
     """Fill up n targets of depth t to whole blocks; returns the number of columns."""
     m.targets[t] = n
@@ -83,7 +83,7 @@ def _fill(m, t, n):
     return n
 
 
-@copied_part
+@jit_inlined
 def _gather(side, place, low, bound, m):
     """Depth 0: the correlations of the targets, and of the positions from `low` on, with the latter."""
     C, node, x, start = side.C, side.neighbours, place.x, place.start
@@ -115,7 +115,7 @@ def _gather(side, place, low, bound, m):
         m.jj[0, j] = C[node[start + i], node[start + i]]
 
 
-@copied_part
+@jit_inlined
 def _extend(m, t, s, d, bound, runs):
     """Lay out depth t + 1, which is given s as well: targets but s, filling, other positions beyond s.
 
@@ -156,7 +156,7 @@ def _extend(m, t, s, d, bound, runs):
     return n_runs
 
 
-@fused_part
+@jit_fma
 def _condition(m, runs, n_runs, t, s, d):
     """Write the matrix of depth t + 1: the matrix of depth t given s as well."""
     u = t + 1
@@ -180,7 +180,7 @@ def _condition(m, runs, n_runs, t, s, d):
             m.bound[u, b] = m.bound[t, a]
 
 
-@fused_part
+@jit_fma
 def _condition_last(m, work, t, s, factor):
     """M_xj and M_jj of the targets given the whole prefix, whose last member is s."""
     g = 1.0 / m.kk[t, s]
@@ -190,7 +190,7 @@ def _condition_last(m, work, t, s, factor):
         work.jj[j] = m.jj[t, j] - c * c * g
 
 
-@fused_part
+@jit_fma
 def _n_possible(kj, bound, xj, jj, t, candidate, n):
     """How many of n targets are not certainly above their bound given the prefix and k; n is a multiple of BLOCK."""
     count = 0
@@ -206,7 +206,7 @@ def _n_possible(kj, bound, xj, jj, t, candidate, n):
     return count
 
 
-@copied_part
+@jit_inlined
 def _fast_ratio(m, work, t, i, candidate):
     """r^2 of the target at position i given the prefix and k, NaN where it is doubtful."""
     j, kk = m.column[t, i], candidate.kk
@@ -219,7 +219,7 @@ def _fast_ratio(m, work, t, i, candidate):
     return math.nan
 
 
-@part
+@jit_part
 def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - one test, all its outcomes
     """Test all targets given the prefix and k, one after the other; returns how many of them are separated.
 

@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.system.compiled import part
+from pycupc.system.jit import jit_part
 
 #: Cutoffs are kept for at most this many degrees of freedom; beyond, the p-value itself is compared with alpha.
 MOST_CUTOFFS = 1 << 16
@@ -46,7 +46,7 @@ def cutoffs(alpha: float, most: int) -> NDArray[np.float64]:
     return np.asarray(chdtri(df, alpha), dtype=np.float64)
 
 
-@part
+@jit_part
 def upper_tail(g2, df):
     """P(chi-square with df degrees of freedom > g2), by its finite series; df a whole number >= 1.
 

@@ -20,7 +20,7 @@ from pycupc.independence.discrete.g_square import (
     OBSERVATIONS_PER_OBSERVED_DF,
 )
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
-from pycupc.system.compiled import compiled, part
+from pycupc.system.jit import compiled, jit_part
 
 Ints = NDArray[np.int32]
 
@@ -83,7 +83,7 @@ def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any])
     return Counting(configuration, of_groups, place, counts, np.empty(256, np.int64), np.full(size + 1, -1, np.int64))
 
 
-@part
+@jit_part
 def configurations(levels, S, size, most):
     """Number of configurations of S[:size], but `most` + 1 where there are more than `most`."""
     q = 1
@@ -94,7 +94,7 @@ def configurations(levels, S, size, most):
     return q
 
 
-@part
+@jit_part
 def is_tested(data, x, y, size, q):
     """Whether to count the table: there are enough observations, given q configurations of a set of this size.
 
@@ -107,7 +107,7 @@ def is_tested(data, x, y, size, q):
     return made and data.codes.shape[1] >= OBSERVATIONS_PER_DF * df
 
 
-@part
+@jit_part
 def start_configuration(data, x, counting):
     """Row 0 of the configurations: the codes of x; if the degrees of freedom are those observed, one for all."""
     counting.groups[0] = 1
@@ -115,7 +115,7 @@ def start_configuration(data, x, counting):
         counting.configuration[0, s] = 0 if data.observed else data.codes[x, s]
 
 
-@part
+@jit_part
 def extend_configuration(data, z, t, counting):
     """Row t + 1 of the configurations: z as well."""
     if data.observed:
@@ -126,7 +126,7 @@ def extend_configuration(data, z, t, counting):
         counting.configuration[t + 1, s] = counting.configuration[t, s] * k + data.codes[z, s]
 
 
-@part
+@jit_part
 def divide(data, z, t, counting):
     """`extend_configuration` if the degrees of freedom are those observed.
 
@@ -148,7 +148,7 @@ def divide(data, z, t, counting):
     counting.groups[t + 1] = made
 
 
-@part
+@jit_part
 def count_table(data, y, size, cells, counting):
     """Table 0 of the counts: pairs of the configuration of x and all of S with the code of y."""
     counts, n = counting.counts, data.codes.shape[1]
@@ -167,7 +167,7 @@ def count_table(data, y, size, cells, counting):
             counts[0, c] += counts[copy, c]
 
 
-@part
+@jit_part
 def count_observed(data, x, y, size, cells, counting):
     """`count_table` if the degrees of freedom are those observed."""
     stride, k = counting.groups[size] + 1, data.levels[y]
@@ -177,7 +177,7 @@ def count_observed(data, x, y, size, cells, counting):
         counting.counts[0, (data.codes[x, s] * stride + counting.configuration[size, s]) * k + data.codes[y, s]] += 1
 
 
-@part
+@jit_part
 def statistic(data, x, y, q, stride, counting):
     """(G^2 / 2 in fixed point, number of empty cells) of the table that was counted.
 
@@ -206,7 +206,7 @@ def statistic(data, x, y, q, stride, counting):
     return total, empty
 
 
-@part
+@jit_part
 def observed_df(data, x, y, q, counting):
     """The degrees of freedom that are observed; 0 if there are too few observations for them."""
     kx, ky, df = data.levels[x], data.levels[y], 0
@@ -226,7 +226,7 @@ def observed_df(data, x, y, q, counting):
     return df if data.codes.shape[1] >= OBSERVATIONS_PER_OBSERVED_DF * df else 0
 
 
-@part
+@jit_part
 def statistic_in_floats(data, x, y, q, stride, counting):
     """G^2 of the table that was counted, as pcalg computes it."""
     counts, of_y = counting.counts, counting.of_y
@@ -250,7 +250,7 @@ def statistic_in_floats(data, x, y, q, stride, counting):
     return 2.0 * total
 
 
-@part
+@jit_part
 def degrees_of_freedom(data, x, y, size, q, empty):
     """The degrees of freedom of a test, lowered by the number of empty cells if `data.adapt`."""
     df = (data.levels[x] - 1) * (data.levels[y] - 1) * q
@@ -263,7 +263,7 @@ def degrees_of_freedom(data, x, y, size, q, empty):
     return df
 
 
-@part
+@jit_part
 def run_test(data, x, y, size, q, counting):
     """Test x and y given the set whose configurations are there: (independent, G^2, degrees of freedom).
 
@@ -290,7 +290,7 @@ def run_test(data, x, y, size, q, counting):
     return upper_tail(in_floats, df) >= data.alpha, in_floats, df
 
 
-@part
+@jit_part
 def run_test_given(data, x, y, S, counting):
     """Test x and y given S, with the configurations that are there: (independent, p)."""
     size, known, ready = len(S), counting.known, 0

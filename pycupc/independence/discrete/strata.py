@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pycupc.system.compiled import part
+from pycupc.system.jit import jit_part
 
 
-@part
+@jit_part
 def divided(group, codes, n, groups, levels, place):
     """Divide the groups of n observations, int64 (n,), by the codes of a further variable; returns how many there are.
 

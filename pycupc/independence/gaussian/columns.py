@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.pairwise import BLOCK, GROUP, WIDTH, Blocks, fma, two_sum
-from pycupc.system.compiled import compiled, copied_part, frozen
+from pycupc.system.jit import compiled, frozen, jit_inlined
 from pycupc.system.machine import run_in_threads
 
 #: Pairs that a thread computes in one call.
@@ -79,7 +79,7 @@ class Columns:
         return frozen(self.centred), frozen(self.squares)
 
 
-@copied_part
+@jit_inlined
 def _normalised(product, squares):
     """The correlation of two columns, given the sum of their products and the product of their sums of squares."""
     r = product / math.sqrt(squares)
@@ -90,7 +90,7 @@ def _normalised(product, squares):
     return r
 
 
-@copied_part
+@jit_inlined
 def sum_of_products(centred, x, y, n):
     """S of two columns of n observations, uint64, as `correlation` defines it."""
     total, block = 0.0, 0.0
@@ -144,7 +144,7 @@ def _correlate_groups(centred, squares, members, starts, space, sums, out):
                 out[at + j, at + i] = r
 
 
-@copied_part
+@jit_inlined
 def _add_squares(A, S, width, depth):
     """Add the sums of A[k, i] A[k, j] over each group of k < depth to S[i, j], j >= i; four rows i at a time."""
     one, two, three = uint64(1), uint64(2), uint64(3)

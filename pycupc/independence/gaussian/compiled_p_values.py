@@ -6,7 +6,7 @@ import math
 
 from pycupc.independence.base import Floats
 from pycupc.independence.gaussian.limits import R_MAX
-from pycupc.system.compiled import compiled, part
+from pycupc.system.jit import compiled, jit_part
 
 #: Rows that `fill_rows` fills: columns of the other half are written in whole lines of the cache.
 BAND = 16
@@ -32,7 +32,7 @@ def fill_rows(C: Floats, root: float, low: int, out: Floats) -> None:
             out[y, x] = p
 
 
-@part
+@jit_part
 def p_value(r, root):
     """The p-value of a correlation without its sign; `root`: of the degrees of freedom. 1 where it is NaN."""
     return math.erfc(root * math.atanh(R_MAX if r > R_MAX else r) * math.sqrt(0.5)) if r == r else 1.0

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Indices
-from pycupc.system.compiled import compiled, copied_part
+from pycupc.system.jit import compiled, jit_inlined
 
 
 def _popcount_code(_: Any, bits: Any) -> Any:
@@ -25,7 +25,7 @@ def _popcount_code(_: Any, bits: Any) -> Any:
 popcount: Any = intrinsic(_popcount_code)
 
 
-@copied_part
+@jit_inlined
 def _count_below(place, words, tree):
     """How many bits before `place` are set."""
     word = place >> 6

@@ -19,7 +19,7 @@ import math
 
 from pycupc.independence.gaussian.limits import EPS
 from pycupc.independence.gaussian.pairwise import two_sum
-from pycupc.system.compiled import part
+from pycupc.system.jit import jit_part
 
 #: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 15.
 MAX_SWEEPS = 30
@@ -27,14 +27,14 @@ MAX_SWEEPS = 30
 SPLITTER = 134217729.0
 
 
-@part
+@jit_part
 def normalised(a, b):
     """The sum a + b, where |b| is small compared with |a|."""
     s = a + b
     return s, b - (s - a)
 
 
-@part
+@jit_part
 def two_product(a, b):
     p = a * b
     t, u = SPLITTER * a, SPLITTER * b
@@ -43,28 +43,28 @@ def two_product(a, b):
     return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
 
 
-@part
+@jit_part
 def plus(a, b):
     """The sum a + b of two pairs."""
     s, e = two_sum(a[0], b[0])
     return normalised(s, e + (a[1] + b[1]))
 
 
-@part
+@jit_part
 def minus(a, b):
     """The difference a - b of two pairs."""
     s, e = two_sum(a[0], -b[0])
     return normalised(s, e + (a[1] - b[1]))
 
 
-@part
+@jit_part
 def times(a, b):
     """The product a b of two pairs."""
     p, e = two_product(a[0], b[0])
     return normalised(p, e + (a[0] * b[1] + a[1] * b[0]))
 
 
-@part
+@jit_part
 def over(a, b):
     """The quotient a / b of two pairs."""
     q = a[0] / b[0]
@@ -72,7 +72,7 @@ def over(a, b):
     return normalised(q, rest[0] / b[0])
 
 
-@part
+@jit_part
 def _load(C, nodes, m, A):
     """The matrix: each pair of variables from one cell of C."""
     for i in range(m):
@@ -81,7 +81,7 @@ def _load(C, nodes, m, A):
             A[m + 2 + i, j] = A[m + 2 + j, i] = 0.0
 
 
-@part
+@jit_part
 def _eliminate(m, A):
     """Eliminate all variables of the lower triangle; returns (r, trace of the inverse), or (0, inf).
 
@@ -108,7 +108,7 @@ def _eliminate(m, A):
     return cov / math.sqrt(vx * vy), trace
 
 
-@part
+@jit_part
 def _rotate(A, i, j, m):
     """One Jacobi rotation: zero entry (i, j) of the symmetric matrix, whose rows m and m + 1 hold eigenvectors."""
     h = m + 2
@@ -139,7 +139,7 @@ def _rotate(A, i, j, m):
     A[i, j] = A[j, i] = A[h + i, j] = A[h + j, i] = 0.0
 
 
-@part
+@jit_part
 def _entry(m, A, a, b, limit):
     """An entry of the pseudoinverse, from rows a and b of eigenvectors.
 
@@ -155,7 +155,7 @@ def _entry(m, A, a, b, limit):
     return entry[0] if a != b or abs(entry[0]) > limit * squares else 0.0
 
 
-@part
+@jit_part
 def _by_pseudoinverse(m, A):
     """The correlation r from the pseudoinverse, by cyclic Jacobi rotations.
 
@@ -183,7 +183,7 @@ def _by_pseudoinverse(m, A):
     return -_entry(m, A, m, m + 1, limit) / math.sqrt(product) if product > 0.0 else 0.0
 
 
-@part
+@jit_part
 def exact_correlation(C, nodes, size, A):
     """Partial correlation of x and y given S, not clipped; arguments as of `partial_correlation`."""
     m = size + 2

@@ -10,7 +10,7 @@ from numba import types, uint64
 from numba.extending import intrinsic
 
 from pycupc.independence.base import Floats
-from pycupc.system.compiled import compiled, part
+from pycupc.system.jit import compiled, jit_part
 
 #: Most columns per block of the table; a tile of the matrix has the pairs of two blocks.
 WIDTH = 128
@@ -99,7 +99,7 @@ def _fma_code(typing: Any, a: Any, b: Any, c: Any) -> Any:
 fma: Any = intrinsic(_fma_code)
 
 
-@part
+@jit_part
 def two_sum(a, b):
     """The sum rounded, and what rounding takes off it, exactly."""
     s = a + b

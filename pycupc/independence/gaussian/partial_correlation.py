@@ -31,7 +31,7 @@ from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.compiled_p_values import p_value
 from pycupc.independence.gaussian.exact import exact_correlation
 from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
-from pycupc.system.compiled import call_address, compiled, compiled_callback, copied_part, frozen
+from pycupc.system.jit import call_address, compiled, compiled_callback, frozen, jit_inlined
 
 _one_at_a_time = threading.Lock()
 
@@ -41,7 +41,7 @@ def canonical_space(size: int) -> Floats:
     return np.empty((2 * size + 8, size + 4))
 
 
-@copied_part
+@jit_inlined
 def clipped(r):
     """The correlation r within +-R_MAX, 0 for NaN."""
     if r > R_MAX:
@@ -51,14 +51,14 @@ def clipped(r):
     return r if r == r else 0.0
 
 
-@copied_part
+@jit_inlined
 def given_one(C, x, y, k):
     """Partial correlation of x and y given the variable k."""
     xk, yk = C[x, k], C[y, k]
     return clipped((C[x, y] - xk * yk) / math.sqrt((1.0 - yk * yk) * (1.0 - xk * xk)))
 
 
-@copied_part
+@jit_inlined
 def eliminated(C, nodes, size, A):
     """`partial_correlation` for a conditioning set with two or more members; NaN where elimination is not sound."""
     m = size + 2
@@ -80,7 +80,7 @@ def eliminated(C, nodes, size, A):
     return math.nan
 
 
-@copied_part
+@jit_inlined
 def given_several(C, nodes, size, A, careful):
     """`partial_correlation` for a conditioning set with two or more members.
 
@@ -93,7 +93,7 @@ def given_several(C, nodes, size, A, careful):
     return r
 
 
-@copied_part
+@jit_inlined
 def given_set(C, nodes, size, A, careful):
     """As `given_several`, for a conditioning set of any size."""
     if size == 0:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats
-from pycupc.system.compiled import compiled, copied_part
+from pycupc.system.jit import compiled, jit_inlined
 
 #: Largest |correlation|: at 1 a cell that is not empty may have probability 0.
 LARGEST = 0.9999
@@ -36,7 +36,7 @@ class Classes(NamedTuple):
     below: Floats
 
 
-@copied_part
+@jit_inlined
 def _both_below(a, b, r, of_a, of_b):
     """P(X <= a, Y <= b) of two standard normal variables with correlation r, given P(X <= a) and P(Y <= b).
 
@@ -56,7 +56,7 @@ def _both_below(a, b, r, of_a, of_b):
     return of_a * of_b + sign * total / (2.0 * math.pi)
 
 
-@copied_part
+@jit_inlined
 def _gradient(table, data, x, y, r, work):
     """Derivative of the log-likelihood by r to ``work[0, 0]``, and its expected second one, negative, to `work[0, 1]`.
 

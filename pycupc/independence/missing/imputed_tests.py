@@ -13,7 +13,7 @@ from pycupc.independence.discrete.strata import divided
 from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set, nodes_of
 from pycupc.independence.missing.literal import pooled_g2, pooled_z
-from pycupc.system.compiled import compiled, part
+from pycupc.system.jit import compiled, jit_part
 
 #: Most cells of the tables of one test: 1 GB of counts.
 MOST_CELLS = 1 << 26
@@ -34,7 +34,7 @@ class Work(NamedTuple):
     space: Floats  # `canonical_space`
 
 
-@part
+@jit_part
 def _eliminate(size, work, z):
     """Condition on the set, in all matrices at a time; `z` has the reciprocals of the pivots meanwhile."""
     A, lowest, M = work.A, work.lowest, len(z)
@@ -100,7 +100,7 @@ class DiscreteWork(NamedTuple):
     fitted: Floats  # (2, cells): the mean of the tables expected without the edge; counts of y in a stratum
 
 
-@part
+@jit_part
 def _count(data, x, y, S, work):
     """Count the tables; returns the number of strata."""
     codes, levels, n, strata = data.codes, data.levels, data.codes.shape[1], 1
@@ -118,7 +118,7 @@ def _count(data, x, y, S, work):
     return strata
 
 
-@part
+@jit_part
 def _likelihood_ratio(first, kx, ky, m, M, work):
     """Twice the log likelihood ratio of a stratum, whose first cell this is, of imputation m; adds to the means."""
     counts, fitted = work.counts, work.fitted

@@ -22,7 +22,7 @@ from pycupc.independence.gaussian.fisher_z import p_value_of
 from pycupc.independence.gaussian.limits import EXACT_PIVOT
 from pycupc.independence.gaussian.partial_correlation import canonical_r, canonical_space, given_set, nodes_of
 from pycupc.independence.missing.literal import complete_rows
-from pycupc.system.compiled import compiled, part
+from pycupc.system.jit import compiled, jit_part
 
 #: Variances of complete rows of not more than this share of the squared mean have lost digits.
 LEAST_VARIANCE = 1e-12
@@ -35,7 +35,7 @@ class Numbers(NamedTuple):
     there: Floats  # (p, n), 1 where there is a value, else 0
 
 
-@part
+@jit_part
 def dot(a, b, n):
     """The sum of a[s] b[s], in eight partial sums: the same on every machine, and quick."""
     s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -63,7 +63,7 @@ class GaussianWork(NamedTuple):
     space: Floats  # `canonical_space`
 
 
-@part
+@jit_part
 def _correlate(data, nodes, work):
     """Write the correlations of the variables; returns the number of complete rows, and whether no digits are lost."""
     n, m, there, centred, C = data.values.shape[1], len(nodes), work.there, work.centred, work.C
@@ -94,7 +94,7 @@ def _correlate(data, nodes, work):
     return complete, sound
 
 
-@part
+@jit_part
 def _given(work, size):
     """The partial correlation of the last two of size + 2 variables; NaN if it is nearly singular."""
     C = work.C
@@ -146,7 +146,7 @@ class Codes(NamedTuple):
     quirks: bool
 
 
-@part
+@jit_part
 def _statistic(groups, counts, n, of_all):
     """G^2 of n observations; groups and counts, (4, n), of the set, with y, with x, and with both.
 
@@ -179,7 +179,7 @@ class DiscreteWork(NamedTuple):
     distinct: Indices  # (l + 2,): numbers of levels that occur
 
 
-@part
+@jit_part
 def _keep_complete(data, nodes, work):
     """Write `kept`, and return the number of complete rows."""
     m = 0
@@ -193,7 +193,7 @@ def _keep_complete(data, nodes, work):
     return m
 
 
-@part
+@jit_part
 def _count_levels(data, nodes, m, work):
     """Write `distinct`, and return the degrees of freedom, 0 if x or y is constant."""
     df = 1
@@ -205,7 +205,7 @@ def _count_levels(data, nodes, m, work):
     return df
 
 
-@part
+@jit_part
 def _leave_out_codes(m, width, work):
     """Leave out the rows with a code that is not below the number of levels that occur; returns how many are left."""
     left = 0
@@ -218,7 +218,7 @@ def _leave_out_codes(m, width, work):
     return left
 
 
-@part
+@jit_part
 def _group(data, nodes, m, work):
     """Write `groups`, and return the number of cells with observations."""
     groups, kept, levels, x = work.groups, work.kept, data.levels, len(nodes) - 2

@@ -10,7 +10,7 @@ import numpy as np
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.discrete.strata import divided
 from pycupc.independence.mixed.mix_ci_test import MORE, SINGULAR
-from pycupc.system.compiled import compiled, copied_part, frozen, part
+from pycupc.system.jit import compiled, frozen, jit_inlined, jit_part
 
 
 class Numbers(NamedTuple):
@@ -41,7 +41,7 @@ class _Work(NamedTuple):
     root: Floats  # (d, 2 d): a Cholesky factor and its inverse
 
 
-@part
+@jit_part
 def _factorised(A, first, scale, d, root):
     """Write the Cholesky factor of ``A[first:first + d] * scale``; returns the log-determinant, -inf if singular."""
     total = 0.0
@@ -60,7 +60,7 @@ def _factorised(A, first, scale, d, root):
     return total
 
 
-@copied_part
+@jit_inlined
 def _trace(A, first, d, root):
     """The trace of A's block at `first` times the inverse of the factorised matrix."""
     total = 0.0
@@ -78,7 +78,7 @@ def _trace(A, first, d, root):
     return total
 
 
-@part
+@jit_part
 def _divide(data, members, size, work):
     """Divide the observations into configurations; returns how many, and how many numbers `members` holds."""
     n, cells, d = data.values.shape[1], 1, 0
@@ -94,7 +94,7 @@ def _divide(data, members, size, work):
     return cells, d
 
 
-@part
+@jit_part
 def _average(data, cells, d, work):
     """Fill `counts` and `mean`."""
     group, counts, mean, numbers = work.group, work.counts, work.mean, work.members[2]
@@ -111,7 +111,7 @@ def _average(data, cells, d, work):
             mean[g, a] /= counts[g]
 
 
-@part
+@jit_part
 def _add_products(data, cells, d, work):
     """Fill `within` and `all_rows`; the columns have mean 0."""
     within, mean, numbers = work.within, work.mean, work.members[2]
@@ -136,7 +136,7 @@ def _add_products(data, cells, d, work):
             work.all_rows[a, b] = total
 
 
-@part
+@jit_part
 def _log_likelihood(data, members, size, work):
     """The largest log-likelihood of the variables ``members[:size]``; inf if a matrix is singular."""
     n, found = data.values.shape[1], 0.0

@@ -27,7 +27,7 @@ from pycupc.orientation.mixed_graph import (
     owners,
     triple_number,
 )
-from pycupc.system.compiled import part
+from pycupc.system.jit import jit_part
 
 #: The mark of an edge that has been removed.
 NONE = 0
@@ -56,7 +56,7 @@ def to_sparse(graph: MixedGraph, p: int) -> SparseGraph:
     return SparseGraph(p, low, high, low_mark, high_mark)
 
 
-@part
+@jit_part
 def edge(start, entry, near, v, w):
     """The entry of w in the list of v; -1 if they are not adjacent, or not any more."""
     if maybe_adjacent(near, v, w) == 0:
@@ -67,13 +67,13 @@ def edge(start, entry, near, v, w):
     return e
 
 
-@part
+@jit_part
 def is_ambiguous(entry, triple, i, j):
     """Whether the triple of the neighbours in entries i and j of one list is ambiguous."""
     return triple[triple_number(entry, i, j)] & AMBIGUOUS != 0
 
 
-@part
+@jit_part
 def put(entry, e, mark, rule, first, second):
     """Set the mark at the owner of entry e."""
     entry[KIND, e] = mark

@@ -28,7 +28,7 @@ from pycupc.orientation.mixed_graph import (
 )
 from pycupc.orientation.pag import Decide, JointCausalInference, lists, local_rules, paths
 from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN, KNOWN, Reason
-from pycupc.system.compiled import plain_if_small
+from pycupc.system.jit import plain_if_small
 
 Indices = NDArray[np.int64]
 _TIER, _JCI = FIRST_KNOWN + KNOWN.index("tier"), FIRST_KNOWN + KNOWN.index("JCI")

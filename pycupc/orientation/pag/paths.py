@@ -14,7 +14,7 @@ from __future__ import annotations
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL
 from pycupc.orientation.mixed_graph import KIND, MIRROR, NEIGHBOUR, find
 from pycupc.orientation.pag.lists import NONE, edge, is_ambiguous
-from pycupc.system.compiled import compiled_for_large, part
+from pycupc.system.jit import compiled_for_large, jit_part
 
 #: The kinds of steps of a search: along o-o, or along an edge that may be directed forwards.
 CIRCLES, FORWARDS = 0, 1
@@ -53,7 +53,7 @@ def next_path(start, entry, triple, near, chosen, owner, at, seen, work, rule, q
     return 0
 
 
-@part
+@jit_part
 def _discriminating(start, entry, near, i, b, c, seen, work):
     """The shortest discriminating path (d, ..., a, b, c) for b, where a is in entry i of c."""
     a = entry[NEIGHBOUR, i]
@@ -96,7 +96,7 @@ def _discriminating(start, entry, near, i, b, c, seen, work):
     return 0
 
 
-@part
+@jit_part
 def _cycle(start, entry, triple, near, a, b, seen, work, quirks):  # noqa: PLR0913 - the graph and two nodes
     """An uncovered cycle a, c, ..., d, b of circle edges."""
     for i in range(start[a], start[a + 1]):
@@ -121,7 +121,7 @@ def _cycle(start, entry, triple, near, a, b, seen, work, quirks):  # noqa: PLR09
     return 0
 
 
-@part
+@jit_part
 def _directed(start, entry, triple, near, a, c, seen, work, quirks):  # noqa: PLR0913 - the graph and two nodes
     """An uncovered potentially directed path a, b, ..., c, b not adjacent to c."""
     for i in range(start[a], start[a + 1]):
@@ -133,7 +133,7 @@ def _directed(start, entry, triple, near, a, c, seen, work, quirks):  # noqa: PL
     return 0
 
 
-@part
+@jit_part
 def _parents(start, entry, triple, near, a, c, seen, work, quirks, of_rfci):  # noqa: PLR0913 - the graph and two nodes
     """b --> c <-- d such that uncovered potentially directed paths from a to b and to d begin apart."""
     for i in range(start[c], start[c + 1]):
@@ -150,7 +150,7 @@ def _parents(start, entry, triple, near, a, c, seen, work, quirks, of_rfci):  # 
     return 0
 
 
-@part
+@jit_part
 def _two_paths(start, entry, triple, near, a, b, d, c, seen, work, quirks, of_rfci):  # noqa: PLR0913 - as above
     """Whether there are paths from a to b and from a to d whose second variables are not adjacent; or FULL.
 
@@ -181,7 +181,7 @@ def _two_paths(start, entry, triple, near, a, b, d, c, seen, work, quirks, of_rf
     return 0
 
 
-@part
+@jit_part
 def _is_step(entry, i, kind):
     """Whether a path may go from the owner of entry i to the neighbour."""
     here, there = entry[KIND, i], entry[KIND, entry[MIRROR, i]]
@@ -190,7 +190,7 @@ def _is_step(entry, i, kind):
     return here != ARROW and here != NONE and there != TAIL and there != NONE
 
 
-@part
+@jit_part
 def _search(start, entry, triple, near, a, first, end, after, kind, seen, work, quirks):  # noqa: PLR0913 - as above
     """The shortest uncovered path of such steps a, `first`, ..., `end`, and `after` if that is not -1.
 
@@ -235,7 +235,7 @@ def _search(start, entry, triple, near, a, first, end, after, kind, seen, work, 
     return 0
 
 
-@part
+@jit_part
 def _search_steps(start, entry, triple, near, a, first, end, after, kind, seen, work):  # noqa: PLR0913 - as above
     """`_search` along every step: a path grows only where it stays uncovered and clear; `seen` is by entry."""
     seen[-1] += 1
@@ -271,7 +271,7 @@ def _search_steps(start, entry, triple, near, a, first, end, after, kind, seen, 
     return 0
 
 
-@part
+@jit_part
 def _is_passed(work, at, w):
     """Whether w is on the path to position `at` of the queue."""
     while at >= 0:
@@ -281,7 +281,7 @@ def _is_passed(work, at, w):
     return False
 
 
-@part
+@jit_part
 def _write_path(work, at, end, after):
     """The path to position `at` of the queue, then `end`, and `after` if that is not -1; returns its length."""
     n, k = 0, at
@@ -300,7 +300,7 @@ def _write_path(work, at, end, after):
     return length
 
 
-@part
+@jit_part
 def _is_uncovered(start, entry, near, work, length):
     covered = 0
     for i in range(length - 2):
@@ -308,7 +308,7 @@ def _is_uncovered(start, entry, near, work, length):
     return covered == 0
 
 
-@part
+@jit_part
 def _is_clear(start, entry, triple, work, length, closed, quirks):
     """Whether no triple of the path, or cycle, is ambiguous.
 

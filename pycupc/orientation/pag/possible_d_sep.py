@@ -14,7 +14,7 @@ from pycupc.graph.sparse import ARROW, Ints, SparseGraph
 from pycupc.orientation.mixed_graph import KIND, MIRROR, NEIGHBOUR, unsigned
 from pycupc.orientation.pag.lists import edge
 from pycupc.orientation.pag.orienting import Orienting
-from pycupc.system.compiled import compiled_for_large
+from pycupc.system.jit import compiled_for_large
 
 Indices = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from pycupc.engines.cpu.pruning.walk_state import TESTS
 from pycupc.engines.cpu.sets import choose, give
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.tuning import NODE_TIME, PER_SQUARE, SUBSETS_OF, TEST_TIME
-from pycupc.system.compiled import compiled, part
+from pycupc.system.jit import compiled, jit_part
 
 #: By which the |z| of a set that was met by sweeps is raised, so that rounding does not hide the set from the search.
 ROUNDED_UP = 1e-9
@@ -33,7 +33,7 @@ class Descent(NamedTuple):
     limits: Floats  # (k,) see `_limits`
 
 
-@part
+@jit_part
 def _limits(sizes, z, limits):
     """For each size the r^2 below which a test has a smaller |z|; not below the doubtful band, as all are dependent."""
     for k in range(len(sizes.level)):
@@ -43,7 +43,7 @@ def _limits(sizes, z, limits):
         limits[k] = r * r if r * r > sizes.high[k] else sizes.high[k]
 
 
-@part
+@jit_part
 def _line(limits, at, m):
     """c >= 0 and rise such that the limits of |r| of size number at + n are at most c + rise n, for n up to m."""
     first = 0 if at < 0 else at
@@ -56,7 +56,7 @@ def _line(limits, at, m):
     return least if least > 0.0 else 0.0, rise
 
 
-@part
+@jit_part
 def _meet(sizes, k, r2, z, limits):
     """Lower z[0] to the |z| of a test of size number k."""
     if r2 < limits[k] and r2 < 1.0:
@@ -66,7 +66,7 @@ def _meet(sizes, k, r2, z, limits):
             _limits(sizes, z, limits)
 
 
-@part
+@jit_part
 def _test_last(nodes, slot, t, first, sizes, z, limits, sets, w):  # noqa: PLR0913 - compiled code
     """Test the sets of t members given and one more, `first` or a candidate after it."""
     q, k = nodes.q[slot], nodes.taken[slot] + t + 1 - sizes.level[0]
@@ -83,7 +83,7 @@ def _test_last(nodes, slot, t, first, sizes, z, limits, sets, w):  # noqa: PLR09
                 _meet(sizes, k, r2, z, limits)
 
 
-@part
+@jit_part
 def _test_subsets(nodes, slot, m, sizes, z, limits, sets, w):
     """Test all sets of a node."""
     q, t, alone = nodes.q[slot], 0, nodes.taken[slot] - sizes.level[0]
@@ -102,7 +102,7 @@ def _test_subsets(nodes, slot, m, sizes, z, limits, sets, w):
             t -= 1
 
 
-@part
+@jit_part
 def _turn(space, k, d):
     """Take candidate k into the set, or out of it: a sweep of the covariances."""
     A = space.A
@@ -120,7 +120,7 @@ def _turn(space, k, d):
     space.inside[k] = 1 - space.inside[k]
 
 
-@part
+@jit_part
 def _descend(space, d, sizes, z, w):
     """Change the set by one candidate at a time while that lowers |z|; enters |z| of a set that counts, rounded up."""
     A, inside = space.A, space.inside
@@ -149,7 +149,7 @@ def _descend(space, d, sizes, z, w):
                 z[0] = present * (1.0 + ROUNDED_UP)
 
 
-@part
+@jit_part
 def _examine(nodes, slot, sizes, z, limits, sets, w):
     """The outcome of a node: NONE if |z| of its sets are met or not below z[0], or as `divide`."""
     q, taken, smallest = nodes.q[slot], nodes.taken[slot], sizes.level[0]

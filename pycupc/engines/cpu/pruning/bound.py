@@ -11,7 +11,7 @@ from numba import uint64
 
 from pycupc.engines.cpu.pruning.walk_state import BOUNDS
 from pycupc.engines.cpu.tuning import BOUND_TIME, LEAST_WEIGHT, PER_CUBE, PER_SQUARE, STEPS
-from pycupc.system.compiled import fused_part, part
+from pycupc.system.jit import jit_fma, jit_part
 
 #: Terms of `margin`. `PER_DELTA` and `PER_SUM` hold for sets of `MEMBERS` members and grow with their number.
 LEAST_MARGIN, PER_DELTA, PER_SUM, MEMBERS = 1e-9, 1e-12, 3e-14, 40
@@ -19,7 +19,7 @@ LEAST_MARGIN, PER_DELTA, PER_SUM, MEMBERS = 1e-9, 1e-12, 3e-14, 40
 ANY = -1e300
 
 
-@part
+@jit_part
 def largest_sum(values, n, m, top, floor):
     """Write the m + 1 largest of n values to `top`, descending; returns the sum of the first m, each at least `floor`.
 
@@ -41,7 +41,7 @@ def largest_sum(values, n, m, top, floor):
     return total
 
 
-@fused_part
+@jit_fma
 def _linear_part(nodes, slot, w, q, m, w2):
     """h: the most that each candidate can add to - w2 b' C_TT^-1 b, with the vector g = 0.85 b."""
     for k in range(q):
@@ -53,7 +53,7 @@ def _linear_part(nodes, slot, w, q, m, w2):
         w.h[k] = w2 * (g * g - 2.0 * g * w.b[k] + largest_sum(w.row, q, m - 1, w.top, ANY))
 
 
-@fused_part
+@jit_fma
 def _factorise(nodes, slot, w, q):
     """Eliminate in E + diag(delta / weight), of which the upper triangle is used, with a as one more column."""
     for r in range(q):
@@ -72,7 +72,7 @@ def _factorise(nodes, slot, w, q):
                 w.H[r, c] -= factor * w.H[k, c]
 
 
-@fused_part
+@jit_fma
 def _solve(w, q):
     """z from the factor."""
     for r in range(q):
@@ -83,7 +83,7 @@ def _solve(w, q):
             w.z[u] -= w.H[u, r] * w.z[r]
 
 
-@fused_part
+@jit_fma
 def _scores(nodes, slot, w, q, w1):
     """s of each candidate for this z, and z' E z; also the value of the relaxation."""
     zEz, relaxed = 0.0, 0.0
@@ -101,7 +101,7 @@ def _scores(nodes, slot, w, q, w1):
     return w1 * zEz, relaxed
 
 
-@part
+@jit_part
 def excess(nodes, slot, w, q, m, c, rise, floor):
     """How far the best bound found is above its budget: below -w.margin[0], |r| > c given every set of the node.
 
@@ -154,7 +154,7 @@ def excess(nodes, slot, w, q, m, c, rise, floor):
     return best
 
 
-@part
+@jit_part
 def margin(least, q, m, taken):
     """More than rounding can move a bound on m of q candidates of least delta `least` (docs/PRUNING.md, section 4)."""
     growth = (taken + m) / MEMBERS if taken + m > MEMBERS else 1.0

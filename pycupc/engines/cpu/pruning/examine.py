@@ -18,13 +18,13 @@ from pycupc.engines.cpu.sets import choose, give
 from pycupc.engines.cpu.threads import DOUBTFUL
 from pycupc.engines.cpu.tuning import LEAST_SCORE, LEAST_SHARE, NODE_TIME, TEST_TIME
 from pycupc.independence.gaussian.partial_correlation import given_several
-from pycupc.system.compiled import fused_part, part
+from pycupc.system.jit import jit_fma, jit_part
 
 #: Outcomes: no set of the node separates the pair; one does; there is one smaller node, or there are two.
 NONE, SEPARATED, DIVIDED, DIVIDED_IN_TWO = 0, 1, 2, 3
 
 
-@part
+@jit_part
 def _few_sets(q, m, sets_per_pair):
     """Whether the sets of a node are to be tested. Sets of more than half of the candidates take the longest ways."""
     sets, limit = 1.0, sets_per_pair * q * q
@@ -38,7 +38,7 @@ def _few_sets(q, m, sets_per_pair):
     return True
 
 
-@fused_part
+@jit_fma
 def last_members(sets, t, first, q, bound):
     """How many last members k >= first are not certainly above the bound."""
     count = 0
@@ -50,7 +50,7 @@ def last_members(sets, t, first, q, bound):
     return count
 
 
-@part
+@jit_part
 def start(nodes, slot, sets, q):
     """The node as depth 0."""
     for a in range(q):
@@ -60,7 +60,7 @@ def start(nodes, slot, sets, q):
     sets.xx[0], sets.yy[0], sets.xy[0], sets.following[0] = 1.0, 1.0, nodes.rho[slot], 0
 
 
-@part
+@jit_part
 def _write_found(nodes, slot, sets, w, level):
     """The positions of the taken members and of those chosen, ascending."""
     n = nodes.taken[slot]
@@ -68,7 +68,7 @@ def _write_found(nodes, slot, sets, w, level):
         put_in_order(w.found, q, nodes.members[slot, q] if q < n else nodes.position[slot, sets.chosen[q - n]])
 
 
-@part
+@jit_part
 def _canonical(side, nodes, slot, sets, w, state):
     """The canonical partial correlation given the set that sets.chosen completes."""
     state[DOUBTFUL] += 1
@@ -79,7 +79,7 @@ def _canonical(side, nodes, slot, sets, w, state):
     return given_several(side.C, w.variables, level, w.elimination, 0)
 
 
-@part
+@jit_part
 def counts(nodes, slot, chosen, n, w):
     """Whether the members taken and the first n of the candidates in `chosen` include one that a set must have."""
     for t in range(nodes.taken[slot]):
@@ -91,7 +91,7 @@ def counts(nodes, slot, chosen, n, w):
     return False
 
 
-@part
+@jit_part
 def _look(side, nodes, slot, sets, t, first, w, state):
     """Look at the last members one by one until a test separates the pair."""
     cutoff, q = side.cutoff, nodes.q[slot]
@@ -113,7 +113,7 @@ def _look(side, nodes, slot, sets, t, first, w, state):
     return NONE
 
 
-@part
+@jit_part
 def _test_all(side, nodes, slot, sets, w, state):
     """Test all sets of a node in lexicographic order until one separates the pair, which is left in w.found."""
     q, m, t, found = nodes.q[slot], nodes.m[slot], 0, NONE
@@ -136,7 +136,7 @@ def _test_all(side, nodes, slot, sets, w, state):
     return found
 
 
-@part
+@jit_part
 def divide(nodes, slot, w, q, m, over, floor):
     """Replace a node that is not dismissed by smaller ones, in slot `slot` and in the next, which is examined first.
 
@@ -177,7 +177,7 @@ def divide(nodes, slot, w, q, m, over, floor):
     return DIVIDED_IN_TWO
 
 
-@part
+@jit_part
 def examine(side, nodes, slot, sets, w, state):
     """The outcome of a node: NONE, SEPARATED with the set in w.found, or as `divide`."""
     q, m = nodes.q[slot], nodes.m[slot]

@@ -16,7 +16,7 @@ from pycupc.engines.cpu.sets import Sets, space_for_sets
 from pycupc.engines.cpu.tuning import SETS_PER_PAIR
 from pycupc.engines.cpu.walk_state import work_space
 from pycupc.independence.gaussian.partial_correlation import canonical_space
-from pycupc.system.compiled import part
+from pycupc.system.jit import jit_part
 
 #: Slots of `Nodes`: the family among whose sets the first separating one is sought, and the first node of a search.
 BASE, ROOT = 0, 1
@@ -76,7 +76,7 @@ def search_space(level: int, d: int, **given: Mask) -> tuple[Nodes, Sets, Work]:
     return nodes, space_for_sets(level, d), work_space(Work, d=d, level=level, **{**own, **given})
 
 
-@part
+@jit_part
 def root(R, delta, i, level, nodes):
     """Slot BASE: all conditioning sets of x, which is last in R, and the neighbour at position i."""
     d, q = R.shape[0] - 1, 0
@@ -94,7 +94,7 @@ def root(R, delta, i, level, nodes):
     nodes.rho[BASE], nodes.q[BASE], nodes.m[BASE], nodes.taken[BASE] = R[i, d], q, level, 0
 
 
-@part
+@jit_part
 def child(nodes, slot, to, w, n, apart, take):
     """Write to slot `to` the node with the n candidates in w.keep but `apart`, which is taken or, else, dropped.
 

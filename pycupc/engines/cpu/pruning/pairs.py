@@ -24,7 +24,7 @@ from pycupc.engines.cpu.walk_state import Cutoff, Side
 from pycupc.engines.subsets import about, by_degree, exact_rank
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.test import GaussianTest
-from pycupc.system.compiled import frozen
+from pycupc.system.jit import frozen
 
 #: A search is about sets of at least two members: smaller ones have formulas of their own.
 SMALLEST = 2

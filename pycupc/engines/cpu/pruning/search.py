@@ -15,7 +15,7 @@ from pycupc.engines.cpu.pruning.walk_state import LEFT
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_state import Cutoff, Side
-from pycupc.system.compiled import compiled, part
+from pycupc.system.jit import compiled, jit_part
 
 #: Rows whose smallest delta is below this are not searched: their pivots might be doubtful.
 LEAST_DELTA = 1e-5
@@ -37,7 +37,7 @@ class PairOutcomes(NamedTuple):
         return cls(np.full(m, LEFT), np.zeros(m, np.int64), members, np.full((m, k), np.inf))
 
 
-@part
+@jit_part
 def _find(side, nodes, sets, w, allowance, state):
     """Whether a set of the node in slot ROOT separates the pair, which is then in w.first: NONE, SEPARATED or LEFT."""
     slot = ROOT
@@ -53,7 +53,7 @@ def _find(side, nodes, sets, w, allowance, state):
     return NONE if slot < ROOT else LEFT
 
 
-@part
+@jit_part
 def _ask(nodes, k, w):
     """Slot ROOT: all sets of slot BASE or, from k = 0 on, those of its candidate k and of candidates after it."""
     q, n = nodes.q[BASE], 0
@@ -63,7 +63,7 @@ def _ask(nodes, k, w):
     child(nodes, BASE, ROOT, w, n, k, k >= 0)
 
 
-@part
+@jit_part
 def _take(nodes, w):
     """Slot BASE: slot ROOT."""
     for u in range(nodes.q[ROOT]):
@@ -71,7 +71,7 @@ def _take(nodes, w):
     child(nodes, ROOT, BASE, w, nodes.q[ROOT], -1, False)
 
 
-@part
+@jit_part
 def _decide(side, nodes, sets, w, allowance, state):
     """NONE if no set of slot BASE separates the pair, SEPARATED with the first that does in w.first, or LEFT.
 

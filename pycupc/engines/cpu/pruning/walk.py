@@ -23,13 +23,13 @@ from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, MARGIN, TESTS, T
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk import start_row
 from pycupc.engines.cpu.walk_state import Place
-from pycupc.system.compiled import compiled, fused_part, part
+from pycupc.system.jit import compiled, jit_fma, jit_part
 
 #: A bound is not tried where correlations given the prefix reach this.
 NEAR_ONE = 0.999
 
 
-@part
+@jit_part
 def _gather(side, row, w):
     """Correlations of the row, with nothing given: columns are the targets and the positions not before the item."""
     n = 0
@@ -48,7 +48,7 @@ def _gather(side, row, w):
         w.B[0, k, w.column[0, k]] = 0.0
 
 
-@fused_part
+@jit_fma
 def _condition(w, u, s, d):
     """Correlations given one more member, s: columns are the targets not skipped after s and the positions beyond s."""
     at, n = w.column[u, s], 0
@@ -82,7 +82,7 @@ def _condition(w, u, s, d):
         w.B[u + 1, k, own] = 0.0
 
 
-@fused_part
+@jit_fma
 def _raise_maxima(w, u, k, low, at, n):
     """Let k count: in G_c for all columns, in X_c for the candidates c < k."""
     hk = w.h[u, at]
@@ -96,7 +96,7 @@ def _raise_maxima(w, u, k, low, at, n):
         w.X[c] = v if v > w.X[c] else w.X[c]
 
 
-@fused_part
+@jit_fma
 def _n_open(w, u, s, at, low, high, growth):
     """Find the targets in columns low .. high - 1 that are not skipped after s; returns their number."""
     hs, G, n_open = w.h[u, at], w.G[at], 0
@@ -110,7 +110,7 @@ def _n_open(w, u, s, at, low, high, growth):
     return n_open
 
 
-@part
+@jit_part
 def _growth(G, steps):
     """Sum over the steps of the growth of X Y, where no correlation exceeds G at first; inf if there is no bound."""
     total, factor = 1.0, 1.0
@@ -123,7 +123,7 @@ def _growth(G, steps):
     return total
 
 
-@part
+@jit_part
 def _skip(w, u, row, first, end, left):
     """Find the targets that are not skipped after each s, first <= s < end; `left` members follow s.
 
@@ -152,7 +152,7 @@ def _skip(w, u, row, first, end, left):
                     w.open[u, s, c] = True
 
 
-@fused_part
+@jit_fma
 def _give_last(w, u, s, at, n):
     """For all k > s: variance given s, covariance with x, and the determinant of both."""
     hs = w.h[u, at]
@@ -163,7 +163,7 @@ def _give_last(w, u, s, at, n):
         w.determinant[c] = (1.0 - hs * hs) * e - xk * xk
 
 
-@fused_part
+@jit_fma
 def _n_possible(w, target, at, n):
     """The number of k > s that are not certainly above the bound of the target."""
     count = 0
@@ -175,14 +175,14 @@ def _n_possible(w, target, at, n):
     return count
 
 
-@part
+@jit_part
 def _transpose(w, u, column, low, n):
     """B of a target with all candidates, in one row."""
     for c in range(low, n):
         w.T[column, c] = w.B[u, w.position[u, c], column]
 
 
-@part
+@jit_part
 def _look(side, row, target, s, w, u, outcomes):
     """Look at each k > s until a test separates the target or is doubtful; returns whether one did."""
     i, level = w.position[u, target.column], side.level
@@ -211,7 +211,7 @@ def _look(side, row, target, s, w, u, outcomes):
     return 0
 
 
-@part
+@jit_part
 def _test_pairs(side, row, first, end, w, u, outcomes):
     """Test the targets not skipped after each s, first <= s < end; returns the number separated or doubtful."""
     n, low, separated = w.columns[u], w.column[u, first], 0
@@ -240,7 +240,7 @@ def _test_pairs(side, row, first, end, w, u, outcomes):
     return separated
 
 
-@part
+@jit_part
 def _walk(side, row, end, outcomes, w, n_open, state):
     """Walk through the prefixes whose first member is in the item, depth first."""
     level, d, u = side.level, row.d, 0

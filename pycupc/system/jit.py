@@ -4,9 +4,9 @@ Each source file is compiled once per machine, and a user waits for it, so this 
 counts is the number of functions (25 ms each), of loops (7 ms) and of other statements (2 ms). A part is compiled by
 itself, once more in each caller, callers of callers included, and once for each combination of types of its arguments
 and for either kind of caller, `compiled` or part. A call passes every field of the named tuples that a part takes,
-which may take longer than a test. Hence copied parts; short call chains; arguments of one type only; and arrays made by
-NumPy outside rather than by `np.empty`, `min`, `max` and slices inside, each of which Numba compiles as a function of
-its own.
+which may take longer than a test. Hence inlined parts; short call chains; arguments of one type only; and arrays made
+by NumPy outside rather than by `np.empty`, `min`, `max` and slices inside, each of which Numba compiles as a function
+of its own.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _HERE = Path(__file__).resolve().parents[1]
 
 #: Files whose functions and constants are compiled.
 SOURCES = (
-    "system/compiled.py",
+    "system/jit.py",
     "independence/gaussian/*.py",
     "independence/discrete/*.py",
     "independence/missing/*.py",
@@ -220,26 +220,26 @@ def plain_if_small(steps: int) -> Iterator[None]:
         _plain.reset(token)
 
 
-def part(function: Function) -> Function:
+def jit_part(function: Function) -> Function:
     """Let compiled functions call this one; from Python it runs as plain Python."""
     return register_jitable(**OPTIONS)(function)
 
 
-def copied_part(function: Function) -> Function:
-    """As `part`, of a small function or of one caller: Numba copies its statements there."""
+def jit_inlined(function: Function) -> Function:
+    """As `jit_part`, of a small function or of one caller: Numba copies its statements there."""
     return cast("Function", njit(inline="always", **OPTIONS)(function))
 
 
-def fused_part(function: Function) -> Function:
-    """As `part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for.
+def jit_fma(function: Function) -> Function:
+    """As `jit_part`, and products may be fused with sums: for fast formulas, whose rounding is allowed for.
 
     They are called so often that passing their arguments would take noticeable time, so LLVM has to inline them.
     """
     return register_jitable(**OPTIONS, forceinline=True, fastmath={"contract"})(function)
 
 
-def reordered_part(function: Function) -> Function:
-    """As `part`, and sums may be taken in any order, several terms at a time: for results that need not be exact."""
+def jit_reordered(function: Function) -> Function:
+    """As `jit_part`, and sums may be taken in any order: for results that need not be exact."""
     return register_jitable(**OPTIONS, fastmath={"contract", "nsz", "reassoc"})(function)
 
 

@@ -1,4 +1,4 @@
-"""Messages with facts (pycupc/system/message.py), in Python's terms and in R's (pycupc/r/messages.py)."""
+"""Messages with facts (pycupc/system/localised_message.py), in Python's terms and in R's (pycupc/r/messages.py)."""
 
 import pickle
 
@@ -11,8 +11,8 @@ from pycupc.engines.base import EngineError
 from pycupc.engines.subsets import refusal
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.r.messages import failures_in_reply, in_r
+from pycupc.system.localised_message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
 from pycupc.system.machine import gpu_works, several_cupys
-from pycupc.system.message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
 
 C = np.where(np.eye(3), 1.0, 0.5)
 

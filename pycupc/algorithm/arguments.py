@@ -31,8 +31,8 @@ from pycupc.independence.families import family_of, make_test
 from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
 from pycupc.results.methods import METHODS
+from pycupc.system.localised_message import Message, Setting, Value
 from pycupc.system.log import level_log
-from pycupc.system.message import Message, Setting, Value
 from pycupc.system.progress import LevelBar, progress_hook
 
 

@@ -27,7 +27,7 @@ from pycupc.independence.families import identity_of
 from pycupc.independence.registry import Identity
 from pycupc.results import npz
 from pycupc.results.npz import StudyFile
-from pycupc.system.message import Message, Setting
+from pycupc.system.localised_message import Message, Setting
 from pycupc.system.version import __version__
 
 if TYPE_CHECKING:

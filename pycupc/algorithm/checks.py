@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pycupc.data.names import check_real
-from pycupc.system.message import Argument, Message, Value
+from pycupc.system.localised_message import Argument, Message, Value
 
 
 def switch(name: str, value: Any) -> None:

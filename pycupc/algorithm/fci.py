@@ -28,8 +28,8 @@ from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, 
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.system.localised_message import Message, Setting
 from pycupc.system.log import explained_as
-from pycupc.system.message import Message, Setting
 from pycupc.system.nearest import hinted
 
 

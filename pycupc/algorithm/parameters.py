@@ -21,7 +21,7 @@ from pycupc.orientation import U2pd
 from pycupc.orientation.pag import ALL_RULES
 from pycupc.results.methods import HIDDEN, METHODS, ORIENTING
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.system.message import Argument, Message, Setting
+from pycupc.system.localised_message import Argument, Message, Setting
 
 Method = Literal["stable", "stable.fast"]
 Type = Literal["normal", "anytime", "adaptive"]

@@ -1,9 +1,9 @@
 """The command ``pycupc``: run, plot, stability, cstar, estimate, compare, doctor; one module per command.
 
-inputs.py, output.py               arguments about data and tests, and about results; reading the data
-writing.py                         the files of results and the manifest
-folder.py                          the folder of results, which exists completely or not at all
-interrupts.py                      Ctrl-C, and warnings
+inputs.py, output.py  arguments about data and tests, and about results; reading the data
+writing.py            the files of results and the manifest
+folder.py             the folder of results, which exists completely or not at all
+interrupts.py         Ctrl-C, and warnings
 
 The module of a command is imported when the command is given: help and version need neither NumPy nor Numba.
 """
@@ -36,7 +36,7 @@ from pycupc.cli.output import (
 )
 from pycupc.system.files import NO_ROOM
 from pycupc.system.limits import NoThreadError, left_of_address_space
-from pycupc.system.message import on_the_command_line
+from pycupc.system.localised_message import on_the_command_line
 from pycupc.system.nearest import did_you_mean
 from pycupc.system.version import __version__
 

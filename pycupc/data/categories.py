@@ -19,8 +19,8 @@ from pycupc.data.observations import RawTable, column_names
 from pycupc.data.readers import check_size, complete_rows
 from pycupc.data.source import read_source
 from pycupc.data.text_layout import MISSING, ReadOptions, is_mark, is_number, like_a_number, option, unit_of
+from pycupc.system.localised_message import Message, Words
 from pycupc.system.log import logger
-from pycupc.system.message import Message, Words
 
 #: Cells that mean "no value". "none" and "null" do not: they may be categories.
 _MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))

@@ -39,7 +39,7 @@ from pycupc.data.text_layout import (
     rows,
     unit_of,
 )
-from pycupc.system.message import Words
+from pycupc.system.localised_message import Words
 
 Floats = NDArray[np.float64]
 

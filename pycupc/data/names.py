@@ -14,7 +14,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.system.message import Argument, Message, Value
+from pycupc.system.localised_message import Argument, Message, Value
 
 
 def is_whole(value: Any) -> bool:

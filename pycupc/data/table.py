@@ -29,8 +29,8 @@ from pycupc.data.names import check_labels, listed, listed_at, names_for
 from pycupc.data.observations import chosen_columns, converted
 from pycupc.data.readers import read_table
 from pycupc.data.text_layout import ReadOptions, option
+from pycupc.system.localised_message import Argument, Message, Words
 from pycupc.system.log import logger
-from pycupc.system.message import Argument, Message, Words
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, TextIO
 
 from pycupc.data.names import DataError, kept_names, listed
-from pycupc.system.message import Words
+from pycupc.system.localised_message import Words
 
 Choice = Literal["auto", "yes", "no"]
 

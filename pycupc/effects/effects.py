@@ -22,8 +22,8 @@ from pycupc.independence.families import family_of
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.independence.registry import Moments
 from pycupc.results.causal_graph import CausalGraph
+from pycupc.system.localised_message import Argument, Message, Setting, Value
 from pycupc.system.machine import gpu_works
-from pycupc.system.message import Argument, Message, Setting, Value
 from pycupc.system.nearest import hinted
 
 

@@ -17,7 +17,7 @@ from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, ca
 from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, parent_sets
 from pycupc.effects.paths import optimal_effects
 from pycupc.effects.regression import Floats, effects_given, modified_choleskies, recursive_regressions
-from pycupc.system.message import Argument, Message, Value, Words
+from pycupc.system.localised_message import Argument, Message, Value, Words
 from pycupc.system.nearest import hinted
 
 Kind = Literal["cpdag", "pdag", "dag"]

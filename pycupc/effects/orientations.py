@@ -22,7 +22,7 @@ from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 from pycupc.orientation.known import is_closed
 from pycupc.results.causal_graph import CausalGraph
-from pycupc.system.message import Message
+from pycupc.system.localised_message import Message
 
 Graph = NamedGraph | SparseGraph | ArrayLike
 Variable = int | str

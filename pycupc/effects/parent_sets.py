@@ -20,7 +20,7 @@ from pycupc.graph.lists import Lists, spans, starts
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.meek import with_arrow
 from pycupc.orientation.mixed_graph import BOTH, IN, KIND, MIRROR, NEIGHBOUR, OUT, UNDIRECTED, directed_as, owners
-from pycupc.system.message import Message, Variables
+from pycupc.system.localised_message import Message, Variables
 
 #: The most parent sets of one cause, or of several together, that are enumerated.
 MOST_PARENT_SETS = 1 << 17

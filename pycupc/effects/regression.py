@@ -15,7 +15,7 @@ from pycupc.data.names import check_real
 from pycupc.effects.orientations import Ints, Nodes
 from pycupc.effects.parent_sets import ParentSets
 from pycupc.system.jit import compiled
-from pycupc.system.message import Message, Variables
+from pycupc.system.localised_message import Message, Variables
 
 Floats = NDArray[np.float64]
 

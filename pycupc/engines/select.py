@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pycupc.engines.base import Engine, EngineError
+from pycupc.system.localised_message import Message, Setting, Value, Words
 from pycupc.system.machine import gpu_works, has_driver
-from pycupc.system.message import Message, Setting, Value, Words
 
 NAMES = ("auto", "cpu", "gpu", "cupc-e", "cupc-s", "reference")
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.base import EngineError
-from pycupc.system.message import Argument, Message, Variable
+from pycupc.system.localised_message import Argument, Message, Variable
 
 Counts = NDArray[np.int64]
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.lists import Lists, starts
+from pycupc.system.localised_message import Message, Variable
 from pycupc.system.machine import check_room
-from pycupc.system.message import Message, Variable
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

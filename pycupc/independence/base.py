@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pairs
-from pycupc.system.message import Message, Variable, Variables, Words
+from pycupc.system.localised_message import Message, Variable, Variables, Words
 
 if TYPE_CHECKING:
     from pycupc.graph.questions import LargestP

@@ -13,7 +13,7 @@ from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, St
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.p_values import PValues, RecordedPValues
 from pycupc.independence.registry import Family, Observations, Request, TableRows, checked_table, no_rows
-from pycupc.system.message import Message, Variable, Variables
+from pycupc.system.localised_message import Message, Variable, Variables
 
 if TYPE_CHECKING:
     from pycupc.graph.removals import Removals

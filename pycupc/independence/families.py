@@ -12,7 +12,7 @@ from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
 from pycupc.independence.missing.family import IMPUTED, TESTWISE
 from pycupc.independence.mixed.family import FAMILY as MIXED
 from pycupc.independence.registry import Family, Identity, Observations, Request, no_rows
-from pycupc.system.message import Message, Setting
+from pycupc.system.localised_message import Message, Setting
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
 FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE)

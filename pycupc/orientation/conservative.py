@@ -19,7 +19,7 @@ from pycupc.graph.lists import Lists, spans, starts
 from pycupc.graph.questions import Counts, Questions
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph, look_up
-from pycupc.system.message import Argument, Message, Variable, Variables
+from pycupc.system.localised_message import Argument, Message, Variable, Variables
 
 #: Largest number of subsets that is accepted: for one pair with the Gaussian test, for one pair with another test, and
 #: in all.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.system.message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
+from pycupc.system.localised_message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
 
 #: R's names of arguments, where they differ.
 R_NAMES = {

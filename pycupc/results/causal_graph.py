@@ -13,7 +13,7 @@ from pycupc.data.names import check_labels
 from pycupc.graph.exports import ENDPOINTS
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, SparseGraph
-from pycupc.system.message import Message, Words
+from pycupc.system.localised_message import Message, Words
 
 if TYPE_CHECKING:
     import networkx

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.system.files import NO_ROOM, whole_file
+from pycupc.system.localised_message import Argument, Message, Value
 from pycupc.system.machine import free_memory
-from pycupc.system.message import Argument, Message, Value
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from pycupc.results.methods import ORIENTING
 from pycupc.stability.checkpoint import seed_in
 from pycupc.stability.rows import Resampling, Scheme, seed_of
 from pycupc.stability.study import Study
-from pycupc.system.message import Message, Setting
+from pycupc.system.localised_message import Message, Setting
 from pycupc.system.nearest import did_you_mean
 
 #: The arguments of each method that `stability` passes on, with their defaults.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Literal, get_args
 
-from pycupc.system.message import Message, Setting, Value
+from pycupc.system.localised_message import Message, Setting, Value
 
 Method = Literal["meinshausen-buehlmann", "worst-case", "unimodal"]
 

@@ -17,7 +17,7 @@ from typing import Any
 from pycupc.results import npz
 from pycupc.results.npz import StudyFile
 from pycupc.stability.study import Outcome, Resampled
-from pycupc.system.message import Argument, Message
+from pycupc.system.localised_message import Argument, Message
 
 _STUDY = StudyFile("study.json", npz.Kind("pycupc-checkpoint-1", "a checkpoint of pycupc.stability"), "study")
 KIND = npz.Kind("pycupc-resample-1", "a resample that pycupc.stability kept")

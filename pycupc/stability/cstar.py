@@ -26,8 +26,8 @@ from pycupc.stability.ranking import CStaR, Floats
 from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.run import collected
 from pycupc.stability.study import Arrays, Outcome, Resampled
+from pycupc.system.localised_message import Message, Value
 from pycupc.system.machine import available_cores
-from pycupc.system.message import Message, Value
 from pycupc.system.nearest import hinted
 
 #: The arrays of an outcome.

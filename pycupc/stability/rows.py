@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.names import check_real, is_whole
-from pycupc.system.message import Argument, Message, Setting, Value
+from pycupc.system.localised_message import Argument, Message, Setting, Value
 
 Scheme = Literal["bootstrap", "subsample", "complementary"]
 Ints = NDArray[np.int64]

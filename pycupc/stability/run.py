@@ -17,7 +17,7 @@ from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_o
 from pycupc.stability.result import Stability
 from pycupc.stability.rows import Scheme
 from pycupc.stability.study import Outcome, R, Resampled
-from pycupc.system.message import Message, Words
+from pycupc.system.localised_message import Message, Words
 from pycupc.system.nearest import hinted
 from pycupc.system.progress import CountHook, count_hook
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pycupc.system.caches import set_environment
 from pycupc.system.limits import left_of_address_space, start_another
-from pycupc.system.message import Message, Words
+from pycupc.system.localised_message import Message, Words
 from pycupc.system.progress import CountHook
 
 if TYPE_CHECKING:

@@ -44,8 +44,8 @@ from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest
+from pycupc.system.localised_message import Argument, Message, Variable
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
-from pycupc.system.message import Argument, Message, Variable
 
 #: The option `correlations` of `CpuEngine`.
 ReadingOption = Literal["dense", "rows"]

@@ -12,7 +12,7 @@ from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.structures import Graph, Level, Shape
-from pycupc.system.message import Argument, Message, Setting
+from pycupc.system.localised_message import Argument, Message, Setting
 
 #: Largest level. A pair that gets there has at least 64 candidates, hence C(64, 32) = 1.8e18 sets at level 32.
 MAX_LEVEL = 64

@@ -19,8 +19,8 @@ from pycupc.engines.gpu.kernels import Kernels
 from pycupc.engines.gpu.structures import Binomials, Graph
 from pycupc.engines.gpu.transfers import Piece, Scratch, Transfers
 from pycupc.engines.subsets import TOO_MANY, binomial_table
+from pycupc.system.localised_message import Message, Setting
 from pycupc.system.machine import gpu_works
-from pycupc.system.message import Message, Setting
 
 
 class Device:

@@ -14,7 +14,7 @@ from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.enumerated import EnumeratedTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Codes, Graph, Level, Records, TableSpace, ptr
-from pycupc.system.message import Message, Setting
+from pycupc.system.localised_message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.independence.discrete.contingency import Data

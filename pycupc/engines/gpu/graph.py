@@ -19,7 +19,7 @@ from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, le
 from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
 from pycupc.engines.subsets import TOO_MANY
-from pycupc.system.message import Argument, Message, Setting, Variable
+from pycupc.system.localised_message import Argument, Message, Setting, Variable
 
 #: Threads per block of settle.
 SETTLE_BLOCK = 512

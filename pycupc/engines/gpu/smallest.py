@@ -26,9 +26,9 @@ from pycupc.engines.gpu.pruning import search
 from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.system.localised_message import Message
 from pycupc.system.log import LARGEST_P, logger
 from pycupc.system.machine import available_cores
-from pycupc.system.message import Message
 
 #: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
 FEW_TESTS, MANY_TESTS = 1e10, 2e12

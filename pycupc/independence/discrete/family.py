@@ -6,7 +6,7 @@ from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.registry import Family, FromR, Identity, OwnRows, Request
-from pycupc.system.message import Message, Setting
+from pycupc.system.localised_message import Message, Setting
 
 
 def _make(request: Request) -> DiscreteTest:

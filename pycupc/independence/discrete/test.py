@@ -20,7 +20,7 @@ from pycupc.independence.discrete.g_square import (
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.p_values import PValues, UntestedPairs
-from pycupc.system.message import Message, Setting
+from pycupc.system.localised_message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.independence.discrete.contingency import Data

@@ -18,8 +18,8 @@ from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.latent import Levels, kinds_of, latent_correlation, levels_of
+from pycupc.system.localised_message import Argument, Cell, Message, Value, Words
 from pycupc.system.log import logger
-from pycupc.system.message import Argument, Cell, Message, Value, Words
 
 MeasureName = Literal["pearson", "spearman", "kendall", "normal-scores", "latent"]
 MEASURES = get_args(MeasureName)

@@ -20,7 +20,7 @@ from pycupc.data.table import Table
 from pycupc.independence.base import CorrelationEngine, Floats
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.measures import Measure, PairN, definite, pairwise_complete
-from pycupc.system.message import Cell, Message, Setting, Value
+from pycupc.system.localised_message import Cell, Message, Setting, Value
 from pycupc.system.progress import CountHook
 
 #: Rows of C that are inspected together.

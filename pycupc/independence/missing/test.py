@@ -13,7 +13,7 @@ from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.missing import literal
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.p_values import PValues, UntestedPairs, too_few, too_few_for_fisher_z
-from pycupc.system.message import Message, Setting
+from pycupc.system.localised_message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets

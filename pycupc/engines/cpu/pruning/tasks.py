@@ -27,7 +27,7 @@ from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
-from pycupc.system.message import Message, Variable
+from pycupc.system.localised_message import Message, Variable
 
 
 @functools.cache

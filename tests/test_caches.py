@@ -252,7 +252,7 @@ def test_a_line_tells_of_long_compiling_once(monkeypatch, caplog, level):
 def test_the_line_is_not_printed_where_no_progress_is_wanted():
     program = """
 import sys, pycupc.system.jit
-from pycupc.system.log import FIRST_USE, logger
+from pycupc.system.logging import FIRST_USE, logger
 from pycupc.system.progress import progress_hook
 with progress_hook({"None": None, "False": False}[sys.argv[1]]):
     logger.warning(FIRST_USE)

@@ -32,7 +32,7 @@ from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
 from pycupc.results.methods import METHODS
 from pycupc.system.localised_message import Message, Setting, Value
-from pycupc.system.log import level_log
+from pycupc.system.logging import level_log
 from pycupc.system.progress import LevelBar, progress_hook
 
 

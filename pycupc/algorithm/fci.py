@@ -29,8 +29,8 @@ from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.localised_message import Message, Setting
-from pycupc.system.log import explained_as
 from pycupc.system.nearest import hinted
+from pycupc.system.text import explained_as
 
 
 @explained_as(skeleton)

@@ -22,8 +22,9 @@ from pycupc.orientation import U2pd, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.contradictions import CONTRADICTING
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.system.log import explained_as, logger
+from pycupc.system.logging import logger
 from pycupc.system.nearest import hinted
+from pycupc.system.text import explained_as
 
 
 @explained_as(skeleton)

@@ -21,8 +21,8 @@ from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS, without_selection
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.system.log import explained_as
 from pycupc.system.nearest import hinted
+from pycupc.system.text import explained_as
 
 
 @explained_as(skeleton)

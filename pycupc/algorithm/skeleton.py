@@ -23,7 +23,7 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
 from pycupc.results.levels import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.system.log import logger
+from pycupc.system.logging import logger
 from pycupc.system.nearest import hinted
 
 

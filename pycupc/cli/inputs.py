@@ -31,9 +31,9 @@ from pycupc.independence.missing.impute import MAX_SEED
 from pycupc.independence.missing.literal import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.orientation import U2pd
-from pycupc.system.log import counted
 from pycupc.system.nearest import did_you_mean
 from pycupc.system.progress import LevelBar
+from pycupc.system.text import counted
 
 #: Arguments of the orientation that go with u2pd "relaxed" only.
 _RULES = ("conservative", "maj_rule", "solve_confl")

@@ -20,7 +20,7 @@ from pycupc.data.readers import check_size, complete_rows
 from pycupc.data.source import read_source
 from pycupc.data.text_layout import MISSING, ReadOptions, is_mark, is_number, like_a_number, option, unit_of
 from pycupc.system.localised_message import Message, Words
-from pycupc.system.log import logger
+from pycupc.system.logging import logger
 
 #: Cells that mean "no value". "none" and "null" do not: they may be categories.
 _MISSING = frozenset(("", "na", "nan", "n/a", "#n/a"))

@@ -30,7 +30,7 @@ from pycupc.data.observations import chosen_columns, converted
 from pycupc.data.readers import read_table
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.localised_message import Argument, Message, Words
-from pycupc.system.log import logger
+from pycupc.system.logging import logger
 
 
 @dataclass(frozen=True, eq=False)

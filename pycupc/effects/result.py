@@ -17,7 +17,7 @@ from pycupc.effects.paths import may_cause, optimal_effects, optimal_set
 from pycupc.effects.regression import Floats, half_widths
 from pycupc.graph.sparse import DIRECTED, SparseGraph
 from pycupc.system.extras import data_frame
-from pycupc.system.log import counted
+from pycupc.system.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sparse import ARROW, BIDIRECTED, CIRCLE, DIRECTED, KINDS, TAIL, UNDIRECTED, SparseGraph
 from pycupc.system.extras import data_frame, needed
-from pycupc.system.log import counted, distinct, printable
+from pycupc.system.text import counted, distinct, printable
 
 if TYPE_CHECKING:
     import networkx

@@ -15,7 +15,7 @@ from pycupc.data.names import check_labels, default_labels, position
 from pycupc.graph import drawing as plotting
 from pycupc.graph.exports import Exported
 from pycupc.graph.sparse import SparseGraph, read_only
-from pycupc.system.log import counted
+from pycupc.system.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd

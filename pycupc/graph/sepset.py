@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from pycupc.data.names import default_labels, position
 from pycupc.graph.lists import spans, starts
 from pycupc.graph.sparse import Ints, SparseGraph, look_up, pair_keys
-from pycupc.system.log import counted
 from pycupc.system.machine import check_room
+from pycupc.system.text import counted
 
 Cell = tuple[int, int]
 

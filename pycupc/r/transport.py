@@ -52,7 +52,7 @@ from pycupc.results.later_tests import LaterPValues
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.stability import cstar, stability
 from pycupc.stability.checkpoint import seed_in
-from pycupc.system.log import lines_to
+from pycupc.system.logging import lines_to
 from pycupc.system.machine import gpu_works, version_of
 from pycupc.system.version import __version__ as VERSION
 

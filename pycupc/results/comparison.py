@@ -15,8 +15,8 @@ from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.results.differences import LISTED, Difference, Pair, Side, TwoSides, collinear_pairs, limited
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
-from pycupc.system.log import counted
 from pycupc.system.nearest import hinted
+from pycupc.system.text import counted
 
 __all__ = ["Comparison", "Difference", "compare"]
 

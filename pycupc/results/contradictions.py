@@ -8,7 +8,7 @@ from typing import Any
 from pycupc.graph.sparse import BIDIRECTED
 from pycupc.results.causal_graph import CPDAG, RETRY, CausalGraph
 from pycupc.system.localised_message import Message
-from pycupc.system.log import counted
+from pycupc.system.text import counted
 
 #: The note of a result: the number of edges to which colliders or rules gave arrows of both directions.
 CONTRADICTING = "contradicting_edges"

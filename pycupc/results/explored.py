@@ -22,7 +22,7 @@ from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import Floats, PValues
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.why import KeptEdges, TestedResult, Why, reason_of_arrow, reason_of_mark
-from pycupc.system.log import counted
+from pycupc.system.text import counted
 
 Integers = NDArray[np.int64]
 #: Most removed pairs of level 1 and above that a page lists.

@@ -21,7 +21,7 @@ from pycupc.results.later_tests import LaterPValues, LaterTests
 from pycupc.results.levels import closing_lines
 from pycupc.results.pcalgo import PcAlgo, correlations_of
 from pycupc.results.why import Why, reason_of_mark, why_pair, why_removed_later
-from pycupc.system.log import counted
+from pycupc.system.text import counted
 
 #: What the tests after the levels are called in a summary.
 _STAGES = {"possible-d-sep": "Possible-D-SEP", "rfci": "tests of RFCI"}

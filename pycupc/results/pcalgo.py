@@ -26,7 +26,7 @@ from pycupc.results.explored import TestedGraph
 from pycupc.results.later_tests import LaterTests
 from pycupc.results.levels import LevelSummary, closing_lines, level_lines
 from pycupc.results.why import TestedResult, Why, why_pair
-from pycupc.system.log import counted
+from pycupc.system.text import counted
 
 #: The attributes that a file holds as they are.
 _FACTS = ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")

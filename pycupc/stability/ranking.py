@@ -20,7 +20,7 @@ from pycupc.stability import bounds
 from pycupc.stability.rows import Resampling
 from pycupc.stability.saved import DRAWN, Ints, OverResamples
 from pycupc.system.extras import data_frame
-from pycupc.system.log import counted
+from pycupc.system.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd

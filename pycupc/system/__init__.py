@@ -1,12 +1,13 @@
 """The foundation of the other packages.
 
-jit.py, caches.py     compiled code, and the folders that keep it
-machine.py            cores, memory and devices
-limits.py             limits of this process: its address space, threads that the system refuses
-extras.py             packages that only some uses need
-files.py              files that appear when they are complete
-log.py, progress.py   what a run says while it works; text for terminals and files
-localised_message.py  messages that keep the facts they state
-version.py            the version of the package
-moved.py              old names of modules, for pickles
+jit.py, caches.py        compiled code, and the folders that keep it
+machine.py               cores, memory and devices
+limits.py                limits of this process: its address space, threads that the system refuses
+extras.py                packages that only some uses need
+files.py                 files that appear when they are complete
+logging.py, progress.py  what a run says while it works
+text.py                  text for terminals and files
+localised_message.py     messages that keep the facts they state
+version.py               the version of the package
+moved.py                 old names of modules, for pickles
 """

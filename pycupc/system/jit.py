@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from pycupc.system.caches import numba_cache
 from pycupc.system.limits import left_of_address_space, start
-from pycupc.system.log import FIRST_USE, logger
+from pycupc.system.logging import FIRST_USE, logger
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from pycupc.system.log import SHOWN, lines_to, unprinted
+from pycupc.system.logging import SHOWN, lines_to, unprinted
 
 #: Called as hook(level, tests_done, tests_at_most, edges_left) during a level, and often, so it must be quick.
 ProgressHook = Callable[[int, int, int, int], None]

@@ -32,7 +32,7 @@ from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.partial_correlation import canonical_r
 from pycupc.independence.gaussian.test import GaussianTest
-from pycupc.system.log import logger
+from pycupc.system.logging import logger
 
 #: Searches pairs of the questions, given the sets of some size or more of each: how far they get, by pair.
 OnDevice = Callable[[GaussianTest, Questions, Indices, Indices], dict[int, Reached]]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from pycupc.engines.base import Answers, CountHook, Counts, Engine, Questions
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.questions import search_on_device
-from pycupc.system.log import logger
+from pycupc.system.logging import logger
 from pycupc.system.machine import available_cores
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.system.localised_message import Message
-from pycupc.system.log import LARGEST_P, logger
+from pycupc.system.logging import LARGEST_P, logger
 from pycupc.system.machine import available_cores
 
 #: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.sparse import ARROW, BIDIRECTED, CIRCLE, DIRECTED, KINDS, TAIL, UNDIRECTED
-from pycupc.system.log import printable
+from pycupc.system.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

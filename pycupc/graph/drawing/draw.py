@@ -36,7 +36,7 @@ from pycupc.graph.sparse import KINDS, SparseGraph
 from pycupc.system.caches import set_environment
 from pycupc.system.extras import needed
 from pycupc.system.files import whole_file
-from pycupc.system.log import counted, printable
+from pycupc.system.text import counted, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ from pycupc.independence.gaussian.correlation import correlation, scaled
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.latent import Levels, kinds_of, latent_correlation, levels_of
 from pycupc.system.localised_message import Argument, Cell, Message, Value, Words
-from pycupc.system.log import logger
+from pycupc.system.logging import logger
 
 MeasureName = Literal["pearson", "spearman", "kendall", "normal-scores", "latent"]
 MEASURES = get_args(MeasureName)

@@ -21,7 +21,7 @@ from pycupc.engines.cpu.pruning.tasks import PrunedSide
 from pycupc.engines.cpu.tuning import INLINE_TESTS
 from pycupc.engines.cpu.walk_state import Cutoff, Side
 from pycupc.independence.gaussian import fisher_z
-from pycupc.system.log import LARGEST_P, logger
+from pycupc.system.logging import LARGEST_P, logger
 
 
 def say_unsure(n: int) -> None:

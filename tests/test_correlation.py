@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pycupc
-from pycupc.data.findings import groups_of_copies
+from pycupc.data.column_checks import groups_of_copies
 from pycupc.data.table import Table
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.independence.gaussian import correlation as module

@@ -10,7 +10,7 @@ from conftest import GOLDEN_FOLDER, Case, run
 from dependent_columns import dependent_table
 
 import pycupc
-from pycupc.data.findings import sums_of_columns
+from pycupc.data.column_checks import sums_of_columns
 
 RECORDED = sorted((GOLDEN_FOLDER / "dependent").glob("*.npz"))
 pytestmark = pytest.mark.filterwarnings("ignore:.*linearly dependent:UserWarning")

@@ -15,7 +15,7 @@ from conftest import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pycupc.data import EXAMPLE, cells, load_example, source, text_layout
+from pycupc.data import EXAMPLE, csv_cells, load_example, source, text_layout
 from pycupc.data.mixed import MixedTable
 from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import DataError, ReadOptions, read_correlation, read_data, read_table
@@ -162,7 +162,7 @@ def test_names_may_begin_with_the_sign_of_a_comment(tmp_path):
 
 def test_a_cell_far_down_is_explained(tmp_path, monkeypatch):
     """Beyond the rows that are read again to list the columns of text."""
-    monkeypatch.setattr(cells, "MOST_CELLS", 0)
+    monkeypatch.setattr(csv_cells, "MOST_CELLS", 0)
     for line in ("x,2,3", "1,2,x"):
         path = write(tmp_path / "d.csv", "a,b,c\n" + "1.5,2,3\n" * 1000 + line + "\n")
         with pytest.raises(
@@ -346,7 +346,7 @@ def test_the_fast_parser_accepts_no_more_than_the_careful_one(
     layout = text_layout.Layout(header, 0 in text_columns, names, columns)
     options = text_layout.ReadOptions(decimal=decimal, na=na, comment=comment)
     text = end.join(delimiter.join(row) for row in [["x"] * width] * header + rows) + end
-    found = cells.Cells("d", options, layout, io.StringIO(text, newline=""), delimiter)
+    found = csv_cells.Cells("d", options, layout, io.StringIO(text, newline=""), delimiter)
     try:
         fast = found.by_numpy()
     except DataError:  # of the first row

@@ -16,9 +16,9 @@ import numpy as np
 from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.constraints import Constraints
+from pycupc.data.in_memory import column_names
 from pycupc.data.knowledge import as_knowledge
 from pycupc.data.names import check_labels, default_labels, is_real, is_whole
-from pycupc.data.observations import column_names
 from pycupc.data.pairs import Pairs, pairs_of
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine

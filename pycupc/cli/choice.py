@@ -14,9 +14,9 @@ import numpy as np
 
 from pycupc.data import DataError
 from pycupc.data.categories import is_measured, look_categorical, read_categories
+from pycupc.data.in_memory import RawTable
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels, listed, listed_at
-from pycupc.data.observations import RawTable
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.table import Table

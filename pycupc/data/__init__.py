@@ -1,13 +1,13 @@
 """Data: tables of many kinds, in memory and in files, as one `Table`, and the example data of the package.
 
-    table.py, findings.py             the one door, and the findings of one pass over a table
-    mixed.py                          tables of numbers and categories together
-    observations.py                   tables in memory: pandas, polars, Arrow, xarray, ...
-    readers.py                        tables of numbers from files
-    categories.py                     tables of categories from files, and as codes
-    source.py, binary.py              the bytes of a file and its kind; Parquet, Feather and Excel
-    text_layout.py, cells.py          delimiter, header and row names of a text; its cells as numbers
-    names.py, pairs.py                checks of names and of numbers, and of pairs of names
+    table.py, column_checks.py    the one door, and the findings of one pass over a table
+    mixed.py                      tables of numbers and categories together
+    in_memory.py                  tables in memory: pandas, polars, Arrow, xarray, ...
+    readers.py                    tables of numbers from files
+    categories.py                 tables of categories from files, and as codes
+    source.py, binary.py          the bytes of a file and its kind; Parquet, Feather and Excel
+    text_layout.py, csv_cells.py  delimiter, header and row names of a text; its cells as numbers
+    names.py, pairs.py            checks of names and of numbers, and of pairs of names
 
 The source and licence of the example data are in README.md in this folder.
 """

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
-from pycupc.data.cells import Cells, number_in
+from pycupc.data.csv_cells import Cells, number_in
+from pycupc.data.in_memory import RawTable, column_names
 from pycupc.data.names import DataError, is_real, kept_names, listed
-from pycupc.data.observations import RawTable, column_names
 from pycupc.data.readers import check_size, complete_rows
 from pycupc.data.source import read_source
 from pycupc.data.text_layout import MISSING, ReadOptions, is_mark, is_number, like_a_number, option, unit_of

@@ -23,8 +23,8 @@ from pycupc.data.categories import (
     values_of,
     with_gaps,
 )
+from pycupc.data.in_memory import RawTable, chosen_columns, column_names, is_frame
 from pycupc.data.names import check_labels, is_real, listed, listed_at, names_for, warn_of_constants
-from pycupc.data.observations import RawTable, chosen_columns, column_names, is_frame
 from pycupc.data.table import Table, check_shape, remarks_on
 from pycupc.data.text_layout import MISSING, ReadOptions, is_number
 

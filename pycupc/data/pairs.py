@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.in_memory import column_names, row_names
 from pycupc.data.names import DataError, listed, unknown
-from pycupc.data.observations import column_names, row_names
 from pycupc.data.source import open_text, read_source
 from pycupc.data.text_layout import find_delimiter, is_formula, rows
 

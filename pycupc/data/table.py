@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data import findings
+from pycupc.data import column_checks
 from pycupc.data.categories import (
     MOST_CODES,
     are_numbers,
@@ -24,9 +24,9 @@ from pycupc.data.categories import (
     read_categories,
     values_of,
 )
-from pycupc.data.findings import Ends, Floats, Ints, ends_of
+from pycupc.data.column_checks import Ends, Floats, Ints, ends_of
+from pycupc.data.in_memory import chosen_columns, converted
 from pycupc.data.names import check_labels, listed, listed_at, names_for
-from pycupc.data.observations import chosen_columns, converted
 from pycupc.data.readers import read_table
 from pycupc.data.text_layout import ReadOptions, option
 from pycupc.system.localised_message import Argument, Message, Words
@@ -85,7 +85,7 @@ class Table:
         if in_file:
             logger.info("read %d observations of %d variables from %s", *values.shape, raw.facts["path"])
         named = raw.rows_have_names
-        if labels is not None and findings.rows_may_be_variables(len(values), labels, rows_have_names=named):
+        if labels is not None and column_checks.rows_may_be_variables(len(values), labels, rows_have_names=named):
             _warn_of_rows(len(values), len(labels), raw.facts)
         if categories:
             codes, of_columns = code_table(values, names_for(checked, values.shape[1]))
@@ -115,7 +115,7 @@ class Table:
     def copies(self) -> list[list[int]]:
         """Groups of equal columns, without constant ones: ascending, and sorted by their first members."""
         constant = set(self.constant.tolist())
-        return [group for group in findings.groups_of_copies(self.values) if group[0] not in constant]
+        return [group for group in column_checks.groups_of_copies(self.values) if group[0] not in constant]
 
     def check(self, *, complete: bool = True) -> None:
         """Check that a table of numbers is complete and finite, and no matrix; see `pycupc.SuffStat.from_data`.
@@ -155,7 +155,7 @@ class Table:
             yield f"identical columns cannot be told from each other; consider keeping one of each: {groups}"
         again = {j for group in self.copies for j in group[1:]} | set(self.constant.tolist())
         different = np.array([j for j in range(len(self.names)) if j not in again], dtype=np.int64)
-        for members in findings.sums_of_columns(self.values, different):
+        for members in column_checks.sums_of_columns(self.values, different):
             names = listed([self.names[j] for j in members])
             text = "tests given all but one of them are decided by rounding in every program"
             yield f"{names} are linearly dependent: {text}"
@@ -163,7 +163,7 @@ class Table:
     @cached_property
     def may_be_codes(self) -> bool:
         """Whether every column holds few whole numbers, as codes of categories are."""
-        return findings.few_whole_numbers(self.values, self.ends, MOST_CODES)
+        return column_checks.few_whole_numbers(self.values, self.ends, MOST_CODES)
 
     def warn_of_codes(self) -> None:
         """Warn of numbers that may be codes, where nobody has chosen the Gaussian test, which takes them as numbers."""
@@ -195,12 +195,12 @@ def remarks_on(X: Floats, names: Sequence[str], ends: Ends | None = None) -> Ite
     `ends`, without NaN, if they are known.
     """
     ends = ends or Ends(np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0))
-    for j, start in findings.counting_rows(X, ends):
+    for j, start in column_checks.counting_rows(X, ends):
         yield (
             f"{names[j]} counts {start}, {start + 1}, {start + 2}, ... through the rows; if it is the number of the "
             "row and no variable, leave it out"
         )
-    for j, number, count, rest in findings.sentinels(X, ends):
+    for j, number, count, rest in column_checks.sentinels(X, ends):
         yield (
             f"{names[j]} is {number} in {count:,} rows, far from all other values, which are {rest.min():g} to "
             f"{rest.max():g}; if that means a missing value: "
@@ -231,7 +231,7 @@ def check_shape(values: Floats) -> None:
 
 def _refuse_matrix(X: Floats) -> None:
     """Raise `ValueError` if a table of observations is a correlation or covariance matrix."""
-    if (kind := findings.kind_of_matrix(X)) is None:
+    if (kind := column_checks.kind_of_matrix(X)) is None:
         return
     n, unit = len(X), kind == "correlation"
     C = "C" if unit else "C / numpy.sqrt(numpy.outer(C.diagonal(), C.diagonal()))"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pycupc.data.findings import is_symmetric
+from pycupc.data.column_checks import is_symmetric
 from pycupc.data.names import positions
 from pycupc.data.table import Table
 from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal, check_names, warn_unless_cpdag

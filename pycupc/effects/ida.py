@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pycupc.data.findings import is_symmetric
+from pycupc.data.column_checks import is_symmetric
 from pycupc.data.names import positions
 from pycupc.effects import orientations
 from pycupc.effects.dags import all_dags

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pycupc.data.in_memory import column_names, is_frame, row_names
 from pycupc.data.names import default_labels
-from pycupc.data.observations import column_names, is_frame, row_names
 from pycupc.data.pairs import in_order_of
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph

@@ -38,7 +38,7 @@ from math import comb
 
 import numpy as np
 
-from pycupc.data.findings import Ends, ends_of
+from pycupc.data.column_checks import Ends, ends_of
 from pycupc.independence.base import Floats
 from pycupc.system.machine import available_cores, run_in_threads
 from pycupc.system.progress import CountHook

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.in_memory import converted
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import DataError, check_labels, check_real, listed_at
-from pycupc.data.observations import converted
 from pycupc.data.pairs import in_order_of
 from pycupc.data.table import Table
 from pycupc.independence.base import CorrelationEngine, Floats

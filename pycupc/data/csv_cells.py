@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data import binary
-from pycupc.data.findings import MANY_ROWS, NAMES_READ
+from pycupc.data.column_checks import MANY_ROWS, NAMES_READ
 from pycupc.data.names import DataError, listed
 from pycupc.data.source import Source, open_text
 from pycupc.data.text_layout import (

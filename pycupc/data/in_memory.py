@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.binary import NUMERIC, arrow_values, numeric_columns
-from pycupc.data.findings import MANY_ROWS, NAMES_READ, Ends, rounded
+from pycupc.data.column_checks import MANY_ROWS, NAMES_READ, Ends, rounded
 from pycupc.data.names import listed, names_for
 from pycupc.data.text_layout import ReadOptions, are_names
 from pycupc.system.extras import needed

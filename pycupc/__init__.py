@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from pycupc.algorithm.pc import pc
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
-    from pycupc.data.knowledge import Knowledge
     from pycupc.data.mixed import MixedTable
     from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
     from pycupc.effects.effects import effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.effects.result import Effects
     from pycupc.engines.base import EngineError
+    from pycupc.graph.knowledge import Knowledge
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
@@ -78,7 +78,7 @@ _HOME = {
     "EngineError": "pycupc.engines.base",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
-    "Knowledge": "pycupc.data.knowledge",
+    "Knowledge": "pycupc.graph.knowledge",
     "MixedTable": "pycupc.data.mixed",
     "MultipleImputation": "pycupc.independence.missing.data",
     "PagAlgo": "pycupc.results.pagalgo",

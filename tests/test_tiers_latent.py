@@ -15,7 +15,7 @@ import pycupc
 from pycupc.algorithm.arguments import problem_of
 from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.skeleton import find_skeleton
-from pycupc.data.knowledge import Knowledge
+from pycupc.graph.knowledge import Knowledge
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest

@@ -15,13 +15,13 @@ import numpy as np
 
 from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiers import TieredLevels
-from pycupc.data.constraints import Constraints
 from pycupc.data.in_memory import column_names
-from pycupc.data.knowledge import as_knowledge
 from pycupc.data.names import check_labels, default_labels, is_real, is_whole
 from pycupc.data.pairs import Pairs, pairs_of
 from pycupc.engines.base import Engine, ProgressHook
 from pycupc.engines.select import make_engine
+from pycupc.graph.constraints import Constraints
+from pycupc.graph.knowledge import as_knowledge
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pycupc.data.constraints import Constraints
-from pycupc.data.knowledge import as_knowledge
+from pycupc.graph.constraints import Constraints
+from pycupc.graph.knowledge import as_knowledge
 from pycupc.graph.sparse import ARROW
 from pycupc.orientation import mixed_graph as mg
 from pycupc.orientation.dag_extension import dag_and_cpdag

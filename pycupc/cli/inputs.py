@@ -13,7 +13,6 @@ from typing import Any, get_args
 from pycupc.cli.choice import Data, choose, labels_of
 from pycupc.cli.output import one_of
 from pycupc.data import EXAMPLES, DataError
-from pycupc.data.knowledge import Knowledge
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import listed
 from pycupc.data.pairs import read_pairs
@@ -22,6 +21,7 @@ from pycupc.data.source import STDIN
 from pycupc.data.text_layout import is_formula
 from pycupc.engines.select import NAMES
 from pycupc.graph.drawing import positions
+from pycupc.graph.knowledge import Knowledge
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.gaussian.measures import MEASURES

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.constraints import Constraints
+from pycupc.graph.constraints import Constraints
 from pycupc.graph.lists import Lists, spans, starts
 from pycupc.graph.questions import Counts, Questions
 from pycupc.graph.sepset import FlatCells, SepSets

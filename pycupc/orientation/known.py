@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycupc.data.constraints import Constraints
+from pycupc.graph.constraints import Constraints
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation import Orientation
 from pycupc.orientation import mixed_graph as mg

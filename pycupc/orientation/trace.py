@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.constraints import REASONS
+from pycupc.graph.constraints import REASONS
 
 Integers = NDArray[np.integer[Any]]
 

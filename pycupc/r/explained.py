@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.constraints import Constraints
-from pycupc.data.knowledge import Knowledge
 from pycupc.engines.base import Engine
 from pycupc.engines.select import make_engine
+from pycupc.graph.constraints import Constraints
+from pycupc.graph.knowledge import Knowledge
 from pycupc.graph.sparse import SparseGraph, pair_keys, symbol
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycupc.data.constraints import directed_cycle
 from pycupc.data.names import check_labels
+from pycupc.graph.cycles import directed_cycle
 from pycupc.graph.exports import ENDPOINTS
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import BIDIRECTED, DIRECTED, SparseGraph

@@ -11,9 +11,9 @@ import numpy as np
 
 from pycupc.algorithm.arguments import Problem, problem_of
 from pycupc.algorithm.parameters import KNOWLEDGE, PARAMETERS, Arguments, defaults_of
-from pycupc.data.knowledge import Knowledge
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.base import Engine, EngineError
+from pycupc.graph.knowledge import Knowledge
 from pycupc.independence.families import observations_of
 from pycupc.independence.gaussian.test import GaussianTest, warn_of_few
 from pycupc.independence.registry import Observations, Request

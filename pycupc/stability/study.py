@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.methods import function_of
 from pycupc.algorithm.parameters import PARAMETERS
-from pycupc.data.knowledge import Knowledge
 from pycupc.data.pairs import Pairs
 from pycupc.engines.select import make_engine
+from pycupc.graph.knowledge import Knowledge
 from pycupc.independence.registry import Observations
 from pycupc.results.arrays import indices, pairs_in_order, require
 from pycupc.results.methods import METHODS

@@ -9,7 +9,10 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 #: The old name of each module of which a pickle may hold a class or a function, and the new one.
-MOVED: dict[str, str] = {"pycupc.system.message": "pycupc.system.localised_message"}
+MOVED: dict[str, str] = {
+    "pycupc.data.knowledge": "pycupc.graph.knowledge",
+    "pycupc.system.message": "pycupc.system.localised_message",
+}
 
 
 class _Finder:

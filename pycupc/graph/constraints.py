@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import listed
 from pycupc.data.pairs import Pairs
+from pycupc.graph.cycles import directed_cycle
 
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -132,26 +133,3 @@ class Constraints:
 def _pairs(p: int, found: Sequence[tuple[Indices, Indices]]) -> Pairs:
     ends = np.sort(np.concatenate(found, axis=1), axis=0)
     return Pairs(p, ends[0], ends[1])
-
-
-def directed_cycle(tail: NDArray[np.integer], head: NDArray[np.integer], p: int) -> tuple[int, ...] | None:
-    """A directed cycle of these arrows, from its lowest variable on, or None.
-
-    Of the cycles through its first variable it is a shortest one.
-    """
-    if not len(tail):
-        return None
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order, connected_components
-
-    arrows = csr_array((np.ones(len(tail)), (tail, head)), shape=(p, p))
-    _, component = connected_components(arrows, connection="strong")
-    inside = component[tail] == component[head]
-    if not inside.any():
-        return None
-    first = min(tail[inside].min(), head[inside].min())
-    order, before = breadth_first_order(arrows, first)
-    found = [int(order[np.isin(order, tail[head == first])][0])]
-    while found[0] != first:
-        found.insert(0, int(before[found[0]]))
-    return tuple(found)

@@ -19,7 +19,7 @@ from pycupc.algorithm import checkpoint as kept
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.discrete import disCItest
 from pycupc.engines.base import EngineError
-from pycupc.engines.cpu import enumerated, gaussian, sieve, threads, tuning
+from pycupc.engines.cpu import gaussian, setwise_levels, sieve, threads, tuning
 from pycupc.independence.gaussian.correlation import correlation
 
 HERE = Path(__file__).resolve().parent
@@ -94,7 +94,7 @@ def test_tests_of_a_level_are_not_made_again(case, tmp_path, monkeypatch):
     options, want = CASES[case], run(**CASES[case])
     for module, name, few in (
         (gaussian, "TASK_TESTS", 20),
-        (enumerated, "PAIRS_AT_ONCE", 2),
+        (setwise_levels, "PAIRS_AT_ONCE", 2),
         (tuning, "WALKED_TESTS", 20),
     ):
         monkeypatch.setattr(module, name, few)

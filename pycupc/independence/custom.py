@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
-from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.p_values import PValues, RecordedPValues
 from pycupc.independence.registry import Family, Observations, Request, TableRows, checked_table, no_rows
+from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.localised_message import Message, Variable, Variables
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class CustomTest(IndependenceTest):
         return RecordedPValues(none)
 
 
-class BatchTest(EnumeratedTest):
+class BatchTest(SetwiseTest):
     """A `Batch` with a significance level.
 
     `p`: number of variables. `NAdelete`: a NaN p-value counts as 1 if True, else as 0.

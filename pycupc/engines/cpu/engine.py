@@ -29,21 +29,21 @@ from pycupc.engines.cpu import local_questions, matrix, threads
 from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.all_subsets import walk_entries
 from pycupc.engines.cpu.check import check_answers, check_level
-from pycupc.engines.cpu.enumerated import EnumeratedTests
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.sample import sample
+from pycupc.engines.cpu.setwise_levels import SetwiseTests
 from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, SAMPLED_FROM, SIEVE_FROM
 from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.columns import Columns
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest
+from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.localised_message import Argument, Message, Variable
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
 
@@ -119,11 +119,11 @@ class CpuEngine(Engine):
                 )
             if reading == "dense":
                 data.check(matrix.inspect(data.C, self.threads), names)
-            self._tests: GaussianTests | EnumeratedTests = GaussianTests(
+            self._tests: GaussianTests | SetwiseTests = GaussianTests(
                 data.correlations, data.n, self._pruning, self.threads, reading
             )
-        elif isinstance(test, EnumeratedTest):
-            self._tests = EnumeratedTests(test, self.threads)
+        elif isinstance(test, SetwiseTest):
+            self._tests = SetwiseTests(test, self.threads)
         self._first = FirstGraph(test.p, self._gaps, self._fixed)
         self._graph: Graph | None = None  # exists from level 0 on
 

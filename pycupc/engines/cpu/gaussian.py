@@ -55,7 +55,7 @@ class GaussianTests:
     after level 0.
     """
 
-    #: The tests are symmetric, see `enumerated.EnumeratedTests`.
+    #: The tests are symmetric, see `enumerated.SetwiseTests`.
     side_b_of_level0 = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 
     def __init__(

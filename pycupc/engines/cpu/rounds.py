@@ -12,7 +12,7 @@ from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.tuning import CAUTIOUS, COSTLY, FIRST_ROUND, GROWTH, PART_SETS, ROUND_SETS, ROUND_WORK
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.jit import compiled, jit_inlined
 from pycupc.system.machine import in_threads
 
@@ -30,7 +30,7 @@ def rounds(
     chosen = np.tile(np.arange(size), (len(degree), 1))
     left = asked & ~over & (degree >= size)
     x, y = questions.x.astype(np.int64), questions.y.astype(np.int64)
-    assert isinstance(test, EnumeratedTest)
+    assert isinstance(test, SetwiseTest)
     at_once, growth = (FIRST_ROUND, GROWTH) if test.cost < COSTLY else CAUTIOUS
     most = ROUND_SETS if test.cost < COSTLY else max(1, int(ROUND_WORK / test.cost))
     tests, limit = test.single_tests, test.at_once

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pycupc.engines.base import EngineError, Floats, Mask
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.enumerated import EnumeratedTests, Shape
+from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Codes, Graph, Level, Records, TableSpace, ptr
 from pycupc.system.localised_message import Message, Setting
@@ -59,7 +59,7 @@ class DeviceCodes:
         dev.launch(*PACK, (p, -(-words // 8)), (256,), args)
 
 
-class ContingencyTests(EnumeratedTests):
+class ContingencyTests(DeviceSetwiseTests):
     """G^2 tests of a level; EngineError if blocks have too little shared memory (compute capability 7.5)."""
 
     pairs = "discrete/pairs", "contingency_pairs"

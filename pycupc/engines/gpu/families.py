@@ -5,15 +5,15 @@ Tests of correlations have walks of their own, `schur` and `cupc`.
 
 from __future__ import annotations
 
+from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests
 from pycupc.engines.gpu.discrete import ContingencyTests
-from pycupc.engines.gpu.enumerated import EnumeratedTests
 from pycupc.engines.gpu.missing import ObservedTests
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest
 
-SET_BY_SET: dict[type[IndependenceTest], type[EnumeratedTests]] = {
+SET_BY_SET: dict[type[IndependenceTest], type[DeviceSetwiseTests]] = {
     DiscreteTest: ContingencyTests,
     ImputedTest: ObservedTests,
     TestwiseTest: ObservedTests,

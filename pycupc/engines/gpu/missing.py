@@ -12,7 +12,7 @@ from pycupc.data.categories import MOST_LEVELS
 from pycupc.engines.base import Floats, Mask
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.enumerated import EnumeratedTests, Shape
+from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Observed, Records, WarpSpace, ptr
 from pycupc.independence.gaussian.measures import RULES
@@ -33,7 +33,7 @@ def kernels_of(family: int) -> list[KernelName]:
     return [("missing/tests", f"observed_{name}<{family}>") for name in ("pairs", "sets", "records")]
 
 
-class ObservedTests(EnumeratedTests):
+class ObservedTests(DeviceSetwiseTests):
     """These tests of a level."""
 
     def __init__(self, dev: Device, test: ObservedTest) -> None:

@@ -18,15 +18,15 @@ from pycupc.independence.discrete.g_square import (
     observations_needed,
 )
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
-from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.p_values import PValues, UntestedPairs
+from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.localised_message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.independence.discrete.contingency import Data
 
 
-class DiscreteTest(EnumeratedTest):
+class DiscreteTest(SetwiseTest):
     """G^2 tests.
 
     `binary`: whether it is `binCItest`, which has no faults. `quirks`: whether it reproduces pcalg's faults.

@@ -10,18 +10,18 @@ import numpy as np
 
 from pycupc.data.names import names_for
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.fisher_z import p_value_of
 from pycupc.independence.gaussian.gauss_ci_test import partial_correlation
 from pycupc.independence.gaussian.measures import RULES
 from pycupc.independence.gaussian.suffstat import MatrixFacts, SuffStat
 from pycupc.independence.p_values import PValues, UntestedPairs, too_few
+from pycupc.independence.setwise import SetwiseTest
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
 
 
-class LocalGaussianTest(EnumeratedTest):
+class LocalGaussianTest(SetwiseTest):
     """Tests of partial correlations whose n - l - 3 has the n of the pairs among x, y and S: `SuffStat.pair_n`."""
 
     name = "pairwise"

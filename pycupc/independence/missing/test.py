@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.missing import literal
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.p_values import PValues, UntestedPairs, too_few, too_few_for_fisher_z
+from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.localised_message import Message, Setting
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
 
 
-class ImputedTest(EnumeratedTest):
+class ImputedTest(SetwiseTest):
     """`gaussMItest`, or `disMItest` of categories."""
 
     name = "imputed"
@@ -49,7 +49,7 @@ class ImputedTest(EnumeratedTest):
         return partial(too_few_for_fisher_z, self.data.n, sepset)
 
 
-class TestwiseTest(EnumeratedTest):
+class TestwiseTest(SetwiseTest):
     """`gaussCItwd`, or `disCItwd` of categories.
 
     `quirks`: whether `disCItwd` answers as micd, with its faults.

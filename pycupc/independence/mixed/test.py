@@ -12,17 +12,17 @@ from pycupc.data.mixed import MixedTable
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.discrete.g_square import observations_needed
 from pycupc.independence.discrete.test import DiscreteTest
-from pycupc.independence.enumerated import EnumeratedTest
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.mixed.mix_ci_test import mixCItest, n_parameters, of_categories
 from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pairs
+from pycupc.independence.setwise import SetwiseTest
 
 if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
     from pycupc.independence.mixed.likelihood import Numbers
 
 
-class MixedTest(EnumeratedTest):
+class MixedTest(SetwiseTest):
     """`mixCItest`.
 
     `data`: complete. `quirks`: whether tests of categories only reproduce pcalg's faults, as those of micd do.

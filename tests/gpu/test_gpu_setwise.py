@@ -1,6 +1,6 @@
 """Tests made set by set on the GPU, of discrete and of incomplete data, against the CPU engine, level by level.
 
-pytest -m gpu tests/gpu/test_gpu_enumerated.py
+pytest -m gpu tests/gpu/test_gpu_setwise.py
 """
 
 import dataclasses

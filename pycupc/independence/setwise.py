@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pycupc.graph.sepset import SepSets
 
 
-class EnumeratedTest(IndependenceTest):
+class SetwiseTest(IndependenceTest):
     """A test of which only p-values are known, that is made of many pairs at a time."""
 
     engine = "cpu"
@@ -64,7 +64,7 @@ class TestedPValues(ComputedPValues):
     """
 
     edge_p: Floats
-    test: EnumeratedTest
+    test: SetwiseTest
 
     def of_edges(self, graph: SparseGraph) -> Floats:
         return self._of(graph, self.edge_p)

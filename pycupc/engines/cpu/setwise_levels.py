@@ -25,18 +25,18 @@ from pycupc.engines.cpu.tuning import (
     TASKS_PER_THREAD,
     WORK_AT_ONCE,
 )
-from pycupc.independence.enumerated import EnumeratedTest
+from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.machine import in_threads
 
 
-class EnumeratedTests:
+class SetwiseTests:
     """Tests of which only p-values are known; `gaussian.GaussianTests` has the same methods.
 
     `side_b_of_level0`, tuple of int32 (m,), int32 (m,), float64 (m,): the pairs x > y that level 0 has removed on side
     B, because the test is not symmetric, and their p-values.
     """
 
-    def __init__(self, test: EnumeratedTest, n_threads: int) -> None:
+    def __init__(self, test: SetwiseTest, n_threads: int) -> None:
         self._test, self._n_threads = test, n_threads
         none = np.zeros(0, dtype=np.int32)
         self.side_b_of_level0 = none, none, np.zeros(0)

@@ -40,7 +40,7 @@ class Shape(NamedTuple):
     data: tuple[Any, ...]
 
 
-class EnumeratedTests(ABC):
+class DeviceSetwiseTests(ABC):
     """Tests of a level; see `LevelTests`."""
 
     # pairs, sets, records: the kernels of level 0, of the sets of a level, and of its records; `further` are others
@@ -58,8 +58,8 @@ class EnumeratedTests(ABC):
         self._dev, self._room_for_doubtful = dev, tuning.DOUBTFUL
         self._list: Doubtful
 
-    def graph(self, gaps: Pairs | None, fixed: Pairs | None) -> EnumeratedGraph:
-        return EnumeratedGraph(self._dev, self, gaps, fixed)
+    def graph(self, gaps: Pairs | None, fixed: Pairs | None) -> SetwiseGraph:
+        return SetwiseGraph(self._dev, self, gaps, fixed)
 
     @classmethod
     @abstractmethod
@@ -146,13 +146,13 @@ class EnumeratedTests(ABC):
         dev.wait()
 
 
-class EnumeratedGraph(DeviceGraph):
+class SetwiseGraph(DeviceGraph):
     """The graph between levels of such tests; `Graph.z` is minus the largest p-value of each pair."""
 
-    tests: EnumeratedTests
+    tests: DeviceSetwiseTests
     needs_host = True
 
-    def __init__(self, dev: Device, tests: EnumeratedTests, gaps: Pairs | None, fixed: Pairs | None) -> None:
+    def __init__(self, dev: Device, tests: DeviceSetwiseTests, gaps: Pairs | None, fixed: Pairs | None) -> None:
         # With n = 0 there are no degrees of freedom for a correlation, so that `settle` leaves z as it is.
         p_values = dev.cp.empty((tests.p, tests.p), dtype=np.float64)
         super().__init__(dev, tests.p, 0, gaps, fixed, tests, p_values)

@@ -55,7 +55,7 @@ class Sets(NamedTuple):
     new: NDArray[np.bool_]  # (m,): whether the factor is still to be found
 
 
-class Work(NamedTuple):
+class RcotWork(NamedTuple):
     """Work space; v is the largest number of ends of a set."""
 
     features: Floats  # (f, n)
@@ -202,7 +202,7 @@ def _take_explained(data, tests, sets, s, rows, work):
 
 
 @compiled
-def multiply(data: Data, tests: Tests, sets: Sets, work: Work, of_ends: Floats, of_squares: Floats) -> None:
+def multiply(data: Data, tests: Tests, sets: Sets, work: RcotWork, of_ends: Floats, of_squares: Floats) -> None:
     """Make the tests given some sets, and the Cholesky factors of the sets that are new.
 
     Written for each test: float64 (t, k, k), the products of the features that are left of x and of y; and (t, q, q),

@@ -17,7 +17,7 @@ import numpy as np
 from pycupc.data.names import check_real
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.compiled_rcot import RIDGE, Data, Sets, Tests, Work, multiply
+from pycupc.independence.compiled_rcot import RIDGE, Data, RcotWork, Sets, Tests, multiply
 from pycupc.system.machine import available_cores, gpu_works, run_in_threads
 
 #: Random pairs of observations from which the median distance is taken: its standard error is about 1 %.
@@ -158,7 +158,7 @@ class RCoT:
         def make(first: int) -> None:
             sets = self._factors(tests.sets[first : first + step], first)
             shapes = (f, n), (k * v, f), (k * v + 3) * f, (k * v + 3, n), (v * q, n)
-            multiply(data, tests, sets, Work(*map(np.empty, shapes)), *out)
+            multiply(data, tests, sets, RcotWork(*map(np.empty, shapes)), *out)
             for i in np.flatnonzero(sets.new).tolist():
                 if (len(self._kept) + 1) * f * f > KEPT:
                     self._kept.pop(next(iter(list(self._kept)), b""), None)  # the oldest; other threads do so, too

@@ -26,7 +26,7 @@ class Stack(NamedTuple):
     across: Floats
 
 
-class Work(NamedTuple):
+class ImputedWork(NamedTuple):
     """Work space of a thread."""
 
     A: Floats  # (l + 2, l + 2, M): the lower triangles of the correlation matrices of the set, x and y
@@ -77,7 +77,7 @@ def _gaussian_tests(stack, nodes, work, z, careful):
 def gaussian_p(stack: Stack, n: float, x: Indices, y: Indices, sets: Indices) -> Floats:
     """The p-values of `gaussMItest` of x[i] and y[i] given sets[i], float64 (k,)."""
     M, size, nodes = len(stack.of_each), sets.shape[1], nodes_of(x, y, sets)
-    z, work = np.empty((len(x), M)), Work(np.empty((size + 2, size + 2, M)), np.empty(M), canonical_space(size))
+    z, work = np.empty((len(x), M)), ImputedWork(np.empty((size + 2, size + 2, M)), np.empty(M), canonical_space(size))
     if _gaussian_tests(stack, nodes, work, z, 0):
         _gaussian_tests(stack, nodes, work, z, careful_address())
     return pooled_z(z, n, size)

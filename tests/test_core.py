@@ -19,7 +19,7 @@ from pycupc.engines.cpu import matrix
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
-from pycupc.independence.gaussian import fisher_z, limits
+from pycupc.independence.gaussian import fisher_z, tolerances
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 
@@ -31,7 +31,7 @@ def test_cutoff_is_where_p_crosses_alpha(n, alpha, level):
     cut = fisher_z.cutoff(alpha, n, level)
     df = n - level - 3
     if math.isinf(cut):
-        assert fisher_z.p_value_of(limits.R_MAX, df) >= alpha
+        assert fisher_z.p_value_of(tolerances.R_MAX, df) >= alpha
         return
     assert fisher_z.p_value_of(cut, df) >= alpha > fisher_z.p_value_of(math.nextafter(cut, 1), df)
 

@@ -12,7 +12,7 @@ from pycupc.engines.base import EngineError, Lists, Pairs, Questions
 from pycupc.engines.cpu import engine as cpu
 from pycupc.engines.cpu import extracts, gaussian, matrix, sieve
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.independence.gaussian.columns import Columns
+from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system import machine

@@ -1,6 +1,6 @@
 // exact.cuh -- pcalg's partial correlation, for ill-conditioned matrices, as exact arithmetic gives it: computed in
-//   double-double by the operations of pycupc/independence/gaussian/exact.py, in the same order. That module explains
-//   the method. Everything here is done by one thread. Compiles as CUDA and as plain C++.
+//   double-double by the operations of pycupc/independence/gaussian/double_double.py, in the same order. That module
+//   explains the method. Everything here is done by one thread. Compiles as CUDA and as plain C++.
 #pragma once
 #include "common/double_double.cuh"
 #ifdef __CUDACC__

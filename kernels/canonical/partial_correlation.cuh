@@ -9,7 +9,7 @@
 #include "canonical/exact.cuh"
 
 constexpr double R_MAX = 0.9999999;   // pcalg clips r here
-constexpr double PIVOT_FLOOR = 1e-9;  // a fast test decides alone only above this pivot (gaussian/limits.py)
+constexpr double PIVOT_FLOOR = 1e-9;  // a fast test decides alone only above this pivot (gaussian/tolerances.py)
 constexpr double ONE_MINUS_FLOOR = 1.0 - PIVOT_FLOOR;
 constexpr double EXACT_PIVOT = 1e-7;  // the canonical formula takes double-double unless all pivots are above this
 

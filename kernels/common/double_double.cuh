@@ -1,5 +1,5 @@
 // double_double.cuh -- double-double arithmetic: numbers of about 32 digits, each the sum of two float64.
-//   The operations of pycupc/independence/gaussian/exact.py, in the same order. There the error of a product
+//   The operations of pycupc/independence/gaussian/double_double.py, in the same order. There the error of a product
 //   comes from splitting its factors, here from a fused multiply-add: it is exact either way, so the bits are the same.
 //   Compiles as CUDA (with --fmad=false) and as plain C++ (with -ffp-contract=off).
 #pragma once

@@ -2,7 +2,7 @@
 #pragma once
 #include "common/double_double.cuh"
 
-constexpr int GROUP = 4, BLOCK = 64;  // as in pycupc/independence/gaussian/pairwise.py
+constexpr int GROUP = 4, BLOCK = 64;  // as in pycupc/independence/gaussian/blocked_products.py
 
 // At the end of a block its sum goes to the total, and what the total loses then is where the next block begins.
 DEVICE void close_block(double& total, double& block) {

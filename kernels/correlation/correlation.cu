@@ -20,7 +20,7 @@ struct Column {
 constexpr int LOADS = 16;  // of a column that are under way at a time
 
 // Writes the centred column to Z, its entries `step` apart; returns the sum of its squares. The mean is a double-double
-// number, as in `_centre` of pycupc/independence/gaussian/pairwise.py.
+// number, as in `_centre` of pycupc/independence/gaussian/blocked_products.py.
 template <typename N>
 DEVICE double centre_by_mean(const Column<N>& x, double* Z, const i64 step) {
     Double2x sum = {0.0, 0.0};
@@ -43,7 +43,7 @@ DEVICE double centre_by_mean(const Column<N>& x, double* Z, const i64 step) {
 
 // Centres the columns. One that is constant, or whose squares overflow or vanish, is scaled by a power of two and
 // centred again; a constant one becomes NaN. The conditions are as in `Blocks.centre` of
-// pycupc/independence/gaussian/pairwise.py.
+// pycupc/independence/gaussian/blocked_products.py.
 //   Work    one thread per column
 //   Launch  grid ceil(p/32), block 32
 //   to_row, to_column  entry (i, j) of Z lies at i * to_row + j * to_column

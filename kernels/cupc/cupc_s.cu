@@ -10,8 +10,8 @@
 //   that the paper's Algorithm 7 computes. Tests given other sets are doubtful.
 #include "cupc/cupc.cuh"
 
-// Where a pivot, or 1 - r^2, is below this, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/limits.py), and
-// the p-value could be off by more than 1e-6.
+// Where a pivot, or 1 - r^2, is below this, rounding in v' M2^-1 v could reach CUTOFF_BAND (gaussian/tolerances.py),
+// and the p-value could be off by more than 1e-6.
 constexpr double INVERSE_FLOOR = 1e-4;
 
 // A row with its targets, in shared memory or in the graph.

@@ -22,7 +22,7 @@ from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
 from pycupc.cli.writing import FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
 from pycupc.graph.sepset import FlatCells
-from pycupc.independence.gaussian import fisher_z, limits
+from pycupc.independence.gaussian import fisher_z, tolerances
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
@@ -193,7 +193,7 @@ def sepset_columns(fit: PcAlgo | PagAlgo) -> dict[str, NDArray[Any]]:
     if fit.n is None or fit.alpha is None:
         raise ValueError("the table of separating sets needs n and alpha")
     r = np.append(of_levels.removals.r, later.value)[by_row]
-    kept_r = np.clip(np.nan_to_num(r), -limits.R_MAX, limits.R_MAX)
+    kept_r = np.clip(np.nan_to_num(r), -tolerances.R_MAX, tolerances.R_MAX)
     z = np.copysign(fisher_z.z_score(kept_r, fit.n, length), kept_r)
     cutoffs = np.array([fisher_z.cutoff(fit.alpha, fit.n, level) for level in range(int(length.max(initial=0)) + 1)])
     return {**columns, "r": r, "z": z, "p": fisher_z.z_to_p(z), "margin": cutoffs[length] - np.abs(kept_r)}

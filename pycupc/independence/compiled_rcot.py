@@ -10,7 +10,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.gaussian.pairwise import fma
+from pycupc.independence.gaussian.blocked_products import fma
 from pycupc.system.jit import compiled, jit_part, jit_reordered
 
 #: Added to the diagonal of the products of the features of S, as a share of it, as in the paper.

@@ -23,7 +23,7 @@ from pycupc.graph.named import NamedGraph
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.tiers import Counter, Tiers, counter
-from pycupc.independence.gaussian import fisher_z, limits
+from pycupc.independence.gaussian import fisher_z, tolerances
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pairs
 from pycupc.results.later_tests import LaterTests
@@ -307,7 +307,7 @@ def _removed(fit: TestedResult, i: int, j: int, S: tuple[int, ...]) -> Why:
     r = _separating_r(fit, i, j, len(S))
     if r is None or fit.n is None or fit.alpha is None:
         return replace(why, p=fit.p_values.at(i, j))
-    r = 0.0 if math.isnan(r) else min(max(r, -limits.R_MAX), limits.R_MAX)
+    r = 0.0 if math.isnan(r) else min(max(r, -tolerances.R_MAX), tolerances.R_MAX)
     return replace(why, p=float(fisher_z.p_value(r, fit.n, len(S))), **_test(fit, S, r, fit.n, fit.alpha))
 
 

@@ -21,9 +21,9 @@ from pycupc.engines.subsets import about
 from pycupc.graph.lists import starts
 from pycupc.graph.tiers import NearLists
 from pycupc.independence.gaussian.fisher_z import z_to_p
-from pycupc.independence.gaussian.limits import PIVOT_FLOOR, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
 from pycupc.independence.gaussian.test import GaussianTest
+from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR, R_MAX
 from pycupc.system.jit import compiled, frozen, jit_fma, jit_inlined, jit_part
 
 #: The sets of so many candidates, from four members on, are tested in one descent instead of one for each size, of

@@ -40,7 +40,7 @@ from pycupc.engines.cpu.walk_state import Cutoff
 from pycupc.engines.first_graph import FirstGraph
 from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
-from pycupc.independence.gaussian.columns import Columns
+from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.independence.setwise import SetwiseTest

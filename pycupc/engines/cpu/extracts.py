@@ -20,7 +20,7 @@ from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART, PART_ENTRIES
 from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side
 from pycupc.graph.lists import spans
-from pycupc.independence.gaussian.columns import Columns
+from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.partial_correlation import canonical_space, partial_correlation
 from pycupc.system.jit import compiled, frozen
 from pycupc.system.machine import run_in_threads

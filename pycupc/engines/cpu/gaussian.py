@@ -38,7 +38,7 @@ from pycupc.engines.cpu.tuning import (
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
 from pycupc.independence.gaussian import fisher_z
-from pycupc.independence.gaussian.columns import Columns
+from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address
 from pycupc.system.machine import free_memory

@@ -15,8 +15,8 @@ from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
 from pycupc.engines.cpu.walk_state import NO_MIRROR, Cutoff
-from pycupc.independence.gaussian.limits import PIVOT_FLOOR
 from pycupc.independence.gaussian.partial_correlation import given_one
+from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR
 from pycupc.system.jit import compiled, jit_inlined
 
 

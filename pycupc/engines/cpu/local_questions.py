@@ -11,7 +11,7 @@ from pycupc.engines.base import Answers, CountHook, Counts, Lists, Questions
 from pycupc.engines.cpu.extracts import of_width
 from pycupc.engines.cpu.graph import Indices
 from pycupc.graph.lists import starts
-from pycupc.independence.gaussian.columns import Columns
+from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.machine import in_threads

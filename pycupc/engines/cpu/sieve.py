@@ -39,7 +39,7 @@ from pycupc.engines.base import UNDIVIDED, Division, EngineError, Floats, Ints, 
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import PART_NUMBERS, SIEVE_DEPTH, SIEVE_TILE, SIEVED_BYTES, SMALLER_ALPHAS
 from pycupc.independence.gaussian import fisher_z
-from pycupc.independence.gaussian.columns import Columns
+from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.system.machine import available_cores, free_memory, in_threads, single_products
 from pycupc.system.progress import CountHook
 

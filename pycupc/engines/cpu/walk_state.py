@@ -14,7 +14,7 @@ import numpy as np
 from pycupc.engines import subsets
 from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.graph import Graph, Indices, Targets
-from pycupc.independence.gaussian.limits import CUTOFF_BAND, PIVOT_FLOOR
+from pycupc.independence.gaussian.tolerances import CUTOFF_BAND, PIVOT_FLOOR
 
 #: A fast r^2 of at least this is doubtful.
 NEAR_ONE = 1.0 - PIVOT_FLOOR

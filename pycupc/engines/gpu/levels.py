@@ -13,7 +13,7 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Counters, Graph, Level
-from pycupc.independence.gaussian.limits import CUTOFF_BAND
+from pycupc.independence.gaussian.tolerances import CUTOFF_BAND
 
 
 def canonical_doubles(level: int) -> int:

@@ -24,8 +24,8 @@ from pycupc.engines.gpu.graph import LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import search
 from pycupc.independence.gaussian.fisher_z import z_score
-from pycupc.independence.gaussian.limits import R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.tolerances import R_MAX
 from pycupc.system.localised_message import Message
 from pycupc.system.logging import LARGEST_P, logger
 from pycupc.system.machine import available_cores

@@ -1,14 +1,14 @@
 """The Gaussian conditional-independence test.
 
-family.py                the test with its data
-suffstat.py              correlation matrix or data, and the number of observations, checked
-correlations.py          the correlations as an object: all of them, rows, blocks or pairs
-correlation.py           the definition of the correlations of data; pairwise.py, its compiled half
-fisher_z.py              partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;
-                         compiled_p_values.py, its compiled half
-p_values.py              the p-values of a result
-limits.py                the numbers from which all engines take their rules
-partial_correlation.py   the canonical partial correlation, by which every engine decides a doubtful test
-exact.py                 the same of ill-conditioned matrices, in double-double arithmetic
-gauss_ci_test.py         pcalg's gaussCItest, one test at a time and literally
+family.py               the test with its data
+suffstat.py             correlation matrix or data, and the number of observations, checked
+correlations.py         the correlations as an object: all of them, rows, blocks or pairs
+correlation.py          the definition of the correlations of data; blocked_products.py, its compiled half
+fisher_z.py             partial correlation -> z -> p-value, and the significance level as a cutoff on |r|;
+                        compiled_p_values.py, its compiled half
+p_values.py             the p-values of a result
+tolerances.py           the numbers from which all engines take their rules
+partial_correlation.py  the canonical partial correlation, by which every engine decides a doubtful test
+double_double.py        the same of ill-conditioned matrices, in double-double arithmetic
+gauss_ci_test.py        pcalg's gaussCItest, one test at a time and literally
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pycupc.independence.base import Floats
-from pycupc.independence.gaussian.limits import R_MAX
+from pycupc.independence.gaussian.tolerances import R_MAX
 from pycupc.system.jit import compiled, jit_part
 
 #: Rows that `fill_rows` fills: columns of the other half are written in whole lines of the cache.

@@ -57,7 +57,7 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
     called while the matrix is computed, in tiles of it done and in all. Returns float64 (p, p), exactly
     symmetric; 1 on the diagonal, and NaN in rows and columns of constant variables.
     """
-    from pycupc.independence.gaussian.pairwise import Blocks  # Numba, which takes a while to import
+    from pycupc.independence.gaussian.blocked_products import Blocks  # Numba, which takes a while to import
 
     n, p = X.shape
     table, C = Blocks(n, p, Blocks.width_for(p)), np.empty((p, p))

@@ -13,7 +13,7 @@ from pycupc.system.machine import available_cores, check_room
 from pycupc.system.progress import CountHook
 
 if TYPE_CHECKING:
-    from pycupc.independence.gaussian.columns import Columns
+    from pycupc.independence.gaussian.centred_columns import Columns
 
 #: `Correlations.pairs` computes the whole matrix if this many pairs per cell of it are asked for: then that is as fast.
 PAIRS_PER_CELL = 1 / 8
@@ -82,7 +82,7 @@ class Correlations:
 
     def columns(self, variables: NDArray[np.int64] | None = None) -> Columns:
         """The columns of all variables, or of some, from which their correlations are computed."""
-        from pycupc.independence.gaussian.columns import Columns  # Numba, which takes a while to import
+        from pycupc.independence.gaussian.centred_columns import Columns  # Numba, which takes a while to import
 
         assert self.data is not None
         return Columns.of(self.data if variables is None else self.data[:, variables], available_cores())

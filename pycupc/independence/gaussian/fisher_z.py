@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pycupc.independence.gaussian.limits import R_MAX
+from pycupc.independence.gaussian.tolerances import R_MAX
 
 #: Up to this many p-values, computing them one by one is faster than loading compiled code.
 _FEW = 100_000

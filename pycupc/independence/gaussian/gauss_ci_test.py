@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.independence.gaussian.fisher_z import p_value_of
-from pycupc.independence.gaussian.limits import EPS, R_MAX
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.tolerances import EPS, R_MAX
 from pycupc.system.nearest import hinted
 
 #: r is computed in decimal arithmetic where the smallest singular value is not above this share of the largest, or the

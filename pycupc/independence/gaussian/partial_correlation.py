@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.gaussian.compiled_p_values import p_value
-from pycupc.independence.gaussian.exact import exact_correlation
-from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
+from pycupc.independence.gaussian.double_double import exact_correlation
+from pycupc.independence.gaussian.tolerances import EXACT_PIVOT, R_MAX
 from pycupc.system.jit import call_address, compiled, compiled_callback, frozen, jit_inlined
 
 _one_at_a_time = threading.Lock()

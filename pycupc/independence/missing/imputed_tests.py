@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.discrete.strata import divided
-from pycupc.independence.gaussian.limits import EXACT_PIVOT, R_MAX
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set, nodes_of
+from pycupc.independence.gaussian.tolerances import EXACT_PIVOT, R_MAX
 from pycupc.independence.missing.literal import pooled_g2, pooled_z
 from pycupc.system.jit import compiled, jit_part
 

@@ -19,8 +19,8 @@ from pycupc.independence.discrete.strata import divided
 from pycupc.independence.gaussian.compiled_p_values import p_value
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.fisher_z import p_value_of
-from pycupc.independence.gaussian.limits import EXACT_PIVOT
 from pycupc.independence.gaussian.partial_correlation import canonical_r, canonical_space, given_set, nodes_of
+from pycupc.independence.gaussian.tolerances import EXACT_PIVOT
 from pycupc.independence.missing.literal import complete_rows
 from pycupc.system.jit import compiled, jit_part
 

@@ -10,7 +10,7 @@ from numba import uint64
 from numpy.typing import NDArray
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.gaussian.pairwise import BLOCK, GROUP, WIDTH, Blocks, fma, two_sum
+from pycupc.independence.gaussian.blocked_products import BLOCK, GROUP, WIDTH, Blocks, fma, two_sum
 from pycupc.system.jit import compiled, frozen, jit_inlined
 from pycupc.system.machine import run_in_threads
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 
-from pycupc.independence.gaussian.limits import EPS
-from pycupc.independence.gaussian.pairwise import two_sum
+from pycupc.independence.gaussian.blocked_products import two_sum
+from pycupc.independence.gaussian.tolerances import EPS
 from pycupc.system.jit import jit_part
 
 #: Sweeps after which Jacobi stops whatever is left; symmetric matrices of any size here need fewer than 15.

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
-    from pycupc.independence.missing.literal import disCItwd, disMItest, gaussCItwd, gaussMItest
+    from pycupc.independence.missing.reference_tests import disCItwd, disMItest, gaussCItwd, gaussMItest
     from pycupc.independence.mixed.mix_ci_test import mixCItest
     from pycupc.independence.rcot import RCoT
     from pycupc.results.comparison import compare
@@ -90,13 +90,13 @@ _HOME = {
     "adjustment_set": "pycupc.effects.adjustment",
     "compare": "pycupc.results.comparison",
     "cstar": "pycupc.stability.cstar",
-    "disCItwd": "pycupc.independence.missing.literal",
-    "disMItest": "pycupc.independence.missing.literal",
+    "disCItwd": "pycupc.independence.missing.reference_tests",
+    "disMItest": "pycupc.independence.missing.reference_tests",
     "effects": "pycupc.effects.effects",
     "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
-    "gaussCItwd": "pycupc.independence.missing.literal",
-    "gaussMItest": "pycupc.independence.missing.literal",
+    "gaussCItwd": "pycupc.independence.missing.reference_tests",
+    "gaussMItest": "pycupc.independence.missing.reference_tests",
     "ida": "pycupc.effects.ida",
     "ida_fast": "pycupc.effects.ida",
     "is_adjustment_set": "pycupc.effects.adjustment",

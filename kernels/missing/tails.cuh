@@ -1,5 +1,5 @@
 // tails.cuh -- from statistics to p-values, by one thread: the twins of upper_tail_of_f and pooled_g2 in
-//   pycupc/independence/missing/literal.py. They agree to the accuracy of the mathematical library.
+//   pycupc/independence/missing/reference_tests.py. They agree to the accuracy of the mathematical library.
 #pragma once
 #include "common/warp.cuh"
 #include "discrete/chi_square.cuh"

@@ -28,7 +28,7 @@ from pycupc.independence.gaussian.measures import MEASURES
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable
 from pycupc.independence.missing.impute import MAX_SEED
-from pycupc.independence.missing.literal import disCItwd
+from pycupc.independence.missing.reference_tests import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
 from pycupc.orientation import U2pd
 from pycupc.system.nearest import did_you_mean

@@ -12,6 +12,7 @@ from types import ModuleType
 MOVED: dict[str, str] = {
     "pycupc.data.knowledge": "pycupc.graph.knowledge",
     "pycupc.independence.enumerated": "pycupc.independence.setwise",
+    "pycupc.independence.missing.literal": "pycupc.independence.missing.reference_tests",
     "pycupc.system.message": "pycupc.system.localised_message",
 }
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.missing import literal
+from pycupc.independence.missing import reference_tests
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest
 from pycupc.independence.registry import Family, FromR, Identity, Moments, OwnRows, Request
 
 
 def _imputed_data(request: Request) -> MultipleImputation:
-    return as_imputation(request.suffStat, categories=request.function is literal.disMItest)
+    return as_imputation(request.suffStat, categories=request.function is reference_tests.disMItest)
 
 
 def _gapped_data(request: Request) -> IncompleteTable:
-    return as_incomplete(request.suffStat, categories=request.function is literal.disCItwd)
+    return as_incomplete(request.suffStat, categories=request.function is reference_tests.disCItwd)
 
 
 def _identity(test: ImputedTest | TestwiseTest) -> Identity:
@@ -71,9 +71,9 @@ IMPUTED = Family(
     "imputed",
     (ImputedTest,),
     lambda request: ImputedTest(_imputed_data(request), request.alpha, NAdelete=request.NAdelete),
-    functions=(literal.gaussMItest, literal.disMItest),
+    functions=(reference_tests.gaussMItest, reference_tests.disMItest),
     classes=(MultipleImputation,),
-    function_for=lambda data: literal.disMItest if data.categories else literal.gaussMItest,
+    function_for=lambda data: reference_tests.disMItest if data.categories else reference_tests.gaussMItest,
     observations=lambda request: OwnRows(_imputed_data(request)),
     identity=_identity,
     moments=_imputed_moments,
@@ -85,10 +85,10 @@ TESTWISE = Family(
     lambda request: TestwiseTest(
         _gapped_data(request), request.alpha, NAdelete=request.NAdelete, quirks=request.quirks
     ),
-    functions=(literal.gaussCItwd, literal.disCItwd),
-    faulty=(literal.disCItwd,),
+    functions=(reference_tests.gaussCItwd, reference_tests.disCItwd),
+    faulty=(reference_tests.disCItwd,),
     classes=(IncompleteTable,),
-    function_for=lambda data: literal.disCItwd if data.categories else literal.gaussCItwd,
+    function_for=lambda data: reference_tests.disCItwd if data.categories else reference_tests.gaussCItwd,
     observations=lambda request: OwnRows(_gapped_data(request)),
     identity=_identity,
     moments=_gapped_moments,

@@ -12,7 +12,7 @@ from pycupc.independence.base import Floats, Indices
 from pycupc.independence.discrete.strata import divided
 from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set, nodes_of
 from pycupc.independence.gaussian.tolerances import EXACT_PIVOT, R_MAX
-from pycupc.independence.missing.literal import pooled_g2, pooled_z
+from pycupc.independence.missing.reference_tests import pooled_g2, pooled_z
 from pycupc.system.jit import compiled, jit_part
 
 #: Most cells of the tables of one test: 1 GB of counts.

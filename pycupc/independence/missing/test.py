@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycupc.independence.base import Floats, Indices
-from pycupc.independence.missing import literal
+from pycupc.independence.missing import reference_tests
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.p_values import PValues, UntestedPairs, too_few, too_few_for_fisher_z
 from pycupc.independence.setwise import SetwiseTest
@@ -41,7 +41,7 @@ class ImputedTest(SetwiseTest):
         return partial(compiled.gaussian_p, stack, data.n)
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
-        return (literal.disMItest if self.data.categories else literal.gaussMItest)(x, y, S, self.data)
+        return (reference_tests.disMItest if self.data.categories else reference_tests.gaussMItest)(x, y, S, self.data)
 
     def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
         if self.data.categories:
@@ -77,8 +77,8 @@ class TestwiseTest(SetwiseTest):
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         if self.data.categories:
-            return literal.disCItwd(x, y, S, self.data, quirks=self.quirks)
-        return literal.gaussCItwd(x, y, S, self.data)
+            return reference_tests.disCItwd(x, y, S, self.data, quirks=self.quirks)
+        return reference_tests.gaussCItwd(x, y, S, self.data)
 
     def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
         return partial(self._untested, sepset)

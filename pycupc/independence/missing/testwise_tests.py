@@ -21,7 +21,7 @@ from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.fisher_z import p_value_of
 from pycupc.independence.gaussian.partial_correlation import canonical_r, canonical_space, given_set, nodes_of
 from pycupc.independence.gaussian.tolerances import EXACT_PIVOT
-from pycupc.independence.missing.literal import complete_rows
+from pycupc.independence.missing.reference_tests import complete_rows
 from pycupc.system.jit import compiled, jit_part
 
 #: Variances of complete rows of not more than this share of the squared mean have lost digits.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pycupc.effects.effects import effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.effects.result import Effects
-    from pycupc.engines.base import EngineError
+    from pycupc.engines.protocol import EngineError
     from pycupc.graph.knowledge import Knowledge
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
@@ -75,7 +75,7 @@ __all__ = [
 _HOME = {
     "CStaR": "pycupc.stability.ranking",
     "Effects": "pycupc.effects.result",
-    "EngineError": "pycupc.engines.base",
+    "EngineError": "pycupc.engines.protocol",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
     "Knowledge": "pycupc.graph.knowledge",

@@ -18,7 +18,7 @@ from record_golden import GOLDEN as GOLDEN_FOLDER
 from record_golden import has_pcalg, read_cells
 
 from pycupc.data.pairs import Pairs
-from pycupc.engines.base import Engine
+from pycupc.engines.protocol import Engine
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pycupc.data.pairs import Pairs
-from pycupc.engines.base import Engine
 from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.protocol import Engine
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.discrete.test import DiscreteTest
 

@@ -18,8 +18,8 @@ import pycupc
 from pycupc.algorithm import checkpoint as kept
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.discrete import disCItest
-from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import gaussian, setwise_levels, sieve, threads, tuning
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 
 HERE = Path(__file__).resolve().parent

@@ -20,7 +20,7 @@ from pycupc import cli
 from pycupc.effects import local
 from pycupc.effects.local import largest
 from pycupc.effects.parent_sets import ParentSets, parent_sets
-from pycupc.engines.base import EngineError
+from pycupc.engines.protocol import EngineError
 from pycupc.stability import StabilityInterrupted
 from pycupc.stability.cstar import _needed
 

@@ -11,8 +11,8 @@ import pytest
 from conftest import refused
 from gpu_on_host import HostDevice
 
-from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import device, schur, transfers
+from pycupc.engines.protocol import EngineError
 
 
 @pytest.fixture

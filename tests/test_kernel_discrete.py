@@ -8,8 +8,8 @@ from discrete_runs import Problem, compare, random_problem
 from gpu_on_host import HostEngine, build, library_of
 from scipy.special import chdtrc, chdtri
 
-from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import discrete, tuning
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
 from pycupc.independence.discrete.test import DiscreteTest

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import kernels, tuning
+from pycupc.engines.protocol import EngineError
 
 
 class CompileException(Exception):

@@ -15,11 +15,11 @@ from exact_bounds import smallest as smallest_r
 from gpu_on_host import KERNELS, HostDevice, build, library_of
 from pruning_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_sets, check_left_alone, random_problem
 
-from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.gpu import smallest, structures
 from pycupc.engines.gpu.pruning import outcome, search, walk
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest

@@ -30,7 +30,6 @@ import pycupc
 from pycupc.algorithm import checkpoint as kept
 from pycupc.data.pairs import Pairs
 from pycupc.engines import select
-from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import correlation as of_device
@@ -39,6 +38,7 @@ from pycupc.engines.gpu import hubs, on_cpu, questions, schur, sharing, sieve, s
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import search, walk
 from pycupc.engines.gpu.sharing import Member
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest
 

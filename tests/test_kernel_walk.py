@@ -21,8 +21,8 @@ from indefinite_problems import indefinite_problem
 
 import pycupc
 from pycupc.data.pairs import Pairs
-from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import graph, schur, tuning
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.test import GaussianTest
 
 VARIANCE_ERROR = 1e-3  # kernels/schur/targets.cuh

@@ -18,7 +18,6 @@ from scipy.special import ndtr, ndtri
 
 import pycupc
 from pycupc.engines import subsets
-from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.extracts import MatrixSource
@@ -26,6 +25,7 @@ from pycupc.engines.cpu.pruning import bound, node, plan, tasks, walk, walk_stat
 from pycupc.engines.cpu.pruning.delta import PROOF, find_delta
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.walk_state import Cutoff, Place, Side, work_space
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian import fisher_z
 
 FLOORS = pytest.mark.parametrize("floor", [bound.ANY, 0.0], ids=["one size", "all sizes"])

@@ -9,8 +9,8 @@ from conftest import take
 
 import pycupc
 from pycupc.discrete import DiscreteSuffStat
-from pycupc.engines.base import Answers, Counts, Engine, Lists, Questions
 from pycupc.engines.cpu import CpuEngine, rounds
+from pycupc.engines.protocol import Answers, Counts, Engine, Lists, Questions
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.base import IndependenceTest

@@ -14,9 +14,9 @@ from test_pruning import CASES, random_correlations, spoilt
 from test_wide_rows import N, equicorrelated, planted
 
 import pycupc
-from pycupc.engines.base import Answers, EngineError, Lists, Questions
 from pycupc.engines.cpu import CpuEngine, tuning
 from pycupc.engines.cpu.pruning import all_sizes, node, pairs
+from pycupc.engines.protocol import Answers, EngineError, Lists, Questions
 from pycupc.independence.gaussian.test import GaussianTest
 
 MOST = 13

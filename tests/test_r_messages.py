@@ -7,7 +7,7 @@ import pytest
 
 import pycupc
 from pycupc.data import load_example
-from pycupc.engines.base import EngineError
+from pycupc.engines.protocol import EngineError
 from pycupc.engines.subsets import refusal
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.r.messages import failures_in_reply, in_r

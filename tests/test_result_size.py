@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 
 import pycupc
-from pycupc.engines.base import Engine, LevelResult, State
+from pycupc.engines.protocol import Engine, LevelResult, State
 from pycupc.independence.gaussian.correlations import Correlations
 
 P, EDGES, REMOVED = 20_000, 60_000, 200_000

@@ -8,10 +8,10 @@ from benchmarks.generators import modules, scale_free
 from conftest import refused
 
 import pycupc
-from pycupc.engines.base import EngineError, Lists, Pairs, Questions
 from pycupc.engines.cpu import engine as cpu
 from pycupc.engines.cpu import extracts, gaussian, matrix, sieve
 from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.protocol import EngineError, Lists, Pairs, Questions
 from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest

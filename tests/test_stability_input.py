@@ -11,7 +11,7 @@ from stability_data import discrete, gaussian
 
 import pycupc
 from pycupc.discrete import disCItest
-from pycupc.engines.base import EngineError
+from pycupc.engines.protocol import EngineError
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.system.machine import gpu_works
 

@@ -25,7 +25,7 @@ from test_damaged_results import corrupted
 import pycupc
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.discrete import disCItest
-from pycupc.engines.base import EngineError
+from pycupc.engines.protocol import EngineError
 from pycupc.results.npz import StudyFile
 from pycupc.stability import StabilityError, StabilityInterrupted, processes
 from pycupc.stability.arguments import Plan, checked_study

@@ -16,12 +16,12 @@ from test_pruning import dense_problem
 import pycupc
 from pycupc.discrete import disCItest
 from pycupc.engines import subsets
-from pycupc.engines.base import EngineError, Pairs
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import rank_without, ranked, unrank
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.graph import FarSet
 from pycupc.engines.cpu.pruning import tasks
+from pycupc.engines.protocol import EngineError, Pairs
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.test import GaussianTest
 

@@ -18,7 +18,7 @@ from pycupc.algorithm.tiers import TieredLevels
 from pycupc.data.in_memory import column_names
 from pycupc.data.names import check_labels, default_labels, is_real, is_whole
 from pycupc.data.pairs import Pairs, pairs_of
-from pycupc.engines.base import Engine, ProgressHook
+from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import make_engine
 from pycupc.graph.constraints import Constraints
 from pycupc.graph.knowledge import as_knowledge

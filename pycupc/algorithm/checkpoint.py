@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Engine, Finished, LevelResult
+from pycupc.engines.protocol import Engine, Finished, LevelResult
 from pycupc.independence.families import identity_of
 from pycupc.independence.registry import Identity
 from pycupc.results import npz

@@ -24,7 +24,7 @@ from pycupc.algorithm.arguments import Problem
 from pycupc.algorithm.possible_d_sep import SetsOfStage, count_sets
 from pycupc.algorithm.possible_d_sep import Stage as StageOfFci
 from pycupc.algorithm.trial import Trial, Watch, degrees_at_first, degrees_of, time_of, try_levels
-from pycupc.engines.base import KEPT_BYTES, TESTED_BYTES, LevelResult, Sampled
+from pycupc.engines.protocol import KEPT_BYTES, TESTED_BYTES, LevelResult, Sampled
 from pycupc.engines.subsets import level_tests
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph

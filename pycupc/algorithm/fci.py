@@ -19,7 +19,7 @@ from pycupc.algorithm.possible_d_sep import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
 from pycupc.data.names import positions
 from pycupc.data.pairs import Pairs
-from pycupc.engines.base import Answers, Engine, ProgressHook, Questions
+from pycupc.engines.protocol import Answers, Engine, ProgressHook, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest

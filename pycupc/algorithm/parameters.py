@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pycupc.algorithm import checks
-from pycupc.engines.base import Engine, ProgressHook
+from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.orientation import U2pd
 from pycupc.orientation.pag import ALL_RULES
 from pycupc.results.methods import HIDDEN, METHODS, ORIENTING

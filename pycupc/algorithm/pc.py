@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import find_skeleton, skeleton
-from pycupc.engines.base import Engine, ProgressHook
+from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.graph.constraints import Constraints
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation import U2pd, orient

@@ -13,7 +13,7 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.fci import Found, fci, first_skeleton, oriented
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import keeping, skeleton
-from pycupc.engines.base import Engine, ProgressHook
+from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.graph.lists import Lists
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation.conservative import unshielded

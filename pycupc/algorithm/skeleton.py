@@ -16,7 +16,7 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.tiers import TieredLevels
-from pycupc.engines.base import Division, Engine, EngineError, LevelResult, ProgressHook, State
+from pycupc.engines.protocol import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph

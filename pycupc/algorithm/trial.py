@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pycupc.engines.base import EngineError
+from pycupc.engines.protocol import EngineError
 from pycupc.engines.subsets import Counts, level_tests
 from pycupc.system.progress import clock
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pycupc.algorithm.arguments import Problem
-    from pycupc.engines.base import LevelResult, Pairs, ProgressHook, State
+    from pycupc.engines.protocol import LevelResult, Pairs, ProgressHook, State
 
 #: Seconds that nobody waits for: a month.
 HOPELESS = 30 * 86400

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pycupc.cli import inputs, output, writing
 from pycupc.cli.output import add_command
 from pycupc.cli.writing import FileKind, graph_files, pictures, text
-from pycupc.engines.base import EngineError
+from pycupc.engines.protocol import EngineError
 from pycupc.graph import exports
 from pycupc.system.extras import needed
 

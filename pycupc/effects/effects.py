@@ -15,7 +15,7 @@ from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal
 from pycupc.effects.pooled import PooledEffects
 from pycupc.effects.regression import Floats
 from pycupc.effects.result import Effects
-from pycupc.engines.base import EngineError
+from pycupc.engines.protocol import EngineError
 from pycupc.engines.select import GPU_PAYS_FROM
 from pycupc.graph.named import NamedGraph
 from pycupc.independence.families import family_of

@@ -16,7 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Answers, CountHook, Counts, Engine, Floats, LevelResult, Lists, Mask, Questions, State
+from pycupc.engines.protocol import (
+    Answers,
+    CountHook,
+    Counts,
+    Engine,
+    Floats,
+    LevelResult,
+    Lists,
+    Mask,
+    Questions,
+    State,
+)
 from pycupc.independence.base import IndependenceTest, no_p_value
 from pycupc.independence.custom import CustomTest, PairTest, Search
 from pycupc.independence.gaussian.fisher_z import z_to_p

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pycupc.engines.base import Engine, EngineError
+from pycupc.engines.protocol import Engine, EngineError
 from pycupc.system.localised_message import Message, Setting, Value, Words
 from pycupc.system.machine import gpu_works, has_driver
 

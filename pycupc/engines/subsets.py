@@ -12,7 +12,7 @@ from math import comb, log10
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError
+from pycupc.engines.protocol import EngineError
 from pycupc.system.localised_message import Argument, Message, Variable
 
 Counts = NDArray[np.int64]

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Engine
+from pycupc.engines.protocol import Engine
 from pycupc.engines.select import make_engine
 from pycupc.graph.constraints import Constraints
 from pycupc.graph.knowledge import Knowledge

@@ -12,7 +12,7 @@ import numpy as np
 from pycupc.algorithm.arguments import Problem, problem_of
 from pycupc.algorithm.parameters import KNOWLEDGE, PARAMETERS, Arguments, defaults_of
 from pycupc.data.names import is_real, is_whole
-from pycupc.engines.base import Engine, EngineError
+from pycupc.engines.protocol import Engine, EngineError
 from pycupc.graph.knowledge import Knowledge
 from pycupc.independence.families import observations_of
 from pycupc.independence.gaussian.test import GaussianTest, warn_of_few

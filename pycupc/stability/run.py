@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.engines.base import EngineError
+from pycupc.engines.protocol import EngineError
 from pycupc.results.methods import Oriented
 from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.checkpoint import Checkpoint

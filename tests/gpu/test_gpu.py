@@ -21,10 +21,10 @@ from near_copies import assert_same_evidence, near_copies
 
 import pycupc
 from pycupc.data.pairs import Pairs
-from pycupc.engines.base import EngineError
 from pycupc.engines.cpu import matrix
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, schur, tuning
 from pycupc.engines.gpu import correlation as inspection
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest
 

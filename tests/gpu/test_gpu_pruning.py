@@ -15,9 +15,9 @@ from conftest import assert_same, gaussian_test, take
 from near_copies import assert_same_evidence, near_copies
 
 from pycupc import skeleton
-from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import GpuEngine, smallest
 from pycupc.engines.gpu.pruning import outcome, search, walk
+from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.fisher_z import cutoff
 
 pytestmark = pytest.mark.gpu

@@ -11,11 +11,11 @@ from question_cases import compare_answers, counts, random_questions
 from test_wide_rows import N, planted
 
 import pycupc
-from pycupc.engines.base import Lists, Questions
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.gpu import GpuEngine, on_cpu, questions, tuning
 from pycupc.engines.gpu.pruning import search
+from pycupc.engines.protocol import Lists, Questions
 from pycupc.independence.gaussian.test import GaussianTest
 
 pytestmark = pytest.mark.gpu

@@ -16,8 +16,8 @@ from test_kernel_discrete import TUNING
 from test_kernel_missing import TUNING as TUNING_OF_MISSING
 
 import pycupc
-from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import GpuEngine, tuning
+from pycupc.engines.protocol import EngineError
 from pycupc.system.machine import gpu_works
 
 works, why = gpu_works()

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 from conftest import take
 
-from pycupc.engines.base import Engine
 from pycupc.engines.cpu import CpuEngine
+from pycupc.engines.protocol import Engine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph

@@ -4,7 +4,7 @@ import numpy as np
 from conftest import take
 
 import pycupc
-from pycupc.engines.base import Answers, Engine, Lists, Questions
+from pycupc.engines.protocol import Answers, Engine, Lists, Questions
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest
 

@@ -9,7 +9,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numba import uint64
 
-from pycupc.engines.base import Answers, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.combinations import put_in_order
 from pycupc.engines.cpu.graph import Indices
@@ -17,6 +16,7 @@ from pycupc.engines.cpu.sets import Sizes, choose, give, space_for_sets
 from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
 from pycupc.engines.cpu.walk_state import work_space
+from pycupc.engines.protocol import Answers, Floats, Lists, Mask, Questions
 from pycupc.engines.subsets import about
 from pycupc.graph.lists import starts
 from pycupc.graph.tiers import NearLists

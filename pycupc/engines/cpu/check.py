@@ -13,9 +13,9 @@ from math import comb
 
 import numpy as np
 
-from pycupc.engines.base import Answers, EngineError, Lists, Questions
 from pycupc.engines.cpu.graph import Findings, Graph, Indices
 from pycupc.engines.cpu.tuning import CHECKED_PAIRS, CHECKED_SECONDS, CHECKED_SETS
+from pycupc.engines.protocol import Answers, EngineError, Lists, Questions
 
 #: Answers questions without bounds.
 Ask = Callable[[Questions], Answers]

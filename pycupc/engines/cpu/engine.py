@@ -11,7 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import (
+from pycupc.engines.cpu import local_questions, matrix, threads
+from pycupc.engines.cpu import questions as answers
+from pycupc.engines.cpu.all_subsets import walk_entries
+from pycupc.engines.cpu.check import check_answers, check_level
+from pycupc.engines.cpu.gaussian import GaussianTests, Reading
+from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
+from pycupc.engines.cpu.pruning.plan import PruningMode
+from pycupc.engines.cpu.pruning.smallest import PrunedTests
+from pycupc.engines.cpu.sample import sample
+from pycupc.engines.cpu.setwise_levels import SetwiseTests
+from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, SAMPLED_FROM, SIEVE_FROM
+from pycupc.engines.cpu.walk_state import Cutoff
+from pycupc.engines.initial_graph import FirstGraph
+from pycupc.engines.protocol import (
     KEPT_BYTES,
     TESTED_BYTES,
     Answers,
@@ -25,19 +38,6 @@ from pycupc.engines.base import (
     Sampled,
     State,
 )
-from pycupc.engines.cpu import local_questions, matrix, threads
-from pycupc.engines.cpu import questions as answers
-from pycupc.engines.cpu.all_subsets import walk_entries
-from pycupc.engines.cpu.check import check_answers, check_level
-from pycupc.engines.cpu.gaussian import GaussianTests, Reading
-from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
-from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.pruning.smallest import PrunedTests
-from pycupc.engines.cpu.sample import sample
-from pycupc.engines.cpu.setwise_levels import SetwiseTests
-from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, SAMPLED_FROM, SIEVE_FROM
-from pycupc.engines.cpu.walk_state import Cutoff
-from pycupc.engines.first_graph import FirstGraph
 from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.centred_columns import Columns

@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Division, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu import level1, matrix, sieve
 from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, canonical_of, walks
 from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Indices, Separated, Targets
@@ -37,6 +36,7 @@ from pycupc.engines.cpu.tuning import (
 )
 from pycupc.engines.cpu.walk import walk_items
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
+from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.correlations import Correlations

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Ints, Lists, Mask, Questions
 from pycupc.engines.cpu.combinations import unrank
 from pycupc.engines.cpu.tuning import INLINE_TESTS, PART_ENTRIES
+from pycupc.engines.protocol import Floats, Ints, Lists, Mask, Questions
 from pycupc.graph.lists import spans, starts
 from pycupc.system.jit import compiled
 from pycupc.system.machine import run_in_threads

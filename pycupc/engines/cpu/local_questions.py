@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from pycupc.engines.base import Answers, CountHook, Counts, Lists, Questions
 from pycupc.engines.cpu.extracts import of_width
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.protocol import Answers, CountHook, Counts, Lists, Questions
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.suffstat import SuffStat

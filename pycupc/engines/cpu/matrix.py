@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from pycupc.engines.base import EngineError, Floats, Ints, Mask, Pairs
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import FOUND_BYTES, INLINE_TESTS, INSPECTED_TILE, LEVEL0_ENTRIES
+from pycupc.engines.protocol import EngineError, Floats, Ints, Mask, Pairs
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.suffstat import MatrixFacts

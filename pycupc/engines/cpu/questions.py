@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import Asked, walk_sets
 from pycupc.engines.cpu.discrete import tests_in_turn
@@ -24,6 +23,7 @@ from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.smallest import say_unsure
 from pycupc.engines.cpu.rounds import Found, rounds, skipped, take_round
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORTH_A_WARNING
+from pycupc.engines.protocol import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.subsets import about
 from pycupc.graph.lists import starts
 from pycupc.graph.questions import TEST_SECONDS

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Floats, Mask, Questions
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.tuning import CAUTIOUS, COSTLY, FIRST_ROUND, GROWTH, PART_SETS, ROUND_SETS, ROUND_WORK
+from pycupc.engines.protocol import Floats, Mask, Questions
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.jit import compiled, jit_inlined

@@ -11,9 +11,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numba import uint64
 
-from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.walk_state import Cutoff, work_space
+from pycupc.engines.protocol import Floats
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.jit import jit_fma, jit_inlined
 

@@ -13,7 +13,6 @@ from math import comb
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import CountHook, Division, Floats, Ints, Mask, Pairs, Questions
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.questions import first_separating
 from pycupc.engines.cpu.threads import STOP, State, Task
@@ -25,6 +24,7 @@ from pycupc.engines.cpu.tuning import (
     TASKS_PER_THREAD,
     WORK_AT_ONCE,
 )
+from pycupc.engines.protocol import CountHook, Division, Floats, Ints, Mask, Pairs, Questions
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.machine import in_threads
 

@@ -35,9 +35,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import UNDIVIDED, Division, EngineError, Floats, Ints, Pairs
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import PART_NUMBERS, SIEVE_DEPTH, SIEVE_TILE, SIEVED_BYTES, SMALLER_ALPHAS
+from pycupc.engines.protocol import UNDIVIDED, Division, EngineError, Floats, Ints, Pairs
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.system.machine import available_cores, free_memory, in_threads, single_products

@@ -12,8 +12,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Ints, Mask
 from pycupc.engines.cpu.graph import Graph, Indices, Targets
+from pycupc.engines.protocol import Floats, Ints, Mask
 from pycupc.independence.gaussian.tolerances import CUTOFF_BAND, PIVOT_FLOOR
 
 #: A fast r^2 of at least this is doubtful.

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Floats
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import LAST_BITS
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import f64, i32, i64, ptr
+from pycupc.engines.protocol import Floats
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 
 INSPECT: KernelName = ("graph/inspect", "inspect")

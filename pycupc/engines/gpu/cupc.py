@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
 from pycupc.engines.gpu.structures import Graph, Level, Shape
+from pycupc.engines.protocol import EngineError
 from pycupc.system.localised_message import Argument, Message, Setting
 
 #: Largest level. A pair that gets there has at least 64 candidates, hence C(64, 32) = 1.8e18 sets at level 32.

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.kernels import Kernels
 from pycupc.engines.gpu.structures import Binomials, Graph
 from pycupc.engines.gpu.transfers import Piece, Scratch, Transfers
+from pycupc.engines.protocol import EngineError
 from pycupc.engines.subsets import TOO_MANY, binomial_table
 from pycupc.system.localised_message import Message, Setting
 from pycupc.system.machine import gpu_works

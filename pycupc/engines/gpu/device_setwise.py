@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Floats, LevelResult, Mask, Pairs
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.structures import Counters, Doubtful, Graph, Level, Queue, Records, SetRange, f64, i32, i64, ptr
+from pycupc.engines.protocol import Floats, LevelResult, Mask, Pairs
 
 #: Index of the counter of the tickets of a launch; the counters of the sides, 0 and 1, count sets to report progress.
 TICKETS = 5

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import (
+from pycupc.engines.gpu.engine import GpuEngine
+from pycupc.engines.gpu.sharing import Meeting, Member
+from pycupc.engines.protocol import (
     Answers,
     CountHook,
     Counts,
@@ -22,8 +24,6 @@ from pycupc.engines.base import (
     Questions,
     State,
 )
-from pycupc.engines.gpu.engine import GpuEngine
-from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.independence.base import IndependenceTest
 
 _T = TypeVar("_T")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Floats, Mask
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Codes, Graph, Level, Records, TableSpace, ptr
+from pycupc.engines.protocol import EngineError, Floats, Mask
 from pycupc.system.localised_message import Message, Setting
 
 if TYPE_CHECKING:

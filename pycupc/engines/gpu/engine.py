@@ -10,7 +10,6 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.engines.gpu import correlation as of_data
 from pycupc.engines.gpu import sample, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
@@ -22,6 +21,7 @@ from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
+from pycupc.engines.protocol import EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.independence.gaussian.test import GaussianTest

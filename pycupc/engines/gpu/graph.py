@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import EngineError, Finished, Floats, Ints, LevelResult, Pairs
-from pycupc.engines.first_graph import FirstGraph
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
 from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.gpu.structures import Classes, Counters, Graph, Level, Records, RowCounts, f64, i32, i64, ptr
+from pycupc.engines.initial_graph import FirstGraph
+from pycupc.engines.protocol import EngineError, Finished, Floats, Ints, LevelResult, Pairs
 from pycupc.engines.subsets import TOO_MANY
 from pycupc.system.localised_message import Argument, Message, Setting, Variable
 

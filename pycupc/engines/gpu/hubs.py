@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Ints
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook
 from pycupc.engines.gpu.schur import LEVEL1_ROWS
 from pycupc.engines.gpu.structures import Graph, Level, Records, i32, i64, ptr
+from pycupc.engines.protocol import Ints
 from pycupc.graph.lists import spans, starts
 
 MATRICES, STRIPE, OF_RECORDS = (

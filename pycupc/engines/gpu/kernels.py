@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pycupc.engines.base import EngineError
 from pycupc.engines.gpu import tuning
+from pycupc.engines.protocol import EngineError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 #: In a wheel the kernels lie inside the package, in a checkout beside it.

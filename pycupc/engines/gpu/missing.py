@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import MOST_LEVELS
-from pycupc.engines.base import Floats, Mask
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Graph, Level, Observed, Records, WarpSpace, ptr
+from pycupc.engines.protocol import Floats, Mask
 from pycupc.independence.gaussian.measures import RULES
 from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest

@@ -9,9 +9,9 @@ from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from pycupc.engines.base import Answers, CountHook, Counts, Engine, Questions
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.questions import search_on_device
+from pycupc.engines.protocol import Answers, CountHook, Counts, Engine, Questions
 from pycupc.system.logging import logger
 from pycupc.system.machine import available_cores
 

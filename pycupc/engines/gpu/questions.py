@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.base import Questions
 from pycupc.engines.gpu import hubs, schur, tuning
 from pycupc.engines.gpu.device import Device, borrowed_device, session
 from pycupc.engines.gpu.graph import FIXED, LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import outcome, search
+from pycupc.engines.protocol import Questions
 from pycupc.engines.subsets import TOO_MANY, about, exact_members
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.test import GaussianTest

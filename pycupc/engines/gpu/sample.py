@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.table import Table
-from pycupc.engines.base import Engine, Sampled
 from pycupc.engines.gpu import sieve, tuning
+from pycupc.engines.protocol import Engine, Sampled
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest
 

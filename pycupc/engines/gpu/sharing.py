@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from pycupc.engines.base import PartsKept
 from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, degrees_of
 from pycupc.engines.gpu.structures import Counters, Graph, Level, i64, ptr
+from pycupc.engines.protocol import PartsKept
 
 KERNELS: list[KernelName] = [("graph/share", name) for name in ("choose_rows", "join_findings", "join_states")]
 CHOOSE, JOIN, STATES = KERNELS

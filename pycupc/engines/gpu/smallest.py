@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from pycupc.engines.base import EngineError, Floats, Ints
 from pycupc.engines.gpu import correlation, hubs, schur
 from pycupc.engines.gpu.device import Device, borrowed_device, session
 from pycupc.engines.gpu.graph import LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import search
+from pycupc.engines.protocol import EngineError, Floats, Ints
 from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.tolerances import R_MAX
@@ -49,7 +49,7 @@ class PendingLevel:
 
 @dataclass(frozen=True)
 class SmallestZ:
-    """Finds the smallest |z| of all tests of each edge when it is called; see `pycupc.engines.base.UnfinishedZ`."""
+    """Finds the smallest |z| of all tests of each edge when it is called; see `pycupc.engines.protocol.UnfinishedZ`."""
 
     index: int  # number of the CUDA device
     data: SuffStat

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.bound import excess
 from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, counts, divide, last_members, start
@@ -19,6 +18,7 @@ from pycupc.engines.cpu.pruning.walk_state import TESTS
 from pycupc.engines.cpu.sets import choose, give
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.tuning import NODE_TIME, PER_SQUARE, SUBSETS_OF, TEST_TIME
+from pycupc.engines.protocol import Floats
 from pycupc.system.jit import compiled, jit_part
 
 #: By which the |z| of a set that was met by sweeps is raised, so that rounding does not hide the set from the search.

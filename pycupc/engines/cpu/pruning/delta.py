@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pycupc.engines.base import Floats
 from pycupc.engines.cpu.tuning import ITERATIONS, TRIES
+from pycupc.engines.protocol import Floats
 
 #: Allowance for the rounding of a factorisation that proves something.
 PROOF = 1e-10

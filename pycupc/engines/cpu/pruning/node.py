@@ -10,11 +10,11 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.sets import Sets, space_for_sets
 from pycupc.engines.cpu.tuning import SETS_PER_PAIR
 from pycupc.engines.cpu.walk_state import work_space
+from pycupc.engines.protocol import Floats, Mask
 from pycupc.independence.gaussian.partial_correlation import canonical_space
 from pycupc.system.jit import jit_part
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Floats, Mask, Questions
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.all_sizes import Descent, search_smallest
@@ -21,6 +20,7 @@ from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import State
 from pycupc.engines.cpu.walk_state import Cutoff, Side
+from pycupc.engines.protocol import Floats, Mask, Questions
 from pycupc.engines.subsets import about, by_degree, exact_rank
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.test import GaussianTest

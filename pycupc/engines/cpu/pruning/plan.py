@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.extracts import MatrixSource, Source
 from pycupc.engines.cpu.graph import Graph, Targets
 from pycupc.engines.cpu.pruning.delta import is_definite
+from pycupc.engines.protocol import Floats, Mask
 from pycupc.system.machine import run_in_threads, single_products
 
 #: False: off. True: where it saves time. "always": wherever it is possible. "checked": as True, and the tests of some

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.base import Floats
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, SEPARATED, examine
 from pycupc.engines.cpu.pruning.node import BASE, ROOT, child, root
@@ -15,6 +14,7 @@ from pycupc.engines.cpu.pruning.walk_state import LEFT
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_state import Cutoff, Side
+from pycupc.engines.protocol import Floats
 from pycupc.system.jit import compiled, jit_part
 
 #: Rows whose smallest delta is below this are not searched: their pivots might be doubtful.

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.base import Floats
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
@@ -27,6 +26,7 @@ from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
+from pycupc.engines.protocol import Floats
 from pycupc.system.localised_message import Message, Variable
 
 

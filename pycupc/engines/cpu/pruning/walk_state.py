@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from pycupc.engines.base import Floats, Mask
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.protocol import Floats, Mask
 
 #: A bound must exceed its threshold by this: more than rounding can move it in a well-conditioned row.
 MARGIN = 1e-9

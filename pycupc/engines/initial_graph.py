@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.pairs import Pairs
-from pycupc.engines.base import Floats, Ints
+from pycupc.engines.protocol import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pycupc.engines.gpu import correlation, cupc, missing, schur, sieve
+from pycupc.engines.gpu import correlation, cupc, device_sieve, missing, schur
 from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
 from pycupc.engines.gpu.pruning import search, walk
 
@@ -23,7 +23,11 @@ REPORT = KERNELS / "resources_sm_90.txt"
 #: The templates that the engine asks for: (file, name).
 TEMPLATES = [
     *(*schur.SETS.values(), *schur.TILES.values(), *walk.TRY.values(), *walk.ROWS.values(), *search.PAIRS),
-    *(*sieve.PICK.values(), *correlation.KERNELS[:2], *(k for family in range(5) for k in missing.kernels_of(family))),
+    *(
+        *device_sieve.PICK.values(),
+        *correlation.KERNELS[:2],
+        *(k for family in range(5) for k in missing.kernels_of(family)),
+    ),
     *((f"cupc/cupc_{algorithm}", f"cupc_{algorithm}<{t}>") for algorithm in "es" for t in cupc.TEMPLATES),
 ]
 ARGUMENTS = {

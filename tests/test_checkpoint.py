@@ -18,7 +18,7 @@ import pycupc
 from pycupc.algorithm import checkpoint as kept
 from pycupc.algorithm.checkpoint import Checkpoint
 from pycupc.discrete import disCItest
-from pycupc.engines.cpu import gaussian, setwise_levels, sieve, threads, tuning
+from pycupc.engines.cpu import gaussian, level0_sieve, setwise_levels, threads, tuning
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 
@@ -132,8 +132,8 @@ def test_another_engine_option_resumes(tmp_path, monkeypatch):
 
 def in_parts(monkeypatch):
     """Level 0 of `X` in 28 parts, each of which is written at once."""
-    monkeypatch.setattr(sieve, "SIEVE_TILE", 6)
-    monkeypatch.setattr(sieve, "PART_NUMBERS", 6 * len(X))
+    monkeypatch.setattr(level0_sieve, "SIEVE_TILE", 6)
+    monkeypatch.setattr(level0_sieve, "PART_NUMBERS", 6 * len(X))
     monkeypatch.setattr(kept, "_PATIENCE", 0.0)
 
 
@@ -141,8 +141,8 @@ def test_parts_of_level_0_are_not_computed_again(tmp_path, monkeypatch):
     in_parts(monkeypatch)
     cut_off(monkeypatch, "add", 11, tmp_path, **ROWS)
     assert len(list(tmp_path.glob("level-0-parts-*"))) == 11
-    looked, look = [], sieve.Search.look
-    monkeypatch.setattr(sieve.Search, "look", lambda self, a, b, at: looked.append(at) or look(self, a, b, at))
+    looked, look = [], level0_sieve.Search.look
+    monkeypatch.setattr(level0_sieve.Search, "look", lambda self, a, b, at: looked.append(at) or look(self, a, b, at))
     fit = run(tmp_path, **ROWS)
     assert len(looked) == 28 - 11
     assert not list(tmp_path.glob("level-0-parts-*"))
@@ -152,7 +152,7 @@ def test_parts_of_level_0_are_not_computed_again(tmp_path, monkeypatch):
 def test_parts_that_find_too_much_are_refused_when_resumed(tmp_path, monkeypatch):
     in_parts(monkeypatch)
     cut_off(monkeypatch, "add", 11, tmp_path, **ROWS)
-    monkeypatch.setattr(sieve, "free_memory", lambda: 20 * sieve.SIEVED_BYTES)
+    monkeypatch.setattr(level0_sieve, "free_memory", lambda: 20 * level0_sieve.SIEVED_BYTES)
     refused(r"level 0 leaves about \d\d\d edges among 40 variables", run, tmp_path, **ROWS, error=EngineError)
 
 
@@ -263,7 +263,7 @@ def test_threads_compute_level_0(tmp_path, monkeypatch):
         with pytest.raises(EngineError, match="executor= computes level 0 of Gaussian tests for engine 'cpu', got"):
             run(executor=executor, engine="reference")
         refused("executor= needs data of which level 0 does not compute all", run, executor=executor, error=EngineError)
-        monkeypatch.setattr(sieve, "find_in_part", lambda *args: 1 / 0)
+        monkeypatch.setattr(level0_sieve, "find_in_part", lambda *args: 1 / 0)
         with pytest.raises(EngineError, match=r"executor failed with 0 of 28 parts .*ZeroDivisionError"):
             run(executor=executor, **ROWS)
     refused("executor must be a concurrent.futures.Executor, got 2", run, executor=2, error=TypeError)

@@ -15,7 +15,7 @@ from conftest import gaussian_test, golden_case, refused, take
 import pycupc
 from pycupc.engines import subsets
 from pycupc.engines.cpu import engine as cpu
-from pycupc.engines.cpu import matrix
+from pycupc.engines.cpu import level0
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
@@ -268,13 +268,13 @@ def test_a_problem_that_does_not_fit_memory_is_refused(monkeypatch):
 def test_a_problem_that_turns_out_dense_is_refused_as_soon_as_that_is_known(monkeypatch):
     dense = {"C": np.full((200, 200), 0.5) + 0.5 * np.eye(200), "n": 100}
     sparse = {"C": np.eye(200), "n": 100}
-    monkeypatch.setattr(matrix, "SURELY_FREE", 0)
+    monkeypatch.setattr(level0, "SURELY_FREE", 0)
     monkeypatch.setattr(cpu, "SURELY_FREE", 0)
-    monkeypatch.setattr(matrix, "free_memory", lambda: 200_000)
+    monkeypatch.setattr(level0, "free_memory", lambda: 200_000)
     with pytest.raises(pycupc.EngineError, match=r"level 0 leaves more than \d+,\d+ edges among 200 .*smaller alpha"):
         pycupc.skeleton(dense, engine="cpu")
     pycupc.skeleton(sparse, engine="cpu")
-    monkeypatch.setattr(matrix, "free_memory", lambda: 2**62)
+    monkeypatch.setattr(level0, "free_memory", lambda: 2**62)
     for free in (2_000_000, 2_700_000):  # level 1 takes 64 bytes for each of 39,800 pairs, and 40 more if it stays
         monkeypatch.setattr(cpu, "free_memory", lambda free=free: free)
         with pytest.raises(pycupc.EngineError, match=r"level 1 needs .* 19,900 edges .* set m_max to 0 or less"):

@@ -15,7 +15,7 @@ from pycupc.algorithm.parameters import Arguments
 from pycupc.data import EXAMPLES, load_example
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.engines.cpu import engine as cpu_engine
-from pycupc.engines.cpu import sieve
+from pycupc.engines.cpu import level0_sieve
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 
@@ -219,7 +219,7 @@ def test_the_command_estimates_discrete_data(capsys, arguments, engine):
 
 def test_many_variables_are_estimated_from_a_sample(monkeypatch):
     monkeypatch.setattr(cpu_engine, "SAMPLED_FROM", 1000)
-    for module in (sieve, sys.modules["pycupc.engines.cpu.sample"]):
+    for module in (level0_sieve, sys.modules["pycupc.engines.cpu.sample"]):
         monkeypatch.setattr(module, "SIEVE_TILE", 400)
     X, rows = modules(2000, 100, 0).T, {"correlations": "rows"}
     estimate = run(X, 1e-4, CpuEngine(1, **rows), stages={"trial": 2})

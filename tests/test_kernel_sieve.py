@@ -33,8 +33,8 @@ from pycupc.engines import select
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import correlation as of_device
+from pycupc.engines.gpu import device_sieve, hubs, on_cpu, questions, schur, sharing, smallest, tuning
 from pycupc.engines.gpu import engine as gpu_engine
-from pycupc.engines.gpu import hubs, on_cpu, questions, schur, sharing, sieve, smallest, tuning
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import search, walk
 from pycupc.engines.gpu.sharing import Member
@@ -43,7 +43,7 @@ from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest
 
 FILES = GRAPH_FILES | {
-    "sieve/pick": ("round_columns", *(name for _, name in sieve.PICK.values())),
+    "sieve/pick": ("round_columns", *(name for _, name in device_sieve.PICK.values())),
     "sieve/lists": (
         *("correlate_pairs", "count_pairs", "enter_pairs", "sort_rows"),
         *("row_matrices", "stripe_of_hub", "correlate_records"),
@@ -126,7 +126,7 @@ def test_no_edge_at_all_and_all_edges(engine):
 def test_the_sieve_misses_no_pair_and_picks_few_others(library, monkeypatch, n, p, shared):
     """In one square of several tiles or in squares of one; rows that stay in shared memory or not; little of it."""
     if p < 200:
-        monkeypatch.setattr(sieve, "MOST_BLOCKS", 1)
+        monkeypatch.setattr(device_sieve, "MOST_BLOCKS", 1)
         monkeypatch.setattr(tuning, "TILES_ON_SIDE", 1)
     dev = HostDevice(library)
     dev.shared_block = shared or dev.shared_block
@@ -152,7 +152,7 @@ def test_difficult_columns(engine, monkeypatch):
 
 
 def test_more_pairs_than_there_is_room_for(engine, monkeypatch):
-    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
+    monkeypatch.setattr(device_sieve, "first_room", lambda p: 3)
     compare_data(engine, observations(0, 12, 60, 0.5), 0.3, 3, fixedEdges=np.eye(12)[::-1] > 0)
 
 
@@ -192,7 +192,7 @@ extern "C" void round_all(const double* v, unsigned* half, float* back, int m) {
 
 def test_the_margin_is_as_stated():
     """In kernels/sieve/halves.cuh."""
-    assert [round(sieve.margin_of(n), 4) for n in (200, 1000, 100_000)] == [0.0011, 0.0015, 0.0015]
+    assert [round(device_sieve.margin_of(n), 4) for n in (200, 1000, 100_000)] == [0.0011, 0.0015, 0.0015]
 
 
 def test_pruning(two, monkeypatch):
@@ -291,8 +291,8 @@ def test_which_devices():
 
 def test_which_correlations_a_run_stores(library, monkeypatch):
     X, used = observations(0, 9, 60, 0.5), []
-    start = sieve.RowGraph.__init__
-    monkeypatch.setattr(sieve.RowGraph, "__init__", lambda self, *a: (used.append(1), start(self, *a))[1])
+    start = device_sieve.RowGraph.__init__
+    monkeypatch.setattr(device_sieve.RowGraph, "__init__", lambda self, *a: (used.append(1), start(self, *a))[1])
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library, correlations="dense"), m_max=0)
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
     assert not used
@@ -346,7 +346,7 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
         graph.launch_level0(0.1)
     monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
     monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 12 * tuning.BYTES_PER_PICKED)
-    monkeypatch.setattr(sieve, "first_room", lambda p: 3)
+    monkeypatch.setattr(device_sieve, "first_room", lambda p: 3)
     with pytest.raises(EngineError, match=r"GiB are free; alpha = [\d.e-]+ would leave about \d+") as error:
         graph.launch_level0(0.1) if picks else graph.collect_level0()
     assert 0 < int(str(error.value).split()[-1]) <= 12
@@ -477,9 +477,11 @@ def test_findings_of_a_level_that_do_not_fit_are_named(engine, tmp_path, monkeyp
 def test_level_0_resumes_after_a_part(request, name, tmp_path, monkeypatch):
     X = np.random.default_rng(0).standard_normal((40, 150))
     run = {"data": X, "alpha": 1e-3, "m_max": 1, "engine": request.getfixturevalue(name)}
-    want, searched, find = run_to_the_end(None, **run | {"engine": "cpu"}), [], sieve._Sieve.find
-    monkeypatch.setattr(sieve._Sieve, "find", lambda self, *args: (searched.append(args[1]), find(self, *args))[1])
-    monkeypatch.setattr(sieve, "first_room", lambda p: 20)
+    want, searched, find = run_to_the_end(None, **run | {"engine": "cpu"}), [], device_sieve._Sieve.find
+    monkeypatch.setattr(
+        device_sieve._Sieve, "find", lambda self, *args: (searched.append(args[1]), find(self, *args))[1]
+    )
+    monkeypatch.setattr(device_sieve, "first_room", lambda p: 20)
     if name == "engine":
         cut_off(monkeypatch, "add", 2, tmp_path, **run)
     else:

@@ -9,7 +9,7 @@ from conftest import refused
 
 import pycupc
 from pycupc.engines.cpu import engine as cpu
-from pycupc.engines.cpu import extracts, gaussian, matrix, sieve
+from pycupc.engines.cpu import extracts, gaussian, level0, level0_sieve
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.protocol import EngineError, Lists, Pairs, Questions
 from pycupc.independence.gaussian.centred_columns import Columns
@@ -93,7 +93,7 @@ def test_small_tables(seed):
 
 
 def test_several_tiles_and_extracts(monkeypatch):
-    monkeypatch.setattr(sieve, "SIEVE_TILE", 64)
+    monkeypatch.setattr(level0_sieve, "SIEVE_TILE", 64)
     fit = both(table(60, 300, 0), alpha=0.05)
     assert fit.max_ord > 2
 
@@ -115,7 +115,7 @@ def test_a_hub_of_several_hundred_neighbours():
 
 
 def test_tall_tables_are_summed_in_parts(monkeypatch):
-    monkeypatch.setattr(sieve, "SIEVE_DEPTH", 50)
+    monkeypatch.setattr(level0_sieve, "SIEVE_DEPTH", 50)
     both(table(333, 40, 0), alpha=0.01)
 
 
@@ -140,8 +140,8 @@ def test_pairs_at_the_cutoff_are_decided_by_the_definition(monkeypatch):
     C, columns = correlation(X), Columns.of(X)
     for size in np.sort(np.abs(C[np.triu_indices(60, 1)]))[::97]:
         for cutoff in (np.nextafter(size, 0), size, np.nextafter(size, 1)):
-            want = matrix.level0(C, 100, float(cutoff), None, None, 1)
-            got = sieve.level0(columns, 100, float(cutoff), None, None, 1)
+            want = level0.level0(C, 100, float(cutoff), None, None, 1)
+            got = level0_sieve.level0(columns, 100, float(cutoff), None, None, 1)
             np.testing.assert_array_equal(got.offsets, want.offsets)
             np.testing.assert_array_equal(got.neighbours, want.neighbours)
             every = np.arange(len(want.neighbours))
@@ -156,14 +156,14 @@ def test_the_margin_is_more_than_rounding(n):
     columns = Columns.of(X)
     unit = (columns.centred / np.sqrt(columns.squares)[:, None]).astype(np.float32)
     error = np.abs((unit @ unit.T).astype(np.float64) - correlation(X)).max()
-    assert 0 < error < sieve.margin(n)
+    assert 0 < error < level0_sieve.margin(n)
 
 
 def test_gaps_and_fixed_edges_of_the_sieve():
     X = table(80, 30, 2)
     gaps, fixed = (Pairs.of_matrix(pairs(30, 0.2, seed)) for seed in (3, 4))
-    want = matrix.level0(correlation(X), 80, 0.2, gaps, fixed, 1)
-    got = sieve.level0(Columns.of(X), 80, 0.2, gaps, fixed, 1)
+    want = level0.level0(correlation(X), 80, 0.2, gaps, fixed, 1)
+    got = level0_sieve.level0(Columns.of(X), 80, 0.2, gaps, fixed, 1)
     np.testing.assert_array_equal(got.neighbours, want.neighbours)
     np.testing.assert_array_equal(got.fixed, want.fixed)
 
@@ -171,7 +171,7 @@ def test_gaps_and_fixed_edges_of_the_sieve():
 def test_too_many_edges_name_an_alpha_that_would_fit(monkeypatch):
     X = table(200, 60, 3)
     kept = pycupc.skeleton(X, alpha=1e-6, m_max=0, engine="cpu")
-    monkeypatch.setattr(sieve, "free_memory", lambda: sieve.SIEVED_BYTES * len(kept.sparse_graph))
+    monkeypatch.setattr(level0_sieve, "free_memory", lambda: level0_sieve.SIEVED_BYTES * len(kept.sparse_graph))
     with pytest.raises(
         EngineError, match=r"level 0 leaves about \d+ edges among 60 variables.*alpha = 1e-06 would"
     ) as e:

@@ -14,13 +14,14 @@
 //                  the loss is below 1.01 (STRETCH or n, whichever is less, rounded up to 16) 2^-21, for a loss at each
 //                  addend and at each result, and 2^-23 for each ordinary addition.
 //     Definition.  r_ab itself, in double precision, differs from z_a . z_b by less than (n + 8) 2^-52.
-//   `margin_of` in pycupc/engines/gpu/sieve.py adds these up: 0.0011 for n = 200, 0.0015 from n = 1,000 on. A pair with
-//   |r_ab| > cutoff has |c| > cutoff - margin. Columns of which S_aa is not a positive number have r = NaN with every
-//   other, which counts as independence; they are zeros here, so that no pair of theirs is picked.
+//   `margin_of` in pycupc/engines/gpu/device_sieve.py adds these up: 0.0011 for n = 200, 0.0015 from n = 1,000 on. A
+//   pair with |r_ab| > cutoff has |c| > cutoff - margin. Columns of which S_aa is not a positive number have r = NaN
+//   with every other, which counts as independence; they are zeros here, so that no pair of theirs is picked.
 #pragma once
 #include "common/warp.cuh"
 
-constexpr int STRETCH = 1024;  // observations whose products the matrix units add up; as in pycupc/engines/gpu/sieve.py
+// observations whose products the matrix units add up; as in pycupc/engines/gpu/device_sieve.py
+constexpr int STRETCH = 1024;
 
 // The nearest half precision number of v, |v| <= 2.
 DEVICE unsigned half_of(const double v) {

@@ -6,7 +6,7 @@
 //            observation and column. P is p rounded up to SIDE, and SIDE more; words is even
 #include "sieve/halves.cuh"
 
-constexpr int SIDE = 128;  // rows of a tile of pairs; as in pycupc/engines/gpu/sieve.py
+constexpr int SIDE = 128;  // rows of a tile of pairs; as in pycupc/engines/gpu/device_sieve.py
 constexpr int WORDS = 8;   // words of a column in a part: 64 observations; as there
 constexpr int THREADS_OF_TILE = 256;
 

@@ -21,7 +21,7 @@ from near_copies import assert_same_evidence, near_copies
 
 import pycupc
 from pycupc.data.pairs import Pairs
-from pycupc.engines.cpu import matrix
+from pycupc.engines.cpu import level0
 from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, schur, tuning
 from pycupc.engines.gpu import correlation as inspection
 from pycupc.engines.protocol import EngineError
@@ -282,7 +282,7 @@ def test_inspection_finds_the_defects_that_the_cpu_engine_finds():
         with device.session(dev, lambda: None):
             found = inspection.launch_inspection(dev, dev.cp.asarray(C))
             dev.wait()
-        (mine, _), theirs = inspection.inspected(found), matrix.inspect(C, 2)
+        (mine, _), theirs = inspection.inspected(found), level0.inspect(C, 2)
         np.testing.assert_array_equal(mine.nan_count, theirs.nan_count)
         assert mine.bad_diagonal == theirs.bad_diagonal
         assert (mine.asymmetric is None) == (theirs.asymmetric is None)

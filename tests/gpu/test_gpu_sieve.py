@@ -10,7 +10,7 @@ from gpu_on_host import observations
 from sieve_data import check_sieve, difficult
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, sieve
+from pycupc.engines.gpu import GpuEngine, device_sieve
 from pycupc.engines.gpu.device import open_device, session
 from pycupc.engines.gpu.devices import DevicesEngine
 from pycupc.system.machine import gpu_works
@@ -33,7 +33,7 @@ def test_the_answer_is_that_of_the_cpu(monkeypatch, p, n, alpha):
     fit, expected = (pycupc.skeleton(X, alpha=alpha, engine=e) for e in (GpuEngine(correlations="rows"), "cpu"))
     assert_same(fit, expected)
     np.testing.assert_allclose(fit.pMax, expected.pMax, rtol=1e-6, atol=1e-14)
-    monkeypatch.setattr(sieve, "first_room", lambda p: 7)
+    monkeypatch.setattr(device_sieve, "first_room", lambda p: 7)
     assert_same(pycupc.skeleton(X, alpha=alpha, engine=GpuEngine(correlations="rows")), expected)
 
 

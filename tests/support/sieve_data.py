@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pycupc.engines.gpu import sieve
+from pycupc.engines.gpu import device_sieve
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.levels import level_of
 from pycupc.engines.gpu.schur import SchurTests
@@ -31,9 +31,9 @@ def difficult(n: int, p: int, cutoff: float) -> np.ndarray:
     return X
 
 
-def row_graph(dev: Device, X: np.ndarray) -> sieve.RowGraph:
+def row_graph(dev: Device, X: np.ndarray) -> device_sieve.RowGraph:
     """The graph of a run on data, before level 0."""
-    return sieve.RowGraph(dev, X, None, None, SchurTests(dev.processors, dev.shared_block))
+    return device_sieve.RowGraph(dev, X, None, None, SchurTests(dev.processors, dev.shared_block))
 
 
 def check_sieve(dev: Device, X: np.ndarray, cutoff: float) -> None:
@@ -47,5 +47,5 @@ def check_sieve(dev: Device, X: np.ndarray, cutoff: float) -> None:
     assert found.sum() == picked
     r, above = np.abs(np.nan_to_num(correlation(X))), np.triu(np.ones((p, p), dtype=bool), 1)
     assert found[above & (r > cutoff)].all()
-    assert not found[~above | (r < cutoff - 2 * sieve.margin_of(n))].any()
+    assert not found[~above | (r < cutoff - 2 * device_sieve.margin_of(n))].any()
     assert 0 < (found & (r <= cutoff)).sum() < p  # the sieve is not exact, and these data show it

@@ -3,7 +3,7 @@
 engine.py                       the levels, whichever tests they run
 graph.py, combinations.py       the graph between levels; subsets and their ranks
 gaussian.py, setwise_levels.py  the two kinds of tests: which code runs which level
-matrix.py, level1.py, walk.py   the Gaussian tests of level 0, of level 1, and of the higher levels
+level0.py, level1.py, walk.py   the Gaussian tests of level 0, of level 1, and of the higher levels
 pruning/                        bounds that answer Gaussian tests
 questions.py, all_subsets.py    questions about single pairs; Gaussian tests given all subsets, in one walk
 rounds.py, discrete.py          questions about tests without bounds: the next sets of each pair at a time; G^2 tests

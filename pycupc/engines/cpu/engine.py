@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.cpu import local_questions, matrix, threads
+from pycupc.engines.cpu import level0, local_questions, threads
 from pycupc.engines.cpu import questions as answers
 from pycupc.engines.cpu.all_subsets import walk_entries
 from pycupc.engines.cpu.check import check_answers, check_level
@@ -118,7 +118,7 @@ class CpuEngine(Engine):
                     f"{SIEVE_FROM:,} variables on, or with engine_options={{'correlations': 'rows'}}"
                 )
             if reading == "dense":
-                data.check(matrix.inspect(data.C, self.threads), names)
+                data.check(level0.inspect(data.C, self.threads), names)
             self._tests: GaussianTests | SetwiseTests = GaussianTests(
                 data.correlations, data.n, self._pruning, self.threads, reading
             )

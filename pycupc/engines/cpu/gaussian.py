@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from pycupc.engines import subsets
-from pycupc.engines.cpu import level1, matrix, sieve
+from pycupc.engines.cpu import level0, level0_sieve, level1
 from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, canonical_of, walks
 from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
@@ -77,8 +77,8 @@ class GaussianTests:
         """The graph that level 0 leaves."""
         source, how = self._source, (self._n, cutoff, gaps, fixed, self._n_threads)
         if isinstance(source, MatrixSource):
-            return matrix.level0(source.C, *how)
-        graph = sieve.level0(source.columns, *how, self._correlations.progress, division)
+            return level0.level0(source.C, *how)
+        graph = level0_sieve.level0(source.columns, *how, self._correlations.progress, division)
         self._choose_source(source, graph)
         return graph
 

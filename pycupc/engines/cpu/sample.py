@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pycupc.data.table import Table
-from pycupc.engines.cpu.sieve import Sieve
+from pycupc.engines.cpu.level0_sieve import Sieve
 from pycupc.engines.cpu.tuning import SAMPLED, SIEVE_TILE, SIEVED_BYTES
 from pycupc.engines.protocol import Engine, Sampled
 from pycupc.independence.gaussian.centred_columns import Columns

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import sample, schur, sharing, sieve, smallest, tuning
+from pycupc.engines.gpu import device_sieve, sample, schur, sharing, smallest, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import open_device, session
 from pycupc.engines.gpu.families import SET_BY_SET
@@ -48,7 +48,7 @@ class GpuEngine(AnsweringOnCpu):
         the same. With "checked", tests of some pairs that pruning has decided are made on the CPU, and compared.
     correlations : "dense", "rows" or None
         schur: whether all correlations of data are stored, or, after level 0, only those among each variable and its
-        neighbours; see `pycupc.engines.gpu.sieve`. By default the latter if the former do not fit, or cost more.
+        neighbours; see `pycupc.engines.gpu.device_sieve`. By default the latter if the former do not fit, or cost more.
 
     Raises
     ------
@@ -118,7 +118,7 @@ class GpuEngine(AnsweringOnCpu):
         if (set_by_set := SET_BY_SET.get(type(test))) is not None:
             need = set_by_set.memory(test)
         elif self._by_rows(of_correlations := cast("GaussianTest", test)):
-            need = sieve.RowGraph.memory(int(of_correlations.data.n), test.p)
+            need = device_sieve.RowGraph.memory(int(of_correlations.data.n), test.p)
         else:
             need = of_data.dense_bytes(test.p)
         return need, self.device.free_memory(need)
@@ -199,7 +199,7 @@ class GpuEngine(AnsweringOnCpu):
         if by_rows:  # the sieve waits for the device, so that level 0 is launched when it is asked for
             assert data.rows is not None
             most = tuning.ROWS_SHARE * test.p**2 if fits else math.inf
-            self._graph = sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._gaussian, most)
+            self._graph = device_sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._gaussian, most)
             self._graph.member = self.member
             return None
         if data.has_C:
@@ -229,7 +229,7 @@ class GpuEngine(AnsweringOnCpu):
         return out
 
     def _in_rows(self) -> bool:
-        return isinstance(self._started(), sieve.RowGraph)
+        return isinstance(self._started(), device_sieve.RowGraph)
 
     def _started(self) -> DeviceGraph:
         if self._graph is None:
@@ -281,7 +281,7 @@ class GpuEngine(AnsweringOnCpu):
         """Wait for level 0 and launch level 1; with too many edges for matrices of rows, begin again with all of C."""
         try:
             result = self._started().collect_level0()
-        except sieve.TooManyEntries:
+        except device_sieve.TooManyEntries:
             self._graph = None
             graph = self._graph = self._dense_graph()
             graph.launch_level0(self._test.cutoff(0))
@@ -306,7 +306,7 @@ class GpuEngine(AnsweringOnCpu):
     def sample(self) -> Sampled | None:
         test, graph = self._of_correlations, self._started()
         many = test.p >= tuning.SAMPLED_FROM and not math.isinf(test.cutoff(0))
-        if not (many and isinstance(graph, sieve.RowGraph)) or self.member:
+        if not (many and isinstance(graph, device_sieve.RowGraph)) or self.member:
             return None
         self._compile(0)
         with self._session():
@@ -317,7 +317,7 @@ class GpuEngine(AnsweringOnCpu):
         test, graph, self._m_max = self._test, self._started(), 0  # no level runs ahead
         if type(test) in SET_BY_SET:
             super().resume(levels)  # an error
-        if isinstance(graph, sieve.RowGraph):
+        if isinstance(graph, device_sieve.RowGraph):
             graph.know_level0(levels[0])
         self.run_level(0)
         self._compile(levels[-1].result.level)

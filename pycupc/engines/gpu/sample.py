@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.table import Table
-from pycupc.engines.gpu import sieve, tuning
+from pycupc.engines.gpu import device_sieve, tuning
 from pycupc.engines.protocol import Engine, Sampled
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest
 
 
-def sampled(graph: sieve.RowGraph, test: GaussianTest, engine: Engine) -> Sampled:
+def sampled(graph: device_sieve.RowGraph, test: GaussianTest, engine: Engine) -> Sampled:
     """Level 0 of the last variables with all others, and the other levels of these and their neighbours, by `engine`.
 
     Level 0 goes through the last two columns of squares of the sieve. Call it inside a `session`, once the kernels are
@@ -22,10 +22,10 @@ def sampled(graph: sieve.RowGraph, test: GaussianTest, engine: Engine) -> Sample
     """
     from pycupc.engines.cpu.sample import later_seconds  # loads Numba
 
-    p, (group, on_side), X, times = graph.p, sieve.squares_of(graph.p), test.data.rows, []
+    p, (group, on_side), X, times = graph.p, device_sieve.squares_of(graph.p), test.data.rows, []
     assert X is not None
     before = max(0, on_side - 2)
-    end, first = on_side * (on_side + 1) // 2, before * group * sieve.SIDE
+    end, first = on_side * (on_side + 1) // 2, before * group * device_sieve.SIDE
     for begin in (end, before * (before + 1) // 2):  # first no squares, for the work that is not the sieve's
         graph.some_squares = begin, end
         start = time.perf_counter()
@@ -47,7 +47,7 @@ def _peak(degrees: NDArray[np.int64], X: NDArray[np.floating]) -> int:
     """
     n, p = X.shape
     pairs = int(degrees.mean() * p / 2)
-    of_sieve = 2 * (n + 16) * (p + sieve.SIDE) + 8 * max(sieve.first_room(p), pairs) + 8 * pairs
-    lists = 4 * pairs * sum(sieve.RowGraph.lists.values())
+    of_sieve = 2 * (n + 16) * (p + device_sieve.SIDE) + 8 * max(device_sieve.first_room(p), pairs) + 8 * pairs
+    lists = 4 * pairs * sum(device_sieve.RowGraph.lists.values())
     after = 16 * pairs + lists + 8 * int(((degrees + 1.0) ** 2).mean() * p)
     return int(8 * n * p + X.nbytes + of_sieve + after + 110 * p + tuning.FIXED_BYTES)

@@ -16,13 +16,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from pycupc.engines.gpu import correlation, cupc, device_sieve, missing, schur
 from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
-from pycupc.engines.gpu.pruning import search, walk
+from pycupc.engines.gpu.pruning import device_bounded_walk, search
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 REPORT = KERNELS / "resources_sm_90.txt"
 #: The templates that the engine asks for: (file, name).
 TEMPLATES = [
-    *(*schur.SETS.values(), *schur.TILES.values(), *walk.TRY.values(), *walk.ROWS.values(), *search.PAIRS),
+    *(
+        *schur.SETS.values(),
+        *schur.TILES.values(),
+        *device_bounded_walk.TRY.values(),
+        *device_bounded_walk.ROWS.values(),
+        *search.PAIRS,
+    ),
     *(
         *device_sieve.PICK.values(),
         *correlation.KERNELS[:2],

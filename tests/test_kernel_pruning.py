@@ -18,7 +18,7 @@ from pruning_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_s
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.gpu import smallest, structures
-from pycupc.engines.gpu.pruning import outcome, search, walk
+from pycupc.engines.gpu.pruning import device_bounded_walk, outcome, search
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -26,7 +26,7 @@ from pycupc.independence.gaussian.test import GaussianTest
 
 FILES = {
     "schur/plan": ("plan_phases",),
-    "pruning/walk": (
+    "pruning/bounded_walk": (
         *("sound_rows", "settle_walked"),
         *(f"{kernel}<{q}>" for kernel in ("try_walk", "walk_rows") for q in (1, 2)),
     ),
@@ -45,7 +45,7 @@ def walked(problem: Problem, device, most_left: float = 2.0, shared: int = 1 << 
     """Run the walk; returns decided, rank and spares of each pair. `shared`: few warps per block, as all are slow."""
     before, device.shared_block = device.shared_block, shared
     try:
-        return problem.run(device, walk, most_left=most_left)
+        return problem.run(device, device_bounded_walk, most_left=most_left)
     finally:
         device.shared_block = before
 
@@ -60,7 +60,7 @@ both_ways = pytest.mark.parametrize("prune", [walked, searched])
 
 @pytest.mark.parametrize(
     ("prune", "level", "seeds"),
-    [*((walked, level, 4) for level in walk.LEVELS), *((searched, level, 2) for level in (2, 3, 5))],
+    [*((walked, level, 4) for level in device_bounded_walk.LEVELS), *((searched, level, 2) for level in (2, 3, 5))],
 )
 def test_every_pair_gets_its_first_separating_set(device, prune, level, seeds):
     for seed in range(seeds):
@@ -127,14 +127,14 @@ def test_rows_that_do_not_fit_shared_memory_are_left_alone(device):
     problem = random_problem(301, 3)
     degrees = np.diff(problem.start)
     widest = int(np.sort(degrees)[len(degrees) // 2])
-    need = walk.shared_of_block(widest) + walk.shared_of_warp(widest, 1)
+    need = device_bounded_walk.shared_of_block(widest) + device_bounded_walk.shared_of_warp(widest, 1)
     decided, _, _ = walked(problem, device, shared=outcome.STATIC_SHARED + need)
     narrow = degrees[problem.source] <= widest
     assert not decided[~narrow].any()
     gone = (problem.state[problem.source, problem.column] == GONE_A) & (problem.source > problem.column)
     assert (decided[narrow & ~gone] == 1).all()
-    assert walk._fitting(227 << 10, 1024, 2)[0] == 1024
-    assert walk._fitting(48 << 10, 1024, 3)[1] == 1
+    assert device_bounded_walk._fitting(227 << 10, 1024, 2)[0] == 1024
+    assert device_bounded_walk._fitting(48 << 10, 1024, 3)[1] == 1
 
 
 @both_ways
@@ -327,7 +327,7 @@ def test_sizes_are_the_same_on_both_sides(tmp_path):
     assert value["STACK"] * node == 8 * search.STACK_DOUBLES
     assert value["DEPTH"] * node == 8 * search.DEPTH_DOUBLES
     assert value["FIRST_DOUBLES"] == search.FIRST_DOUBLES
-    assert value["MOST_WALKED"] == walk.MOST_WALKED
+    assert value["MOST_WALKED"] == device_bounded_walk.MOST_WALKED
     assert len(search.CLASSES) <= len(structures.Counters().turns)
     for high, slots, block in search.CLASSES:
         assert high <= min(32 * slots, 32 * value["WORDS"])

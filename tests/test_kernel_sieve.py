@@ -36,7 +36,7 @@ from pycupc.engines.gpu import correlation as of_device
 from pycupc.engines.gpu import device_sieve, hubs, on_cpu, questions, schur, sharing, smallest, tuning
 from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
-from pycupc.engines.gpu.pruning import search, walk
+from pycupc.engines.gpu.pruning import device_bounded_walk, search
 from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
@@ -59,7 +59,7 @@ FILES = GRAPH_FILES | {
     "schur/level1": ("level1",),
     "rows/pruning/delta": ("find_delta",),
     "rows/pruning/decided": ("settle_shared", "count_left", "enter_ranks"),
-    "rows/pruning/walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
+    "rows/pruning/bounded_walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
     "rows/pruning/search": ("search_pairs<2>",),
 }
 
@@ -197,8 +197,10 @@ def test_the_margin_is_as_stated():
 
 def test_pruning(two, monkeypatch):
     """At every level from 3 on, and for the largest p-values, on two devices."""
-    monkeypatch.setattr(walk, "LEVELS", (3,))
-    monkeypatch.setattr(walk, "TUNING", dataclasses.replace(walk.TUNING, least_tests=0.0, most_left=2.0))
+    monkeypatch.setattr(device_bounded_walk, "LEVELS", (3,))
+    monkeypatch.setattr(
+        device_bounded_walk, "TUNING", dataclasses.replace(device_bounded_walk.TUNING, least_tests=0.0, most_left=2.0)
+    )
     always = {"first_level": 4, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
     monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
     monkeypatch.setattr(smallest, "FEW_TESTS", 0)

@@ -21,10 +21,10 @@ from pycupc.engines import subsets
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.extracts import MatrixSource
-from pycupc.engines.cpu.pruning import bound, node, plan, tasks, walk, walk_state
+from pycupc.engines.cpu.pruning import bound, bounded_walk, bounded_walk_arrays, node, plan, tasks
 from pycupc.engines.cpu.pruning.delta import PROOF, find_delta
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
-from pycupc.engines.cpu.walk_state import Cutoff, Place, Side, work_space
+from pycupc.engines.cpu.walk_arrays import Cutoff, Place, Side, work_space
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian import fisher_z
 
@@ -297,18 +297,18 @@ def test_the_margin_covers_the_rounding_of_ill_conditioned_nodes():
 def skipped(M: np.ndarray, level: int, c: float, prefix: tuple[int, ...], s: int) -> np.ndarray:
     """The targets that the walk skips after the prefix and s, bool (d,); x is last in M."""
     d = len(M) - 1
-    w = work_space(walk_state.Work, u=level, d=d, level=level)
+    w = work_space(bounded_walk_arrays.BoundedWork, u=level, d=d, level=level)
     lists = np.array([0] * (d + 1) + [d]), np.arange(d, dtype=np.int32), np.ones(d, dtype=np.bool_)
     side = Side(M, *lists, np.full(d, -1), np.zeros((0, 0), np.int64), Cutoff.around(c), level)
     row = Place(d, d, 0, 0, 0)
     w.bound[:] = c * c
-    walk._gather(side, row, w)
+    bounded_walk._gather(side, row, w)
     for u, member in enumerate(prefix):
         w.open[u], w.live[u] = True, True
-        walk._condition(w, u, member, d)
+        bounded_walk._condition(w, u, member, d)
     u = len(prefix)
     w.live[u] = True
-    walk._skip(w, u, row, s, d - 1, level - u - 1)
+    bounded_walk._skip(w, u, row, s, d - 1, level - u - 1)
     out = np.zeros(d, dtype=np.bool_)
     for column in range(w.columns[u]):
         out[w.position[u, column]] = not w.open[u, s, column]

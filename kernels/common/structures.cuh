@@ -61,7 +61,7 @@ struct Counters {
     // walk_rows
     u64 handed_out[7];  // next_item, level1, next_block, contingency_sets
     u64 items[7];       // plan_phases, cupc_e, cupc_s, count_targets
-    // From here to turns, pruning; search_pairs, or the kernels of pruning/walk.cu
+    // From here to turns, pruning; search_pairs, or the kernels of pruning/bounded_walk.cu
     u64 decided;   // ordered pairs that pruning has decided
     u64 bounds;    // bounds that it has computed: nodes examined by search_pairs, or pairs (s, y) looked at by a walk
     u64 spared;    // tests of decided pairs (enter_ranks), less those that walk_rows made itself; signed

@@ -19,7 +19,7 @@ from discrete_runs import random_problem
 
 import pycupc
 from pycupc.engines.gpu import GpuEngine, smallest, tuning
-from pycupc.engines.gpu.pruning import search, walk
+from pycupc.engines.gpu.pruning import device_bounded_walk, search
 from pycupc.independence.gaussian.correlation import correlation
 
 CASES = (  # seed, variables, observations, alpha, identical columns
@@ -93,10 +93,10 @@ def main() -> None:
     search.TUNING = dataclasses.replace(tuned, first_level=2, **none)
     smallest.FEW_TESTS = -1.0
     compare(("gpu",), ", pairs searched, also for pMax")
-    search.TUNING, tuned = tuned, walk.TUNING
-    walk.TUNING = dataclasses.replace(tuned, least_tests=0.0, most_left=2.0)
+    search.TUNING, tuned = tuned, device_bounded_walk.TUNING
+    device_bounded_walk.TUNING = dataclasses.replace(tuned, least_tests=0.0, most_left=2.0)
     compare(("gpu",), ", rows screened")
-    walk.TUNING = tuned
+    device_bounded_walk.TUNING = tuned
     tuning.BOUNDS = (3, 4, 5, 6, 7)
     compare(("gpu",), ", large rows in tiles")
     tuning.ILL_SHARE = -1.0

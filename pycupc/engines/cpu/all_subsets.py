@@ -15,7 +15,7 @@ from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.sets import Sizes, choose, give, space_for_sets
 from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
-from pycupc.engines.cpu.walk_state import work_space
+from pycupc.engines.cpu.walk_arrays import work_space
 from pycupc.engines.protocol import Answers, Floats, Lists, Mask, Questions
 from pycupc.engines.subsets import about
 from pycupc.graph.lists import starts

@@ -22,7 +22,7 @@ from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.sample import sample
 from pycupc.engines.cpu.setwise_levels import SetwiseTests
 from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, SAMPLED_FROM, SIEVE_FROM
-from pycupc.engines.cpu.walk_state import Cutoff
+from pycupc.engines.cpu.walk_arrays import Cutoff
 from pycupc.engines.initial_graph import FirstGraph
 from pycupc.engines.protocol import (
     KEPT_BYTES,

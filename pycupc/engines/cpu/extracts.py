@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART, PART_ENTRIES
-from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side
+from pycupc.engines.cpu.walk_arrays import NO_TARGET, Items, Outcomes, Side
 from pycupc.engines.protocol import Floats, Ints
 from pycupc.graph.lists import spans
 from pycupc.independence.gaussian.centred_columns import Columns

@@ -21,6 +21,7 @@ from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
 from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.tasks import PrunedSide, load
 from pycupc.engines.cpu.queue import Queue
+from pycupc.engines.cpu.set_walk import walk_items
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED, State, Task
 from pycupc.engines.cpu.tuning import (
     BLOCK,
@@ -34,8 +35,7 @@ from pycupc.engines.cpu.tuning import (
     TEST_SECONDS,
     TESTS_PER_SECOND,
 )
-from pycupc.engines.cpu.walk import walk_items
-from pycupc.engines.cpu.walk_state import Cutoff, Items, Matrices, Outcomes, Side, Work, work_space
+from pycupc.engines.cpu.walk_arrays import Cutoff, Items, Matrices, Outcomes, Side, WalkWork, work_space
 from pycupc.engines.protocol import Division, Floats, Ints, Mask, Pairs
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.centred_columns import Columns
@@ -230,7 +230,7 @@ class _Walk(Queue):
     def _least_work(self, d: int) -> int:
         return max(TASK_TESTS, GATHER_SHARE * d * d)
 
-    def _make_space(self, d: int) -> tuple[Matrices, Work]:
+    def _make_space(self, d: int) -> tuple[Matrices, WalkWork]:
         return _walk_space(self._side.level, d)
 
     def _walk(self, items: Items, outcomes: Outcomes, widest: int, state: State) -> None:
@@ -239,14 +239,14 @@ class _Walk(Queue):
             _walk(side, some, found, space, state)
 
 
-def _walk_space(level: int, d: int) -> tuple[Matrices, Work]:
+def _walk_space(level: int, d: int) -> tuple[Matrices, WalkWork]:
     """Work space of a walk through rows with up to d neighbours."""
     lengths = {"t": level - 1, "d": d, "width": d + BLOCK}
-    work = work_space(Work, level=level, elimination=canonical_space(level), **lengths)
+    work = work_space(WalkWork, level=level, elimination=canonical_space(level), **lengths)
     return work_space(Matrices, **lengths), work
 
 
-def _walk(side: Side, items: Items, outcomes: Outcomes, space: tuple[Matrices, Work], state: State) -> None:
+def _walk(side: Side, items: Items, outcomes: Outcomes, space: tuple[Matrices, WalkWork], state: State) -> None:
     """`walk_items`, with the code for doubtful tests where it is needed."""
     doubtful = state[DOUBTFUL]
     walk_items(side, items, outcomes, *space, state)

@@ -13,7 +13,7 @@ from pycupc.engines.cpu.extracts import ColumnSource, Extract, Source
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
-from pycupc.engines.cpu.walk_state import NO_MIRROR, Cutoff
+from pycupc.engines.cpu.walk_arrays import NO_MIRROR, Cutoff
 from pycupc.engines.protocol import Floats, Ints
 from pycupc.independence.gaussian.partial_correlation import given_one
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR

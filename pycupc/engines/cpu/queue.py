@@ -17,7 +17,7 @@ import numpy as np
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.tuning import MOST_TASKS, SPACE
-from pycupc.engines.cpu.walk_state import NO_TARGET, Items, Outcomes, Side
+from pycupc.engines.cpu.walk_arrays import NO_TARGET, Items, Outcomes, Side
 
 
 class Queue(ABC):

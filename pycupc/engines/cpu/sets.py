@@ -12,7 +12,7 @@ import numpy as np
 from numba import uint64
 
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.walk_state import Cutoff, work_space
+from pycupc.engines.cpu.walk_arrays import Cutoff, work_space
 from pycupc.engines.protocol import Floats
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.jit import jit_fma, jit_inlined

@@ -9,7 +9,7 @@ import math
 
 from numba import uint64
 
-from pycupc.engines.cpu.pruning.walk_state import BOUNDS
+from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS
 from pycupc.engines.cpu.tuning import BOUND_TIME, LEAST_WEIGHT, PER_CUBE, PER_SQUARE, STEPS
 from pycupc.system.jit import jit_fma, jit_part
 

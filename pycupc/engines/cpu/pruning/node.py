@@ -13,7 +13,7 @@ import numpy as np
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.sets import Sets, space_for_sets
 from pycupc.engines.cpu.tuning import SETS_PER_PAIR
-from pycupc.engines.cpu.walk_state import work_space
+from pycupc.engines.cpu.walk_arrays import work_space
 from pycupc.engines.protocol import Floats, Mask
 from pycupc.independence.gaussian.partial_correlation import canonical_space
 from pycupc.system.jit import jit_part

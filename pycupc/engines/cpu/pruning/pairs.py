@@ -19,7 +19,7 @@ from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_pairs
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import State
-from pycupc.engines.cpu.walk_state import Cutoff, Side
+from pycupc.engines.cpu.walk_arrays import Cutoff, Side
 from pycupc.engines.protocol import Floats, Mask, Questions
 from pycupc.engines.subsets import about, by_degree, exact_rank
 from pycupc.graph.questions import TEST_SECONDS

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.pruning.bounded_walk_arrays import LEFT
 from pycupc.engines.cpu.pruning.examine import DIVIDED_IN_TWO, NONE, SEPARATED, examine
 from pycupc.engines.cpu.pruning.node import BASE, ROOT, child, root
-from pycupc.engines.cpu.pruning.walk_state import LEFT
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP
-from pycupc.engines.cpu.walk_state import Cutoff, Side
+from pycupc.engines.cpu.walk_arrays import Cutoff, Side
 from pycupc.engines.protocol import Floats
 from pycupc.system.jit import compiled, jit_part
 

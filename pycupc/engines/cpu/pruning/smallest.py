@@ -18,7 +18,7 @@ from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way
 from pycupc.engines.cpu.pruning.tasks import PrunedSide
 from pycupc.engines.cpu.tuning import INLINE_TESTS
-from pycupc.engines.cpu.walk_state import Cutoff, Side
+from pycupc.engines.cpu.walk_arrays import Cutoff, Side
 from pycupc.engines.protocol import Floats, Ints, Mask
 from pycupc.independence.gaussian import fisher_z
 from pycupc.system.logging import LARGEST_P, logger

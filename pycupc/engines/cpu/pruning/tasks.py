@@ -15,17 +15,17 @@ from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
 from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
 from pycupc.engines.cpu.graph import ANSWERED, FAR, FarSet, Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.pruning.bounded_walk import walk_rows
+from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, LEFT, TESTS, BoundedWork
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import Way, pair_seconds
 from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_pairs
-from pycupc.engines.cpu.pruning.walk import walk_rows
-from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, TESTS, Work
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP, State, Task
-from pycupc.engines.cpu.walk_state import Cutoff, Items, Outcomes, Side, work_space
+from pycupc.engines.cpu.walk_arrays import Cutoff, Items, Outcomes, Side, work_space
 from pycupc.engines.protocol import Floats
 from pycupc.system.localised_message import Message, Variable
 
@@ -188,7 +188,7 @@ class PrunedSide(Queue):
         minimum = np.full(1, self._minimum)
         if self._way == "search":
             return search_space(self._level, d, minimum=minimum)
-        return work_space(Work, u=self._level - 1, d=d, level=self._level, minimum=minimum)
+        return work_space(BoundedWork, u=self._level - 1, d=d, level=self._level, minimum=minimum)
 
     def _count(self, left: Indices, work: Any) -> None:
         """Enter the entries that a task has left, and the tests and bounds that it has made."""

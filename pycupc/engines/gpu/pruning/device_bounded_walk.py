@@ -1,4 +1,4 @@
-"""Levels 3 and 4: a walk over the conditioning sets of each row, with bounds; see kernels/pruning/walk.cuh."""
+"""Levels 3 and 4: a walk over the conditioning sets of each row, with bounds; see kernels/pruning/bounded_walk.cuh."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, Queue, RowClass, i32
 
-SOUND: KernelName = ("pruning/walk", "sound_rows")
-SETTLE: KernelName = ("pruning/walk", "settle_walked")
+SOUND: KernelName = ("pruning/bounded_walk", "sound_rows")
+SETTLE: KernelName = ("pruning/bounded_walk", "settle_walked")
 PLAN: KernelName = ("schur/plan", "plan_phases")
 #: At level 2 a row has one prefix, hence one warp; from level 5 on the search is quicker (docs/KERNELS_LOG.md).
 LEVELS = (3, 4)
-TRY: dict[int, KernelName] = {l: ("pruning/walk", f"try_walk<{l - 2}>") for l in LEVELS}
-ROWS: dict[int, KernelName] = {l: ("pruning/walk", f"walk_rows<{l - 2}>") for l in LEVELS}
-#: As in kernels/pruning/walk.cu: largest degree of a row, most warps per block. Index of the counters of work items.
+TRY: dict[int, KernelName] = {l: ("pruning/bounded_walk", f"try_walk<{l - 2}>") for l in LEVELS}
+ROWS: dict[int, KernelName] = {l: ("pruning/bounded_walk", f"walk_rows<{l - 2}>") for l in LEVELS}
+#: As in kernels/pruning/bounded_walk.cu: largest degree of a row, most warps per block. Index of the counters of work
+#: items.
 MOST_WALKED, WARPS, ITEMS = 1024, 16, 6
 
 
@@ -45,12 +46,12 @@ def worthwhile(level: int, outlook: Outlook) -> bool:
 
 
 def shared_of_block(width: int) -> int:
-    """Dynamic shared memory per block without its warps' part, in bytes; as lay_out in kernels/pruning/walk.cu."""
+    """Dynamic shared memory per block without its warps' part, in bytes; as lay_out in bounded_walk.cu."""
     return 8 * ((width + 1) // 2 + 1 + (width + 7) // 8)
 
 
 def shared_of_warp(width: int, q: int) -> int:
-    """Dynamic shared memory per warp, in bytes; as lay_out in kernels/pruning/walk.cu."""
+    """Dynamic shared memory per warp, in bytes; as lay_out in bounded_walk.cu."""
     return 8 * ((q + 5) * width + (width + 1) // 2)
 
 

@@ -19,10 +19,10 @@ import math
 from numba import uint64
 
 from pycupc.engines.cpu.combinations import rank_without
-from pycupc.engines.cpu.pruning.walk_state import BOUNDS, LEFT, MARGIN, TESTS, Target
+from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, LEFT, MARGIN, TESTS, Target
+from pycupc.engines.cpu.set_walk import start_row
 from pycupc.engines.cpu.threads import STOP
-from pycupc.engines.cpu.walk import start_row
-from pycupc.engines.cpu.walk_state import Place
+from pycupc.engines.cpu.walk_arrays import Place
 from pycupc.system.jit import compiled, jit_fma, jit_part
 
 #: A bound is not tried where correlations given the prefix reach this.

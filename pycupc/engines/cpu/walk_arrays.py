@@ -147,7 +147,7 @@ class Matrices(NamedTuple):
     columns: Annotated[Indices, "t"]
 
 
-class Work(NamedTuple):
+class WalkWork(NamedTuple):
     """Work space of a walk."""
 
     bound: Annotated[Floats, "d"]  # bound of a target, -1 for a variable that is no target, or no longer one

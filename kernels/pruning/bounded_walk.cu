@@ -1,9 +1,9 @@
-// walk.cu -- decides the pairs of level 3 or 4 by a walk over the conditioning sets of each row in which a bound skips
-//   most of them; see walk.cuh. A pair with a doubtful test is left to the tests that follow.
+// bounded_walk.cu -- decides the pairs of level 3 or 4 by a walk over the conditioning sets of each row in which a
+//   bound skips most of them; see bounded_walk.cuh. A pair with a doubtful test is left to the tests that follow.
 //   sound_rows, plan_phases, try_walk, walk_rows and settle_walked run one after the other. try_walk looks at a
 //   few prefixes of every SAMPLE-th row; if too many tests would be left, the kernels after it do nothing.
 #include "pruning/definite.cuh"
-#include "pruning/walk.cuh"
+#include "pruning/bounded_walk.cuh"
 #include "schur/work_queue.cuh"
 
 // Whether try_walk has found that the bounds leave too many tests.
@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 
 // Lays out the dynamic shared memory of a block: ids [width + 1] and live [width] for the row, then the arrays of
 // `Given` for each warp. width: largest degree. shared_of_block() and shared_of_warp() in
-// pycupc/engines/gpu/pruning/walk.py add it up.
+// pycupc/engines/gpu/pruning/device_bounded_walk.py add it up.
 DEVICE Given lay_out(char* start, const int width, const int Q, int*& ids, bool*& live) {
     ids = (int*)start;
     live = (bool*)(ids + width + 1);

@@ -25,7 +25,7 @@ class Target(NamedTuple):
     bound: float
 
 
-class Work(NamedTuple):
+class BoundedWork(NamedTuple):
     """Work space; u is the number of members that are given, d stands for positions, s among them, and columns."""
 
     B: Annotated[Floats, "u d d"]  # (u, position, column) correlations given u members; 0 of a variable with itself

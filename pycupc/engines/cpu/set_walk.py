@@ -25,7 +25,7 @@ from numba import uint64
 from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import BLOCK
-from pycupc.engines.cpu.walk_state import LARGE, NEAR_ONE, NO_TARGET, Candidate, Place
+from pycupc.engines.cpu.walk_arrays import LARGE, NEAR_ONE, NO_TARGET, Candidate, Place
 from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR
 from pycupc.system.jit import compiled, jit_fma, jit_inlined, jit_part

@@ -1,4 +1,4 @@
-// walk.cuh -- the conditioning sets of a row that begin with one prefix: a bound answers for most pairs of last
+// bounded_walk.cuh -- the conditioning sets of a row that begin with one prefix: a bound answers for most pairs of last
 //   members.
 //   A conditioning set is a prefix P of Q members and two more, s < k. Given P, let B be the correlations of the row's
 //   neighbours and h those with x. For a target y and a member s let, over all k > s,

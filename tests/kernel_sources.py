@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from pycupc.engines.gpu import correlation, cupc, device_sieve, missing, schur
 from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
-from pycupc.engines.gpu.pruning import device_bounded_walk, search
+from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
 
 KERNELS = Path(__file__).resolve().parents[1] / "kernels"
 REPORT = KERNELS / "resources_sm_90.txt"
@@ -27,7 +27,7 @@ TEMPLATES = [
         *schur.TILES.values(),
         *device_bounded_walk.TRY.values(),
         *device_bounded_walk.ROWS.values(),
-        *search.PAIRS,
+        *device_branch_and_bound.PAIRS,
     ),
     *(
         *device_sieve.PICK.values(),

@@ -18,7 +18,7 @@ from pruning_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_s
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.gpu import smallest, structures
-from pycupc.engines.gpu.pruning import device_bounded_walk, outcome, search
+from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound, outcome
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -31,7 +31,7 @@ FILES = {
         *(f"{kernel}<{q}>" for kernel in ("try_walk", "walk_rows") for q in (1, 2)),
     ),
     "pruning/delta": ("find_delta",),
-    "pruning/search": ("search_pairs<2>", "search_pairs<12>"),
+    "pruning/branch_and_bound": ("search_pairs<2>", "search_pairs<12>"),
     "pruning/decided": ("settle_shared", "count_left"),
 }
 
@@ -52,7 +52,9 @@ def walked(problem: Problem, device, most_left: float = 2.0, shared: int = 1 << 
 
 def searched(problem: Problem, device, **tuning):
     """Run the search; returns decided, rank and spares of each pair."""
-    return problem.run(device, search, **{"least_sets": 0.0, "nodes": (4096, 4096), "sets_per_node": 1e-6, **tuning})
+    return problem.run(
+        device, device_branch_and_bound, **{"least_sets": 0.0, "nodes": (4096, 4096), "sets_per_node": 1e-6, **tuning}
+    )
 
 
 both_ways = pytest.mark.parametrize("prune", [walked, searched])
@@ -179,8 +181,8 @@ def test_cutoffs_beside_the_smallest_correlation(device, level, power):
 
 def test_rows_of_hundreds_of_neighbours(device, monkeypatch):
     """A star of 300 variables, of whose pairs eight are tested; the first sets hold members far apart."""
-    monkeypatch.setattr(search, "CLASSES", ((384, 12, 512),))
-    monkeypatch.setattr(search, "PAIRS", [("pruning/search", "search_pairs<12>")])
+    monkeypatch.setattr(device_branch_and_bound, "CLASSES", ((384, 12, 512),))
+    monkeypatch.setattr(device_branch_and_bound, "PAIRS", [("pruning/branch_and_bound", "search_pairs<12>")])
     rng = np.random.default_rng(5)
     p, level, targets = 300, 2, (20, 100, 140, 180, 220, 250, 270, 299)
     X = rng.normal(size=(2000, p))
@@ -221,7 +223,7 @@ def test_parts_of_pairs_that_are_given_away(device, seed, idle, monkeypatch):
 
     def cleared(to, value, n, stream):
         clear(to, value, n, stream)
-        if n == search.EXCHANGE_ZEROS:
+        if n == device_branch_and_bound.EXCHANGE_ZEROS:
             ctypes.c_int.from_address(to + 20).value = idle
 
     monkeypatch.setattr(device.cp.cuda.runtime, "memsetAsync", cleared)
@@ -248,7 +250,7 @@ def test_a_pair_with_too_many_nodes_in_all_its_parts_is_left(device):
 @pytest.mark.parametrize("later", [0, 1])
 def test_checked_pruning_holds_and_a_wrong_one_is_reported(device, monkeypatch, later):
     """Wrong: each first set is one set later than it is."""
-    problem, launch = random_problem(300, 3), search.launch
+    problem, launch = random_problem(300, 3), device_branch_and_bound.launch
 
     def checked(dev, graph, level, outlook):
         found = launch(dev, graph, level, outlook)
@@ -258,7 +260,7 @@ def test_checked_pruning_holds_and_a_wrong_one_is_reported(device, monkeypatch, 
         outcome.check(dev, test, (graph, level, outlook.pairs), found)
         return found
 
-    monkeypatch.setattr(search, "launch", checked)
+    monkeypatch.setattr(device_branch_and_bound, "launch", checked)
     with pytest.raises(EngineError, match="a bound is wrong: it says") if later else nullcontext():
         searched(problem, device)
 
@@ -266,8 +268,12 @@ def test_checked_pruning_holds_and_a_wrong_one_is_reported(device, monkeypatch, 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_smallest_z_of_all_tests_of_each_edge(device, seed, monkeypatch):
     """From what levels 0 and 1 know, the search finds what a run without bounds has seen at the levels from 2 on."""
-    monkeypatch.setattr(search, "CLASSES", ((64, 2, 256),))
-    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, least_sets=0.0, sets_per_node=1e-6))
+    monkeypatch.setattr(device_branch_and_bound, "CLASSES", ((64, 2, 256),))
+    monkeypatch.setattr(
+        device_branch_and_bound,
+        "TUNING",
+        dataclasses.replace(device_branch_and_bound.TUNING, least_sets=0.0, sets_per_node=1e-6),
+    )
     monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
     monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
     C, n, alpha = random_problem(seed, 2, p=12, noise=0.7).C, 300, 0.2
@@ -292,8 +298,10 @@ def test_the_smallest_z_of_all_tests_of_each_edge(device, seed, monkeypatch):
 def test_pairs_of_which_the_smallest_z_is_not_known_are_named(device, monkeypatch, sets_per_node):
     """Also where the tests of a pair would take longer than any number of nodes; such pairs are not shared."""
     limits = {"least_sets": 0.0, "nodes": (1, 1), "sets_per_node": sets_per_node}
-    monkeypatch.setattr(search, "CLASSES", ((64, 2, 256),))
-    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **limits))
+    monkeypatch.setattr(device_branch_and_bound, "CLASSES", ((64, 2, 256),))
+    monkeypatch.setattr(
+        device_branch_and_bound, "TUNING", dataclasses.replace(device_branch_and_bound.TUNING, **limits)
+    )
     monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
     monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
     C = random_problem(0, 2, p=16, noise=0.7).C
@@ -318,18 +326,18 @@ def test_sizes_are_the_same_on_both_sides(tmp_path):
     library = library_of(f'#include "common/structures.cuh"\n{wrapper}', tmp_path)
     library.doubles.restype = ctypes.c_longlong
     for width, level in itertools.product((1, 32, 256), (2, 27, 39, 40, 41, 60)):
-        assert library.doubles(width, level) == search.space_doubles(width, level)
+        assert library.doubles(width, level) == device_branch_and_bound.space_doubles(width, level)
     text = "".join(file.read_text() for file in sorted((KERNELS / "pruning").iterdir()))
     value = {name: int(number) for name, number in re.findall(r"\bconstexpr int (\w+) = (\d+);", text)}
     node, parts = 8 * value["NODE_DOUBLES"], value["PARTS"]
-    assert 24 + 8 * parts == search.EXCHANGE_ZEROS
-    assert search.EXCHANGE_ZEROS + parts * (node + 16) == search.EXCHANGE_BYTES
-    assert value["STACK"] * node == 8 * search.STACK_DOUBLES
-    assert value["DEPTH"] * node == 8 * search.DEPTH_DOUBLES
-    assert value["FIRST_DOUBLES"] == search.FIRST_DOUBLES
+    assert 24 + 8 * parts == device_branch_and_bound.EXCHANGE_ZEROS
+    assert device_branch_and_bound.EXCHANGE_ZEROS + parts * (node + 16) == device_branch_and_bound.EXCHANGE_BYTES
+    assert value["STACK"] * node == 8 * device_branch_and_bound.STACK_DOUBLES
+    assert value["DEPTH"] * node == 8 * device_branch_and_bound.DEPTH_DOUBLES
+    assert value["FIRST_DOUBLES"] == device_branch_and_bound.FIRST_DOUBLES
     assert value["MOST_WALKED"] == device_bounded_walk.MOST_WALKED
-    assert len(search.CLASSES) <= len(structures.Counters().turns)
-    for high, slots, block in search.CLASSES:
+    assert len(device_branch_and_bound.CLASSES) <= len(structures.Counters().turns)
+    for high, slots, block in device_branch_and_bound.CLASSES:
         assert high <= min(32 * slots, 32 * value["WORDS"])
         assert block <= 512
 

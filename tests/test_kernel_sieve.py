@@ -36,7 +36,7 @@ from pycupc.engines.gpu import correlation as of_device
 from pycupc.engines.gpu import device_sieve, hubs, on_cpu, questions, schur, sharing, smallest, tuning
 from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
-from pycupc.engines.gpu.pruning import device_bounded_walk, search
+from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
 from pycupc.engines.gpu.sharing import Member
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
@@ -60,7 +60,7 @@ FILES = GRAPH_FILES | {
     "rows/pruning/delta": ("find_delta",),
     "rows/pruning/decided": ("settle_shared", "count_left", "enter_ranks"),
     "rows/pruning/bounded_walk": ("sound_rows", "try_walk<1>", "walk_rows<1>", "settle_walked"),
-    "rows/pruning/search": ("search_pairs<2>",),
+    "rows/pruning/branch_and_bound": ("search_pairs<2>",),
 }
 
 
@@ -202,7 +202,9 @@ def test_pruning(two, monkeypatch):
         device_bounded_walk, "TUNING", dataclasses.replace(device_bounded_walk.TUNING, least_tests=0.0, most_left=2.0)
     )
     always = {"first_level": 4, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
-    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
+    monkeypatch.setattr(
+        device_branch_and_bound, "TUNING", dataclasses.replace(device_branch_and_bound.TUNING, **always)
+    )
     monkeypatch.setattr(smallest, "FEW_TESTS", 0)
     monkeypatch.setattr(smallest, "borrowed_device", lambda index: nullcontext(two._engines[0].device))
     monkeypatch.setattr(two._engines[1].device, "index", 1)
@@ -222,7 +224,11 @@ def test_pruning(two, monkeypatch):
 
 @pytest.mark.parametrize("change", [{}, {"least_sets": 1e9}, {"nodes": (1, 1)}], ids=["search", "walk", "left"])
 def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change, caplog):
-    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **{"least_sets": 0.0} | change))
+    monkeypatch.setattr(
+        device_branch_and_bound,
+        "TUNING",
+        dataclasses.replace(device_branch_and_bound.TUNING, **{"least_sets": 0.0} | change),
+    )
     monkeypatch.setattr(tuning, "QUESTION_SETS", 0)
     monkeypatch.setattr(tuning, "WALKED_SETS", 0 if "nodes" in change else 1e9)
     monkeypatch.setattr(cpu_tuning, "FEW_SETS", 0)
@@ -444,7 +450,9 @@ def kept_often(monkeypatch):
 def test_a_level_resumes_after_a_slice(request, name, after, tmp_path, monkeypatch):
     """The first one, and another one of level 2, which is searched."""
     always = {"first_level": 2, "least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-6}
-    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **always))
+    monkeypatch.setattr(
+        device_branch_and_bound, "TUNING", dataclasses.replace(device_branch_and_bound.TUNING, **always)
+    )
     run = {"data": observations(0, 10, 60, 0.6), "alpha": 0.3, "m_max": 2, "engine": request.getfixturevalue(name)}
     want, rows, run_rows = run_to_the_end(None, **run), [], Member._run_rows
     monkeypatch.setattr(Member, "_run_rows", lambda self, *args: (rows.append(self.number), run_rows(self, *args))[1])

@@ -184,7 +184,7 @@ def test_a_certified_family_holds_no_separating_set(floor):
     assert certified > 100
 
 
-def root_of(M: np.ndarray, m: int, taken: bool = False) -> tuple[node.Nodes, node.Work, int, int]:
+def root_of(M: np.ndarray, m: int, taken: bool = False) -> tuple[node.Nodes, node.NodeWork, int, int]:
     """The node of all sets of m candidates in slot 1, or of those with candidate 0; its work, slot and m."""
     q = len(M) - 2
     nodes, _, work = node.search_space(m + 1, q + 2)

@@ -3,7 +3,7 @@
 #pragma once
 #include "pruning/work.cuh"
 
-constexpr int PARTS = 8192;  // most parts that wait; also in pycupc/engines/gpu/pruning/search.py
+constexpr int PARTS = 8192;  // most parts that wait; also in pycupc/engines/gpu/pruning/device_branch_and_bound.py
 
 // One per launch, in global memory. All but `part` is zero at first.
 struct Exchange {

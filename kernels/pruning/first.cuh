@@ -1,9 +1,10 @@
 // first.cuh -- finds the lexicographically first open set of a pair: the first conditioning set given which the pair
 //   is not surely dependent. Warps may share the work.
 #pragma once
-#include "pruning/examine.cuh"
+#include "pruning/branch.cuh"
 
-constexpr int DEPTH = 128;  // most nodes that wait during one question; also in pycupc/engines/gpu/pruning/search.py
+// most nodes that wait during one question; also in pycupc/engines/gpu/pruning/device_branch_and_bound.py
+constexpr int DEPTH = 128;
 
 constexpr int NEVER = 1 << 30;  // above all positions
 

@@ -5,7 +5,8 @@
 #include "pruning/first.cuh"
 
 constexpr int TARGETS = 32;  // ordered pairs of a row per work item, at most
-constexpr int STACK = 2048;  // most nodes that wait, per block; also in pycupc/engines/gpu/pruning/search.py
+// most nodes that wait, per block; also in pycupc/engines/gpu/pruning/device_branch_and_bound.py
+constexpr int STACK = 2048;
 
 // State of a target. LEFT: to the tests. ELSEWHERE: other blocks search for its first set. A target that is UNDECIDED
 // when no node is left, here or elsewhere, is dismissed.

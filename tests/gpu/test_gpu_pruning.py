@@ -16,7 +16,7 @@ from near_copies import assert_same_evidence, near_copies
 
 from pycupc import skeleton
 from pycupc.engines.gpu import GpuEngine, smallest
-from pycupc.engines.gpu.pruning import device_bounded_walk, outcome, search
+from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound, outcome
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.fisher_z import cutoff
 
@@ -58,7 +58,9 @@ def forced(request, monkeypatch):
     """One way of pruning at all of its levels, and the pairs it dismissed: (level, cutoff, x, y, candidates)."""
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3, "few_nodes": 4}
     of_search = {"first_level": 2, **none} if request.param == "search" else {"first_level": 99}
-    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, **of_search))
+    monkeypatch.setattr(
+        device_branch_and_bound, "TUNING", dataclasses.replace(device_branch_and_bound.TUNING, **of_search)
+    )
     monkeypatch.setattr(device_bounded_walk, "LEVELS", device_bounded_walk.LEVELS if request.param == "walk" else ())
     monkeypatch.setattr(
         device_bounded_walk, "TUNING", dataclasses.replace(device_bounded_walk.TUNING, least_tests=0.0, most_left=2.0)

@@ -14,7 +14,7 @@ import pycupc
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.gpu import GpuEngine, on_cpu, questions, tuning
-from pycupc.engines.gpu.pruning import search
+from pycupc.engines.gpu.pruning import device_branch_and_bound
 from pycupc.engines.protocol import Lists, Questions
 from pycupc.independence.gaussian.test import GaussianTest
 
@@ -39,7 +39,9 @@ def reached(monkeypatch):
 
 @pytest.mark.parametrize("least_sets", [0.0, 50.0, 1e9])
 def test_random_questions(reached, monkeypatch, least_sets):
-    monkeypatch.setattr(search, "TUNING", dataclasses.replace(search.TUNING, least_sets=least_sets))
+    monkeypatch.setattr(
+        device_branch_and_bound, "TUNING", dataclasses.replace(device_branch_and_bound.TUNING, least_sets=least_sets)
+    )
     engines, total = (GpuEngine(), CpuEngine()), np.zeros(3, dtype=int)
     for seed in range(60):
         test, asked = random_questions(seed, 6 + seed % 12, 12)

@@ -20,7 +20,7 @@ from pycupc.engines.gpu import hubs, schur, tuning
 from pycupc.engines.gpu.device import Device, borrowed_device, session
 from pycupc.engines.gpu.graph import FIXED, LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
-from pycupc.engines.gpu.pruning import outcome, search
+from pycupc.engines.gpu.pruning import device_branch_and_bound, outcome
 from pycupc.engines.protocol import Questions
 from pycupc.engines.subsets import TOO_MANY, about, exact_members
 from pycupc.graph.lists import starts
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.int64]
 #: The search takes no row with more neighbours.
-MOST_CANDIDATES = search.CLASSES[-1][0] - 1
+MOST_CANDIDATES = device_branch_and_bound.CLASSES[-1][0] - 1
 
 
 def search_on_device(
@@ -120,10 +120,10 @@ class _Batch:
         outlook = Outlook.of(size, self._degrees, np.append(0, asked))
         dev.scratch.reset()
         level = self._graph.begin(size, self._test.cutoff(size))
-        wanted = [*search.kernels(size, outlook.widest), *self._tests.kernels(size, outlook)]
+        wanted = [*device_branch_and_bound.kernels(size, outlook.widest), *self._tests.kernels(size, outlook)]
         dev.kernels.load(wanted, True, "compiling the search for separating sets, once per machine")
         self._ask(asked)
-        found = search.launch(dev, graph, level, outlook, int(self._open.data.ptr), ends_early=False)
+        found = device_branch_and_bound.launch(dev, graph, level, outlook, int(self._open.data.ptr), ends_early=False)
         shape = (outlook.pairs,)
         decided, rank = dev.fetch((found.decided, np.uint8, shape), (found.rank, np.uint64, shape))
         decided, rank = decided[at] == 1, rank[at].copy()

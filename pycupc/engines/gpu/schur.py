@@ -15,7 +15,7 @@ from pycupc.engines.gpu import tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
-from pycupc.engines.gpu.pruning import device_bounded_walk, outcome, search
+from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound, outcome
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, Queue, RowClass, i32, i64, ptr
 
 #: The kernels of level 1, with one matrix and with a matrix for each row; the kernel that plans levels above;
@@ -142,7 +142,7 @@ class SchurTests:
     def _decide(self, level: int, outlook: Outlook) -> tuple[Any, list[Choice]]:
         """The code for a level >= 2: the module of pruning, which runs first if it pays, and `choices`."""
         if self._decided[0] != level or self._decided[1] is not outlook:
-            ways = (device_bounded_walk, search) if self._prune else ()
+            ways = (device_bounded_walk, device_branch_and_bound) if self._prune else ()
             found = next((way for way in ways if way.worthwhile(level, outlook)), None)
             self._decided = level, outlook, found, self.choices(level, outlook)
         return self._decided[2:]

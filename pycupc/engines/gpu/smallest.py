@@ -1,9 +1,9 @@
 """The smallest |z| of all tests of each edge, which gives pMax, where pruning has answered tests without making them.
 
 The decisions of a run do not need it, so it is found when somebody asks: for the edges of the final graph alone, level
-by level. The search (kernels/pruning/search.cu) then looks for the smallest r^2 of each pair, with the smallest known
-so far in place of the cutoff; pairs that it cannot decide are tested given all their sets. The rest, where that would
-take too long, is left to the CPU.
+by level. The search (kernels/pruning/branch_and_bound.cu) then looks for the smallest r^2 of each pair, with the
+smallest known so far in place of the cutoff; pairs that it cannot decide are tested given all their sets. The rest,
+where that would take too long, is left to the CPU.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pycupc.engines.gpu import correlation, hubs, schur
 from pycupc.engines.gpu.device import Device, borrowed_device, session
 from pycupc.engines.gpu.graph import LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
-from pycupc.engines.gpu.pruning import search
+from pycupc.engines.gpu.pruning import device_branch_and_bound
 from pycupc.engines.protocol import EngineError, Floats, Ints
 from pycupc.independence.gaussian.fisher_z import z_score
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -174,11 +174,11 @@ class Search:
     ) -> NDArray[np.bool_]:
         """Launch search and tests; returns the ordered pairs that are left, which may be no targets at all."""
         dev, pairs, level = self._dev, outlook.pairs, graph.begin(at.level, at.cutoff)
-        wanted = [*search.kernels(at.level), *self._tests.kernels(at.level, outlook)]
+        wanted = [*device_branch_and_bound.kernels(at.level), *self._tests.kernels(at.level, outlook)]
         dev.kernels.load(wanted, self._by_rows, "compiling the search for the largest p-values, once per machine")
         found, decided = None, np.ones(pairs, dtype=np.uint8)
         if outlook.tests_at_most > FEW_TESTS:
-            found = search.launch(dev, graph.on_device, level, outlook, minimum=True)
+            found = device_branch_and_bound.launch(dev, graph.on_device, level, outlook, minimum=True)
             opened, decided = dev.fetch((found.left, np.int32, (len(degrees),)), (found.decided, np.uint8, (pairs,)))
             if float((opened * comb(degrees - 1, at.level)).sum()) > MANY_TESTS:
                 return np.not_equal(decided, 1)

@@ -4,8 +4,8 @@ plan.py                 which rows of a level are pruned, and how
 tasks.py                tasks for them, and the merging of their outcomes; random tests in the mode "checked"
 bounded_walk.py         levels 2 to 5: the walk over a row, where a bound skips most pairs of last members
 bounded_walk_arrays.py  its named arrays
-search.py               levels from 5 on: whether a set separates a pair, and the first that does
-examine.py              the outcome of a node: no set of it separates the pair, one does, or there are smaller nodes
+branch_and_bound.py     levels from 5 on: whether a set separates a pair, and the first that does
+branch.py               the outcome of a node: no set of it separates the pair, one does, or there are smaller nodes
 bound.py                the bound of a node
 node.py                 nodes, and the other named arrays of a search
 delta.py                the proof about the matrix of a row on which bounds rely

@@ -40,7 +40,7 @@ class Nodes(NamedTuple):
     taken: Annotated[Indices, "slot"]  # members taken
 
 
-class Work(NamedTuple):
+class NodeWork(NamedTuple):
     """Work space for the bound of a node and for its division; d: candidates."""
 
     H: Annotated[Floats, "d d+1"]  # a factor, and the right side
@@ -69,11 +69,11 @@ class Work(NamedTuple):
     counts: Annotated[Indices, "2"]  # `TESTS`, `BOUNDS`
 
 
-def search_space(level: int, d: int, **given: Mask) -> tuple[Nodes, Sets, Work]:
-    """Arrays for rows of up to d neighbours; `given`: fields of `Work`, all candidates are `asked` by default."""
+def search_space(level: int, d: int, **given: Mask) -> tuple[Nodes, Sets, NodeWork]:
+    """Arrays for rows of up to d neighbours; `given`: fields of `NodeWork`, all candidates are `asked` by default."""
     own = {"sets_per_pair": np.full(1, SETS_PER_PAIR), "elimination": canonical_space(level), "asked": np.full(d, True)}
     nodes = work_space(Nodes, slot=level + 3, d=d, level=level)
-    return nodes, space_for_sets(level, d), work_space(Work, d=d, level=level, **{**own, **given})
+    return nodes, space_for_sets(level, d), work_space(NodeWork, d=d, level=level, **{**own, **given})
 
 
 @jit_part

@@ -17,11 +17,11 @@ from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
 from pycupc.engines.cpu.graph import ANSWERED, FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.bounded_walk import walk_rows
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, LEFT, TESTS, BoundedWork
+from pycupc.engines.cpu.pruning.branch import NONE, SEPARATED
+from pycupc.engines.cpu.pruning.branch_and_bound import LEAST_DELTA, PairOutcomes, search_pairs
 from pycupc.engines.cpu.pruning.delta import find_delta
-from pycupc.engines.cpu.pruning.examine import NONE, SEPARATED
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import Way, pair_seconds
-from pycupc.engines.cpu.pruning.search import LEAST_DELTA, PairOutcomes, search_pairs
 from pycupc.engines.cpu.queue import Queue
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP, State, Task

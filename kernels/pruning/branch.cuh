@@ -1,4 +1,4 @@
-// examine.cuh -- the outcome of a node: no set is open, one is, or there are one or two smaller nodes.
+// branch.cuh -- the outcome of a node: no set is open, one is, or there are one or two smaller nodes.
 #pragma once
 #include "pruning/bound.cuh"
 

@@ -1,5 +1,6 @@
-// search.cu -- search_pairs: decides ordered pairs of a level by a search, without enumerating their conditioning sets. A
-//   pair is dismissed (no set separates it), separated (by its first separating set), or left to the tests.
+// branch_and_bound.cu -- search_pairs: decides ordered pairs of a level by a search, without enumerating their
+//   conditioning sets. A pair is dismissed (no set separates it), separated (by its first separating set), or left to
+//   the tests.
 #include "pruning/separate.cuh"
 
 constexpr int NODE_DOUBLES = 13;
@@ -198,7 +199,7 @@ DEVICE void settle_targets(const Launch& at) {
 //   Work    item = up to 32 neighbours of a row as targets, then parts of pairs, one block per item; a warp examines
 //           one node at a time, and the warps of a block share a stack of nodes
 //   Launch  persistent grid; block 256, or 512 from SLOTS = 5 on; dynamic shared memory as pairs_shared() in
-//           pycupc/engines/gpu/pruning/search.py. `launch` numbers the launches of a level
+//           pycupc/engines/gpu/pruning/device_branch_and_bound.py. `launch` numbers the launches of a level
 //   Reads   g.C, g.G, g.start, g.column, lv.binom, f.delta, f.margin; g.least if f.minimum
 //   Writes  g.best (0 for a decided pair, so that the tests leave it alone), g.G (GONE_A), f.decided (also SHARED, see
 //           settle_shared), f.rank, f.spares, lv.counters->turns, ->bounds, ->decided, ->worth; g.least if f.minimum

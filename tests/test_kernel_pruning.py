@@ -17,7 +17,7 @@ from pruning_problems import GONE_A, LIVE, NOT_SEPARATED, Problem, check_first_s
 
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.cpu.pruning.delta import find_delta
-from pycupc.engines.gpu import smallest, structures
+from pycupc.engines.gpu import device_largest_p_values, structures
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound, outcome
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.fisher_z import cutoff, z_score
@@ -274,21 +274,23 @@ def test_the_smallest_z_of_all_tests_of_each_edge(device, seed, monkeypatch):
         "TUNING",
         dataclasses.replace(device_branch_and_bound.TUNING, least_sets=0.0, sets_per_node=1e-6),
     )
-    monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
-    monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
+    monkeypatch.setattr(device_largest_p_values, "FEW_TESTS", -1.0)
+    monkeypatch.setattr(device_largest_p_values, "MANY_TESTS", -1.0)
     C, n, alpha = random_problem(seed, 2, p=12, noise=0.7).C, 300, 0.2
     engine, pending = take(CpuEngine(1, pruning=False), GaussianTest(SuffStat(C, n), alpha)), []
     for level in range(12):
         if level == 2:
             early = engine.state()
         if level >= 2:
-            pending.append(smallest.PendingLevel(level, cutoff(alpha, n, level), *graph_of(engine.state()[:3], 12)))
+            pending.append(
+                device_largest_p_values.PendingLevel(level, cutoff(alpha, n, level), *graph_of(engine.state()[:3], 12))
+            )
         if not engine.run_level(level).more:
             break
     x, y, expected = engine.state()[:3]
     known = dict(zip(zip(*early[:2], strict=True), early[2], strict=True))
     z = np.array([known[edge] for edge in zip(x, y, strict=True)])
-    found, left = smallest.Search(device, SuffStat(C, n), x, y, by_rows=False).levels(pending, z)
+    found, left = device_largest_p_values.Search(device, SuffStat(C, n), x, y, by_rows=False).levels(pending, z)
     assert not left
     assert (z > expected * 1.001).sum() > 3
     np.testing.assert_allclose(found, expected, rtol=1e-10)
@@ -302,13 +304,15 @@ def test_pairs_of_which_the_smallest_z_is_not_known_are_named(device, monkeypatc
     monkeypatch.setattr(
         device_branch_and_bound, "TUNING", dataclasses.replace(device_branch_and_bound.TUNING, **limits)
     )
-    monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
-    monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
+    monkeypatch.setattr(device_largest_p_values, "FEW_TESTS", -1.0)
+    monkeypatch.setattr(device_largest_p_values, "MANY_TESTS", -1.0)
     C = random_problem(0, 2, p=16, noise=0.7).C
     x, y = (v.astype(np.int32) for v in np.nonzero(np.triu(np.ones((16, 16)), 1)))
-    pending = [smallest.PendingLevel(6, 0.001, *graph_of((x, y), 16))]
+    pending = [device_largest_p_values.PendingLevel(6, 0.001, *graph_of((x, y), 16))]
     z = z_score(C[x, y], 300, 0)
-    found, left = smallest.Search(device, SuffStat(C, 300), x[:30], y[:30], by_rows=False).levels(pending, z[:30])
+    found, left = device_largest_p_values.Search(device, SuffStat(C, 300), x[:30], y[:30], by_rows=False).levels(
+        pending, z[:30]
+    )
     assert (found <= z[:30]).all()
     (level,) = left
     assert level.unknown.sum() == 60

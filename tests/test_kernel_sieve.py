@@ -33,7 +33,7 @@ from pycupc.engines import select
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import correlation as of_device
-from pycupc.engines.gpu import device_sieve, hubs, on_cpu, questions, schur, sharing, smallest, tuning
+from pycupc.engines.gpu import device_largest_p_values, device_sieve, hubs, on_cpu, questions, schur, sharing, tuning
 from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
@@ -205,8 +205,8 @@ def test_pruning(two, monkeypatch):
     monkeypatch.setattr(
         device_branch_and_bound, "TUNING", dataclasses.replace(device_branch_and_bound.TUNING, **always)
     )
-    monkeypatch.setattr(smallest, "FEW_TESTS", 0)
-    monkeypatch.setattr(smallest, "borrowed_device", lambda index: nullcontext(two._engines[0].device))
+    monkeypatch.setattr(device_largest_p_values, "FEW_TESTS", 0)
+    monkeypatch.setattr(device_largest_p_values, "borrowed_device", lambda index: nullcontext(two._engines[0].device))
     monkeypatch.setattr(two._engines[1].device, "index", 1)
     asked = mock.Mock(return_value=True)  # each writes to the memory of the other
     monkeypatch.setattr(sharing, "can_write", asked)

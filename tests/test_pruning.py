@@ -23,7 +23,7 @@ from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.extracts import MatrixSource
 from pycupc.engines.cpu.pruning import bound, bounded_walk, bounded_walk_arrays, node, plan, tasks
 from pycupc.engines.cpu.pruning.delta import PROOF, find_delta
-from pycupc.engines.cpu.pruning.smallest import PrunedTests, SmallestZ
+from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
 from pycupc.engines.cpu.walk_arrays import Cutoff, Place, Side, work_space
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian import fisher_z

@@ -15,7 +15,7 @@ from test_wide_rows import N, equicorrelated, planted
 
 import pycupc
 from pycupc.engines.cpu import CpuEngine, tuning
-from pycupc.engines.cpu.pruning import all_sizes, node, pairs
+from pycupc.engines.cpu.pruning import minimum_search, node, pair_search
 from pycupc.engines.protocol import Answers, EngineError, Lists, Questions
 from pycupc.independence.gaussian.test import GaussianTest
 
@@ -63,8 +63,8 @@ def test_numbers_and_ranks_of_the_sets_that_are_not_skipped():
         kept = rng.random(n) < 0.4
         for size in range(n + 1):
             sets = [S for S in combinations(range(n), size) if kept[list(S)].any()]
-            assert pairs.number_of_sets(kept, size) == len(sets)
-            assert [pairs.rank(kept, list(S)) for S in sets] == list(range(len(sets)))
+            assert pair_search.number_of_sets(kept, size) == len(sets)
+            assert [pair_search.rank(kept, list(S)) for S in sets] == list(range(len(sets)))
 
 
 def test_a_line_is_above_the_limits_of_all_sizes():
@@ -77,7 +77,7 @@ def test_a_line_is_above_the_limits_of_all_sizes():
             r = np.tanh(rng.uniform(0.1, 6) / np.sqrt(np.arange(k, 0, -1)))
         at = int(rng.integers(-2, k))
         for m in range(max(0, -at), k - at):
-            c, e = all_sizes._line(r * r, at, m)
+            c, e = minimum_search._line(r * r, at, m)
             n = np.arange(max(0, -at), m + 1)
             above = c + e * n - r[at + n]
             assert c >= 0.0 <= e
@@ -115,7 +115,7 @@ def test_the_one_separating_set_among_many_is_found(in_skip):
     kept = np.array([v not in S[:in_skip] for v in others])
     assert answers.n_tests[0, size - 1 :].tolist() == [
         comb(78, size - 1) - (in_skip == size - 1),
-        pairs.rank(kept, positions) + 1,
+        pair_search.rank(kept, positions) + 1,
         *[0] * 36,
     ]
     everything = Questions(*questions[:3], size, size, Lists.of([S]), largest_p=False)
@@ -178,13 +178,13 @@ def test_checked_answers_are_tested(monkeypatch):
     plain, checked = answered(test, questions, pruning=False), answered(test, questions, pruning="checked")
     np.testing.assert_array_equal(plain.n_tests, checked.n_tests)
     assert plain.found.any()
-    search = pairs.PairSearch.__call__
+    search = pair_search.PairSearch.__call__
 
     def wrong(self, *arguments):
         outcome = search(self, *arguments)
         return outcome if outcome.positions is None else outcome._replace(n_tests=[0, 10**6], positions=None)
 
-    monkeypatch.setattr(pairs.PairSearch, "__call__", wrong)
+    monkeypatch.setattr(pair_search.PairSearch, "__call__", wrong)
     with pytest.raises(EngineError, match="a bound is wrong: it says None for the first set"):
         answered(test, questions, pruning="checked")
 

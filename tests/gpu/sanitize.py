@@ -18,7 +18,7 @@ from discrete_runs import compare as compare_discrete
 from discrete_runs import random_problem
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, smallest, tuning
+from pycupc.engines.gpu import GpuEngine, device_largest_p_values, tuning
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
 from pycupc.independence.gaussian.correlation import correlation
 
@@ -91,7 +91,7 @@ def main() -> None:
     tuned = device_branch_and_bound.TUNING
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3, "few_nodes": 4}
     device_branch_and_bound.TUNING = dataclasses.replace(tuned, first_level=2, **none)
-    smallest.FEW_TESTS = -1.0
+    device_largest_p_values.FEW_TESTS = -1.0
     compare(("gpu",), ", pairs searched, also for pMax")
     device_branch_and_bound.TUNING, tuned = tuned, device_bounded_walk.TUNING
     device_bounded_walk.TUNING = dataclasses.replace(tuned, least_tests=0.0, most_left=2.0)

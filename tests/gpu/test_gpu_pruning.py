@@ -15,7 +15,7 @@ from conftest import assert_same, gaussian_test, take
 from near_copies import assert_same_evidence, near_copies
 
 from pycupc import skeleton
-from pycupc.engines.gpu import GpuEngine, smallest
+from pycupc.engines.gpu import GpuEngine, device_largest_p_values
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound, outcome
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.fisher_z import cutoff
@@ -192,9 +192,9 @@ def test_what_the_result_says(forced):
 @pytest.mark.parametrize("seed", range(0, 60, 7))
 def test_p_values(forced, way, seed, monkeypatch):
     if way != "tests":
-        monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
+        monkeypatch.setattr(device_largest_p_values, "FEW_TESTS", -1.0)
     if way == "search, then cpu":
-        monkeypatch.setattr(smallest, "MANY_TESTS", -1.0)
+        monkeypatch.setattr(device_largest_p_values, "MANY_TESTS", -1.0)
     C, n, alpha = problem(seed)
     stat = {"C": C, "n": n}
     on, off = (
@@ -206,7 +206,7 @@ def test_p_values(forced, way, seed, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(1, 40, 2))
 def test_p_values_of_near_copies(forced, seed, monkeypatch):
-    monkeypatch.setattr(smallest, "FEW_TESTS", -1.0)
+    monkeypatch.setattr(device_largest_p_values, "FEW_TESTS", -1.0)
     fits = [skeleton(**near_copies(seed), engine=engine) for engine in ("gpu", "cpu")]
     assert_same(*fits)
     assert_same_evidence(fits[0].pMax, fits[1].pMax)
@@ -231,7 +231,7 @@ def test_p_values_are_found_on_the_cpu_if_the_device_cannot(forced, monkeypatch)
 
     C, n, alpha = problem(0)
     fit = skeleton({"C": C, "n": n}, alpha=alpha, engine="gpu")
-    monkeypatch.setattr(smallest, "borrowed_device", fails)
+    monkeypatch.setattr(device_largest_p_values, "borrowed_device", fails)
     with pytest.warns(UserWarning, match="the largest p-values are searched for on the CPU: out of device memory"):
         p_values = fit.pMax
     expected = skeleton({"C": C, "n": n}, alpha=alpha, engine="cpu").pMax

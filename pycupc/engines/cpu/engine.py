@@ -17,8 +17,8 @@ from pycupc.engines.cpu.all_subsets import walk_entries
 from pycupc.engines.cpu.check import check_answers, check_level
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
+from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.pruning.smallest import PrunedTests
 from pycupc.engines.cpu.sample import sample
 from pycupc.engines.cpu.setwise_levels import SetwiseTests
 from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, SAMPLED_FROM, SIEVE_FROM

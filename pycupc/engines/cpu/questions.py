@@ -18,9 +18,9 @@ from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.all_subsets import Asked, walk_sets
 from pycupc.engines.cpu.discrete import tests_in_turn
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.pruning.pairs import Outcome, PairSearch, Reached, first_searched
+from pycupc.engines.cpu.pruning.largest_p_values import say_unsure
+from pycupc.engines.cpu.pruning.pair_search import Outcome, PairSearch, Reached, first_searched
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.pruning.smallest import say_unsure
 from pycupc.engines.cpu.rounds import Found, rounds, skipped, take_round
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORTH_A_WARNING
 from pycupc.engines.protocol import Answers, CountHook, Counts, Floats, Lists, Mask, Questions

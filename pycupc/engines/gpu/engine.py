@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import device_sieve, sample, schur, sharing, smallest, tuning
+from pycupc.engines.gpu import device_largest_p_values, device_sieve, sample, schur, sharing, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import open_device, session
 from pycupc.engines.gpu.families import SET_BY_SET
@@ -300,7 +300,8 @@ class GpuEngine(AnsweringOnCpu):
         cutoffs = {level: test.cutoff(level) for level in graph.pruned}
         removed = [(level.level, level.x.copy(), level.y.copy()) for level in graph.results]
         return State(
-            *edges, smallest.SmallestZ(self.device.index, test.data, cutoffs, removed, *edges, self._in_rows())
+            *edges,
+            device_largest_p_values.SmallestZ(self.device.index, test.data, cutoffs, removed, *edges, self._in_rows()),
         )
 
     def sample(self) -> Sampled | None:

@@ -27,7 +27,7 @@ from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.test import GaussianTest
 
 if TYPE_CHECKING:
-    from pycupc.engines.cpu.pruning.pairs import Reached
+    from pycupc.engines.cpu.pruning.pair_search import Reached
 
 Indices = NDArray[np.int64]
 #: The search takes no row with more neighbours.

@@ -9,7 +9,7 @@ branch.py               the outcome of a node: no set of it separates the pair, 
 bound.py                the bound of a node
 node.py                 nodes, and the other named arrays of a search
 delta.py                the proof about the matrix of a row on which bounds rely
-smallest.py             the smallest |z| of an edge that stays, when somebody asks for it
+largest_p_values.py     the smallest |z| of an edge that stays, when somebody asks for it
 
 Each has its twin of the same name in kernels/pruning/, but for plan.py and tasks.py, whose part the host has there
 (engines/gpu/pruning/).

@@ -93,11 +93,15 @@ class SmallestZ:
 
     def _on_cpu(self, left: list[PendingLevel], z: Floats) -> Floats:
         from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource
-        from pycupc.engines.cpu.pruning import smallest  # here: it loads Numba, which most runs on the GPU do without
+        from pycupc.engines.cpu.pruning import (
+            largest_p_values,  # here: it loads Numba, which most runs on the GPU do without
+        )
 
         source = ColumnSource(self.data.correlations.columns()) if self._has_rows else MatrixSource(self.data.C)
-        levels = [smallest.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in left]
-        return smallest.SmallestZ(source, self.data.n, available_cores(), levels, self.x, self.y, z)()
+        levels = [
+            largest_p_values.PrunedTests.whole(v.level, v.cutoff, v.offsets, v.neighbours, v.unknown) for v in left
+        ]
+        return largest_p_values.SmallestZ(source, self.data.n, available_cores(), levels, self.x, self.y, z)()
 
 
 class Search:

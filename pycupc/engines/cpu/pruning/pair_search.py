@@ -11,10 +11,10 @@ import numpy as np
 
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.pruning.all_sizes import Descent, search_smallest
 from pycupc.engines.cpu.pruning.branch import SEPARATED
 from pycupc.engines.cpu.pruning.branch_and_bound import LEAST_DELTA, PairOutcomes, search_pairs
 from pycupc.engines.cpu.pruning.delta import find_delta
+from pycupc.engines.cpu.pruning.minimum_search import Descent, search_smallest
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.sets import Sizes

@@ -33,7 +33,16 @@ from pycupc.engines import select
 from pycupc.engines.cpu import tuning as cpu_tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.gpu import correlation as of_device
-from pycupc.engines.gpu import device_largest_p_values, device_sieve, hubs, on_cpu, questions, schur, sharing, tuning
+from pycupc.engines.gpu import (
+    device_answers,
+    device_largest_p_values,
+    device_sieve,
+    hubs,
+    on_cpu,
+    schur,
+    sharing,
+    tuning,
+)
 from pycupc.engines.gpu import engine as gpu_engine
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
@@ -235,10 +244,10 @@ def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change, capl
     reached, device = {}, HostDevice(library)
 
     def counted(*args):
-        reached.update(answer := questions.search_on_device(*args))
+        reached.update(answer := device_answers.search_on_device(*args))
         return answer
 
-    monkeypatch.setattr(questions, "borrowed_device", lambda index: nullcontext(device))
+    monkeypatch.setattr(device_answers, "borrowed_device", lambda index: nullcontext(device))
     monkeypatch.setattr(on_cpu, "search_on_device", counted)
     total = 0
     for seed in range(3):

@@ -190,7 +190,7 @@ def test_checked_answers_are_tested(monkeypatch):
 
 
 def test_nearly_collinear_candidates_are_tested_one_by_one(monkeypatch):
-    monkeypatch.setattr("pycupc.engines.cpu.questions.WORTH_A_WARNING", 1e-6)
+    monkeypatch.setattr("pycupc.engines.cpu.answers.WORTH_A_WARNING", 1e-6)
     C = equicorrelated(12)
     C[2] = C[:, 2] = C[3]
     C[2, 2] = C[2, 3] = C[3, 2] = 1.0

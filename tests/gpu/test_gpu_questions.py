@@ -13,7 +13,7 @@ from test_wide_rows import N, planted
 import pycupc
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.cpu import tuning as cpu_tuning
-from pycupc.engines.gpu import GpuEngine, on_cpu, questions, tuning
+from pycupc.engines.gpu import GpuEngine, device_answers, on_cpu, tuning
 from pycupc.engines.gpu.pruning import device_branch_and_bound
 from pycupc.engines.protocol import Lists, Questions
 from pycupc.independence.gaussian.test import GaussianTest
@@ -30,7 +30,7 @@ def reached(monkeypatch):
 
     def noted(*args):
         out.clear()
-        out.update(answer := questions.search_on_device(*args))
+        out.update(answer := device_answers.search_on_device(*args))
         return answer
 
     monkeypatch.setattr(on_cpu, "search_on_device", noted)

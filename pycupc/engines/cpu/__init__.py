@@ -5,7 +5,7 @@ graph.py, combinations.py          the graph between levels; subsets and their r
 gaussian.py, setwise_levels.py     the two kinds of tests: which code runs which level
 level0.py, level1.py, set_walk.py  the Gaussian tests of level 0, of level 1, and of the higher levels
 pruning/                           bounds that answer Gaussian tests
-questions.py, all_subsets.py       questions about single pairs; Gaussian tests given all subsets, in one walk
+answers.py, gaussian_questions.py  questions about single pairs; Gaussian tests given all subsets, in one walk
 rounds.py, discrete.py             questions about tests without bounds: the next sets of each pair at a time; G^2 tests
 sets.py                            sets of the candidates of a pair, depth first, for that walk and for searches
 check.py                           tests of some pairs that bounds have decided, in the mode "checked"

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.cpu import level0, local_questions, threads
-from pycupc.engines.cpu import questions as answers
-from pycupc.engines.cpu.all_subsets import walk_entries
+from pycupc.engines.cpu import answers, answers_from_columns, level0, threads
 from pycupc.engines.cpu.check import check_answers, check_level
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
+from pycupc.engines.cpu.gaussian_questions import walk_entries
 from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
@@ -177,7 +176,7 @@ class CpuEngine(Engine):
         if (columns := self._columns) is not None:
             ask = partial(answers.first_separating, n_threads=1, pruning=pruning)
             test = cast("GaussianTest", self._test)
-            return local_questions.first_separating(columns, test, questions, ask, self.threads, progress)
+            return answers_from_columns.first_separating(columns, test, questions, ask, self.threads, progress)
         return answers.first_separating(self._test, questions, self.threads, progress, pruning)
 
     def first_separating_entries(self, lists: NearLists, entries: NDArray[np.int64], level: int) -> Answers | None:
@@ -189,7 +188,7 @@ class CpuEngine(Engine):
     def count_separating(self, questions: Questions) -> Counts:
         if (columns := self._columns) is not None:
             ask = partial(answers.count_separating, n_threads=1)
-            return local_questions.count_separating(
+            return answers_from_columns.count_separating(
                 columns, cast("GaussianTest", self._test), questions, ask, self.threads
             )
         return answers.count_separating(self._test, questions, self.threads)

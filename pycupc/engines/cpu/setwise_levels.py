@@ -13,8 +13,8 @@ from math import comb
 import numpy as np
 
 from pycupc.engines import subsets
+from pycupc.engines.cpu.answers import first_separating
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
-from pycupc.engines.cpu.questions import first_separating
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.tuning import (
     CANDIDATES_AT_ONCE,

@@ -15,7 +15,7 @@ device_setwise.py           tests without bounds, set by set, and their graph be
 discrete.py                 the tests of discrete data
 missing.py                  tests of imputed data, by test-wise deletion, and with an n for each pair
 on_cpu.py                   questions, which the CPU answers
-questions.py                before that, a search for separating sets where a pair has many sets
+device_answers.py           before that, a search for separating sets where a pair has many sets
 device_largest_p_values.py  the smallest |z| of all tests of each edge, after a run with pruning
 correlation.py              correlations of data; the defects of a given matrix
 devices.py                  one run on several devices

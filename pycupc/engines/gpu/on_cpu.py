@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.questions import search_on_device
+from pycupc.engines.gpu.device_answers import search_on_device
 from pycupc.engines.protocol import Answers, CountHook, Counts, Engine, Questions
 from pycupc.system.logging import logger
 from pycupc.system.machine import available_cores
@@ -40,7 +40,7 @@ class AnsweringOnCpu(Engine):
         """Whether the run goes without the matrix of all correlations."""
 
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
-        from pycupc.engines.cpu.questions import first_separating
+        from pycupc.engines.cpu.answers import first_separating
 
         if (engine := self._without_matrix()) is not None:
             self._tell("there is no matrix of all correlations")
@@ -53,7 +53,7 @@ class AnsweringOnCpu(Engine):
         return first_separating(self._test, questions, available_cores(), progress, device=device)
 
     def count_separating(self, questions: Questions) -> Counts:
-        from pycupc.engines.cpu.questions import count_separating
+        from pycupc.engines.cpu.answers import count_separating
 
         self._tell("the device does not count separating sets")
         if (engine := self._without_matrix()) is not None:

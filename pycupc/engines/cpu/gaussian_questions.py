@@ -59,7 +59,7 @@ class Made(NamedTuple):
     open: Annotated[Mask, "m"]  # there is a set for which no room was left
 
 
-class Work(NamedTuple):
+class SubsetWork(NamedTuple):
     """Work space of a walk, beside `Sets`."""
 
     sound: Annotated[Mask, "t"]  # by depth: every pivot was above the floor
@@ -128,7 +128,7 @@ def walk_entries(test: GaussianTest, lists: NearLists, entries: Indices, level: 
 def _walk(C, asked, mine, limits, made, widest, only_first, largest_p, state):  # noqa: PLR0913 - as the compiled code
     """A `threads.Task`: walk these pairs; `widest`: the most candidates, the largest and the deepest size of a set."""
     done, (most, size, deep) = 0, widest
-    sets, work = space_for_sets(deep, most), work_space(Work, t=size + 1, elimination=canonical_space(size))
+    sets, work = space_for_sets(deep, most), work_space(SubsetWork, t=size + 1, elimination=canonical_space(size))
     while done < len(mine) and not state[STOP]:
         if state[WANTED]:  # for the first time: load it and begin the pair again
             state[[CAREFUL, WANTED]] = careful_address(), 0

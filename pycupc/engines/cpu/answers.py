@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu import threads
-from pycupc.engines.cpu.all_subsets import Asked, walk_sets
 from pycupc.engines.cpu.discrete import tests_in_turn
+from pycupc.engines.cpu.gaussian_questions import Asked, walk_sets
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.largest_p_values import say_unsure
 from pycupc.engines.cpu.pruning.pair_search import Outcome, PairSearch, Reached, first_searched

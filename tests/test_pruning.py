@@ -21,7 +21,7 @@ from pycupc.engines import subsets
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.cpu.extracts import MatrixSource
-from pycupc.engines.cpu.pruning import bound, bounded_walk, bounded_walk_arrays, node, plan, tasks
+from pycupc.engines.cpu.pruning import bound, bounded_tasks, bounded_walk, bounded_walk_arrays, node, plan
 from pycupc.engines.cpu.pruning.delta import PROOF, find_delta
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
 from pycupc.engines.cpu.walk_arrays import Cutoff, Place, Side, work_space
@@ -41,7 +41,7 @@ def everywhere(request, monkeypatch):
     monkeypatch.setattr(tuning, "MANY_NEIGHBOURS", 0)
     monkeypatch.setattr(node, "SETS_PER_PAIR", 0.05)
     monkeypatch.setattr(
-        tasks, "pair_seconds", lambda degrees, level: np.full(len(degrees), 1e-3)
+        bounded_tasks, "pair_seconds", lambda degrees, level: np.full(len(degrees), 1e-3)
     )  # time for deep trees
     monkeypatch.setattr(tuning, "WALKED_LEVEL", 4 if request.param == "walk" else 0)
     return request.param
@@ -353,13 +353,13 @@ def test_checked_certificates_hold_and_a_wrong_one_is_reported(everywhere, monke
     fit = run(C, n, 0.05, "checked", m_max=4)
     assert sum(level.n_bounds for level in fit.levels) > 0
 
-    decided = tasks.PrunedSide.forget_left
+    decided = bounded_tasks.PrunedSide.forget_left
 
     def forget(self):
         decided(self)
         self._findings.rank[:] = -1
 
-    monkeypatch.setattr(tasks.PrunedSide, "forget_left", forget)
+    monkeypatch.setattr(bounded_tasks.PrunedSide, "forget_left", forget)
     refused(r"a bound is wrong: it says None for the first set", run, C, n, 0.05, "checked", m_max=4, error=EngineError)
 
 
@@ -412,7 +412,7 @@ def test_pruning_is_one_of_four(pruning):
 @pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
 def test_no_answer_depends_on_memory_as_it_was(monkeypatch, everywhere):
     """Work space is not cleared between tasks: no number in it may be read before it is written."""
-    space_of_thread = tasks.PrunedSide._space
+    space_of_thread = bounded_tasks.PrunedSide._space
 
     def poisoned(self, widest):
         space = space_of_thread(self, widest)
@@ -423,7 +423,7 @@ def test_no_answer_depends_on_memory_as_it_was(monkeypatch, everywhere):
                 array.fill(np.nan)
         return space
 
-    monkeypatch.setattr(tasks.PrunedSide, "_space", poisoned)
+    monkeypatch.setattr(bounded_tasks.PrunedSide, "_space", poisoned)
     rng = np.random.default_rng((1, 0, 1))
     for _ in range(12):
         C, n = random_correlations(rng)

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu import threads
-from pycupc.engines.cpu.discrete import tests_in_turn
+from pycupc.engines.cpu.batches import Found, rounds, skipped, take_round
+from pycupc.engines.cpu.discrete_turns import tests_in_turn
 from pycupc.engines.cpu.gaussian_questions import Asked, walk_sets
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.largest_p_values import say_unsure
 from pycupc.engines.cpu.pruning.pair_search import Outcome, PairSearch, Reached, first_searched
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.rounds import Found, rounds, skipped, take_round
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORTH_A_WARNING
 from pycupc.engines.protocol import Answers, CountHook, Counts, Floats, Lists, Mask, Questions
 from pycupc.engines.subsets import about

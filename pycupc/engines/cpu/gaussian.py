@@ -17,10 +17,10 @@ from pycupc.engines import subsets
 from pycupc.engines.cpu import level0, level0_sieve, level1
 from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, canonical_of, walks
 from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Indices, Separated, Targets
+from pycupc.engines.cpu.pruning.bounded_tasks import PrunedSide, load
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
-from pycupc.engines.cpu.pruning.tasks import PrunedSide, load
-from pycupc.engines.cpu.queue import Queue
+from pycupc.engines.cpu.row_tasks import Queue
 from pycupc.engines.cpu.set_walk import walk_items
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED, State, Task
 from pycupc.engines.cpu.tuning import (

@@ -15,8 +15,8 @@ import numpy as np
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.extracts import Source
 from pycupc.engines.cpu.graph import Graph, Indices
+from pycupc.engines.cpu.pruning.bounded_tasks import PrunedSide
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way
-from pycupc.engines.cpu.pruning.tasks import PrunedSide
 from pycupc.engines.cpu.tuning import INLINE_TESTS
 from pycupc.engines.cpu.walk_arrays import Cutoff, Side
 from pycupc.engines.protocol import Floats, Ints, Mask

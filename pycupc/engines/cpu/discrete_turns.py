@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycupc.engines.cpu.batches import Found, is_skipped, skipped, take_test
 from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.rounds import Found, is_skipped, skipped, take_test
 from pycupc.engines.cpu.tuning import INLINE_TESTS, WORK_AT_ONCE
 from pycupc.engines.protocol import Ints, Mask, Questions
 from pycupc.independence.discrete.contingency import run_test_given, work_space

@@ -22,7 +22,7 @@ from pycupc.engines.cpu.pruning.branch_and_bound import LEAST_DELTA, PairOutcome
 from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import Way, pair_seconds
-from pycupc.engines.cpu.queue import Queue
+from pycupc.engines.cpu.row_tasks import Queue
 from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_arrays import Cutoff, Items, Outcomes, Side, work_space

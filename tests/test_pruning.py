@@ -20,10 +20,10 @@ import pycupc
 from pycupc.engines import subsets
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.cpu.extracts import MatrixSource
 from pycupc.engines.cpu.pruning import bound, bounded_tasks, bounded_walk, bounded_walk_arrays, node, plan
 from pycupc.engines.cpu.pruning.delta import PROOF, find_delta
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
+from pycupc.engines.cpu.submatrices import MatrixSource
 from pycupc.engines.cpu.walk_arrays import Cutoff, Place, Side, work_space
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian import fisher_z

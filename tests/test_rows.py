@@ -9,7 +9,7 @@ from conftest import refused
 
 import pycupc
 from pycupc.engines.cpu import engine as cpu
-from pycupc.engines.cpu import extracts, gaussian, level0, level0_sieve
+from pycupc.engines.cpu import gaussian, level0, level0_sieve, submatrices
 from pycupc.engines.cpu.engine import CpuEngine
 from pycupc.engines.protocol import EngineError, Lists, Pairs, Questions
 from pycupc.independence.gaussian.centred_columns import Columns
@@ -100,9 +100,9 @@ def test_several_tiles_and_extracts(monkeypatch):
 
 @pytest.mark.parametrize("scale", [False, True])
 def test_hubs_read_parts_of_their_neighbours(scale, monkeypatch):
-    for module in (gaussian, cpu, extracts):
+    for module in (gaussian, cpu, submatrices):
         monkeypatch.setattr(module, "HUB", 6, raising=False)
-    monkeypatch.setattr(extracts, "HUB_PART", 3)
+    monkeypatch.setattr(submatrices, "HUB_PART", 3)
     X = scale_free(150, 100, 0, first=40).T if scale else table(60, 40, 7, degree=5)
     p = X.shape[1]
     both(X, hubs=True, alpha=0.01, fixedGaps=pairs(p, 0.02, 0), fixedEdges=pairs(p, 0.02, 1))

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from pycupc.engines.cpu.extracts import of_width
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.submatrices import of_width
 from pycupc.engines.protocol import Answers, CountHook, Counts, Lists, Questions
 from pycupc.graph.lists import starts
 from pycupc.independence.gaussian.centred_columns import Columns

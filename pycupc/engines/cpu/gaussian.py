@@ -15,13 +15,13 @@ import numpy as np
 
 from pycupc.engines import subsets
 from pycupc.engines.cpu import level0, level0_sieve, level1
-from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource, Source, canonical_of, walks
 from pycupc.engines.cpu.graph import ANSWERED, TESTED, Findings, Graph, Indices, Separated, Targets
 from pycupc.engines.cpu.pruning.bounded_tasks import PrunedSide, load
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
 from pycupc.engines.cpu.pruning.plan import Pruning, PruningMode, Way
 from pycupc.engines.cpu.row_tasks import Queue
 from pycupc.engines.cpu.set_walk import walk_items
+from pycupc.engines.cpu.submatrices import ColumnSource, CorrelationSource, MatrixSource, canonical_of, walks
 from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED, State, Task
 from pycupc.engines.cpu.tuning import (
     BLOCK,
@@ -63,7 +63,9 @@ class GaussianTests:
     ) -> None:
         self._correlations, self._n, self._n_threads, self._reading = correlations, n, n_threads, reading
         dense = reading == "dense"
-        self._source: Source = MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
+        self._source: CorrelationSource = (
+            MatrixSource(correlations.dense()) if dense else ColumnSource(correlations.columns())
+        )
         self._pruning = Pruning(self._source, pruning, n_threads)
         self._pruned_sides: list[PrunedSide] = []  # of the level that is running
         self._pruned_levels: list[PrunedTests] = []
@@ -220,7 +222,9 @@ class GaussianTests:
 class _Walk(Queue):
     """Gaussian tests of a level >= 2: the parts of a row are its prefixes."""
 
-    def __init__(self, source: Source, graph: Graph, targets: Targets, side: Side, findings: Findings) -> None:
+    def __init__(
+        self, source: CorrelationSource, graph: Graph, targets: Targets, side: Side, findings: Findings
+    ) -> None:
         prefixes = side.binomials[graph.degrees - 1, side.level - 1]
         super().__init__(graph, targets, side, findings, prefixes)
         self._source = source

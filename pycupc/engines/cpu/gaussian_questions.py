@@ -11,8 +11,8 @@ from numba import uint64
 
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.combinations import put_in_order
+from pycupc.engines.cpu.conditional_covariances import Sizes, choose, give, space_for_sets
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.sets import Sizes, choose, give, space_for_sets
 from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
 from pycupc.engines.cpu.walk_arrays import work_space

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from pycupc.engines.cpu.extracts import ColumnSource, Extract, Source
 from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.submatrices import ColumnSource, CorrelationSource, Submatrix
 from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
 from pycupc.engines.cpu.walk_arrays import NO_MIRROR, Cutoff
@@ -43,9 +43,15 @@ class Pair(NamedTuple):
 
 
 def run_rows(
-    source: Source, graph: Graph, targets: Targets, cutoff: Cutoff, rows: Indices, findings: Findings, state: State,
+    source: CorrelationSource,
+    graph: Graph,
+    targets: Targets,
+    cutoff: Cutoff,
+    rows: Indices,
+    findings: Findings,
+    state: State,
     mirror: Indices = NO_MIRROR,
-) -> None:  # fmt: skip
+) -> None:
     """Test the targets of these rows, which are consecutive; `mirror` as in `Items`."""
     for _, own in source.extracts(graph, rows):
         found = tuple(values[own.entries] for values in findings[:3])
@@ -73,7 +79,7 @@ def run_part_of_hub(
 
 
 def _run_extract(
-    own: Extract, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], state: State, mirror: Indices = NO_MIRROR
+    own: Submatrix, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], state: State, mirror: Indices = NO_MIRROR
 ) -> None:
     """Test the targets of an extract; `found`: its stretches of `Findings`."""
     low, high = int(own.rows[0]), int(own.rows[-1]) + 1

@@ -92,10 +92,10 @@ class SmallestZ:
         return np.concatenate([x.astype(np.int64) * p + y, y.astype(np.int64) * p + x])
 
     def _on_cpu(self, left: list[PendingLevel], z: Floats) -> Floats:
-        from pycupc.engines.cpu.extracts import ColumnSource, MatrixSource
         from pycupc.engines.cpu.pruning import (
             largest_p_values,  # here: it loads Numba, which most runs on the GPU do without
         )
+        from pycupc.engines.cpu.submatrices import ColumnSource, MatrixSource
 
         source = ColumnSource(self.data.correlations.columns()) if self._has_rows else MatrixSource(self.data.C)
         levels = [

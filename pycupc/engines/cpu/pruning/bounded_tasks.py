@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pycupc.engines import subsets
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import ranked
-from pycupc.engines.cpu.extracts import Extract, MatrixSource, Source, walks
+from pycupc.engines.cpu.conditional_covariances import Sizes
 from pycupc.engines.cpu.graph import ANSWERED, FAR, FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning.bounded_walk import walk_rows
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, LEFT, TESTS, BoundedWork
@@ -23,7 +23,7 @@ from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import Way, pair_seconds
 from pycupc.engines.cpu.row_tasks import Queue
-from pycupc.engines.cpu.sets import Sizes
+from pycupc.engines.cpu.submatrices import CorrelationSource, MatrixSource, Submatrix, walks
 from pycupc.engines.cpu.threads import STOP, State, Task
 from pycupc.engines.cpu.walk_arrays import Cutoff, Items, Outcomes, Side, work_space
 from pycupc.engines.protocol import Floats
@@ -52,7 +52,7 @@ class PrunedSide(Queue):
     """
 
     def __init__(
-        self, source: Source, graph: Graph, targets: Targets, way: Way, side: Side, findings: Findings,
+        self, source: CorrelationSource, graph: Graph, targets: Targets, way: Way, side: Side, findings: Findings,
         bound: Floats | None = None,
     ) -> None:  # fmt: skip
         super().__init__(graph, targets, side, findings, graph.degrees - side.level + 1)
@@ -111,7 +111,7 @@ class PrunedSide(Queue):
             for part in np.array_split(positions, -(-len(positions) // pairs)):
                 yield self._search_task(x, part, row)
 
-    def _row(self, x: int) -> tuple[Extract, Floats, Floats]:
+    def _row(self, x: int) -> tuple[Submatrix, Floats, Floats]:
         """An extract of row x, the correlations of its neighbours and, last, the row itself, and their delta."""
         ((_, own),) = self._source.extracts(self._graph, np.array([x]))
         at = own.rows[0]
@@ -121,7 +121,7 @@ class PrunedSide(Queue):
         return own, R, find_delta(R)
 
     def _search_task(
-        self, x: int, positions: NDArray[np.int64], of_row: Callable[[], tuple[Extract, Floats, Floats]]
+        self, x: int, positions: NDArray[np.int64], of_row: Callable[[], tuple[Submatrix, Floats, Floats]]
     ) -> Task:
         n_sets = comb(int(self._degree[x]) - 1, self._level)
         walk = float(pair_seconds(self._degree[x : x + 1], self._level)[0])

@@ -11,10 +11,10 @@ import math
 from numba import uint64
 
 from pycupc.engines.cpu.combinations import put_in_order
+from pycupc.engines.cpu.conditional_covariances import choose, give
 from pycupc.engines.cpu.pruning.bound import ANY, excess, largest_sum
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import TESTS
 from pycupc.engines.cpu.pruning.node import child
-from pycupc.engines.cpu.sets import choose, give
 from pycupc.engines.cpu.threads import DOUBTFUL
 from pycupc.engines.cpu.tuning import LEAST_SCORE, LEAST_SHARE, NODE_TIME, TEST_TIME
 from pycupc.independence.gaussian.partial_correlation import given_several

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycupc.engines.cpu.conditional_covariances import Sizes
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import LEFT
 from pycupc.engines.cpu.pruning.branch import DIVIDED_IN_TWO, NONE, SEPARATED, examine
 from pycupc.engines.cpu.pruning.node import BASE, ROOT, child, root
-from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_arrays import Cutoff, Side
 from pycupc.engines.protocol import Floats

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pycupc.engines.cpu import threads
-from pycupc.engines.cpu.extracts import Source
 from pycupc.engines.cpu.graph import Graph, Indices
 from pycupc.engines.cpu.pruning.bounded_tasks import PrunedSide
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way
+from pycupc.engines.cpu.submatrices import CorrelationSource
 from pycupc.engines.cpu.tuning import INLINE_TESTS
 from pycupc.engines.cpu.walk_arrays import Cutoff, Side
 from pycupc.engines.protocol import Floats, Ints, Mask
@@ -56,7 +56,7 @@ class PrunedTests:
 class SmallestZ:
     """Finds the smallest |z| of the tests of each edge when it is called."""
 
-    source: Source
+    source: CorrelationSource
     n: float  # number of observations
     n_threads: int
     levels: list[PrunedTests]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from pycupc.engines.cpu.conditional_covariances import choose, give
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.bound import excess
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import TESTS
 from pycupc.engines.cpu.pruning.branch import DIVIDED_IN_TWO, NONE, counts, divide, last_members, start
 from pycupc.engines.cpu.pruning.node import ROOT, child, root
-from pycupc.engines.cpu.sets import choose, give
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.tuning import NODE_TIME, PER_SQUARE, SUBSETS_OF, TEST_TIME
 from pycupc.engines.protocol import Floats

@@ -10,8 +10,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from pycupc.engines.cpu.conditional_covariances import ConditionalCovariances, space_for_sets
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.sets import Sets, space_for_sets
 from pycupc.engines.cpu.tuning import SETS_PER_PAIR
 from pycupc.engines.cpu.walk_arrays import work_space
 from pycupc.engines.protocol import Floats, Mask
@@ -69,7 +69,7 @@ class NodeWork(NamedTuple):
     counts: Annotated[Indices, "2"]  # `TESTS`, `BOUNDS`
 
 
-def search_space(level: int, d: int, **given: Mask) -> tuple[Nodes, Sets, NodeWork]:
+def search_space(level: int, d: int, **given: Mask) -> tuple[Nodes, ConditionalCovariances, NodeWork]:
     """Arrays for rows of up to d neighbours; `given`: fields of `NodeWork`, all candidates are `asked` by default."""
     own = {"sets_per_pair": np.full(1, SETS_PER_PAIR), "elimination": canonical_space(level), "asked": np.full(d, True)}
     nodes = work_space(Nodes, slot=level + 3, d=d, level=level)

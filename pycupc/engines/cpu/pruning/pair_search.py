@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pycupc.engines.cpu import tuning
+from pycupc.engines.cpu.conditional_covariances import Sizes
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.branch import SEPARATED
 from pycupc.engines.cpu.pruning.branch_and_bound import LEAST_DELTA, PairOutcomes, search_pairs
@@ -17,7 +18,6 @@ from pycupc.engines.cpu.pruning.delta import find_delta
 from pycupc.engines.cpu.pruning.minimum_search import Descent, search_smallest
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.sets import Sizes
 from pycupc.engines.cpu.threads import State
 from pycupc.engines.cpu.walk_arrays import Cutoff, Side
 from pycupc.engines.protocol import Floats, Mask, Questions

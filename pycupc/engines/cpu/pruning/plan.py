@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from pycupc.engines import subsets
 from pycupc.engines.cpu import tuning
-from pycupc.engines.cpu.extracts import MatrixSource, Source
 from pycupc.engines.cpu.graph import Graph, Targets
 from pycupc.engines.cpu.pruning.delta import is_definite
+from pycupc.engines.cpu.submatrices import CorrelationSource, MatrixSource
 from pycupc.engines.protocol import Floats, Mask
 from pycupc.system.machine import run_in_threads, single_products
 
@@ -65,7 +65,7 @@ def pair_seconds(degrees: NDArray[np.int64], level: int) -> Floats:
 class Pruning:
     """Pruning for one problem; `mode` is a bool, "always" or "checked"."""
 
-    def __init__(self, source: Source, mode: PruningMode, n_threads: int) -> None:
+    def __init__(self, source: CorrelationSource, mode: PruningMode, n_threads: int) -> None:
         self._source, self.mode, self._n_threads = source, mode, n_threads
         self._by_cost = mode in (True, "checked")  # else everywhere or nowhere
         self._all_sound: bool | None = None

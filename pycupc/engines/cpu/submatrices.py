@@ -2,8 +2,8 @@
 
 A test of row x reads the correlations of x and its neighbours. So the tests of some rows are a problem of their own: a
 matrix, in which each of these rows has a block for x and its neighbours, and neighbour lists in the numbers of that
-matrix. An `Extract` is such a problem. Compiled code takes it as it takes the problem as a whole, which is the extract
-of all rows where the matrix of all variables is known.
+matrix. An `Submatrix` is such a problem. Compiled code takes it as it takes the problem as a whole, which is the
+extract of all rows where the matrix of all variables is known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pycupc.system.jit import compiled, frozen
 from pycupc.system.machine import run_in_threads
 
 
-class Extract(NamedTuple):
+class Submatrix(NamedTuple):
     """Some rows of a graph, with the correlations that their tests read."""
 
     # float64 (w, w), contiguous, not writeable: of the variables of a row with each other; the cells of variables of
@@ -75,10 +75,10 @@ class MatrixSource:
         """Correlations with those of the variables of each of m tests, and these in its numbers, int64 (m, k)."""
         return self.C, nodes
 
-    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
+    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Submatrix]]:
         """Extracts with one part of the rows after the other, as far as it is sensible to hold them at once."""
         everything = slice(None)
-        yield everything, Extract(self.C, graph.offsets, graph.neighbours, rows, everything)
+        yield everything, Submatrix(self.C, graph.offsets, graph.neighbours, rows, everything)
 
 
 class ColumnSource:
@@ -95,7 +95,7 @@ class ColumnSource:
         self.columns.put_groups(nodes.ravel(), np.append(own[:, 0], nodes.size), C)
         return frozen(C), own
 
-    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Extract]]:
+    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Submatrix]]:
         for part in of_width(graph.offsets[rows + 1] - graph.offsets[rows] + 1):
             yield part, self._extract(graph, rows[part])
 
@@ -106,14 +106,14 @@ class ColumnSource:
         parts = [np.arange(v, min(v + HUB_PART, starts.stop)) for v in starts]
         return map(np.concatenate, combinations(parts, 2))
 
-    def extract_of_hub(self, graph: Graph, x: int, entries: Indices) -> Extract:
+    def extract_of_hub(self, graph: Graph, x: int, entries: Indices) -> Submatrix:
         """Row x with these of its neighbours."""
         d = len(entries)
         C = self.columns.among(np.append(graph.neighbours[entries], x))
         offsets = np.append(np.zeros(d + 1, dtype=np.int64), d)
-        return Extract(frozen(C), offsets, np.arange(d, dtype=np.int32), np.array([d]), entries)
+        return Submatrix(frozen(C), offsets, np.arange(d, dtype=np.int32), np.array([d]), entries)
 
-    def _extract(self, graph: Graph, rows: Indices) -> Extract:
+    def _extract(self, graph: Graph, rows: Indices) -> Submatrix:
         """Row after row a block: the neighbours and, last, the row itself."""
         first, d = graph.offsets[rows], graph.offsets[rows + 1] - graph.offsets[rows]
         ends = np.cumsum(d + 1)
@@ -129,14 +129,14 @@ class ColumnSource:
         lengths[ends] = d
         C = np.empty((len(members), len(members)))
         self.columns.put_groups(members, np.concatenate(([0], ends)), C)
-        return Extract(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1, entries)
+        return Submatrix(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1, entries)
 
 
 #: Correlations for the tests of a level.
-Source = MatrixSource | ColumnSource
+CorrelationSource = MatrixSource | ColumnSource
 
 
-def canonical_of(source: Source, x: Ints, y: Ints, S: Ints, n_threads: int) -> Floats:
+def canonical_of(source: CorrelationSource, x: Ints, y: Ints, S: Ints, n_threads: int) -> Floats:
     """The canonical r of tests of x[i] and y[i] given S[i], ascending and of two members or more, float64 (m,)."""
     nodes, r = np.column_stack([S, x, y]).astype(np.int64), np.empty(len(x))
     step = PART_ENTRIES if isinstance(source, MatrixSource) else EXTRACT_WIDTH
@@ -158,8 +158,8 @@ def _fill(C, nodes, space, r):
 
 
 def walks(
-    source: Source, graph: Graph, whole: Side, items: Items, outcomes: Outcomes
-) -> Iterator[tuple[Extract, Side, Items, Outcomes]]:
+    source: CorrelationSource, graph: Graph, whole: Side, items: Items, outcomes: Outcomes
+) -> Iterator[tuple[Submatrix, Side, Items, Outcomes]]:
     """The items of a task in extracts, each with its stretch of `outcomes`, where the caller writes findings.
 
     The entries of the extract that are written there become entries of the graph.

@@ -40,7 +40,7 @@ class Sizes(NamedTuple):
         return cls(np.array([level]), *np.array([*cutoff, 0.0])[:, None])
 
 
-class Sets(NamedTuple):
+class ConditionalCovariances(NamedTuple):
     """Covariances given the members chosen, of x, y and the candidates c after these members."""
 
     C: Annotated[Floats, "inner d d"]  # of the candidates; upper triangle; where another member may be chosen
@@ -54,9 +54,9 @@ class Sets(NamedTuple):
     following: Annotated[Indices, "t"]
 
 
-def space_for_sets(size: int, d: int) -> Sets:
+def space_for_sets(size: int, d: int) -> ConditionalCovariances:
     """For sets of up to `size` of d candidates."""
-    return work_space(Sets, inner=max(size - 1, 0), t=size + 1, d=d)
+    return work_space(ConditionalCovariances, inner=max(size - 1, 0), t=size + 1, d=d)
 
 
 @jit_inlined

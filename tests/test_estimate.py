@@ -219,7 +219,7 @@ def test_the_command_estimates_discrete_data(capsys, arguments, engine):
 
 def test_many_variables_are_estimated_from_a_sample(monkeypatch):
     monkeypatch.setattr(cpu_engine, "SAMPLED_FROM", 1000)
-    for module in (level0_sieve, sys.modules["pycupc.engines.cpu.sample"]):
+    for module in (level0_sieve, sys.modules["pycupc.engines.cpu.cost_from_sample"]):
         monkeypatch.setattr(module, "SIEVE_TILE", 400)
     X, rows = modules(2000, 100, 0).T, {"correlations": "rows"}
     estimate = run(X, 1e-4, CpuEngine(1, **rows), stages={"trial": 2})

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from pycupc.engines import subsets
 from pycupc.engines.cpu import answers, answers_from_columns, level0, threads
 from pycupc.engines.cpu.check import check_answers, check_level
+from pycupc.engines.cpu.cost_from_sample import sample
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.gaussian_questions import walk_entries
 from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
-from pycupc.engines.cpu.sample import sample
 from pycupc.engines.cpu.setwise_levels import SetwiseTests
 from pycupc.engines.cpu.tuning import COLUMN_BYTES, ENTRY_TESTS, HUB, SAMPLED_FROM, SIEVE_FROM
 from pycupc.engines.cpu.walk_arrays import Cutoff

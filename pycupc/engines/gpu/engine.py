@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import device_largest_p_values, device_sieve, sample, schur, sharing, tuning
+from pycupc.engines.gpu import device_cost_from_sample, device_largest_p_values, device_sieve, schur, sharing, tuning
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import open_device, session
 from pycupc.engines.gpu.families import SET_BY_SET
@@ -311,7 +311,7 @@ class GpuEngine(AnsweringOnCpu):
             return None
         self._compile(0)
         with self._session():
-            return sample.sampled(graph, test, self)
+            return device_cost_from_sample.sampled(graph, test, self)
 
     def resume(self, levels: Sequence[Finished]) -> None:
         """See `Engine.resume`. Level 0 gives the correlations again."""

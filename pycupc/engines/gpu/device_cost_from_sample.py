@@ -20,7 +20,7 @@ def sampled(graph: device_sieve.RowGraph, test: GaussianTest, engine: Engine) ->
     Level 0 goes through the last two columns of squares of the sieve. Call it inside a `session`, once the kernels are
     compiled.
     """
-    from pycupc.engines.cpu.sample import later_seconds  # loads Numba
+    from pycupc.engines.cpu.cost_from_sample import later_seconds  # loads Numba
 
     p, (group, on_side), X, times = graph.p, device_sieve.squares_of(graph.p), test.data.rows, []
     assert X is not None

@@ -24,7 +24,7 @@ from pycupc.data.pairs import Pairs
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.gpu import missing
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.engine import GpuEngine
+from pycupc.engines.gpu.gpu_engine import GpuEngine
 from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
 from pycupc.engines.gpu.transfers import Scratch, Transfers
 from pycupc.independence.gaussian.test import GaussianTest
@@ -263,7 +263,7 @@ class HostEngine(GpuEngine):
     def __init__(
         self, libraries: dict[str, ctypes.CDLL], algorithm: str = "schur", *, prune: bool = True, **options: str
     ) -> None:
-        with mock.patch("pycupc.engines.gpu.engine.open_device", return_value=HostDevice(libraries)):
+        with mock.patch("pycupc.engines.gpu.gpu_engine.open_device", return_value=HostDevice(libraries)):
             super().__init__(algorithm, pruning=prune, **options)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pycupc.engines.gpu import correlation, cupc, device_sieve, missing, schur
+from pycupc.engines.gpu import cupc, device_correlation, device_sieve, missing, schur
 from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
 
@@ -31,7 +31,7 @@ TEMPLATES = [
     ),
     *(
         *device_sieve.PICK.values(),
-        *correlation.KERNELS[:2],
+        *device_correlation.KERNELS[:2],
         *(k for family in range(5) for k in missing.kernels_of(family)),
     ),
     *((f"cupc/cupc_{algorithm}", f"cupc_{algorithm}<{t}>") for algorithm in "es" for t in cupc.TEMPLATES),

@@ -21,8 +21,8 @@ from conftest import refused
 import pycupc
 from pycupc import MixedTable, RCoT, SuffStat, cli, mixCItest, pc
 from pycupc.discrete import DiscreteSuffStat
-from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.gpu.correlation import concordances as on_device
+from pycupc.engines.cpu.cpu_engine import CpuEngine
+from pycupc.engines.gpu.device_correlation import concordances as on_device
 from pycupc.independence.gaussian import ranks
 from pycupc.independence.gaussian.latent import kinds_of, latent_correlation, levels_of
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation

@@ -14,7 +14,7 @@ from conftest import gaussian_test, golden_case, refused, take
 
 import pycupc
 from pycupc.engines import subsets
-from pycupc.engines.cpu import engine as cpu
+from pycupc.engines.cpu import cpu_engine as cpu
 from pycupc.engines.cpu import level0
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import FlatCells, SepSets

@@ -11,7 +11,7 @@ import pytest
 import pycupc
 from pycupc.data.column_checks import groups_of_copies
 from pycupc.data.table import Table
-from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.independence.gaussian import correlation as module
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.correlations import Correlations

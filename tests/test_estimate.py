@@ -14,9 +14,8 @@ from pycupc.algorithm.estimate import MANY_SETS, SHOWN, run_stages
 from pycupc.algorithm.parameters import Arguments
 from pycupc.data import EXAMPLES, load_example
 from pycupc.discrete import DiscreteSuffStat, disCItest
-from pycupc.engines.cpu import engine as cpu_engine
-from pycupc.engines.cpu import level0_sieve
-from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu import cpu_engine, level0_sieve
+from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 
 P = 8

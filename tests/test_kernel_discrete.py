@@ -8,7 +8,7 @@ from discrete_runs import Problem, compare, random_problem
 from gpu_on_host import HostEngine, build, library_of
 from scipy.special import chdtrc, chdtri
 
-from pycupc.engines.gpu import discrete, tuning
+from pycupc.engines.gpu import device_discrete, device_tuning
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.discrete.chi_square import upper_tail
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat
@@ -19,14 +19,14 @@ from pycupc.independence.discrete.test import DiscreteTest
 def library(request, tmp_path_factory):
     built = build(tmp_path_factory.mktemp("kernels"), request.param)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(discrete, "THREADS", request.param)
-        patch.setattr(discrete, "STATE_BYTES", 30 * request.param + 256)
+        patch.setattr(device_discrete, "THREADS", request.param)
+        patch.setattr(device_discrete, "STATE_BYTES", 30 * request.param + 256)
         yield built
 
 
 def test_more_neighbours_than_threads(library):
     """Rows whose targets do not fit the list of a work item, in blocks of 64 threads."""
-    if discrete.THREADS > 64:
+    if device_discrete.THREADS > 64:
         pytest.skip("the same code, slower")
     rng = np.random.default_rng(5)
     hidden = rng.integers(0, 2, size=40)
@@ -52,8 +52,8 @@ def test_engine_agrees_with_cpu(library, seed, observed):
 @pytest.mark.parametrize("room", [0, 70, 300])
 def test_tables_without_room_are_made_on_the_host(library, monkeypatch, room):
     """Where the degrees of freedom are those observed, a table may be larger than any memory."""
-    monkeypatch.setattr(tuning, "OBSERVED_CELLS", room)
-    monkeypatch.setattr(tuning, "OBSERVED_CELLS_PER_OBSERVATION", 0)
+    monkeypatch.setattr(device_tuning, "OBSERVED_CELLS", room)
+    monkeypatch.setattr(device_tuning, "OBSERVED_CELLS_PER_OBSERVATION", 0)
     engine = HostEngine(library)
     for seed in (200, 201, 204, 206):
         compare(engine, random_problem(seed, small=True, observed=True))
@@ -66,7 +66,7 @@ TUNING = ({"CONFIGURATIONS": 0}, {"CELLS": 300}, PARTS_OF_MASKS, {"DOUBTFUL": 0}
 @pytest.mark.parametrize("change", TUNING, ids=str)
 def test_tuning_changes_nothing(library, monkeypatch, change):
     for name, value in change.items():
-        monkeypatch.setattr(tuning, name, value)
+        monkeypatch.setattr(device_tuning, name, value)
     for seed in (100, 101, 102):
         problem = random_problem(seed, small=True)
         if "DOUBTFUL" in change:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pycupc.engines.gpu import kernels, tuning
+from pycupc.engines.gpu import device_tuning, kernels
 from pycupc.engines.protocol import EngineError
 
 
@@ -39,7 +39,7 @@ WANTED = [("graph/inspect", "inspect"), ("schur/sets", "schur_sets<2, false>")]
 
 @pytest.mark.parametrize(("notice_after", "lines"), [(0.1, 1), (60.0, 0)])
 def test_only_what_takes_long_is_announced(monkeypatch, caplog, notice_after, lines):
-    monkeypatch.setattr(tuning, "NOTICE_AFTER", notice_after)
+    monkeypatch.setattr(device_tuning, "NOTICE_AFTER", notice_after)
     toolkit = Toolkit(0.2)
     loader = kernels.Kernels(toolkit)
     with caplog.at_level(logging.INFO, logger="pycupc"):

@@ -5,7 +5,7 @@ from discrete_runs import compare
 from gpu_on_host import MISSING_FILES, HostEngine, build
 from missing_runs import FAMILIES, random_problem
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +25,6 @@ TUNING = ({"DOUBTFUL": 0}, {"OBSERVED_SHARED_BYTES": 0}, {"OBSERVED_TABLE_BYTES"
 @pytest.mark.parametrize("change", TUNING, ids=str)
 def test_tuning_changes_nothing(library, monkeypatch, change):
     for name, value in change.items():
-        monkeypatch.setattr(tuning, name, value)
+        monkeypatch.setattr(device_tuning, name, value)
     for family in FAMILIES:
         compare(HostEngine(library), random_problem(family, 4))

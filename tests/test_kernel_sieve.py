@@ -31,19 +31,19 @@ from pycupc.algorithm import checkpoint as kept
 from pycupc.data.pairs import Pairs
 from pycupc.engines import select
 from pycupc.engines.cpu import tuning as cpu_tuning
-from pycupc.engines.cpu.engine import CpuEngine
-from pycupc.engines.gpu import correlation as of_device
+from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.gpu import (
     device_answers,
     device_largest_p_values,
     device_sieve,
+    device_tuning,
+    gpu_engine,
     hubs,
     on_cpu,
     schur,
     sharing,
-    tuning,
 )
-from pycupc.engines.gpu import engine as gpu_engine
+from pycupc.engines.gpu import device_correlation as of_device
 from pycupc.engines.gpu.devices import DevicesEngine, on_devices
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
 from pycupc.engines.gpu.sharing import Member
@@ -104,7 +104,7 @@ def engine(library):  # one for all tests: its tables of subsets take two second
 @pytest.mark.parametrize(("n", "strength", "alpha", "levels"), [(60, 0.5, 0.3, 5), (300, 0.3, 0.05, 4)])
 def test_the_answer_is_that_of_the_cpu(engine, monkeypatch, large, n, strength, alpha, levels):
     if large:  # rows of more than five neighbours are tested in tiles
-        monkeypatch.setattr(tuning, "BOUNDS", (1, 2, 3, 4, 5))
+        monkeypatch.setattr(device_tuning, "BOUNDS", (1, 2, 3, 4, 5))
     compare_data(engine, observations(0, 18, n, strength), alpha, levels)
 
 
@@ -116,7 +116,7 @@ def test_states_between_levels(engine, restricted):
 
 
 def test_doubtful_tests(engine, monkeypatch):
-    monkeypatch.setattr(tuning, "ILL_SHARE", 1.0)  # the kernels for ill-conditioned data are the same ones
+    monkeypatch.setattr(device_tuning, "ILL_SHARE", 1.0)  # the kernels for ill-conditioned data are the same ones
     X = observations(3, 14, 300, 0.5)
     X[:, 5] = X[:, 2] + 1e-6 * X[:, 5]
     X[:, 9] = X[:, 2] + X[:, 7] + 1e-6 * X[:, 9]
@@ -136,7 +136,7 @@ def test_the_sieve_misses_no_pair_and_picks_few_others(library, monkeypatch, n, 
     """In one square of several tiles or in squares of one; rows that stay in shared memory or not; little of it."""
     if p < 200:
         monkeypatch.setattr(device_sieve, "MOST_BLOCKS", 1)
-        monkeypatch.setattr(tuning, "TILES_ON_SIDE", 1)
+        monkeypatch.setattr(device_tuning, "TILES_ON_SIDE", 1)
     dev = HostDevice(library)
     dev.shared_block = shared or dev.shared_block
     check_sieve(dev, difficult(n, p, 0.3), 0.3)
@@ -154,7 +154,7 @@ def test_correlations_have_the_bits_of_the_cpu(library, n, dtype):
 
 
 def test_difficult_columns(engine, monkeypatch):
-    monkeypatch.setattr(tuning, "ILL_SHARE", 1.0)  # the kernels for ill-conditioned data are the same ones
+    monkeypatch.setattr(device_tuning, "ILL_SHARE", 1.0)  # the kernels for ill-conditioned data are the same ones
     cutoff = GaussianTest(pycupc.SuffStat(np.eye(2), 200), 1e-3).cutoff(0)
     test = GaussianTest(pycupc.SuffStat.from_table(pycupc.data.table.Table.of(difficult(200, 50, cutoff))), 1e-3)
     compare_states(engine, test)
@@ -238,8 +238,8 @@ def test_questions_are_answered_as_on_the_cpu(library, monkeypatch, change, capl
         "TUNING",
         dataclasses.replace(device_branch_and_bound.TUNING, **{"least_sets": 0.0} | change),
     )
-    monkeypatch.setattr(tuning, "QUESTION_SETS", 0)
-    monkeypatch.setattr(tuning, "WALKED_SETS", 0 if "nodes" in change else 1e9)
+    monkeypatch.setattr(device_tuning, "QUESTION_SETS", 0)
+    monkeypatch.setattr(device_tuning, "WALKED_SETS", 0 if "nodes" in change else 1e9)
     monkeypatch.setattr(cpu_tuning, "FEW_SETS", 0)
     reached, device = {}, HostDevice(library)
 
@@ -317,9 +317,9 @@ def test_which_correlations_a_run_stores(library, monkeypatch):
     pycupc.skeleton(X, alpha=0.1, engine=HostEngine(library), m_max=0)
     assert used
     monkeypatch.setattr(gpu_engine.of_data, "dense_bytes", lambda p: 0)
-    monkeypatch.setattr(tuning, "SIEVE_FROM", 9)
+    monkeypatch.setattr(device_tuning, "SIEVE_FROM", 9)
     for share in (0, 9):
-        monkeypatch.setattr(tuning, "ROWS_SHARE", share)
+        monkeypatch.setattr(device_tuning, "ROWS_SHARE", share)
         one = HostEngine(library)
         compare_data(one, X, 0.1, m_max=0)
         test = GaussianTest(pycupc.SuffStat.from_data(X), 0.1)
@@ -361,8 +361,8 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
     graph = row_graph(HostDevice(library), observations(0, 18, 60, 0.5))
     if not picks:
         graph.launch_level0(0.1)
-    monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
-    monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 12 * tuning.BYTES_PER_PICKED)
+    monkeypatch.setattr(device_tuning, "UNCHECKED_BYTES", 0)
+    monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 12 * device_tuning.BYTES_PER_PICKED)
     monkeypatch.setattr(device_sieve, "first_room", lambda p: 3)
     with pytest.raises(EngineError, match=r"GiB are free; alpha = [\d.e-]+ would leave about \d+") as error:
         graph.launch_level0(0.1) if picks else graph.collect_level0()
@@ -371,8 +371,8 @@ def test_too_many_pairs_name_an_alpha_that_would_fit(library, monkeypatch, picks
 
 def test_hubs_without_a_matrix_at_level_1(engine, two, monkeypatch):
     """Rows of more than four neighbours, in stripes of a few rows; a row of 40 variables has a stripe in two tiles."""
-    monkeypatch.setattr(tuning, "HUB", 4)
-    monkeypatch.setattr(tuning, "STRIPE_BYTES", 8 * 40)
+    monkeypatch.setattr(device_tuning, "HUB", 4)
+    monkeypatch.setattr(device_tuning, "STRIPE_BYTES", 8 * 40)
     used, start = [], hubs.HubTests.__init__
     monkeypatch.setattr(hubs.HubTests, "__init__", lambda self, *a: used.append(len(a[3])) or start(self, *a))
     fixed = {"fixedEdges": np.eye(10)[::-1] > 0, "fixedGaps": np.eye(10, k=5) + np.eye(10, k=-5) > 0}
@@ -381,13 +381,13 @@ def test_hubs_without_a_matrix_at_level_1(engine, two, monkeypatch):
     assert min(used) > 3
     X = np.random.default_rng(0).standard_normal((300, 40))
     X[:, 0] += X[:, 1:] @ np.linspace(0.5, 1.0, 39)
-    monkeypatch.setattr(tuning, "HUB", 30)
+    monkeypatch.setattr(device_tuning, "HUB", 30)
     compare_data(engine, X, 0.2, 3, m_max=2)
     assert used[-1] == 1
 
 
 def test_a_run_with_hubs_that_was_cut_off_goes_on(engine, tmp_path, monkeypatch):
-    monkeypatch.setattr(tuning, "HUB", 4)
+    monkeypatch.setattr(device_tuning, "HUB", 4)
     call = {"suffStat": observations(0, 10, 60, 0.6), "alpha": 0.3, "checkpoint": tmp_path, "m_max": 2}
     fit = pycupc.skeleton(**call, engine=engine)
     for number in (2, 1):
@@ -397,13 +397,13 @@ def test_a_run_with_hubs_that_was_cut_off_goes_on(engine, tmp_path, monkeypatch)
 
 
 def test_hubs_that_do_not_fit_after_level_1_are_refused_then(engine, monkeypatch):
-    monkeypatch.setattr(tuning, "HUB", 4)
+    monkeypatch.setattr(device_tuning, "HUB", 4)
     compare_data(engine, X := observations(0, 10, 60, 0.6), 0.3, m_max=1)
     launch = hubs.HubTests.launch
 
     def fill_memory(self, *args):
         launch(self, *args)
-        monkeypatch.setattr(tuning, "UNCHECKED_BYTES", 0)
+        monkeypatch.setattr(device_tuning, "UNCHECKED_BYTES", 0)
         monkeypatch.setattr(HostDevice, "free_memory", lambda self, enough=0: 0)
 
     monkeypatch.setattr(hubs.HubTests, "launch", fill_memory)
@@ -430,8 +430,8 @@ def test_a_run_that_was_cut_off_goes_on(engine, two, library, tmp_path, by):
 
 
 def test_many_variables_are_estimated_from_the_last_ones(engine, monkeypatch):
-    monkeypatch.setattr(tuning, "SAMPLED_FROM", 100)
-    monkeypatch.setattr(tuning, "TILES_ON_SIDE", 1)
+    monkeypatch.setattr(device_tuning, "SAMPLED_FROM", 100)
+    monkeypatch.setattr(device_tuning, "TILES_ON_SIDE", 1)
     X = observations(0, 300, 40, 0.1)
     test = GaussianTest(pycupc.SuffStat.from_data(X), 1e-3)
     take(engine, test)
@@ -441,7 +441,7 @@ def test_many_variables_are_estimated_from_the_last_ones(engine, monkeypatch):
     np.testing.assert_array_equal(sampled.degrees, degrees[128:])
     assert sampled.seconds > 0
     assert sampled.memory > 8 * X.size
-    monkeypatch.setattr(tuning, "SAMPLED_FROM", 301)
+    monkeypatch.setattr(device_tuning, "SAMPLED_FROM", 301)
     take(engine, test)
     assert engine.sample() is None
 
@@ -451,7 +451,7 @@ def kept_often(monkeypatch):
     """Every square of level 0 is a part, every row a slice, and each is written."""
     monkeypatch.setattr(kept, "_PATIENCE", 0.0)
     for name, value in {"PART_PRODUCTS": 1, "TILES_ON_SIDE": 1, "SLICED_FROM": 1, "SLICE_SECONDS": 0.0}.items():
-        monkeypatch.setattr(tuning, name, value)
+        monkeypatch.setattr(device_tuning, name, value)
 
 
 @pytest.mark.usefixtures("kept_often")

@@ -21,7 +21,7 @@ from indefinite_problems import indefinite_problem
 
 import pycupc
 from pycupc.data.pairs import Pairs
-from pycupc.engines.gpu import graph, schur, tuning
+from pycupc.engines.gpu import device_graph, device_tuning, schur
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.test import GaussianTest
 
@@ -49,7 +49,7 @@ def engine(library):  # one for all tests: its tables of subsets take a second
 def rows(request, monkeypatch, engine):
     """Which kernel tests the rows: of more than five neighbours in tiles, or all for want of shared memory."""
     if request.param == "large rows in tiles":
-        monkeypatch.setattr(tuning, "BOUNDS", (1, 2, 3, 4, 5))
+        monkeypatch.setattr(device_tuning, "BOUNDS", (1, 2, 3, 4, 5))
     if request.param == "all rows in tiles":
         monkeypatch.setattr(engine, "_gaussian", schur.SchurTests(2, schur.STATIC_SHARED, prune=False))
 
@@ -72,7 +72,7 @@ def test_states_between_levels(engine, restricted):
 
 
 def test_a_level_that_the_device_cannot_count(engine, monkeypatch):
-    monkeypatch.setattr(graph, "TOO_MANY", 100.0)
+    monkeypatch.setattr(device_graph, "TOO_MANY", 100.0)
     match = r"level 1 may need more than 2\^62 tests \(variable \d+ has \d+ neighbours\).*; use engine='cpu', set m_max"
     with pytest.raises(EngineError, match=match):
         compare(engine, np.corrcoef(observations(0, 18, 60, 0.5), rowvar=False), 60, 0.3, 5)
@@ -84,13 +84,13 @@ def test_launches_fit_the_shared_memory_of_any_device(kib):
     room, tiles = kib * 1024 - schur.STATIC_SHARED, {name for _, name in schur.TILES.values()}
     for level, ill, plenty in product((2, 3, 5, 10, 20, 40), (False, True), (False, True)):
         for index, widest in product(range(6), (150, 3000)):
-            choice = schur.choose(level, index, tuning.BOUNDS, widest, room, ill, plenty, plenty)
+            choice = schur.choose(level, index, device_tuning.BOUNDS, widest, room, ill, plenty, plenty)
             assert choice.shared <= room, choice
             assert (choice.kernel[1] in tiles) == (choice.ptile > 0)
             assert index < 5 or choice.ptile
             assert (choice.low, choice.high) == (
-                (0, *tuning.BOUNDS)[index],
-                min(widest, (*tuning.BOUNDS, widest)[index]),
+                (0, *device_tuning.BOUNDS)[index],
+                min(widest, (*device_tuning.BOUNDS, widest)[index]),
             )
             if level == 2 and index < 3 + (kib >= 96) + (kib == 227):
                 assert not choice.ptile, "rows that fit do not need tiles"
@@ -132,8 +132,8 @@ def test_cutoffs_below_the_errors_of_single_precision(engine):
 @pytest.mark.parametrize("enough", [1.0, 1e9])
 def test_any_size_of_the_suffix(engine, monkeypatch, enough):
     """Two members, or as many as there may be; the levels count as long ones."""
-    monkeypatch.setattr(tuning, "PLENTY_OF_SETS", 0.0)
-    monkeypatch.setattr(tuning, "PLENTY_PER_PREFIX", enough)
+    monkeypatch.setattr(device_tuning, "PLENTY_OF_SETS", 0.0)
+    monkeypatch.setattr(device_tuning, "PLENTY_PER_PREFIX", enough)
     monkeypatch.setattr(schur, "choose", schur.choose.__wrapped__)  # nothing of this is to be kept
     compare(engine, np.corrcoef(observations(0, 18, 60, 0.5), rowvar=False), 60, 0.3, 5)
 

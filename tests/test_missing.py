@@ -13,7 +13,7 @@ from conftest import refused, run
 
 import pycupc
 from pycupc import IncompleteTable, MultipleImputation, SuffStat, cli, disCItwd, disMItest, gaussCItwd, gaussMItest, pc
-from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.reference import ReferenceEngine
 from pycupc.independence.families import family_of
 from pycupc.independence.missing.impute import imputed

@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 import pycupc
 from pycupc.engines import subsets
 from pycupc.engines.cpu import tuning
-from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.cpu.pruning import bound, bounded_tasks, bounded_walk, bounded_walk_arrays, node, plan
 from pycupc.engines.cpu.pruning.delta import PROOF, find_delta
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ

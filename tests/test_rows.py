@@ -8,9 +8,9 @@ from benchmarks.generators import modules, scale_free
 from conftest import refused
 
 import pycupc
-from pycupc.engines.cpu import engine as cpu
+from pycupc.engines.cpu import cpu_engine as cpu
 from pycupc.engines.cpu import gaussian, level0, level0_sieve, submatrices
-from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.protocol import EngineError, Lists, Pairs, Questions
 from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.correlation import correlation

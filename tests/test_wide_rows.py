@@ -18,7 +18,7 @@ from pycupc.discrete import disCItest
 from pycupc.engines import subsets
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import rank_without, ranked, unrank
-from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.cpu.graph import FarSet
 from pycupc.engines.cpu.pruning import bounded_tasks
 from pycupc.engines.protocol import EngineError, Pairs

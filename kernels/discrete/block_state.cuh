@@ -30,7 +30,7 @@ struct BlockState {
 
 static_assert(sizeof(BlockState) <= STATE_BYTES, "");
 
-// Lays out the dynamic shared memory; shared_bytes() in pycupc/engines/gpu/discrete.py adds up the same.
+// Lays out the dynamic shared memory; shared_bytes() in pycupc/engines/gpu/device_discrete.py adds up the same.
 DEVICE BlockState& lay_out(uint4* memory, const TableSpace& space, const int level) {
     BlockState& b = *(BlockState*)memory;
     uint4* next = memory + STATE_BYTES / 16;

@@ -11,8 +11,8 @@ from pycupc.effects.local import LEAST, LocalEffects, Pairs, first_pairs
 from pycupc.effects.orientations import Ints
 from pycupc.effects.parent_sets import ParentSets
 from pycupc.effects.regression import Floats, weights_of
-from pycupc.engines.gpu.correlation import correlation
 from pycupc.engines.gpu.device import Device, open_device, session
+from pycupc.engines.gpu.device_correlation import correlation
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import i32, i64, ptr
 

@@ -98,7 +98,7 @@ def _fastest(p: int, numCores: int | None, options: Mapping[str, Any]) -> tuple[
 
 
 def _cpu(numCores: int | None, options: Mapping[str, Any]) -> Engine:
-    from pycupc.engines.cpu.engine import CpuEngine
+    from pycupc.engines.cpu.cpu_engine import CpuEngine
 
     return CpuEngine(numCores, **options)
 

@@ -18,7 +18,7 @@ from discrete_runs import compare as compare_discrete
 from discrete_runs import random_problem
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, device_largest_p_values, tuning
+from pycupc.engines.gpu import GpuEngine, device_largest_p_values, device_tuning
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
 from pycupc.independence.gaussian.correlation import correlation
 
@@ -70,15 +70,15 @@ def compare(engines: tuple[str, ...], what: str) -> None:
 
 def discrete_runs() -> None:
     for change in ({}, {"CONFIGURATIONS": 0}, {"CELLS": 300}, {"MASK_WORDS": 4352}, {"DOUBTFUL": 0}):
-        tuned = {name: getattr(tuning, name) for name in change}
-        vars(tuning).update(change)
+        tuned = {name: getattr(device_tuning, name) for name in change}
+        vars(device_tuning).update(change)
         for seed in range(4):
             problem = random_problem(seed, small=True)
             if "DOUBTFUL" in change:
                 problem.test.prepared = problem.test.prepared._replace(band=np.inf)
             compare_discrete(GpuEngine(), problem)
         print(f"discrete data, {change}: right", flush=True)
-        vars(tuning).update(tuned)
+        vars(device_tuning).update(tuned)
 
 
 def main() -> None:
@@ -97,11 +97,11 @@ def main() -> None:
     device_bounded_walk.TUNING = dataclasses.replace(tuned, least_tests=0.0, most_left=2.0)
     compare(("gpu",), ", rows screened")
     device_bounded_walk.TUNING = tuned
-    tuning.BOUNDS = (3, 4, 5, 6, 7)
+    device_tuning.BOUNDS = (3, 4, 5, 6, 7)
     compare(("gpu",), ", large rows in tiles")
-    tuning.ILL_SHARE = -1.0
+    device_tuning.ILL_SHARE = -1.0
     compare(("gpu",), ", large rows in tiles, kernels for ill-conditioned data")
-    tuning.BOUNDS = (8, 12, 16, 32, 64)
+    device_tuning.BOUNDS = (8, 12, 16, 32, 64)
     compare(("gpu",), ", kernels for ill-conditioned data")
 
 

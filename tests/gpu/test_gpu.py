@@ -22,8 +22,8 @@ from near_copies import assert_same_evidence, near_copies
 import pycupc
 from pycupc.data.pairs import Pairs
 from pycupc.engines.cpu import level0
-from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, schur, tuning
-from pycupc.engines.gpu import correlation as inspection
+from pycupc.engines.gpu import ALGORITHMS, GpuEngine, device, device_tuning, schur
+from pycupc.engines.gpu import device_correlation as inspection
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest
@@ -102,9 +102,9 @@ def dense() -> dict:
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7), (6, 8, 12, 20, 60), (8, 10, 90, 100, 140)])
 def test_every_class_of_rows_and_kernel_gives_the_same_answer(monkeypatch, bounds, ill):
     """Also the kernels for ill-conditioned data, on all data, sound or not."""
-    monkeypatch.setattr(tuning, "BOUNDS", bounds)
+    monkeypatch.setattr(device_tuning, "BOUNDS", bounds)
     if ill:
-        monkeypatch.setattr(tuning, "ILL_SHARE", -1.0)
+        monkeypatch.setattr(device_tuning, "ILL_SHARE", -1.0)
     for problem in (dense(), *(random_problem(seed) | {"m_max": 8.0} for seed in range(0, 30, 3))):
         same(pycupc.pc(**problem, engine="gpu"), pycupc.pc(**problem, engine="cpu"))
 
@@ -132,7 +132,7 @@ def test_singular_data_take_the_kernels_made_for_them(monkeypatch):
 @pytest.mark.parametrize("bounds", [(24, 32, 64, 96, 160), (3, 4, 5, 6, 7)])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_compiling_for_a_level_leaves_nothing_to_compile_in_it(monkeypatch, algorithm, bounds):
-    monkeypatch.setattr(tuning, "BOUNDS", bounds)
+    monkeypatch.setattr(device_tuning, "BOUNDS", bounds)
     engine = GpuEngine(algorithm)
     monkeypatch.setattr(engine.device.kernels, "loaded", {})
     monkeypatch.setattr(engine.device, "_binom", None)
@@ -155,7 +155,7 @@ def test_progress_within_a_level(monkeypatch, engine):
     p, top = 300, 3 if engine == "gpu" else 2
     C = np.full((p, p), 0.5)  # no pair ever separates: every test of the upper bound is made
     np.fill_diagonal(C, 1.0)
-    monkeypatch.setattr(tuning, "TICK", 0.005)
+    monkeypatch.setattr(device_tuning, "TICK", 0.005)
     calls_of: dict[int, list[tuple[int, int]]] = {}
 
     def progress(level: int, done: int, at_most: int, edges: int) -> None:

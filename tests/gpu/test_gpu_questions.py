@@ -13,7 +13,7 @@ from test_wide_rows import N, planted
 import pycupc
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.cpu import tuning as cpu_tuning
-from pycupc.engines.gpu import GpuEngine, device_answers, on_cpu, tuning
+from pycupc.engines.gpu import GpuEngine, device_answers, device_tuning, on_cpu
 from pycupc.engines.gpu.pruning import device_branch_and_bound
 from pycupc.engines.protocol import Lists, Questions
 from pycupc.independence.gaussian.test import GaussianTest
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.gpu
 @pytest.fixture
 def reached(monkeypatch):
     """What the device has found, of all questions, which it searches however few sets they have."""
-    monkeypatch.setattr(tuning, "QUESTION_SETS", 0)
+    monkeypatch.setattr(device_tuning, "QUESTION_SETS", 0)
     monkeypatch.setattr(cpu_tuning, "FEW_SETS", 0)
     out: dict = {}
 

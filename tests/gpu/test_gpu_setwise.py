@@ -16,7 +16,7 @@ from test_kernel_discrete import TUNING
 from test_kernel_missing import TUNING as TUNING_OF_MISSING
 
 import pycupc
-from pycupc.engines.gpu import GpuEngine, tuning
+from pycupc.engines.gpu import GpuEngine, device_tuning
 from pycupc.engines.protocol import EngineError
 from pycupc.system.machine import gpu_works
 
@@ -48,7 +48,7 @@ def test_random_problems_of_incomplete_data(family):
 @pytest.mark.parametrize("change", [*TUNING, *TUNING_OF_MISSING], ids=str)
 def test_tuning_changes_nothing(monkeypatch, change):
     for name, value in change.items():
-        monkeypatch.setattr(tuning, name, value)
+        monkeypatch.setattr(device_tuning, name, value)
     for seed in range(3000, 3008):
         problem = discrete_runs.random_problem(seed, small="DOUBTFUL" in change)
         if "DOUBTFUL" in change:

@@ -1,6 +1,6 @@
 """The cpu engine: Numba, all cores.
 
-engine.py                          the levels, whichever tests they run
+cpu_engine.py                      the levels, whichever tests they run
 graph.py, combinations.py          the graph between levels; subsets and their ranks
 gaussian.py, setwise_levels.py     the two kinds of tests: which code runs which level
 level0.py, level1.py, set_walk.py  the Gaussian tests of level 0, of level 1, and of the higher levels
@@ -15,6 +15,6 @@ tuning.py                          numbers that change time and memory, and no a
 
 from __future__ import annotations
 
-from pycupc.engines.cpu.engine import CpuEngine
+from pycupc.engines.cpu.cpu_engine import CpuEngine
 
 __all__ = ["CpuEngine"]

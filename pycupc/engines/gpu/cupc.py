@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
@@ -83,7 +83,7 @@ class CupcTests:
         resident = run.blocks_per_processor(threads, shared)
         if not self._per_edge and level.level > UNROLLED:
             resident = min(resident, 1)  # two rows with many sets would slow each other down on one multiprocessor
-        grid = max(1, min(dev.processors * resident, blocks, tuning.CUPC_WORK_BYTES // bytes_per_block))
+        grid = max(1, min(dev.processors * resident, blocks, device_tuning.CUPC_WORK_BYTES // bytes_per_block))
         level.work = dev.scratch.take(grid * bytes_per_block)
         for side in (0, 1):
             shape = Shape(blocks, per_row, side, shared_row)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.kernels import Kernels
 from pycupc.engines.gpu.structures import Binomials, Graph
 from pycupc.engines.gpu.transfers import Piece, Scratch, Transfers
@@ -93,7 +93,7 @@ class Device:
                 now = time.perf_counter()
                 if now - began > 0.02:
                     time.sleep(0.0002)
-                if self.tick is not None and now - ticked > tuning.TICK:
+                if self.tick is not None and now - ticked > device_tuning.TICK:
                     ticked = now
                     self.tick()
         except BaseException:

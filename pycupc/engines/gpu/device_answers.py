@@ -4,7 +4,7 @@ A question is a row of a graph of its own: the neighbours are the candidates and
 the row has its matrix of correlations. The sizes of sets follow one after the other; `search_pairs` decides most pairs,
 and the Schur walk those that it leaves. The rest is left to the CPU, which goes on where the device stopped: pairs with
 more than `MOST_CANDIDATES` candidates, or whose candidates do not ascend; a separating set among more than 2^62 sets of
-its size; pairs that the search gives up, with more sets of a size than `tuning.WALKED_SETS`.
+its size; pairs that the search gives up, with more sets of a size than `device_tuning.WALKED_SETS`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu import hubs, schur, tuning
+from pycupc.engines.gpu import device_tuning, hubs, schur
 from pycupc.engines.gpu.device import Device, borrowed_device, session
-from pycupc.engines.gpu.graph import FIXED, LIVE
+from pycupc.engines.gpu.device_graph import FIXED, LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import device_branch_and_bound, outcome
 from pycupc.engines.protocol import Questions
@@ -46,7 +46,7 @@ def search_on_device(
     fit = (number <= MOST_CANDIDATES) & (first <= last) & _ascending(questions)[pairs]
     kinds, of_kind = np.unique(np.column_stack([number, first, last])[fit], axis=0, return_counts=True)
     sets = [sum(about(d, size) for size in range(a, b + 1)) for d, a, b in kinds.tolist()]
-    if questions.budget is not None or float(np.dot(sets, of_kind)) < tuning.QUESTION_SETS:
+    if questions.budget is not None or float(np.dot(sets, of_kind)) < device_tuning.QUESTION_SETS:
         return {}
     out: dict[int, Reached] = {}
     with borrowed_device(index) as dev, session(dev, dev.scratch.release):
@@ -67,7 +67,7 @@ def _ascending(questions: Questions) -> NDArray[np.bool_]:
 def _batches(numbers: Indices, cells: Indices) -> Iterator[Indices]:
     """These numbers in parts, whose matrices, of cells[i] doubles, are not too many."""
     ends = np.cumsum(cells[numbers])
-    part = (ends * 8) // tuning.QUESTION_BYTES
+    part = (ends * 8) // device_tuning.QUESTION_BYTES
     yield from np.split(numbers, np.flatnonzero(np.diff(part)) + 1)
 
 
@@ -128,7 +128,7 @@ class _Batch:
         decided, rank = dev.fetch((found.decided, np.uint8, shape), (found.rank, np.uint64, shape))
         decided, rank = decided[at] == 1, rank[at].copy()
         sets = np.array([about(d, size) for d in self._degrees[1:].tolist()])
-        walked = asked & ~decided & (sets <= tuning.WALKED_SETS)
+        walked = asked & ~decided & (sets <= device_tuning.WALKED_SETS)
         if walked.any():
             dev.transfers.upload(np.append(0, walked).astype(np.int32), self._open)
             self._tests.launch_walk(dev, graph, level, outlook, int(self._open.data.ptr))

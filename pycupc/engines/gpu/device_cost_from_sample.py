@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.table import Table
-from pycupc.engines.gpu import device_sieve, tuning
+from pycupc.engines.gpu import device_sieve, device_tuning
 from pycupc.engines.protocol import Engine, Sampled
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import GaussianTest
@@ -50,4 +50,4 @@ def _peak(degrees: NDArray[np.int64], X: NDArray[np.floating]) -> int:
     of_sieve = 2 * (n + 16) * (p + device_sieve.SIDE) + 8 * max(device_sieve.first_room(p), pairs) + 8 * pairs
     lists = 4 * pairs * sum(device_sieve.RowGraph.lists.values())
     after = 16 * pairs + lists + 8 * int(((degrees + 1.0) ** 2).mean() * p)
-    return int(8 * n * p + X.nbytes + of_sieve + after + 110 * p + tuning.FIXED_BYTES)
+    return int(8 * n * p + X.nbytes + of_sieve + after + 110 * p + device_tuning.FIXED_BYTES)

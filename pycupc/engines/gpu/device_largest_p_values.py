@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from pycupc.engines.gpu import correlation, hubs, schur
+from pycupc.engines.gpu import device_correlation, hubs, schur
 from pycupc.engines.gpu.device import Device, borrowed_device, session
-from pycupc.engines.gpu.graph import LIVE
+from pycupc.engines.gpu.device_graph import LIVE
 from pycupc.engines.gpu.levels import GraphOfHost, Outlook
 from pycupc.engines.gpu.pruning import device_branch_and_bound
 from pycupc.engines.protocol import EngineError, Floats, Ints
@@ -116,9 +116,9 @@ class Search:
         if data.has_C or data.rows is None:
             self._C = dev.transfers.copied(data.C.astype(np.float64, copy=False))
         elif by_rows:
-            self._columns = correlation.centred(dev, data.rows, by_column=True)
+            self._columns = device_correlation.centred(dev, data.rows, by_column=True)
         else:
-            self._C = correlation.correlation(dev, data.rows)
+            self._C = device_correlation.correlation(dev, data.rows)
 
     def levels(self, pending: list[PendingLevel], z: Floats) -> tuple[Floats, list[PendingLevel]]:
         """The smallest |z| after these levels, and the remaining levels, with `unknown` pairs."""

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import SETTLE, DeviceGraph, Running
+from pycupc.engines.gpu.device_graph import SETTLE, DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.structures import Counters, Doubtful, Graph, Level, Queue, Records, SetRange, f64, i32, i64, ptr
@@ -55,7 +55,7 @@ class DeviceSetwiseTests(ABC):
     @abstractmethod
     def __init__(self, dev: Device, test: Any) -> None:
         """Send the data of a test to a device."""
-        self._dev, self._room_for_doubtful = dev, tuning.DOUBTFUL
+        self._dev, self._room_for_doubtful = dev, device_tuning.DOUBTFUL
         self._list: Doubtful
 
     def graph(self, gaps: Pairs | None, fixed: Pairs | None) -> SetwiseGraph:
@@ -107,15 +107,15 @@ class DeviceSetwiseTests(ABC):
         for side in (0, 1):
             args: tuple[Any, ...] = (graph, level, SetRange(opened, 0, 0, 1, side), i32(again))
             dev.launch(*PLAN[0], (p,), (32,), args)
-            first, end = 0, max(tuning.FIRST_SETS, 2 * shape.grid // n_rows)
+            first, end = 0, max(device_tuning.FIRST_SETS, 2 * shape.grid // n_rows)
             while first < most:
                 end = min(end, most)
-                chunk = max(1, min(tuning.DISCRETE_SETS_PER_ITEM, n_rows * (end - first) // (8 * shape.grid)))
+                chunk = max(1, min(device_tuning.DISCRETE_SETS_PER_ITEM, n_rows * (end - first) // (8 * shape.grid)))
                 sets = SetRange(opened, first, end, chunk, side)
                 dev.launch(*PLAN[1], (1,), (1024,), (graph, level, queue, sets))
                 args = (graph, level, *shape.data, doubtful, queue, sets)
                 dev.launch(*self.sets, (shape.grid,), (self.threads,), args, shape.shared)
-                first, end = end, (1 + tuning.GROWTH) * end
+                first, end = end, (1 + device_tuning.GROWTH) * end
 
     def complete(self, dev: Device, graph: Graph, level: int, launch: Callable[[], None]) -> int:
         """Make the doubtful ones of the launched tests on the host, as the engine "cpu" does; returns their number.

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu import hubs, tuning
-from pycupc.engines.gpu.correlation import KERNELS, centred
+from pycupc.engines.gpu import device_tuning, hubs
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import LISTS, DeviceGraph, Running
+from pycupc.engines.gpu.device_correlation import KERNELS, centred
+from pycupc.engines.gpu.device_graph import LISTS, DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, degrees_of, level_of
 from pycupc.engines.gpu.sharing import Meeting, Member
@@ -126,7 +126,7 @@ class RowGraph(DeviceGraph):
     @staticmethod
     def memory(n: int, p: int) -> int:
         """Bytes that a run needs at its start: the data, twice, the unit columns, and the pairs that are picked."""
-        return 16 * n * p + 2 * (n + 16) * (p + 2 * SIDE) + 16 * first_room(p) + 110 * p + tuning.FIXED_BYTES
+        return 16 * n * p + 2 * (n + 16) * (p + 2 * SIDE) + 16 * first_room(p) + 110 * p + device_tuning.FIXED_BYTES
 
     def launch_level0(self, cutoff: float) -> Running:
         """Sieve, which takes a wait, and launch level 0 of the pairs that are left."""
@@ -166,7 +166,7 @@ class RowGraph(DeviceGraph):
         if self._known is not None:
             parts, keys = {}, NOTHING if number else self._known
         elif kept is not None:
-            size = max(1, int(tuning.PART_PRODUCTS / (self._n * (tuning.TILES_ON_SIDE * SIDE) ** 2)))
+            size = max(1, int(device_tuning.PART_PRODUCTS / (self._n * (device_tuning.TILES_ON_SIDE * SIDE) ** 2)))
             cut = f"{size} of {squares} squares"
             missing, keys = self._missing(kept.read(cut), size, squares)
             parts, keys = dict(list(missing.items())[number::n_devices]), NOTHING if number else keys
@@ -225,10 +225,10 @@ class RowGraph(DeviceGraph):
                 return int((np.abs(r) > cutoff).sum())
 
         alpha = fisher_z.p_value_of(self._cutoff, n - 3)
-        for k in range(1, tuning.SMALLER_ALPHAS):
+        for k in range(1, device_tuning.SMALLER_ALPHAS):
             smaller = alpha * 10.0**-k
             count = left(fisher_z.cutoff(smaller, n, 0))
-            if tuning.BYTES_PER_PICKED * count <= room:
+            if device_tuning.BYTES_PER_PICKED * count <= room:
                 return f"alpha = {smaller:.1g} would leave about {count:,}"
         return "use fewer variables"
 
@@ -255,8 +255,8 @@ class RowGraph(DeviceGraph):
         if cells > self._most_entries:
             raise TooManyEntries
         self._picked = pairs = r = None
-        room = dev.free_memory() if 8 * cells > tuning.UNCHECKED_BYTES else math.inf
-        if self.outlook.widest > tuning.HUB or 8 * cells > room:
+        room = dev.free_memory() if 8 * cells > device_tuning.UNCHECKED_BYTES else math.inf
+        if self.outlook.widest > device_tuning.HUB or 8 * cells > room:
             degrees = degrees_of(dev, graph)
             rows = hubs.hubs_among(degrees, room if 8 * cells > room else math.inf)
             self.tests = self._hubs = hubs.HubTests(dev, self.tests, self._columns, rows, degrees)
@@ -297,10 +297,10 @@ class RowGraph(DeviceGraph):
 def squares_of(p: int) -> tuple[int, int]:
     """Tiles on a side of a square, and squares on a side of the matrix."""
     tiles = -(-p // SIDE)
-    group = min(tuning.TILES_ON_SIDE, tiles)
+    group = min(device_tuning.TILES_ON_SIDE, tiles)
     return group, -(-tiles // group)
 
 
 def first_room(p: int) -> int:
     """Pairs for which there is room at first; if more are picked, the sieve runs again."""
-    return min(p * (p - 1) // 2, max(1 << 20, tuning.PICKED_PER_VARIABLE * p))
+    return min(p * (p - 1) // 2, max(1 << 20, device_tuning.PICKED_PER_VARIABLE * p))

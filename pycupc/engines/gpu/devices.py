@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu.engine import GpuEngine
+from pycupc.engines.gpu.gpu_engine import GpuEngine
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.protocol import (
     Answers,

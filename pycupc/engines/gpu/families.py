@@ -5,8 +5,8 @@ Tests of correlations have walks of their own, `schur` and `cupc`.
 
 from __future__ import annotations
 
+from pycupc.engines.gpu.device_discrete import ContingencyTests
 from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests
-from pycupc.engines.gpu.discrete import ContingencyTests
 from pycupc.engines.gpu.missing import ObservedTests
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.discrete.test import DiscreteTest

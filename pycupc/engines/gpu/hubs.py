@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook
@@ -42,7 +42,7 @@ def hubs_among(degrees: NDArray[np.int64], room: float) -> NDArray[np.int64]:
     """The rows that are hubs, so that the matrices of the others need at most half of `room` bytes."""
     order = np.argsort(degrees, kind="stable")
     nbytes = np.cumsum(8.0 * (degrees[order] + 1.0) ** 2)
-    return np.sort(order[(nbytes > room / 2) | (degrees[order] > tuning.HUB)])
+    return np.sort(order[(nbytes > room / 2) | (degrees[order] > device_tuning.HUB)])
 
 
 class HubTests:
@@ -57,7 +57,7 @@ class HubTests:
     ) -> None:  # fmt: skip
         self._tests, self._columns, self._rows, self._n = tests, columns, rows, int(columns[0].shape[1])
         self._start = starts(degrees)
-        room = min(tuning.STRIPE_BYTES, dev.free_memory() // 4) // 8
+        room = min(device_tuning.STRIPE_BYTES, dev.free_memory() // 4) // 8
         self._stripe = dev.cp.empty(max(room, 2 * (int(degrees.max()) + 1)))
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.protocol import EngineError
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -120,7 +120,7 @@ class Kernels:
 
     def load(self, wanted: Iterable[KernelName], rows: bool, notice: str) -> None:
         """Load kernels; `notice` is logged if that takes so long that they must be compiling."""
-        timer = threading.Timer(tuning.NOTICE_AFTER, logger.info, args=(notice,))
+        timer = threading.Timer(device_tuning.NOTICE_AFTER, logger.info, args=(notice,))
         timer.daemon = True
         timer.start()
         try:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import Counters, Graph, Level
@@ -32,7 +32,7 @@ class Outlook(NamedTuple):
     # sets, tests_at_most: conditioning sets over all rows; number of tests if none of them separates an edge.
     sets: float
     tests_at_most: float
-    ill_conditioned: bool  # whether many tests of the level before were doubtful (`tuning.ILL_SHARE`)
+    ill_conditioned: bool  # whether many tests of the level before were doubtful (`device_tuning.ILL_SHARE`)
     adjacent: Any = None  # device array uint32 (p, ceil(p/32)) or None: before level 1, the graph as bits
     rough: Any = None  # device array uint16 (p, p) or None: before level 1, C in two bytes, see kernels/graph/rough.cuh
     mirrored: bool = False  # before level 1, whether C equals its transpose to `graph.LAST_BITS`
@@ -40,7 +40,7 @@ class Outlook(NamedTuple):
     @classmethod
     def after(cls, c: Counters) -> Outlook:
         """From the counters of the level before."""
-        ill = c.doubtful > tuning.ILL_SHARE * c.tests
+        ill = c.doubtful > device_tuning.ILL_SHARE * c.tests
         busiest = 0xFFFFFFFF - (c.widest & 0xFFFFFFFF)
         return cls(c.pairs, c.widest >> 32, busiest, tuple(c.rows), c.sets, c.tests_at_most, ill)
 
@@ -48,7 +48,7 @@ class Outlook(NamedTuple):
     def of(cls, level: int, degrees: NDArray[np.int64], targets: NDArray[np.int64]) -> Outlook:
         """The tests of `targets` pairs in each row."""
         rows = (targets > 0) & (degrees > level)
-        classes = np.bincount(np.searchsorted(tuning.BOUNDS, degrees[rows]), minlength=6)
+        classes = np.bincount(np.searchsorted(device_tuning.BOUNDS, degrees[rows]), minlength=6)
         sets, tests = comb(degrees, level)[rows].sum(), (targets * comb(degrees - 1, level))[rows].sum()
         widest = int(degrees.max(initial=0))
         return cls(int(degrees.sum()), widest, 0, tuple(classes.tolist()), float(sets), float(tests), False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.categories import MOST_LEVELS
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
@@ -60,16 +60,16 @@ class ObservedTests(DeviceSetwiseTests):
             need = 8 * triangle * (32 if self._family == IMPUTED else 1)
         else:
             cells = prod(self._levels[: level + 2])
-            need = min(32 * cells, tuning.OBSERVED_TABLE_BYTES) + 32 * (level + 2)
+            need = min(32 * cells, device_tuning.OBSERVED_TABLE_BYTES) + 32 * (level + 2)
         return -(-need // 16) * 16
 
     def shape(self, dev: Device, kernel: KernelName, level: int) -> Shape:
         work, shared = self._work(level), WARPS * 16 * ((2 * level + 5) // 4)
-        inside = WARPS * work <= tuning.OBSERVED_SHARED_BYTES
+        inside = WARPS * work <= device_tuning.OBSERVED_SHARED_BYTES
         shared += WARPS * work if inside else 0
         grid = dev.processors * dev.kernels.get(*kernel).blocks_per_processor(self.threads, shared)
         if not inside:
-            grid = max(1, min(grid, tuning.LARGE_TABLE_BYTES // (WARPS * work)))
+            grid = max(1, min(grid, device_tuning.LARGE_TABLE_BYTES // (WARPS * work)))
         large = None if inside else dev.scratch.take(WARPS * work * grid)
         return Shape(grid, shared, (self._on_device, WarpSpace(large, work)))
 

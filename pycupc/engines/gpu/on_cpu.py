@@ -64,7 +64,7 @@ class AnsweringOnCpu(Engine):
         """The CPU engine on the columns of the data, if no matrix has all correlations."""
         in_rows, test = self._in_rows(), self._test
         if in_rows and self._by_columns is None and not cast("GaussianTest", test).data.has_C:
-            from pycupc.engines.cpu.engine import CpuEngine
+            from pycupc.engines.cpu.cpu_engine import CpuEngine
 
             self._by_columns = CpuEngine(correlations="rows")
             self._by_columns.take(test, [""] * test.p)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import Outlook, canonical_doubles
@@ -66,7 +66,7 @@ def sets_shared(level: int, suffix: int, width: int) -> int:
 def tiles_shared(level: int, ptile: int) -> int:
     """Dynamic shared memory per block of schur_tiles, in bytes; as lay_out in kernels/schur/tiles.cu."""
     doubles = SLICE * (2 + 2 + 1) + 2 * PADDING + SLICE * (ptile + TILE + 1)
-    doubles += tuning.THREADS[-1] // 32 * SLICE * 2 + 3 * (ptile + TILE)
+    doubles += device_tuning.THREADS[-1] // 32 * SLICE * 2 + 3 * (ptile + TILE)
     return 8 * doubles + 4 * (2 * SLICE + level) + level + 16
 
 
@@ -103,24 +103,28 @@ def choose(
     where it has fewer, that would leave some blocks with much more work than others.
     """
     low, high = bounds[index - 1] if index else 0, min(widest, [*bounds, widest][index])
-    block = tuning.THREADS[index]
+    block = device_tuning.THREADS[index]
     most = 2 if ill and not many else 3 if ill or high > TABLE_COLUMNS[4] else 4
-    enough = tuning.PLENTY_PER_PREFIX * (block // 32) if plenty and not ill else tuning.SETS_PER_PREFIX
+    enough = device_tuning.PLENTY_PER_PREFIX * (block // 32) if plenty and not ill else device_tuning.SETS_PER_PREFIX
     suffix = suffix_size(level, high, most, enough)
     shared, items = sets_shared(level, suffix, high), comb(high - suffix, level - suffix)
     if index == len(bounds) or shared > room:
         return _in_tiles(level, index, (low, high), room, ill)
-    sets = (tuning.SETS_PER_ITEM if block == 32 else tuning.SETS_PER_LARGE_ITEM) * (tuning.ILL_ITEM if ill else 1.0)
+    sets = (device_tuning.SETS_PER_ITEM if block == 32 else device_tuning.SETS_PER_LARGE_ITEM) * (
+        device_tuning.ILL_ITEM if ill else 1.0
+    )
     return Choice(index, SETS[suffix, ill], block, shared, 0, suffix, low, high, items, sets)
 
 
 def _in_tiles(level: int, index: int, degrees: tuple[int, int], room: int, ill: bool) -> Choice:
     """The choice for rows whose covariances do not fit shared memory."""
-    ptile = tuning.ILL_TILE_COLUMNS if ill else tuning.TILE_COLUMNS[level > 2]
+    ptile = device_tuning.ILL_TILE_COLUMNS if ill else device_tuning.TILE_COLUMNS[level > 2]
     while tiles_shared(level, ptile) > room and ptile > 1:
         ptile //= 2
     items = comb(degrees[1] - 2, level - 2) * -(-degrees[1] // ptile)
-    return Choice(index, TILES[ill], tuning.THREADS[-1], tiles_shared(level, ptile), ptile, 2, *degrees, items, 0.0)
+    return Choice(
+        index, TILES[ill], device_tuning.THREADS[-1], tiles_shared(level, ptile), ptile, 2, *degrees, items, 0.0
+    )
 
 
 #: Called with the outcome of pruning for a number of pairs of a level.
@@ -149,8 +153,10 @@ class SchurTests:
 
     def choices(self, level: int, outlook: Outlook) -> list[Choice]:
         """The launches of the tests of a level >= 2: one for each class that has rows."""
-        many, plenty = (outlook.sets > n * self._processors for n in (tuning.MANY_SETS, tuning.PLENTY_OF_SETS))
-        common = tuning.BOUNDS, outlook.widest, self._room, outlook.ill_conditioned, many, plenty
+        many, plenty = (
+            outlook.sets > n * self._processors for n in (device_tuning.MANY_SETS, device_tuning.PLENTY_OF_SETS)
+        )
+        common = device_tuning.BOUNDS, outlook.widest, self._room, outlook.ill_conditioned, many, plenty
         return [choose(level, i, *common) for i, rows in enumerate(outlook.rows) if rows]
 
     def kernels(self, level: int, outlook: Outlook) -> list[KernelName]:
@@ -221,7 +227,7 @@ def _launch_class(
     rows = RowClass(open_pairs, sets_per_item, choice.suffix, choice.low, choice.high, choice.ptile)
     own = Level.from_buffer_copy(level)
     bytes_per_slot = 8 * grid * (choice.block // 32) * canonical_doubles(l)
-    own.slots = max(1, min(32, tuning.SCHUR_WORK_BYTES // bytes_per_slot))
+    own.slots = max(1, min(32, device_tuning.SCHUR_WORK_BYTES // bytes_per_slot))
     own.work = take(own.slots * bytes_per_slot)
     args: tuple[Any, ...]
     if choice.ptile:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, degrees_of
@@ -73,7 +73,7 @@ class Member:
         Slices are consecutive rows: side B then knows the removals of the slices before.
         """
         graph, level, outlook = of_level
-        sliced = self.kept is not None and outlook.tests_at_most >= tuning.SLICED_FROM
+        sliced = self.kept is not None and outlook.tests_at_most >= device_tuning.SLICED_FROM
         if not sliced and self.count == 1:
             if any(outlook.rows):
                 tests.launch(dev, graph, level, outlook)
@@ -83,7 +83,7 @@ class Member:
             self._run_rows(dev, tests, of_level, degrees)
             return
         before = np.append(0.0, np.cumsum(degrees * comb(degrees - 1, level.level)))  # tests of the rows before each
-        done, size = self._resume(dev, graph, level, outlook.pairs), tuning.SLICED_FROM
+        done, size = self._resume(dev, graph, level, outlook.pairs), device_tuning.SLICED_FROM
         while done < graph.p:
             began, end = time.perf_counter(), int(np.searchsorted(before, before[done] + size, side="right")) - 1
             end = graph.p if before[end] == before[-1] else max(done + 1, end)
@@ -95,7 +95,10 @@ class Member:
             self._count(dev, level)
             if self.number == 0 and self.kept is not None and done < graph.p:
                 self.kept.keep_some(level.level, functools.partial(self._findings, dev, graph, outlook.pairs, done))
-            size *= min(tuning.SLICE_GROWTH, tuning.SLICE_SECONDS / max(self.exchange(time.perf_counter() - began)))
+            size *= min(
+                device_tuning.SLICE_GROWTH,
+                device_tuning.SLICE_SECONDS / max(self.exchange(time.perf_counter() - began)),
+            )
         self.stretch = 0.0, 1.0
 
     def _resume(self, dev: Device, graph: Graph, level: Level, pairs: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 
 #: Device memory to copy to the host: address, dtype, shape.
 Piece = tuple[int, DTypeLike, tuple[int, ...]]
@@ -48,17 +48,17 @@ class Transfers:
         device. Arrays uploaded within the block are copied without staging memory.
         """
         source, target, total = array.ctypes.data, int(out.data.ptr), array.nbytes
-        if total <= tuning.DIRECT or self._filling:
+        if total <= device_tuning.DIRECT or self._filling:
             self._copy(target, source, total, 1, self._stream.ptr)
             yield
             return
         if self._staging is None:
-            self._staging = self._cp.cuda.alloc_pinned_memory(tuning.STAGING)
-        for start in range(0, total, tuning.STAGING):
+            self._staging = self._cp.cuda.alloc_pinned_memory(device_tuning.STAGING)
+        for start in range(0, total, device_tuning.STAGING):
             self._stream.synchronize()  # an earlier copy may still read the staging memory
             pieces = [
-                (int(self._staging.ptr) + at - start, at, min(tuning.PIECE, total - at))
-                for at in range(start, min(start + tuning.STAGING, total), tuning.PIECE)
+                (int(self._staging.ptr) + at - start, at, min(device_tuning.PIECE, total - at))
+                for at in range(start, min(start + device_tuning.STAGING, total), device_tuning.PIECE)
             ]
             fills = [_threads().submit(ctypes.memmove, to, source + at, size) for to, at, size in pieces]
             self._filling = True
@@ -93,12 +93,12 @@ class Transfers:
     def download_bytes(self, source: int, nbytes: int, stream: Any) -> Any:
         """Start copying `nbytes` of device memory through `stream`; returns a buffer for `numpy.frombuffer`.
 
-        Up to `tuning.MOST_LOCKED` bytes it is page-locked and comes from CuPy's pool, which takes it back when the last
-        array in it is gone.
+        Up to `device_tuning.MOST_LOCKED` bytes it is page-locked and comes from CuPy's pool, which takes it back when
+        the last array in it is gone.
         """
         if nbytes == 0:
             return b""
-        if nbytes > tuning.MOST_LOCKED:
+        if nbytes > device_tuning.MOST_LOCKED:
             memory = np.empty(nbytes, dtype=np.uint8)
             address = memory.ctypes.data
         else:
@@ -111,7 +111,7 @@ class Transfers:
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
     """Threads that fill staging memory; a copy by `ctypes` needs no lock of Python's."""
-    return ThreadPoolExecutor(tuning.COPY_THREADS, thread_name_prefix="pycupc-copy")
+    return ThreadPoolExecutor(device_tuning.COPY_THREADS, thread_name_prefix="pycupc-copy")
 
 
 class Scratch:

@@ -27,8 +27,8 @@ sqrt(S S) is S). The PC algorithm depends on this: whether a variable has a copy
 matrix product of a BLAS library, which ``numpy.corrcoef`` uses, rounds copies differently, depending on where they
 stand.
 
-`correlation` computes all of this on the CPU, `pycupc.engines.gpu.correlation` on a GPU, to the same bits. So it does
-not matter where a matrix is computed, or whether it is computed twice, as a whole or in parts (`columns`).
+`correlation` computes all of this on the CPU, `pycupc.engines.gpu.device_correlation` on a GPU, to the same bits. So it
+does not matter where a matrix is computed, or whether it is computed twice, as a whole or in parts (`columns`).
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def enter_ranks(dev: Device, graph: Graph, level: Level, found: Pruning, pairs: 
 def check(dev: Device, test: GaussianTest, at: tuple[Graph, Level, int], found: Pruning) -> None:
     """Mode "checked": make tests of some decided pairs on the CPU; EngineError if one contradicts."""
     from pycupc.engines.cpu.check import check_level  # here: it loads Numba, which most runs on the GPU do without
-    from pycupc.engines.cpu.engine import CpuEngine
+    from pycupc.engines.cpu.cpu_engine import CpuEngine
     from pycupc.engines.cpu.graph import Graph as GraphOnCpu
 
     graph, level, pairs = at

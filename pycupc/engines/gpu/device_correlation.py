@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
-from pycupc.engines.gpu.graph import LAST_BITS
+from pycupc.engines.gpu.device_graph import LAST_BITS
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.structures import f64, i32, i64, ptr
 from pycupc.engines.protocol import Floats
@@ -51,7 +51,7 @@ SIDE = 64
 
 def dense_bytes(p: int) -> int:
     """Bytes of device memory of C, twice, the second time in two bytes, and of G."""
-    return 11 * p**2 + 64 * p + tuning.FIXED_BYTES
+    return 11 * p**2 + 64 * p + device_tuning.FIXED_BYTES
 
 
 def correlation(dev: Device, X: Floats) -> Any:

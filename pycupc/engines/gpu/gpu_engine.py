@@ -10,12 +10,19 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu import correlation as of_data
-from pycupc.engines.gpu import device_cost_from_sample, device_largest_p_values, device_sieve, schur, sharing, tuning
+from pycupc.engines.gpu import device_correlation as of_data
+from pycupc.engines.gpu import (
+    device_cost_from_sample,
+    device_largest_p_values,
+    device_sieve,
+    device_tuning,
+    schur,
+    sharing,
+)
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import open_device, session
+from pycupc.engines.gpu.device_graph import DeviceGraph, Running
 from pycupc.engines.gpu.families import SET_BY_SET
-from pycupc.engines.gpu.graph import DeviceGraph, Running
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
@@ -107,7 +114,7 @@ class GpuEngine(AnsweringOnCpu):
             if self._graph is not None:
                 self._graph.wait()
         self._forget()
-        if self.device.scratch.size > tuning.KEPT_SCRATCH:
+        if self.device.scratch.size > device_tuning.KEPT_SCRATCH:
             self.device.scratch.release()
 
     def _session(self) -> AbstractContextManager[None]:
@@ -132,7 +139,7 @@ class GpuEngine(AnsweringOnCpu):
             if not possible:
                 raise ValueError("correlations='rows' needs data, from which they are computed, got a matrix of them")
             return True
-        return possible and (test.p >= tuning.SIEVE_FROM or not self._fits(test.p))
+        return possible and (test.p >= device_tuning.SIEVE_FROM or not self._fits(test.p))
 
     def _fits(self, p: int) -> bool:
         """Whether the correlations of all pairs fit the device."""
@@ -198,7 +205,7 @@ class GpuEngine(AnsweringOnCpu):
             by_rows, fits = any(self.member.exchange(by_rows)), all(self.member.exchange(fits))
         if by_rows:  # the sieve waits for the device, so that level 0 is launched when it is asked for
             assert data.rows is not None
-            most = tuning.ROWS_SHARE * test.p**2 if fits else math.inf
+            most = device_tuning.ROWS_SHARE * test.p**2 if fits else math.inf
             self._graph = device_sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._gaussian, most)
             self._graph.member = self.member
             return None
@@ -271,7 +278,7 @@ class GpuEngine(AnsweringOnCpu):
         """Launch a level >= 1 if it will be asked for, is short, and needs neither the host nor compiling."""
         graph = self._started()
         outlook = graph.outlook
-        short = level <= self._m_max and outlook.pairs and outlook.tests_at_most <= tuning.AHEAD
+        short = level <= self._m_max and outlook.pairs and outlook.tests_at_most <= device_tuning.AHEAD
         if not short or graph.needs_host or self.member:  # several devices wait for each other
             return
         if not self.device.kernels.missing(self._kernels(level), self._in_rows()):
@@ -306,7 +313,7 @@ class GpuEngine(AnsweringOnCpu):
 
     def sample(self) -> Sampled | None:
         test, graph = self._of_correlations, self._started()
-        many = test.p >= tuning.SAMPLED_FROM and not math.isinf(test.cutoff(0))
+        many = test.p >= device_tuning.SAMPLED_FROM and not math.isinf(test.cutoff(0))
         if not (many and isinstance(graph, device_sieve.RowGraph)) or self.member:
             return None
         self._compile(0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.device_setwise import DeviceSetwiseTests, Shape
 from pycupc.engines.gpu.kernels import KernelName
@@ -30,7 +30,7 @@ P_VALUES: KernelName = ("discrete/sets", "p_values")
 
 def shared_bytes(level: int) -> int:
     """Dynamic shared memory per block, in bytes; as lay_out in kernels/discrete/block_state.cuh."""
-    words = tuning.MASK_WORDS + tuning.CELLS + MOST_OFFSETS
+    words = device_tuning.MASK_WORDS + device_tuning.CELLS + MOST_OFFSETS
     return STATE_BYTES + 4 * (words + 2 * level + 2)
 
 
@@ -42,7 +42,7 @@ class DeviceCodes:
         self.p, self.n, self.data = p, n, data
         pitch, words = -(-n // 16) * 16, -(-n // 512) * 16
         planes = 1 + int(data.levels.sum())
-        fits = 4 * planes * words <= tuning.PLANE_BYTES
+        fits = 4 * planes * words <= device_tuning.PLANE_BYTES
         #: Tensor cores count bits from compute capability 8.0 on.
         self.by_planes = fits and int(cp.cuda.Device(dev.index).compute_capability) >= 80
         first = 1 + np.cumsum(data.levels) - data.levels
@@ -86,21 +86,21 @@ class ContingencyTests(DeviceSetwiseTests):
     def memory(cls, test: DiscreteTest) -> int:
         """Bytes of the data, and of the p-values and states of all pairs."""
         p, n, levels = test.p, int(test.data.n), int(test.data.nlev.sum())
-        return 9 * p * p + 2 * p * (n + 16) + min(tuning.PLANE_BYTES, (levels + 1) * (n // 8 + 64)) + 8 * n
+        return 9 * p * p + 2 * p * (n + 16) + min(device_tuning.PLANE_BYTES, (levels + 1) * (n // 8 + 64)) + 8 * n
 
     def shape(self, dev: Device, kernel: KernelName, level: int) -> Shape:
         # A test is made only if n >= 10 (kx - 1)(ky - 1) q; its table and the margin then take at most 6/10 n cells.
         cells = 6 * self._codes.n // 10 + 8
         if self._codes.data.observed:  # any table may be tested: the host tests those that do not fit
-            cells = tuning.OBSERVED_CELLS_PER_OBSERVATION * self._codes.n + tuning.OBSERVED_CELLS
+            cells = device_tuning.OBSERVED_CELLS_PER_OBSERVATION * self._codes.n + device_tuning.OBSERVED_CELLS
         shared = shared_bytes(level)
         grid = dev.processors * dev.kernels.get(*kernel).blocks_per_processor(THREADS, shared)
-        large = cells > tuning.CELLS
+        large = cells > device_tuning.CELLS
         if large:
-            grid = max(1, min(grid, tuning.LARGE_TABLE_BYTES // (4 * cells)))
+            grid = max(1, min(grid, device_tuning.LARGE_TABLE_BYTES // (4 * cells)))
         tables = dev.scratch.take(4 * cells * grid) if large else None
-        configurations = tuning.CONFIGURATIONS if self._codes.by_planes else 0
-        space = TableSpace(tables, cells, tuning.CELLS, tuning.MASK_WORDS, configurations)
+        configurations = device_tuning.CONFIGURATIONS if self._codes.by_planes else 0
+        space = TableSpace(tables, cells, device_tuning.CELLS, device_tuning.MASK_WORDS, configurations)
         return Shape(grid, shared, (self._codes.on_device, space))
 
     def finish_records(self, dev: Device, graph: Graph, level: Level, records: Records, most: int) -> None:

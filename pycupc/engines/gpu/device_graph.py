@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.engines.gpu import tuning
+from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.levels import LevelTests, Outlook, canonical_doubles, level_of
@@ -90,7 +90,7 @@ class DeviceGraph:
         self._graphs = [Graph(*of_graph, p) for of_graph in addresses]
         self._room: Any = None  # the memory of their lists, once level 0 has ended
         self._current = 0  # which set of lists describes the graph
-        self._classes = Classes((ctypes.c_int * 5)(*tuning.BOUNDS))
+        self._classes = Classes((ctypes.c_int * 5)(*device_tuning.BOUNDS))
         self._edges: tuple[Ints, Ints, Floats] | None = None
         self.results: list[LevelResult] = []  # of the levels from 1 on
         self.pruned: list[int] = []  # the levels at which bounds decided pairs
@@ -168,7 +168,7 @@ class DeviceGraph:
 
     def _check_memory(self, need: int, what: str, left: Callable[[float], int] | None = None) -> None:
         """EngineError if so many bytes are not free; `left`: see `_remedy`."""
-        free = self._dev.free_memory() if need > tuning.UNCHECKED_BYTES else need
+        free = self._dev.free_memory() if need > device_tuning.UNCHECKED_BYTES else need
         if need > free:
             raise EngineError(
                 f"{what} and need {need / 2**30:.2f} GiB on {self._dev.name}, where {free / 2**30:.2f} GiB are free; "
@@ -215,7 +215,7 @@ class DeviceGraph:
         records = Records(of_rows + 16 * p, take(8 * most), found.data.ptr)
         kernel = dev.kernels.get(*SETTLE, graph.in_rows)
         resident = dev.processors * kernel.blocks_per_processor(SETTLE_BLOCK, 0)
-        blocks = max(1, min(resident, max(-(-pairs // tuning.SETTLE_PAIRS), -(-p // 32))))
+        blocks = max(1, min(resident, max(-(-pairs // device_tuning.SETTLE_PAIRS), -(-p // 32))))
         degrees = self._root_df(l), self._root_df(l + 1)
         args: tuple[Any, ...] = (graph, self._graphs[1 - self._current], level, rows, records, self._classes)
         args += (i64(pairs), *degrees)
@@ -227,7 +227,7 @@ class DeviceGraph:
         l = level.level
         per_block = 128 if l == 1 else 4  # records at a time
         shared, work = 8 * per_block * (l + 2) ** 2, 8 * per_block * canonical_doubles(l)
-        blocks = max(1, min(2048, -(-most // per_block), tuning.FINISH_BYTES // work))
+        blocks = max(1, min(2048, -(-most // per_block), device_tuning.FINISH_BYTES // work))
         fits = l > 1 and shared <= 48 << 10
         if l > 1:
             level.work = self._dev.scratch.take(blocks * work)

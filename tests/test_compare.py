@@ -13,9 +13,9 @@ from pycupc.cli.compare import load_or_compute, main
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.r.bridge import RBridgeError
-from pycupc.results.arrays import only_stored_cells
 from pycupc.results.comparison import Comparison, compare
 from pycupc.results.differences import Side
+from pycupc.results.serialisation import only_stored_cells
 
 from orientation_cases import flat_cells  # isort: skip
 

@@ -18,7 +18,7 @@ import pycupc
 from pycupc.cli.run import sepset_columns
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
 from pycupc.independence.discrete.contingency import prepare, single_tests
-from pycupc.results.arrays import check_arrays
+from pycupc.results.serialisation import check_arrays
 
 RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))
 

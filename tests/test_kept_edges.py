@@ -8,7 +8,7 @@ import pytest
 
 import pycupc
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.results import explored, why
+from pycupc.results import explanation, explored
 
 ALPHA = 0.05
 
@@ -45,7 +45,7 @@ def pairs(fit):
 
 def test_numbers_of_tests_and_highest_levels(fit, tests):
     graph = fit.sparse_graph
-    n, highest = why.KeptEdges(fit).n_tests(graph.low, graph.high)
+    n, highest = explanation.KeptEdges(fit).n_tests(graph.low, graph.high)
     assert fit.max_ord >= 3
     assert n.tolist() == [tests[pair]["calls"] for pair in pairs(fit)]
     longest = [max(len(S) for S in tests[pair] if S != "calls") for pair in pairs(fit)]
@@ -84,7 +84,7 @@ def test_what_the_page_says(fit, suff_stat, monkeypatch):
     for k, (a, b) in enumerate(zip(graph.low.tolist(), graph.high.tolist(), strict=True)):
         why = fit.why(a, b)
         assert content.edge_tests[k] == why.n_tests
-    monkeypatch.setattr("pycupc.results.why.MOST_TESTS", 1)
+    monkeypatch.setattr("pycupc.results.explanation.MOST_TESTS", 1)
     why = fit.why(*pairs(fit)[0])
     assert why.S is None
     assert why.n_tests > 1

@@ -20,7 +20,7 @@ from pycupc.graph import drawing as plotting
 from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results import arrays, explored
+from pycupc.results import explored, serialisation
 
 HERE = Path(__file__).resolve().parent
 
@@ -289,7 +289,7 @@ def test_csv_is_what_pandas_writes(fit):
 
 
 def test_large_evidence_is_saved_only_when_asked_for(fit, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(serialisation, "MOST_NUMBERS", 100)
     path = tmp_path / "fit.npz"
     fit.save(path)
     with np.load(path) as file:

@@ -15,7 +15,7 @@ from pycupc import cli
 from pycupc.data import load_example
 from pycupc.graph.sparse import ARROW, CIRCLE, SparseGraph
 from pycupc.results import explored, npz
-from pycupc.results.later_tests import LaterTests
+from pycupc.results.tests_after_levels import LaterTests
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pycupc
 from pycupc import PcAlgo, SuffStat
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph, symbol
-from pycupc.results.arrays import only_stored_cells
+from pycupc.results.serialisation import only_stored_cells
 from pycupc.system import machine
 
 from orientation_cases import flat_cells, sets_of  # isort: skip

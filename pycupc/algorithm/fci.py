@@ -25,9 +25,9 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation import Orientation
 from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, without_selection
-from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.tests_after_levels import LaterTests
 from pycupc.system.localised_message import Message, Setting
 from pycupc.system.nearest import hinted
 from pycupc.system.text import explained_as

@@ -19,7 +19,7 @@ from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.fisher_z import p_value
-from pycupc.results.later_tests import LaterTests, Raised
+from pycupc.results.tests_after_levels import LaterTests, Raised
 
 Ask = Callable[[Questions], Answers]
 #: The largest size of sets whose number is given.

@@ -18,9 +18,9 @@ from pycupc.graph.lists import Lists
 from pycupc.independence.custom import IndepTest
 from pycupc.orientation.conservative import unshielded
 from pycupc.orientation.pag import ALL_RULES, RFCI_LOOPS, without_selection
-from pycupc.results.later_tests import LaterTests
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.tests_after_levels import LaterTests
 from pycupc.system.nearest import hinted
 from pycupc.system.text import explained_as
 

@@ -21,7 +21,7 @@ from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.custom import IndepTest
-from pycupc.results.levels import LevelSummary
+from pycupc.results.level_summary import LevelSummary
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.logging import logger
 from pycupc.system.nearest import hinted

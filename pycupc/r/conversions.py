@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import UntestedPairs
-from pycupc.results.arrays import ANSWER, graph_from_arrays, only_stored_cells
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.serialisation import ANSWER, graph_from_arrays, only_stored_cells
 
 _HERE = Path(__file__).parent
 #: The folder of the R package in a checkout, of whose files a wheel holds pcalgo.R in shared/.
 _SHARED = _HERE / "shared" if (_HERE / "shared").is_dir() else _HERE.parents[1] / "r_wrapper" / "R"
 
-#: Names in the plain form of pcalgo.R, whose lists of vectors are flat here, and in `pycupc.results.arrays`.
+#: Names in the plain form of pcalgo.R, whose lists of vectors are flat here, and in `pycupc.results.serialisation`.
 _NAMES = (
     {f"graph.{part}": f"graph_{part}" for part in ("from", "to", "mark")}
     | {f"{sets}.{part}": f"{sets}_{part}" for sets in ("sepset", "found") for part in ("x", "y", "members")}
@@ -50,7 +50,7 @@ _NO_INDEX = {
 
 
 def from_plain(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """R's vectors as the arrays of `pycupc.results.arrays`; vectors of other names are left out."""
+    """R's vectors as the arrays of `pycupc.results.serialisation`; vectors of other names are left out."""
     known = {name: values for name, values in vectors.items() if name in _NAMES}
     return {_NAMES[name]: values if name in _NO_INDEX else values - 1 for name, values in known.items()}
 

@@ -33,11 +33,11 @@ from pycupc.orientation.pag import ALL_RULES, JointCausalInference, orient_pag, 
 from pycupc.r.conversions import from_plain, result_of, to_plain, untested_from
 from pycupc.r.r_memory import square
 from pycupc.r.sent_data import Sent, tests_of
-from pycupc.results.arrays import cell_arrays, graph_from_arrays
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.comparison import compare
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
+from pycupc.results.serialisation import cell_arrays, graph_from_arrays
 
 Answer = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 #: C and n, if R gave them.

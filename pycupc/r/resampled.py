@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pycupc.r.conversions import to_plain
 from pycupc.r.messages import in_r
-from pycupc.results.arrays import cell_arrays, edge_arrays
+from pycupc.results.serialisation import cell_arrays, edge_arrays
 from pycupc.stability import CStaR, Stability
 from pycupc.stability.consensus import Counting, Counts, counting
 from pycupc.stability.rows import Resampling

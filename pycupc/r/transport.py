@@ -10,7 +10,7 @@ R, which both sides see (`r_memory`).
     dm                       integer, column by column   int32 (n, p)                -
     fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
     forbidden                raw, column by column       uint8, bool (p, p)          -
-    a result                 r_wrapper/R/pcalgo.R        pycupc.results.arrays       1 (`conversions.from_plain`)
+    a result                 r_wrapper/R/pcalgo.R        pycupc.results.serialisation       1 (`conversions.from_plain`)
     frequencies              r_wrapper/R/stability.R     pycupc.r.resampled          1
     untested                 double                      `conversions.untested_from` 1, of x and y
 
@@ -47,9 +47,9 @@ from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_memory import RVectors
 from pycupc.r.resampled import answer, ranking_values, to_values
 from pycupc.r.sent_data import Sent, data_of
-from pycupc.results.arrays import sepset_arrays
-from pycupc.results.later_tests import LaterPValues
 from pycupc.results.pagalgo import PagAlgo
+from pycupc.results.serialisation import sepset_arrays
+from pycupc.results.tests_after_levels import LaterPValues
 from pycupc.stability import cstar, stability
 from pycupc.stability.checkpoint import seed_in
 from pycupc.system.logging import lines_to

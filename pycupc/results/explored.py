@@ -20,8 +20,8 @@ from pycupc.graph.sparse import SparseGraph, read_only
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import Floats, PValues
-from pycupc.results.later_tests import LaterTests
-from pycupc.results.why import KeptEdges, TestedResult, Why, reason_of_arrow, reason_of_mark
+from pycupc.results.explanation import KeptEdges, TestedResult, Why, reason_of_arrow, reason_of_mark
+from pycupc.results.tests_after_levels import LaterTests
 from pycupc.system.text import counted
 
 Integers = NDArray[np.int64]

@@ -1,7 +1,7 @@
 """A `PagAlgo` as arrays: for R those of the answer, for a file those of its skeleton, with more arrays and metadata.
 
-In addition to the arrays of `pycupc.results.arrays`, R has "n_edgetests_pdsep", and "later_x", "later_y" and the last
-two below; a file has:
+In addition to the arrays of `pycupc.results.serialisation`, R has "n_edgetests_pdsep", and "later_x", "later_y" and the
+last two below; a file has:
 
     pag_edge_low, ..., pag_gap_y      edges, marks and separating sets in the end, named as those of the skeleton
     later_x, _y, _len, _members       edges removed after the levels, and their sets                      int32
@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from pycupc.graph.lists import Lists, starts
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import Ints, SparseGraph
-from pycupc.results import arrays as flat
-from pycupc.results.arrays import require
-from pycupc.results.later_tests import LaterTests
+from pycupc.results import serialisation as flat
+from pycupc.results.explanation import STAGES
 from pycupc.results.methods import HIDDEN
-from pycupc.results.why import STAGES
+from pycupc.results.serialisation import require
+from pycupc.results.tests_after_levels import LaterTests
 
 _OF_PAG = "pag_"
 _GRAPH = (*flat.EDGES, *flat.ANSWER[:-1])

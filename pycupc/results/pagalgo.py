@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import symbol
-from pycupc.results import arrays as flat
 from pycupc.results import npz, pag_arrays
+from pycupc.results import serialisation as flat
+from pycupc.results.explanation import Why, reason_of_mark, why_pair, why_removed_later
 from pycupc.results.explored import TestedGraph
-from pycupc.results.later_tests import LaterPValues, LaterTests
-from pycupc.results.levels import closing_lines
+from pycupc.results.level_summary import closing_lines
 from pycupc.results.pcalgo import PcAlgo, correlations_of
-from pycupc.results.why import Why, reason_of_mark, why_pair, why_removed_later
+from pycupc.results.tests_after_levels import LaterPValues, LaterTests
 from pycupc.system.text import counted
 
 #: What the tests after the levels are called in a summary.

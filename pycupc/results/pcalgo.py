@@ -17,15 +17,15 @@ from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats, UntestedPairs
-from pycupc.results import arrays as flat
 from pycupc.results import npz
-from pycupc.results.arrays import check_arrays, check_meta
+from pycupc.results import serialisation as flat
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.contradictions import CONTRADICTING, contradictions
+from pycupc.results.explanation import TestedResult, Why, why_pair
 from pycupc.results.explored import TestedGraph
-from pycupc.results.later_tests import LaterTests
-from pycupc.results.levels import LevelSummary, closing_lines, level_lines
-from pycupc.results.why import TestedResult, Why, why_pair
+from pycupc.results.level_summary import LevelSummary, closing_lines, level_lines
+from pycupc.results.serialisation import check_arrays, check_meta
+from pycupc.results.tests_after_levels import LaterTests
 from pycupc.system.text import counted
 
 #: The attributes that a file holds as they are.
@@ -175,7 +175,7 @@ class PcAlgo(TestedResult, TestedGraph, CausalGraph):
     def to_arrays(
         self, p_values: flat.PValueForm | None = "evidence", *, evidence: bool | None = None
     ) -> dict[str, NDArray[Any]]:
-        """The result as the flat arrays of `pycupc.results.arrays`.
+        """The result as the flat arrays of `pycupc.results.serialisation`.
 
         The p-values are represented by the "evidence" from which they are computed, by the "matrix" pMax, or not at all
         (None); `evidence` as of `save`.

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pycupc.data.names import check_labels, is_whole
 from pycupc.results import npz
-from pycupc.results.arrays import indices, pairs_in_order, require
 from pycupc.results.methods import ORIENTING
+from pycupc.results.serialisation import indices, pairs_in_order, require
 from pycupc.stability.consensus import Counts, counting
 from pycupc.stability.rows import Resampling
 

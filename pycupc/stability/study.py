@@ -18,8 +18,8 @@ from pycupc.data.pairs import Pairs
 from pycupc.engines.select import make_engine
 from pycupc.graph.knowledge import Knowledge
 from pycupc.independence.registry import Observations
-from pycupc.results.arrays import indices, pairs_in_order, require
 from pycupc.results.methods import METHODS
+from pycupc.results.serialisation import indices, pairs_in_order, require
 from pycupc.stability.consensus import Counts, counting
 from pycupc.stability.result import Stability
 from pycupc.stability.rows import Resampling

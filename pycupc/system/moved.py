@@ -14,6 +14,9 @@ MOVED: dict[str, str] = {
     "pycupc.engines.base": "pycupc.engines.protocol",
     "pycupc.independence.enumerated": "pycupc.independence.setwise",
     "pycupc.independence.missing.literal": "pycupc.independence.missing.reference_tests",
+    "pycupc.results.later_tests": "pycupc.results.tests_after_levels",
+    "pycupc.results.levels": "pycupc.results.level_summary",
+    "pycupc.results.why": "pycupc.results.explanation",
     "pycupc.system.message": "pycupc.system.localised_message",
 }
 

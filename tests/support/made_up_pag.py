@@ -7,7 +7,7 @@ from pycupc.graph.lists import Lists
 from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import CIRCLE, SparseGraph
 from pycupc.independence.gaussian import fisher_z
-from pycupc.results.later_tests import LaterTests
+from pycupc.results.tests_after_levels import LaterTests
 
 #: The number of the edge of the skeleton that the later test removes.
 REMOVED = 3

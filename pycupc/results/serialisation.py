@@ -51,7 +51,7 @@ from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.gaussian.suffstat import check_n
 from pycupc.independence.p_values import Floats, PValues, RecordedPValues
-from pycupc.results.levels import LevelSummary
+from pycupc.results.level_summary import LevelSummary
 
 
 def check_meta(meta: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ from pycupc.graph.tiers import Counter, Tiers, counter
 from pycupc.independence.gaussian import fisher_z, tolerances
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import PValues, UntestedPairs, no_untested_pairs
-from pycupc.results.later_tests import LaterTests
+from pycupc.results.tests_after_levels import LaterTests
 
 Integers = NDArray[np.int64]
 

@@ -18,7 +18,7 @@ from pycupc import cli
 from pycupc.graph.drawing import save
 from pycupc.graph.explorer import page
 from pycupc.graph.sparse import KINDS, SparseGraph
-from pycupc.results import explored
+from pycupc.results import explorer_content
 
 P = 60
 
@@ -39,8 +39,8 @@ def unpacked(packed):
 
 
 def test_the_page_holds_the_graph_and_its_evidence(fit):
-    text = page(explored.content(fit))
-    assert text == page(explored.content(fit))  # the same each time
+    text = page(explorer_content.content(fit))
+    assert text == page(explorer_content.content(fit))  # the same each time
     data = data_of(text)
     assert data["labels"][:P] == list(fit.labels)
     tail, head, kind = fit.sparse_graph.edge_list()
@@ -55,7 +55,7 @@ def test_the_page_holds_the_graph_and_its_evidence(fit):
 
 
 def test_every_removed_pair_is_there_with_its_test(fit):
-    data = data_of(page(explored.content(fit)))
+    data = data_of(page(explorer_content.content(fit)))
     removed = data["removed"]
     x, y, level, r = (unpacked(removed[name]) for name in ("x", "y", "level", "r"))
     sets = np.split(unpacked(removed["members"]), np.cumsum(level)[:-1])
@@ -74,7 +74,7 @@ def test_every_removed_pair_is_there_with_its_test(fit):
 
 
 def test_no_label_can_leave_the_data(fit):
-    text = page(explored.content(fit))
+    text = page(explorer_content.content(fit))
     block = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert not re.search("[<>&\u2028\u2029\x00-\x09\x0b-\x1f]", block[1])
     assert block[1].isascii()
@@ -85,7 +85,7 @@ def test_no_label_can_leave_the_data(fit):
 
 
 def test_the_policy_allows_this_script_and_style_only(fit):
-    text = page(explored.content(fit))
+    text = page(explorer_content.content(fit))
     policy = re.search(r'Content-Security-Policy" content="(.*?)"', text)[1]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
@@ -122,14 +122,14 @@ def large(p, m):
 
 
 def test_5000_variables_and_20000_edges_fit():
-    content = explored.content(large(5_000, 20_000))
+    content = explorer_content.content(large(5_000, 20_000))
     assert (content.graph.p, len(content.graph), content.note) == (5_000, 20_000, "")
     assert len(page(content)) < 4e6
 
 
 def test_of_more_edges_the_page_holds_the_surest_and_says_so():
     fit = large(4_000, 30_000)
-    content = explored.content(fit)
+    content = explorer_content.content(fit)
     assert (content.graph.p, len(content.graph)) == (4_000, 20_000)
     assert content.edge_p.max() <= np.sort(fit.p_values.edges)[20_000]
     assert content.edges_left_out == 10_000
@@ -139,22 +139,22 @@ def test_of_more_edges_the_page_holds_the_surest_and_says_so():
 
 def test_of_more_variables_the_page_holds_those_with_most_neighbours_or_those_around_one():
     fit = large(9_000, 12_000)
-    content = explored.content(fit)
+    content = explorer_content.content(fit)
     assert content.graph.p == 5_000
     assert content.degree.min() >= np.sort(fit.sparse_graph.degrees())[4_000]
     assert "the 5,000 variables with most neighbours, of 9,000" in content.note
-    near = explored.content(fit, around="v17", radius=2)
+    near = explorer_content.content(fit, around="v17", radius=2)
     assert [near.labels[v] for v in range(near.graph.p)] == [f"v{v}" for v in np.sort(fit.sparse_graph.around([17], 2))]
     assert near.labels[near.start] == "v17"
     assert near.graph.degrees()[near.start] == near.degree[near.start] == fit.sparse_graph.degrees()[17]
 
 
 def test_only_the_removed_pairs_that_came_closest_are_listed_of_many(fit, monkeypatch):
-    monkeypatch.setattr(explored, "MAX_REMOVED", 100)
-    content = explored.content(fit)
+    monkeypatch.setattr(explorer_content, "MAX_REMOVED", 100)
+    content = explorer_content.content(fit)
     removed = content.removed
     assert len(removed.x) == 100
-    everything = explored.RemovedPairs(
+    everything = explorer_content.RemovedPairs(
         fit.removals.x, fit.removals.y, fit.removals.level, None, fit.removals.r, None, 1
     )
     order = np.lexsort((-np.abs(everything.r), -everything.level))[:100]
@@ -167,18 +167,18 @@ def test_only_the_removed_pairs_that_came_closest_are_listed_of_many(fit, monkey
 def test_stability_frequencies(fit):
     m = len(fit.sparse_graph)
     stability = np.linspace(0, 1, m)
-    data = data_of(page(explored.content(fit, stability=stability)))
+    data = data_of(page(explorer_content.content(fit, stability=stability)))
     assert np.allclose(unpacked(data["stability"]), stability, atol=1e-7)
     for wrong in (stability[1:], stability + 1, np.full(m, math.nan)):
         with pytest.raises(ValueError, match=f"stability must hold a frequency from 0 to 1 for each of the {m} edges"):
-            explored.content(fit, stability=wrong)
+            explorer_content.content(fit, stability=wrong)
 
 
 def test_a_result_without_its_data_gives_a_page_without_correlations(fit, tmp_path):
     fit.save(tmp_path / "fit.npz")
     loaded = pycupc.PcAlgo.load(tmp_path / "fit.npz")
-    data = data_of(page(explored.content(loaded)))
-    whole = data_of(page(explored.content(fit)))
+    data = data_of(page(explorer_content.content(loaded)))
+    whole = data_of(page(explorer_content.content(fit)))
     assert data["tail"] == whole["tail"]
     assert data["removed"]["members"]["type"] == "uint8"
     assert len(unpacked(data["removed"]["x"])) == len(unpacked(whole["removed"]["x"]))
@@ -189,7 +189,7 @@ def test_fixed_gaps_and_edges_are_told_apart(tmp_path):
     gaps, edges = np.zeros((12, 12), bool), np.zeros((12, 12), bool)
     gaps[0, 1] = gaps[1, 0] = edges[2, 3] = edges[3, 2] = True
     fit = pycupc.pc(pycupc.SuffStat.from_data(table), alpha=0.01, fixedGaps=gaps, fixedEdges=edges)
-    content = explored.content(fit)
+    content = explorer_content.content(fit)
     assert content.gaps.tolist() == [[0, 1]]
     k = int(content.graph.edge_number(2, 3))
     assert content.edge_p[k] == -1
@@ -237,7 +237,7 @@ def test_a_notebook_shows_the_page_below_the_cell(fit, tmp_path, monkeypatch):
     shown = fit.explore(tmp_path / "graph.html")
     assert shown.path == tmp_path / "graph.html"
     assert str(shown.path) in repr(shown)
-    assert (tmp_path / "graph.html").read_text(encoding="utf-8") == page(explored.content(fit))
+    assert (tmp_path / "graph.html").read_text(encoding="utf-8") == page(explorer_content.content(fit))
     assert fit.explore(tmp_path / "graph.html", show=False) == tmp_path / "graph.html"
     assert opened == []
     ipython.get_ipython = lambda: types.SimpleNamespace()  # IPython in a terminal

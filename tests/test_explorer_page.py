@@ -16,7 +16,7 @@ import pycupc
 from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.graph.explorer import InlinePage, show_page
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results import explored
+from pycupc.results import explorer_content
 
 if missing := browser.missing():
     pytest.skip(missing, allow_module_level=True)
@@ -40,7 +40,7 @@ def chromium(tmp_path_factory):
 @pytest.fixture(scope="module")
 def file(fit, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "graph.html"
-    show_page(explored.content(fit, stability=np.linspace(0, 1, len(fit.sparse_graph))), path, show=False)
+    show_page(explorer_content.content(fit, stability=np.linspace(0, 1, len(fit.sparse_graph))), path, show=False)
     return path
 
 
@@ -291,7 +291,7 @@ def test_sign_and_strength_of_correlations_are_drawn_and_explained(page, fit):
 
 @pytest.mark.parametrize("p", [30, 60])
 def test_all_labels_are_there_at_1440_x_900_and_the_picture_is_filled(chromium, tmp_path, p):
-    show_page(explored.content(explored_graphs.result(p)), tmp_path / "g.html", show=False)
+    show_page(explorer_content.content(explored_graphs.result(p)), tmp_path / "g.html", show=False)
     chromium.cdp("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
     chromium.open(tmp_path / "g.html")
     assert chromium.script("return view.labelled.length") == p
@@ -394,8 +394,10 @@ def test_the_size_of_a_large_page(tmp_path):
     p, k = 2_000, 100_000
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, p, k), rng.integers(0, p, k)
-    content = explored.content(large(p, 3_000))
-    removed = explored.RemovedPairs(x, y, np.full(k, 2), rng.integers(0, p, 2 * k), rng.uniform(-0.1, 0.1, k), None, 2)
+    content = explorer_content.content(large(p, 3_000))
+    removed = explorer_content.RemovedPairs(
+        x, y, np.full(k, 2), rng.integers(0, p, 2 * k), rng.uniform(-0.1, 0.1, k), None, 2
+    )
     path = tmp_path / "large.html"
     show_page(type(content)(**{**vars(content), "removed": removed, "cutoffs": [0.2, 0.2, 0.2]}), path, show=False)
     assert path.stat().st_size < 8e6
@@ -462,7 +464,7 @@ def test_without_circles_nothing_is_said_of_them(page):
 
 
 def test_a_page_runs_in_the_frame_of_a_notebook(chromium, fit, tmp_path):
-    shown = InlinePage(explored.content(fit), None)
+    shown = InlinePage(explorer_content.content(fit), None)
     (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html><body>{shown._repr_html_()}", encoding="utf-8")
     chromium.complaints()
     chromium.open(tmp_path / "notebook.html")
@@ -482,7 +484,7 @@ def test_a_page_runs_in_the_frame_of_a_notebook(chromium, fit, tmp_path):
 def test_what_was_left_out_is_said(chromium, tmp_path):
     from test_explorer import large
 
-    show_page(explored.content(large(6_000, 25_000)), tmp_path / "part.html", show=False)
+    show_page(explorer_content.content(large(6_000, 25_000)), tmp_path / "part.html", show=False)
     chromium.open(tmp_path / "part.html")
     assert "the 5,000 variables with most neighbours, of 6,000" in chromium.text("#note")
     assert chromium.script(
@@ -496,7 +498,7 @@ IGNORED = pytest.mark.filterwarnings("ignore:effects were computed although the 
 @IGNORED
 def test_effects_of_a_variable_and_on_it(fit, chromium, tmp_path):
     E = pycupc.effects(fit, np.corrcoef(np.random.default_rng(0).standard_normal((2 * P, P)), rowvar=False))
-    show_page(explored.content(fit, effects=E), tmp_path / "effects.html", show=False)
+    show_page(explorer_content.content(fit, effects=E), tmp_path / "effects.html", show=False)
     chromium.open(tmp_path / "effects.html")
     value = E.with_intervals()[0]
     np.fill_diagonal(value, 0.0)
@@ -517,12 +519,12 @@ def test_effects_of_a_variable_and_on_it(fit, chromium, tmp_path):
 
 @IGNORED
 def test_effects_of_many_variables_are_left_out_and_the_page_says_so(fit, monkeypatch):
-    monkeypatch.setattr(explored, "MAX_EFFECTS", P - 1)
+    monkeypatch.setattr(explorer_content, "MAX_EFFECTS", P - 1)
     E = pycupc.effects(fit, np.eye(P))
-    content = explored.content(fit, effects=E)
+    content = explorer_content.content(fit, effects=E)
     assert not content.effects
     assert content.note.endswith("Effects are shown of at most 59 variables: choose some with `around`.")
-    few = explored.content(fit, effects=E, around=LABELS[5], radius=1)
+    few = explorer_content.content(fit, effects=E, around=LABELS[5], radius=1)
     assert few.effects["value"].shape == (few.graph.p, few.graph.p)
     with pytest.raises(ValueError, match="got those of other variables"):
-        explored.content(fit, effects=pycupc.effects(explored_graphs.result(4, list("abcd")), np.eye(4)))
+        explorer_content.content(fit, effects=pycupc.effects(explored_graphs.result(4, list("abcd")), np.eye(4)))

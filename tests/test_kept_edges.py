@@ -8,7 +8,7 @@ import pytest
 
 import pycupc
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
-from pycupc.results import explanation, explored
+from pycupc.results import evidence, explorer_content
 
 ALPHA = 0.05
 
@@ -45,7 +45,7 @@ def pairs(fit):
 
 def test_numbers_of_tests_and_highest_levels(fit, tests):
     graph = fit.sparse_graph
-    n, highest = explanation.KeptEdges(fit).n_tests(graph.low, graph.high)
+    n, highest = evidence.KeptEdges(fit).n_tests(graph.low, graph.high)
     assert fit.max_ord >= 3
     assert n.tolist() == [tests[pair]["calls"] for pair in pairs(fit)]
     longest = [max(len(S) for S in tests[pair] if S != "calls") for pair in pairs(fit)]
@@ -78,13 +78,13 @@ def test_why_names_the_weakest_test(fit, tests, suff_stat, tmp_path, form):
 
 
 def test_what_the_page_says(fit, suff_stat, monkeypatch):
-    content = explored.content(fit)
+    content = explorer_content.content(fit)
     graph = content.graph
     assert graph.p == fit.p  # the page numbers its variables as the result does
     for k, (a, b) in enumerate(zip(graph.low.tolist(), graph.high.tolist(), strict=True)):
         why = fit.why(a, b)
         assert content.edge_tests[k] == why.n_tests
-    monkeypatch.setattr("pycupc.results.explanation.MOST_TESTS", 1)
+    monkeypatch.setattr("pycupc.results.evidence.MOST_TESTS", 1)
     why = fit.why(*pairs(fit)[0])
     assert why.S is None
     assert why.n_tests > 1
@@ -94,7 +94,7 @@ def test_a_fixed_edge_was_never_tested(suff_stat):
     fixed = np.zeros((25, 25), dtype=bool)
     fixed[0, 1] = fixed[1, 0] = True
     fit = pycupc.pc(suff_stat, alpha=ALPHA, fixedEdges=fixed)
-    content = explored.content(fit)
+    content = explorer_content.content(fit)
     k = pairs(fit).index((0, 1))
     assert content.edge_tests[k] == 0
     assert fit.why(0, 1).status == "fixed"

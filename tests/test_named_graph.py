@@ -20,7 +20,7 @@ from pycupc.graph import drawing as plotting
 from pycupc.graph import exports
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
-from pycupc.results import explored, serialisation
+from pycupc.results import explorer_content, serialisation
 
 HERE = Path(__file__).resolve().parent
 
@@ -48,7 +48,7 @@ def test_a_directed_cycle_is_told():
         assert (fit.is_cpdag, fit.cycle()) == (False, (4, 5, 8))
         told = f"kept as pcalg has them (directed cycle {' --> '.join([*names, names[0]])})"
         assert f'{told}; u2pd="retry" gives a graph that a DAG extends\n' in fit.summary()
-        assert f"{told}." in explored.content(fit).note
+        assert f"{told}." in explorer_content.content(fit).note
         refused("no DAG extends this graph: not a CPDAG: directed cycle", fit.to_dag)
 
 
@@ -71,7 +71,7 @@ def test_contradicting_arrows_are_counted_as_pcalg_marks_them(data):
     told = f"arrows contradict each other on {n} edges, which is usual in real data; "
     assert f"\n{told}kept as pcalg has them; to_cpdag() gives a CPDAG\n" in relaxed.summary()
     assert f'\n{told}marked as bidirected; u2pd="retry" gives a graph that a DAG extends\n' in marked.summary()
-    assert f"A{told[1:]}kept as pcalg has them." in explored.content(relaxed).note
+    assert f"A{told[1:]}kept as pcalg has them." in explorer_content.content(relaxed).note
     assert "contradicting" not in relaxed.summary()  # the number is said once
     for tables in range(40):
         rng = np.random.default_rng(tables)
@@ -115,13 +115,13 @@ def test_of_a_cpdag_nothing_is_told():
     assert fit.to_cpdag().sparse_graph == fit.sparse_graph
     assert fit.to_dag().edge_counts() == (len(fit.sparse_graph), 0, 0)
     assert fit.to_dag().labels == fit.labels
-    assert "CPDAG" not in fit.summary() + explored.content(fit).note
+    assert "CPDAG" not in fit.summary() + explorer_content.content(fit).note
 
 
 def test_a_skeleton_is_not_expected_to_be_a_cpdag():
     skeleton = pycupc.skeleton(load_example(), alpha=0.01)
     assert not skeleton.is_cpdag
-    assert "CPDAG" not in skeleton.summary() + explored.content(skeleton).note
+    assert "CPDAG" not in skeleton.summary() + explorer_content.content(skeleton).note
 
 
 # -- equality ---------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pycupc
 from pycupc import cli
 from pycupc.data import load_example
 from pycupc.graph.sparse import ARROW, CIRCLE, SparseGraph
-from pycupc.results import explored, npz
+from pycupc.results import explorer_content, npz
 from pycupc.results.tests_after_levels import LaterTests
 
 
@@ -199,7 +199,7 @@ def test_exports_have_circles(fit, tmp_path):
 
 
 def test_the_page_has_both_stages_and_both_marks(fit, removed, tmp_path):
-    content = explored.content(fit)
+    content = explorer_content.content(fit)
     assert (content.title, content.pag, content.removed.after_levels) == ("PAG of FCI", True, 1)
     assert (content.removed.x[-1], content.removed.y[-1]) == removed
     assert content.removed.r[-1] == fit.later.value[0]

@@ -16,8 +16,9 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import symbol
 from pycupc.results import npz, pag_arrays
 from pycupc.results import serialisation as flat
-from pycupc.results.explanation import Why, reason_of_mark, why_pair, why_removed_later
-from pycupc.results.explored import TestedGraph
+from pycupc.results.evidence import why_pair, why_removed_later
+from pycupc.results.explanation import Why, reason_of_mark
+from pycupc.results.explorer_content import ExplorableGraph
 from pycupc.results.level_summary import closing_lines
 from pycupc.results.pcalgo import PcAlgo, correlations_of
 from pycupc.results.tests_after_levels import LaterPValues, LaterTests
@@ -33,7 +34,7 @@ def _of(attribute: str, text: str) -> Any:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PagAlgo(TestedGraph):
+class PagAlgo(ExplorableGraph):
     """Result of `fci` or `rfci`: a partial ancestral graph (PAG), whose marks may be circles.
 
     Two results are equal (``==``) if everything that the tests and the orientation decided is equal.

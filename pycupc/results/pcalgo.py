@@ -19,10 +19,12 @@ from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats, UntestedPairs
 from pycupc.results import npz
 from pycupc.results import serialisation as flat
+from pycupc.results.base import TestedResult
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.contradictions import CONTRADICTING, contradictions
-from pycupc.results.explanation import TestedResult, Why, why_pair
-from pycupc.results.explored import TestedGraph
+from pycupc.results.evidence import why_pair
+from pycupc.results.explanation import Why
+from pycupc.results.explorer_content import ExplorableGraph
 from pycupc.results.level_summary import LevelSummary, closing_lines, level_lines
 from pycupc.results.serialisation import check_arrays, check_meta
 from pycupc.results.tests_after_levels import LaterTests
@@ -33,7 +35,7 @@ _FACTS = ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PcAlgo(TestedResult, TestedGraph, CausalGraph):
+class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     """Result of `pc` or `skeleton`.
 
     Two results are equal (``==``) if everything that the tests and the orientation decided is equal: variables, graph,

@@ -16,7 +16,7 @@ from pycupc.graph import drawing as plotting
 from pycupc.graph.explorer import InlinePage, show_page
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL, SparseGraph, pair_keys
-from pycupc.results import explored
+from pycupc.results import explorer_content
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.results.methods import METHODS
 
@@ -184,7 +184,7 @@ class StableGraph(NamedGraph):
         """
         facts = f"{plotting.describe(self.sparse_graph)}; {self._facts}"
         about = ("Consensus of PC-stable graphs" if isinstance(self, Consensus) else "Consensus of PAGs", facts)
-        content = explored.consensus_content(self.sparse_graph, self.labels, self.frequencies, about, **part)
+        content = explorer_content.consensus_content(self.sparse_graph, self.labels, self.frequencies, about, **part)
         return show_page(content, path, show=show)
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ maintained of the packages for such pages, would need scripts of our own as well
 other, evidence, keys), its pages are ten times as large, and to import it takes longer than `pycupc run` may spend on
 the page.
 
-`write` has the content and the file of a page, and shows it. `pycupc.results.explored` gathers the content.
+`write` has the content and the file of a page, and shows it. `pycupc.results.explorer_content` gathers the content.
 """
 
 from __future__ import annotations

@@ -1,28 +1,24 @@
-"""`TestedGraph`: a graph with the tests behind its edges, and the content of its explorer."""
+"""The content of the explorer of a graph with the tests behind its edges."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.drawing import Variables, describe
 from pycupc.graph.explorer import Content, InlinePage, RemovedPairs, part_of, show_page
-from pycupc.graph.named import NamedGraph
 from pycupc.graph.sepset import FlatCells
-from pycupc.graph.sparse import SparseGraph, read_only
+from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.p_values import GaussianPValues
-from pycupc.independence.p_values import Floats, PValues
-from pycupc.results.explanation import KeptEdges, TestedResult, Why, reason_of_arrow, reason_of_mark
-from pycupc.results.tests_after_levels import LaterTests
-from pycupc.system.text import counted
+from pycupc.results.base import TestedGraph, TestedResult
+from pycupc.results.evidence import KeptEdges
 
 Integers = NDArray[np.int64]
 #: Most removed pairs of level 1 and above that a page lists.
@@ -180,78 +176,8 @@ def _facts(fit: TestedResult, graph: SparseGraph) -> str:
     return f"{describe(graph)}{observations}{alpha}"
 
 
-class TestedGraph(NamedGraph):
-    """A graph with the tests behind its edges; the base of what `pc`, `fci` and `rfci` return.
-
-    `p_values` is the one source of p-values. A key of `trace` is a pair; what it names has set the mark at the second
-    of the two. `is_pag` says whether the rules are those of FCI.
-    """
-
-    is_pag: ClassVar[bool] = False
-    p_values: PValues
-    trace: Mapping[tuple[int, int], tuple[Any, ...]]
-    later: LaterTests  # the tests made after the levels
-
-    @property
-    def title(self) -> str:
-        """Headline of the page of `explore`."""
-        raise NotImplementedError
-
-    def tests_of_levels(self) -> TestedResult:
-        """The result of the levels of the skeleton."""
-        raise NotImplementedError
-
-    def page_note(self) -> str:
-        """A sentence about the graph for its page, or ""."""
-        return ""
-
-    def _why(self, i: int, j: int) -> Why:
-        """The answer of `why` for two different variables."""
-        raise NotImplementedError
-
-    @cached_property
-    def pMax(self) -> Floats:
-        """Largest p-value of each pair's tests, float64 (p, p), read only: 1 on the diagonal, -inf if never tested.
-
-        Symmetric, but for the tests of `fci` after the levels: they raise one of the two cells of a pair, as in pcalg.
-        """
-        return read_only(self.p_values.dense().view())
-
-    def why(self, x: int | str, y: int | str) -> Why:
-        """Evidence for or against the edge between two variables, given by index or label.
-
-        TypeError, ValueError or IndexError if there is no such variable, or both are the same.
-        """
-        i, j = self.index(x), self.index(y)
-        if i == j:
-            raise ValueError(f"x and y must be different variables, got {self.labels[i]!r} twice")
-        return self._why(i, j)
-
-    def edge_attributes(self) -> dict[str, NDArray[Any]]:
-        """pMax of each edge and what set its marks, in the order of `SparseGraph.edge_list`."""
-        return {name: values.copy() for name, values in self._edge_attributes.items()}
-
-    @cached_property
-    def _edge_attributes(self) -> dict[str, NDArray[Any]]:
-        tail, head, _ = self.sparse_graph.edge_list()
-        trace, of = dict(self.trace.items()), reason_of_mark if self.is_pag else reason_of_arrow  # a dict is quicker
-        out: dict[str, NDArray[Any]] = {"pMax": self.p_values.of_edges(self.sparse_graph)}
-        for name, *ends in (("set_by", tail, head), ("from_set_by", head, tail))[: 1 + self.is_pag]:
-            pairs = zip(*(end.tolist() for end in ends), strict=True)
-            out[name] = np.array([" ".join(of(trace, self.labels, *pair) or ()) for pair in pairs], dtype=object)
-        return out
-
-    def _head_lines(self, name: str) -> list[str]:
-        """The first lines of a summary, which begins with the `name` of the algorithm."""
-        degrees, found = self.sparse_graph.degrees(), self.tests_of_levels()
-        top = int(degrees.argmax())
-        observations = "" if found.n is None else f", {counted(found.n, 'observation')}"
-        alpha = "" if found.alpha is None else f", alpha {found.alpha:g}"
-        return [
-            f"{name}: {counted(self.p, 'variable')}{observations}{alpha}",
-            f"{counted(len(self.sparse_graph), 'edge')}: {self.kinds_of_edges()}",
-            f"mean degree {degrees.mean():.2f}; most neighbours: {self.labels[top]} with {int(degrees[top]):,}",
-        ]
+class ExplorableGraph(TestedGraph):
+    """A graph with the tests behind its edges that can be shown in a browser."""
 
     def explore(
         self,

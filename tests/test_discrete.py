@@ -15,10 +15,10 @@ from scipy.stats import chi2
 from test_golden import VARIANTS
 
 import pycupc
-from pycupc.cli.run import sepset_columns
 from pycupc.discrete import DiscreteSuffStat, binCItest, disCItest, gSquareBin, gSquareDis
 from pycupc.independence.discrete.contingency import prepare, single_tests
 from pycupc.results.serialisation import check_arrays
+from pycupc.results.tables import sepset_columns
 
 RECORDED = sorted((GOLDEN_FOLDER / "discrete").glob("*.npz"))
 

@@ -6,5 +6,6 @@ level_summary.py               the summary of a level
 explanation.py                 the reason for an edge or its absence; evidence.py, the tests behind it
 serialisation.py, npz.py       a result as arrays, as a file, and the checks of such a file
 explorer_content.py            what the explorer shows of a result
+tables.py                      the table of its separating sets
 comparison.py, differences.py  where two results differ, and why
 """

@@ -15,8 +15,8 @@ from stability_data import discrete
 from test_rows import table
 
 import pycupc
-from pycupc.algorithm import checkpoint as kept
-from pycupc.algorithm.checkpoint import Checkpoint
+from pycupc.algorithm import level_checkpoint as kept
+from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.discrete import disCItest
 from pycupc.engines.cpu import gaussian, level0_sieve, setwise_levels, threads, tuning
 from pycupc.engines.protocol import EngineError

@@ -27,7 +27,7 @@ from test_checkpoint import cut_off
 from test_checkpoint import run as run_to_the_end
 
 import pycupc
-from pycupc.algorithm import checkpoint as kept
+from pycupc.algorithm import level_checkpoint as kept
 from pycupc.data.pairs import Pairs
 from pycupc.engines import select
 from pycupc.engines.cpu import tuning as cpu_tuning

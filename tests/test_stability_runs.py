@@ -23,7 +23,7 @@ from test_checkpoint import run as run_to_the_end
 from test_damaged_results import corrupted
 
 import pycupc
-from pycupc.algorithm.checkpoint import Checkpoint
+from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.discrete import disCItest
 from pycupc.engines.protocol import EngineError
 from pycupc.results.npz import StudyFile

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pycupc.algorithm.parameters import Arguments
-from pycupc.algorithm.tiers import TieredLevels
+from pycupc.algorithm.tiered_levels import TieredLevels
 from pycupc.data.in_memory import column_names
 from pycupc.data.names import check_labels, default_labels, is_real, is_whole
 from pycupc.data.pairs import Pairs, pairs_of

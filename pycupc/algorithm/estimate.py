@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.algorithm.arguments import Problem
-from pycupc.algorithm.possible_d_sep import SetsOfStage, count_sets
-from pycupc.algorithm.possible_d_sep import Stage as StageOfFci
-from pycupc.algorithm.trial import Trial, Watch, degrees_at_first, degrees_of, time_of, try_levels
+from pycupc.algorithm.possible_d_sep_stage import SetsOfStage, count_sets
+from pycupc.algorithm.possible_d_sep_stage import Stage as StageOfFci
+from pycupc.algorithm.timed_trial import Trial, Watch, degrees_at_first, degrees_of, time_of, try_levels
 from pycupc.engines.protocol import KEPT_BYTES, TESTED_BYTES, LevelResult, Sampled
 from pycupc.engines.subsets import level_tests
 from pycupc.graph.sepset import SepSets

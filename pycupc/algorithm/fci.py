@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.parameters import Arguments, Jci, Method, Type
-from pycupc.algorithm.possible_d_sep import Stage, run_stage
+from pycupc.algorithm.possible_d_sep_stage import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
 from pycupc.data.names import positions
 from pycupc.data.pairs import Pairs

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from pycupc.algorithm.arguments import Problem, running
-from pycupc.algorithm.checkpoint import Checkpoint
+from pycupc.algorithm.level_checkpoint import Checkpoint
 from pycupc.algorithm.parameters import Arguments, Method
-from pycupc.algorithm.tiers import TieredLevels
+from pycupc.algorithm.tiered_levels import TieredLevels
 from pycupc.engines.protocol import Division, Engine, EngineError, LevelResult, ProgressHook, State
 from pycupc.graph.removals import Removals
 from pycupc.graph.sepset import SepSets

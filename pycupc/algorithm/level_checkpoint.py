@@ -32,7 +32,7 @@ from pycupc.system.version import __version__
 
 if TYPE_CHECKING:
     from pycupc.algorithm.arguments import Problem
-    from pycupc.algorithm.tiers import TieredLevels
+    from pycupc.algorithm.tiered_levels import TieredLevels
 
 _RUN = StudyFile("run.json", npz.Kind("pycupc-run-1", "a checkpoint of pycupc.pc"), "run")
 _LEVEL = npz.Kind("pycupc-level-1", "a level that pycupc.pc kept")

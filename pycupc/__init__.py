@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from pycupc.data.mixed import MixedTable
     from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
     from pycupc.effects.effects import effects
+    from pycupc.effects.effects_result import Effects
     from pycupc.effects.ida import ida, ida_fast, joint_ida
-    from pycupc.effects.result import Effects
     from pycupc.engines.protocol import EngineError
     from pycupc.graph.knowledge import Knowledge
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from pycupc.results.pcalgo import PcAlgo
     from pycupc.stability.cstar import cstar
     from pycupc.stability.ranking import CStaR
-    from pycupc.stability.result import Stability
-    from pycupc.stability.run import stability
+    from pycupc.stability.stability_result import Stability
+    from pycupc.stability.stability_run import stability
 
 __all__ = [
     "CStaR", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable",
@@ -74,7 +74,7 @@ __all__ = [
 
 _HOME = {
     "CStaR": "pycupc.stability.ranking",
-    "Effects": "pycupc.effects.result",
+    "Effects": "pycupc.effects.effects_result",
     "EngineError": "pycupc.engines.protocol",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
@@ -84,7 +84,7 @@ _HOME = {
     "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
     "RCoT": "pycupc.independence.rcot",
-    "Stability": "pycupc.stability.result",
+    "Stability": "pycupc.stability.stability_result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
     "adjustment_set": "pycupc.effects.adjustment",
@@ -105,7 +105,7 @@ _HOME = {
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",
     "skeleton": "pycupc.algorithm.skeleton",
-    "stability": "pycupc.stability.run",
+    "stability": "pycupc.stability.stability_run",
 }
 
 

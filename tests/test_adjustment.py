@@ -10,8 +10,8 @@ import pytest
 from conftest import refused
 
 import pycupc
+from pycupc.effects.causal_paths import may_cause
 from pycupc.effects.orientations import Orientations
-from pycupc.effects.paths import may_cause
 from pycupc.graph.sparse import SparseGraph
 
 from effects_cases import compare_adjustment, cpdag, named, random_dag  # isort: skip

@@ -30,7 +30,7 @@ from pycupc.data.table import Table
 from pycupc.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.correlation import scaled
 from pycupc.independence.missing.data import IncompleteTable
-from pycupc.stability.arguments import OWN
+from pycupc.stability.stability_arguments import OWN
 from pycupc.system.nearest import hinted
 
 NAMES = list("abcde")

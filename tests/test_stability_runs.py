@@ -28,7 +28,7 @@ from pycupc.discrete import disCItest
 from pycupc.engines.protocol import EngineError
 from pycupc.results.npz import StudyFile
 from pycupc.stability import StabilityError, StabilityInterrupted, processes
-from pycupc.stability.arguments import Plan, checked_study
+from pycupc.stability.stability_arguments import Plan, checked_study
 from pycupc.stability.study import Study
 
 HERE = Path(__file__).resolve().parent

@@ -96,7 +96,7 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
             found, facts, summary = study(args, suff_stat, record.source, options)
         writing.keep(record, found, facts)
     if args.checkpoint is None and record.failure is None:
-        from pycupc.stability.checkpoint import remove
+        from pycupc.stability.resample_checkpoint import remove
 
         remove(checkpoint)
     return writing.report(record, None if args.quiet else summary)

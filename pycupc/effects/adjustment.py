@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pycupc.data.names import listed, positions
+from pycupc.effects.causal_paths import blocks, may_cause, on_causal_paths, optimal_set, possible_ancestors
 from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, causal_graph_of, check_maximal
-from pycupc.effects.paths import blocks, may_cause, on_causal_paths, optimal_set, possible_ancestors
 from pycupc.system.localised_message import Message, Value, Words
 from pycupc.system.nearest import hinted
 

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from pycupc.data.column_checks import is_symmetric
 from pycupc.data.names import positions
 from pycupc.data.table import Table
+from pycupc.effects.effects_result import Effects
 from pycupc.effects.orientations import Variable, causal_graph_of, check_maximal, check_names, warn_unless_cpdag
 from pycupc.effects.pooled import PooledEffects
 from pycupc.effects.regression import Floats
-from pycupc.effects.result import Effects
 from pycupc.engines.protocol import EngineError
 from pycupc.engines.select import GPU_PAYS_FROM
 from pycupc.graph.named import NamedGraph

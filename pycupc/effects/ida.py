@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from pycupc.data.column_checks import is_symmetric
 from pycupc.data.names import positions
 from pycupc.effects import orientations
+from pycupc.effects.causal_paths import optimal_effects
 from pycupc.effects.dags import all_dags
 from pycupc.effects.orientations import Graph, Nodes, Orientations, Variable, causal_graph_of, check_maximal
 from pycupc.effects.parent_sets import joint_parent_sets, joint_parents_in_class, parent_sets
-from pycupc.effects.paths import optimal_effects
 from pycupc.effects.regression import Floats, effects_given, modified_choleskies, recursive_regressions
 from pycupc.system.localised_message import Argument, Message, Value, Words
 from pycupc.system.nearest import hinted

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pycupc.data.names import check_real
+from pycupc.effects.effects_result import Effects
 from pycupc.effects.local import LocalEffects
 from pycupc.effects.orientations import Ints
 from pycupc.effects.regression import Floats, last_coefficient
-from pycupc.effects.result import Effects
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -51,7 +51,7 @@ from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.serialisation import sepset_arrays
 from pycupc.results.tests_after_levels import LaterPValues
 from pycupc.stability import cstar, stability
-from pycupc.stability.checkpoint import seed_in
+from pycupc.stability.resample_checkpoint import seed_in
 from pycupc.system.logging import lines_to
 from pycupc.system.machine import gpu_works, version_of
 from pycupc.system.version import __version__ as VERSION

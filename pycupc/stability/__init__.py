@@ -1,15 +1,15 @@
 """How stable is each edge? An algorithm on many resamples of the rows, and how often each edge or mark is found.
 
-    rows.py           which rows a resample has, a pure function of seed and index; the resample as `pc` takes it
-    study.py          the computation on every resample, and the outcome of one
-    processes.py      resamples in this process, or on an executor
-    checkpoint.py     finished resamples in a folder
-    arguments.py      the arguments of `stability`, checked
-    run.py            `stability`, which puts these together, and the counts so far
-    result.py         `Stability`, which it returns; saved.py, its attributes and its file
-    consensus.py      how often each edge was found; the graph of the stable edges
-    bounds.py         how many of its edges are expected to be false
-    cstar.py          `cstar`: the largest effects on every resample, and their ranking; ranking.py, its result
+    rows.py                 which rows a resample has, a pure function of seed and index; the resample as `pc` takes it
+    study.py                the computation on every resample, and the outcome of one
+    processes.py            resamples in this process, or on an executor
+    resample_checkpoint.py  finished resamples in a folder
+    stability_arguments.py  the arguments of `stability`, checked
+    stability_run.py        `stability`, which puts these together, and the counts so far
+    stability_result.py     `Stability`, which it returns; saved.py, its attributes and its file
+    consensus.py            how often each edge was found; the graph of the stable edges
+    bounds.py               how many of its edges are expected to be false
+    cstar.py                `cstar`: the largest effects on every resample, and their ranking; ranking.py, its result
 
 References
 ----------
@@ -24,8 +24,8 @@ from __future__ import annotations
 from pycupc.stability.consensus import Consensus, PagConsensus
 from pycupc.stability.cstar import cstar
 from pycupc.stability.ranking import CStaR
-from pycupc.stability.result import Stability
-from pycupc.stability.run import StabilityError, StabilityInterrupted, stability
+from pycupc.stability.stability_result import Stability
+from pycupc.stability.stability_run import StabilityError, StabilityInterrupted, stability
 
 __all__ = [
     "CStaR", "Consensus", "PagConsensus", "Stability", "StabilityError", "StabilityInterrupted", "cstar", "stability",

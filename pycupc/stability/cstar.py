@@ -21,10 +21,10 @@ from pycupc.effects.parent_sets import parent_sets
 from pycupc.effects.regression import weights_of
 from pycupc.independence.gaussian.family import CorrelatedRows
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.stability.arguments import Plan, checked_study
 from pycupc.stability.ranking import CStaR, Floats
 from pycupc.stability.rows import Ints, Scheme
-from pycupc.stability.run import collected
+from pycupc.stability.stability_arguments import Plan, checked_study
+from pycupc.stability.stability_run import collected
 from pycupc.stability.study import Arrays, Outcome, Resampled
 from pycupc.system.localised_message import Message, Value
 from pycupc.system.machine import available_cores

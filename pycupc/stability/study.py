@@ -21,8 +21,8 @@ from pycupc.independence.registry import Observations
 from pycupc.results.methods import METHODS
 from pycupc.results.serialisation import indices, pairs_in_order, require
 from pycupc.stability.consensus import Counts, counting
-from pycupc.stability.result import Stability
 from pycupc.stability.rows import Resampling
+from pycupc.stability.stability_result import Stability
 
 #: From this number of variables on, `Engine.side_by_side` resamples run at the same time in one process. With fewer,
 #: their threads wait longer for the interpreter than the device would wait for them.

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pycupc.data.names import check_count, position
+from pycupc.effects.causal_paths import may_cause, optimal_effects, optimal_set
 from pycupc.effects.local import InBlocks, LocalEffects, largest
 from pycupc.effects.orientations import Ints, Nodes, Orientations, Variable, parents_of
 from pycupc.effects.parent_sets import Choice, ParentSets, joint_parent_sets, parent_sets
-from pycupc.effects.paths import may_cause, optimal_effects, optimal_set
 from pycupc.effects.regression import Floats, half_widths
 from pycupc.graph.sparse import DIRECTED, SparseGraph
 from pycupc.system.extras import data_frame

@@ -11,11 +11,11 @@ import numpy as np
 
 from pycupc.engines.protocol import EngineError
 from pycupc.results.methods import Oriented
-from pycupc.stability.arguments import Plan, checked_study
-from pycupc.stability.checkpoint import Checkpoint
 from pycupc.stability.processes import ResampleFailed, outcomes_here, outcomes_on
-from pycupc.stability.result import Stability
+from pycupc.stability.resample_checkpoint import Checkpoint
 from pycupc.stability.rows import Scheme
+from pycupc.stability.stability_arguments import Plan, checked_study
+from pycupc.stability.stability_result import Stability
 from pycupc.stability.study import Outcome, R, Resampled
 from pycupc.system.localised_message import Message, Words
 from pycupc.system.nearest import hinted

@@ -18,7 +18,7 @@ from pycupc.independence.families import observations_of
 from pycupc.independence.gaussian.test import GaussianTest, warn_of_few
 from pycupc.independence.registry import Observations, Request
 from pycupc.results.methods import ORIENTING
-from pycupc.stability.checkpoint import seed_in
+from pycupc.stability.resample_checkpoint import seed_in
 from pycupc.stability.rows import Resampling, Scheme, seed_of
 from pycupc.stability.study import Study
 from pycupc.system.localised_message import Message, Setting

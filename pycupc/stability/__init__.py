@@ -6,7 +6,7 @@
     resample_checkpoint.py  finished resamples in a folder
     stability_arguments.py  the arguments of `stability`, checked
     stability_run.py        `stability`, which puts these together, and the counts so far
-    stability_result.py     `Stability`, which it returns; saved.py, its attributes and its file
+    stability_result.py     `Stability`, which it returns; saved.py, its file; over_resamples.py, its base
     consensus.py            how often each edge was found; the graph of the stable edges
     bounds.py               how many of its edges are expected to be false
     cstar.py                `cstar`: the largest effects on every resample, and their ranking; ranking.py, its result

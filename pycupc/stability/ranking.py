@@ -17,8 +17,8 @@ from pycupc.independence.gaussian.ranks import ranks
 from pycupc.results import npz
 from pycupc.results.serialisation import indices, require
 from pycupc.stability import bounds
+from pycupc.stability.over_resamples import DRAWN, Ints, OverResamples
 from pycupc.stability.rows import Resampling
-from pycupc.stability.saved import DRAWN, Ints, OverResamples
 from pycupc.system.extras import data_frame
 from pycupc.system.text import counted
 

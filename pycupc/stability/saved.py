@@ -8,87 +8,21 @@ arrays    resamples, n_constant, n_copies (one number per resample), constant (o
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
-from os import PathLike
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.names import check_labels, is_whole
-from pycupc.results import npz
+from pycupc.data.names import check_labels
 from pycupc.results.methods import ORIENTING
 from pycupc.results.serialisation import indices, pairs_in_order, require
 from pycupc.stability.consensus import Counts, counting
+from pycupc.stability.over_resamples import DRAWN
 from pycupc.stability.rows import Resampling
 
-Ints = NDArray[np.int64]
-#: The names of the attributes of `Resampling` in a file.
-DRAWN = ("n", "scheme", "fraction", "random_state")
 #: The arrays of whole numbers in the file of a `Stability`, without its counts.
 NUMBERS = ("resamples", "n_constant", "n_copies", "constant")
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class OverResamples:
-    """A result over resamples. `Stability` describes the attributes."""
-
-    KIND: ClassVar[npz.Kind]
-    #: The other attributes that are facts, and those that are arrays, in a file.
-    FACTS: ClassVar[tuple[str, ...]]
-    ARRAYS: ClassVar[tuple[str, ...]]
-    labels: tuple[str, ...]
-    resampling: Resampling
-    resamples: Ints
-    arguments: Mapping[str, Any]
-
-    @property
-    def n_resamples(self) -> int:
-        """Number of resamples that are counted."""
-        return len(self.resamples)
-
-    @property
-    def random_state(self) -> int:
-        """The seed, with which the run can be repeated."""
-        return self.resampling.seed
-
-    def indices(self, i: int) -> Ints:
-        """The rows of resample `i`, 0-based, ascending: it has the graph of ``pycupc.pc(data[indices(i)], ...)``."""
-        if not is_whole(i) or i < 0:
-            raise ValueError(f"i must be the number of a resample, 0 or more, got {i!r}")
-        return self.resampling.indices(int(i))
-
-    def summary(self) -> str:
-        """The result in short, as text."""
-        raise NotImplementedError
-
-    def meta(self) -> dict[str, Any]:
-        """Everything that is not an array, for a file."""
-        own = {name: getattr(self, name) for name in ("labels", "arguments", *self.FACTS)}
-        return own | dict(zip(DRAWN, astuple(self.resampling), strict=True))
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays, all of one dimension."""
-        return {name: getattr(self, name) for name in self.ARRAYS}
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, type(self)):
-            return NotImplemented
-        a, b = self.to_arrays(), other.to_arrays()
-        same = a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
-        return same and self.meta() == other.meta()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything into one .npz file (no pickle), which appears only when it is complete."""
-        npz.write(path, self.meta(), self.to_arrays(), self.KIND)
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the summary."""
-        return f"<pre>{html.escape(self.summary())}</pre>"
 
 
 def stability_fields(about: Mapping[str, Any], values: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

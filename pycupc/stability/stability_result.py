@@ -17,7 +17,8 @@ from pycupc.results import npz
 from pycupc.results.methods import METHODS
 from pycupc.stability import bounds
 from pycupc.stability.consensus import Consensus, Counts, PagConsensus, least_count, stable_graph
-from pycupc.stability.saved import NUMBERS, OverResamples, stability_fields
+from pycupc.stability.over_resamples import OverResamples
+from pycupc.stability.saved import NUMBERS, stability_fields
 from pycupc.system.extras import data_frame
 
 if TYPE_CHECKING:

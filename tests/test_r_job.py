@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from pycupc.engines.cpu import CpuEngine
-from pycupc.r import background, transport
-from pycupc.r.background import Background
+from pycupc.r import transport, worker_thread
 from pycupc.r.transport import Job
+from pycupc.r.worker_thread import Background
 
 
 @pytest.fixture(autouse=True)
@@ -123,9 +123,9 @@ def interrupt_one():
 
 def test_an_interrupted_thread_is_used_again():
     interrupt_one()
-    (kept,) = background._Worker.kept
+    (kept,) = worker_thread._Worker.kept
     assert compute()["error"] is None
-    assert background._Worker.kept == [kept]
+    assert worker_thread._Worker.kept == [kept]
 
 
 def test_a_computation_inside_a_test_of_another_one():
@@ -155,7 +155,7 @@ def test_a_failure_outside_the_computation_is_a_reply():
 def test_a_dead_thread_is_an_error_and_nobody_is_interrupted(monkeypatch):
     monkeypatch.setattr(Background, "_work", lambda *_: None)  # as if it had died: no event, no end
     interrupted = []
-    monkeypatch.setattr(background, "_raise_interrupt", interrupted.append)
+    monkeypatch.setattr(worker_thread, "_raise_interrupt", interrupted.append)
     job = Background()
     job.begin(dict)
     job._worker.tasks.put(None)
@@ -167,7 +167,7 @@ def test_a_dead_thread_is_an_error_and_nobody_is_interrupted(monkeypatch):
 
 
 def test_close_does_not_wait_for_ever(monkeypatch):
-    monkeypatch.setattr(background, "LONGEST", 0.2)
+    monkeypatch.setattr(worker_thread, "LONGEST", 0.2)
     go_on, running, ended = threading.Event(), threading.Event(), threading.Event()
 
     def stubborn():

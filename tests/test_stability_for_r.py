@@ -1,4 +1,6 @@
-"""`pycupc.r.resampled`: a result of `pycupc.stability` on its way to R and back. R's own tests are test-stability.R."""
+"""`pycupc.r.stability_values`: a result of `pycupc.stability` on its way to R and back. R's own tests are
+test-stability.R.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +10,7 @@ import pytest
 from stability_data import gaussian
 
 from pycupc.discrete import DiscreteSuffStat, disCItest
-from pycupc.r.resampled import answer, from_values, to_values
+from pycupc.r.stability_values import answer, from_values, to_values
 from pycupc.stability import Stability, stability
 
 

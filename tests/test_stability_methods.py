@@ -9,7 +9,7 @@ from stability_data import gaussian
 
 import pycupc
 from pycupc import cli
-from pycupc.r.resampled import from_values, to_values
+from pycupc.r.stability_values import from_values, to_values
 from pycupc.stability import PagConsensus
 from pycupc.stability.consensus import PAG, Counts, stable_graph
 

@@ -11,7 +11,7 @@ R, which both sides see (`r_memory`).
     fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
     forbidden                raw, column by column       uint8, bool (p, p)          -
     a result                 r_wrapper/R/pcalgo.R        pycupc.results.serialisation       1 (`conversions.from_plain`)
-    frequencies              r_wrapper/R/stability.R     pycupc.r.resampled          1
+    frequencies              r_wrapper/R/stability.R     pycupc.r.stability_values          1
     untested                 double                      `conversions.untested_from` 1, of x and y
 
 A reply has the sizes of the arrays of the answer: R makes vectors for them, which `Job.fill` fills. A failure is a
@@ -40,13 +40,13 @@ from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import PValues
-from pycupc.r.background import Background, UsersBatch, UsersTest
 from pycupc.r.conversions import to_plain, untested_arrays
-from pycupc.r.explained import Answer, compared, cpdag_of, explain
 from pycupc.r.messages import failures_in_reply, in_r
+from pycupc.r.r_explanation import Answer, compared, cpdag_of, explain
 from pycupc.r.r_memory import RVectors
-from pycupc.r.resampled import answer, ranking_values, to_values
 from pycupc.r.sent_data import Sent, data_of
+from pycupc.r.stability_values import answer, ranking_values, to_values
+from pycupc.r.worker_thread import Background, UsersBatch, UsersTest
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.serialisation import sepset_arrays
 from pycupc.results.tests_after_levels import LaterPValues
@@ -81,13 +81,13 @@ class Job(Background):
     def start(self, options: dict[str, Any], names: Sequence[str]) -> None:
         """Start the computation in its own thread, with the arrays of these names in R's environment.
 
-        `options` are those of `pycupc.r.explained` for "compare" and "explain", of `pycupc.r.resampled.answer` for
-        "ask", of `effects` and of `_correlations`. Otherwise `arguments` of `pycupc.pc`, `stability`
-        or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name of a test of micd,
-        or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`, `adaptDF`,
-        `df` and `texts`, the levels of each factor; `by_default`: whether the user has named no test; `pMax`: whether
-        p-values are wanted; `progress`: whether to send progress events; for "stability" and "cstar" `drawn`, the seed
-        if the user and the checkpoint give none.
+        `options` are those of `pycupc.r.r_explanation` for "compare" and "explain", of
+        `pycupc.r.stability_values.answer` for "ask", of `effects` and of `_correlations`. Otherwise `arguments` of
+        `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name
+        of a test of micd, or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`,
+        `adaptDF`, `df` and `texts`, the levels of each factor; `by_default`: whether the user has named no test;
+        `pMax`: whether p-values are wanted; `progress`: whether to send progress events; for "stability" and "cstar"
+        `drawn`, the seed if the user and the checkpoint give none.
         """
         self._in = {name: self._vectors[name] for name in names}
         self.begin(lambda: self._reply(options))

@@ -195,7 +195,7 @@ def test_constant_column_is_a_warning_on_screen_and_in_the_manifest(here, capsys
 
 def test_large_tables_are_left_out_and_named(here, capsys, monkeypatch):
     monkeypatch.setattr(writing, "MAX_MATRIX", 29)
-    monkeypatch.setattr("pycupc.cli.run.MAX_SEPSETS", 10)
+    monkeypatch.setattr("pycupc.cli.run_command.MAX_SEPSETS", 10)
     assert run("run", "--example", "--plot", "none") == cli.OK
     assert set(contents(here / "example-pycupc")) == FILES - {"amat.csv", "sepsets.csv"}
     out, err = printed(capsys)

@@ -9,7 +9,7 @@ from conftest import refused
 
 import pycupc
 from pycupc.cli import build_parser
-from pycupc.cli.compare import load_or_compute, main
+from pycupc.cli.compare_command import load_or_compute, main
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.r.bridge import RBridgeError

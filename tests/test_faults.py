@@ -22,7 +22,7 @@ import pytest
 import pycupc
 from pycupc import cli
 from pycupc.cli import writing
-from pycupc.cli.run import FILES
+from pycupc.cli.run_command import FILES
 from pycupc.data import load_example
 
 HERE = Path(__file__).resolve().parent
@@ -88,7 +88,9 @@ def test_disk_full_at_each_file(here, capsys, monkeypatch, fit, name):
         def write(fit, path, request):
             (failing(kind, FULL) if path.is_relative_to(here) else kind).write(fit, path, request)
 
-        monkeypatch.setattr("pycupc.cli.run.FILES", [replace(k, write=write) if k is kind else k for k in FILES])
+        monkeypatch.setattr(
+            "pycupc.cli.run_command.FILES", [replace(k, write=write) if k is kind else k for k in FILES]
+        )
     (here / "mine.txt").write_text("mine")
     plot = name.rpartition(".")[2] if name.rpartition(".")[2] in ("png", "svg", "pdf") else "none"
     wanted = ["--parquet"] if name.endswith(".parquet") else []
@@ -228,7 +230,7 @@ sys.exit(main())
 def test_a_picture_that_fails_costs_nothing_else(here, capsys, monkeypatch, fit):
     error = ZeroDivisionError("no layout")
     broken = [failing(kind, error) if kind.name == "graph.png" else kind for kind in FILES]
-    monkeypatch.setattr("pycupc.cli.run.FILES", broken)
+    monkeypatch.setattr("pycupc.cli.run_command.FILES", broken)
     assert run("--out", "out") == cli.OK
     assert "graph.png could not be made (ZeroDivisionError: no layout)" in capsys.readouterr().err
     assert is_whole(here / "out", fit)

@@ -13,7 +13,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from pycupc import cli
-from pycupc.cli import doctor
+from pycupc.cli import doctor_command
 from pycupc.engines.cpu.threads import run
 from pycupc.r.messages import in_r
 from pycupc.system import machine
@@ -148,19 +148,22 @@ def test_without_a_driver_cupy_is_not_imported(monkeypatch):
 def test_doctor_describes_the_gpu_in_the_same_words(fake_cupy, monkeypatch):
     monkeypatch.setattr(machine, "several_cupys", lambda: None)
     fake_cupy()
-    found = doctor.examine(engines=False, r=False)["gpu"]
+    found = doctor_command.examine(engines=False, r=False)["gpu"]
     assert found == {
         "devices": [{"name": "Test GPU", "compute_capability": "9.0", "memory_gib": 4.0, "free_gib": 1.0}],
         "driver": 12080,
         "runtime": 12080,
         "problem": None,
     }
-    assert "name Test GPU, compute_capability" in doctor.report(doctor.examine(engines=False, r=False))
+    assert "name Test GPU, compute_capability" in doctor_command.report(doctor_command.examine(engines=False, r=False))
     fake_cupy(["memory"])
-    assert doctor.examine(engines=False, r=False)["gpu"]["problem"] == "a CUDA device does not respond: memory failed"
+    assert (
+        doctor_command.examine(engines=False, r=False)["gpu"]["problem"]
+        == "a CUDA device does not respond: memory failed"
+    )
     machine._usable.clear()
     fake_cupy(["count"])
-    assert doctor.examine(engines=False, r=False)["gpu"]["problem"] == machine.gpu_works()[1]
+    assert doctor_command.examine(engines=False, r=False)["gpu"]["problem"] == machine.gpu_works()[1]
 
 
 def test_cores_and_memory_are_those_of_the_system(monkeypatch):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import pycupc
-from pycupc.cli.doctor import version_of
+from pycupc.cli.doctor_command import version_of
 from pycupc.system.moved import MOVED
 
 ROOT = Path(__file__).resolve().parent.parent

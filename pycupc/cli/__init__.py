@@ -1,4 +1,4 @@
-"""The command ``pycupc``: run, plot, stability, cstar, estimate, compare, doctor; one module per command.
+"""The command ``pycupc``: run, plot, stability, cstar, estimate, compare, doctor; one module NAME_command per command.
 
 inputs.py, output.py  arguments about data and tests, and about results; reading the data
 writing.py            the files of results and the manifest
@@ -71,7 +71,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
         if name == command:
-            import_module(f"pycupc.cli.{name}").add_parser(commands)
+            import_module(f"pycupc.cli.{name}_command").add_parser(commands)
         else:
             commands.add_parser(name, help=summary)
     return parser

@@ -14,7 +14,7 @@ from pycupc.system.nearest import did_you_mean
 
 OK, DIFFERS, USAGE, DATA, DEVICE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
-#: Each command, which is the module `pycupc.cli.NAME`, and what it is for.
+#: Each command, which is the module `pycupc.cli.NAME_command`, and what it is for.
 COMMANDS = {
     "run": "find the graph of a table of data, and write a folder of results",
     "plot": "a picture of a result, or of a neighbourhood",

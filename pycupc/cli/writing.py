@@ -205,7 +205,7 @@ def facts_of(fit: PcAlgo | PagAlgo) -> dict[str, Any]:
 
 def write_manifest(folder: Path, facts: Mapping[str, Any], run: Run) -> None:
     """Write manifest.json, the last file of a folder: what is needed to reproduce it, and which files are in it."""
-    from pycupc.cli.doctor import PACKAGES
+    from pycupc.cli.doctor_command import PACKAGES
 
     arguments = {name: value for name, value in vars(run.args).items() if name not in ("main", "parser")}
     versions = {name: version_of(name) for names in PACKAGES.values() for name in names}

@@ -42,7 +42,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     from pycupc import SuffStat
-    from pycupc.cli.compare import load_or_compute
+    from pycupc.cli.compare_command import load_or_compute
     from pycupc.graph import drawing as plotting
     from pycupc.stability import Consensus, PagConsensus
 

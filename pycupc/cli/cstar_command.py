@@ -8,7 +8,7 @@ from typing import Any
 
 from pycupc.cli import inputs, output
 from pycupc.cli.output import add_command
-from pycupc.cli.stability import Study, add_resampling_arguments, run_resampled
+from pycupc.cli.stability_command import Study, add_resampling_arguments, run_resampled
 from pycupc.cli.writing import FileKind, pictures, text
 from pycupc.graph import exports
 from pycupc.graph.drawing import save_figure

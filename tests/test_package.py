@@ -12,6 +12,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import grimp
 import pytest
 
 import pycupc
@@ -145,3 +146,13 @@ def test_pickles_find_modules_under_their_old_names():
         assert module.__spec__.name == module.__name__ == new
         with pytest.raises(ModuleNotFoundError):
             importlib.import_module(f"{old}_of_no_version")
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    """Over all imports, deferred ones too; the contract on siblings sees no circle of a package and its own module."""
+    imports = grimp.build_graph("pycupc")
+    left = {module: imports.find_modules_directly_imported_by(module) for module in imports.modules}
+    while free := {module for module, others in left.items() if not others & left.keys()}:
+        left = {module: others for module, others in left.items() if module not in free}
+    on_a_circle = {m for m in left if any(m in others for others in left.values())}
+    assert not on_a_circle

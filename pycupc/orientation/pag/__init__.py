@@ -1,15 +1,15 @@
 """From a skeleton and its separating sets to a PAG, by the rules of Zhang (2008) in pcalg's order (docs/LATENT.md).
 
-lists.py         the graph being oriented
-local_rules.py   colliders, and rules 1, 2, 3, 6, 7, 8
-paths.py         rules 4, 5, 9, 10: searches for paths
-dependence.py    the tests of rfci that remove edges
+mark_lists.py   the graph being oriented
+rules.py        which rules are used, and how they are repeated
+local_rules.py  colliders, and rules 1, 2, 3, 6, 7, 8
+path_rules.py   rules 4, 5, 9, 10: searches for paths
+dependence.py   the tests of rfci that remove edges
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,30 +17,9 @@ from numpy.typing import NDArray
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation import Orientation
+from pycupc.orientation.pag.rules import ALL_RULES, FCI_LOOPS, RFCI_LOOPS, JointCausalInference, without_selection
 
 __all__ = ["ALL_RULES", "FCI_LOOPS", "RFCI_LOOPS", "JointCausalInference", "orient_pag", "without_selection"]
-
-#: The rules 1 to 10.
-ALL_RULES = (True,) * 10
-#: The rules that are repeated together until none of them changes a mark: of fci, and of rfci.
-FCI_LOOPS = (range(1, 5), range(5, 8), range(8, 11))
-RFCI_LOOPS = (range(1, 11),)
-
-#: What becomes of a discriminating path (d, ..., a, b, c): True, b --> c; False, a <-> b <-> c; None, nothing.
-Decide = Callable[[tuple[int, ...]], bool | None]
-
-
-@dataclass(frozen=True)
-class JointCausalInference:
-    """What is assumed of context variables (Mooij et al. 2020): pcalg's ``jci`` "1", "12" or "123"."""
-
-    assumptions: str
-    context: Sequence[int]
-
-
-def without_selection(rules: Sequence[bool]) -> list[bool]:
-    """The rules without 5 to 7, which are for selection bias."""
-    return [bool(rule) and number not in (5, 6, 7) for number, rule in enumerate(rules, 1)]
 
 
 def orient_pag(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL
 from pycupc.orientation.mixed_graph import KIND, MIRROR, NEIGHBOUR, triple_number
-from pycupc.orientation.pag.lists import NONE, TAIL_OF_RULE_1, edge, is_ambiguous, put
+from pycupc.orientation.pag.mark_lists import NONE, TAIL_OF_RULE_1, edge, is_ambiguous, put
 from pycupc.orientation.trace import COLLIDER
 from pycupc.system.jit import compiled_for_large
 

@@ -26,7 +26,8 @@ from pycupc.orientation.mixed_graph import (
     triple_number,
     undirected,
 )
-from pycupc.orientation.pag import Decide, JointCausalInference, lists, local_rules, paths
+from pycupc.orientation.pag import local_rules, mark_lists, path_rules
+from pycupc.orientation.pag.rules import Decide, JointCausalInference
 from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN, KNOWN, Reason
 from pycupc.system.jit import plain_if_small
 
@@ -45,7 +46,7 @@ def in_sets(sepset: SepSets) -> Decide:
 
 
 class Orienting:
-    """A skeleton while it becomes a PAG, whose lists are described in `pycupc.orientation.pag.lists`.
+    """A skeleton while it becomes a PAG, whose lists are described in `pycupc.orientation.pag.mark_lists`.
 
     `quirks`: search for paths as pcalg does, and with `of_rfci` as its rfci does.
     """
@@ -69,11 +70,11 @@ class Orienting:
 
     def left(self) -> SparseGraph:
         """The edges left, with their marks."""
-        return lists.to_sparse(self.graph, self.p)
+        return mark_lists.to_sparse(self.graph, self.p)
 
     def oriented(self) -> Orientation:
         """The result."""
-        return Orientation(self.left(), trace(self.graph, (ARROW, TAIL), lists.FORMS, self._paths))
+        return Orientation(self.left(), trace(self.graph, (ARROW, TAIL), mark_lists.FORMS, self._paths))
 
     # -- before the rules ---------------------------------------------------------------------------------------------
 
@@ -112,18 +113,18 @@ class Orienting:
     def neighbours(self, v: int) -> list[int]:
         """The neighbours of v now, ascending."""
         near = self.graph.entry[:, self.graph.start[v] : self.graph.start[v + 1]]
-        out: list[int] = near[NEIGHBOUR, near[KIND] != lists.NONE].tolist()
+        out: list[int] = near[NEIGHBOUR, near[KIND] != mark_lists.NONE].tolist()
         return out
 
     def adjacent(self, x: int, y: int) -> bool:
         """Is there an edge between x and y now?"""
         e = self._find(x, y)
-        return e >= 0 and bool(self.graph.entry[KIND, e] != lists.NONE)
+        return e >= 0 and bool(self.graph.entry[KIND, e] != mark_lists.NONE)
 
     def remove(self, x: int, y: int) -> None:
         """Remove an edge."""
         e = self._find(x, y)
-        self.graph.entry[KIND, [e, self._mirror(e)]] = lists.NONE
+        self.graph.entry[KIND, [e, self._mirror(e)]] = mark_lists.NONE
 
     def put_collider(self, x: int, y: int, z: int) -> None:
         """x *-> y <-* z."""
@@ -154,7 +155,9 @@ class Orienting:
             while before is None or not np.array_equal(before, kind):
                 before = kind.copy()
                 for number in loop:
-                    if not rules[number - 1] or not len(chosen := lists.scan(self.graph, local_rules.SCANNED[number])):
+                    if not rules[number - 1] or not len(
+                        chosen := mark_lists.scan(self.graph, local_rules.SCANNED[number])
+                    ):
                         continue
                     if number in local_rules.LOCAL_RULES:
                         local_rules.LOCAL_RULES[number](*self.graph, chosen, self._owner)
@@ -189,9 +192,9 @@ class Orienting:
         """The next path of a rule, empty at the end; with a longer work space where that is needed."""
         how = number, self._quirks, self._of_rfci
         while True:
-            length = paths.next_path(*self.graph, chosen, self._owner, at, self._seen, self._work, *how)
-            if length != paths.FULL:
-                return tuple(self._work[paths.PATH, :length].tolist())
+            length = path_rules.next_path(*self.graph, chosen, self._owner, at, self._seen, self._work, *how)
+            if length != path_rules.FULL:
+                return tuple(self._work[path_rules.PATH, :length].tolist())
             self._work = np.zeros((3, 2 * self._work.shape[1]), dtype=np.int64)
 
     def _find(self, v: int, w: int) -> int:
@@ -201,4 +204,4 @@ class Orienting:
         return int(self.graph.entry[MIRROR, e])
 
     def _put(self, e: int, mark: int, rule: int, first: int = 0, second: int = 0) -> None:
-        lists.put(self.graph.entry, e, mark, rule, first, second)
+        mark_lists.put(self.graph.entry, e, mark, rule, first, second)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import ARROW, Ints, SparseGraph
 from pycupc.orientation.mixed_graph import KIND, MIRROR, NEIGHBOUR, unsigned
-from pycupc.orientation.pag.lists import edge
+from pycupc.orientation.pag.mark_lists import edge
 from pycupc.orientation.pag.orienting import Orienting
 from pycupc.system.jit import compiled_for_large
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pycupc.graph.sparse import ARROW, CIRCLE, TAIL
 from pycupc.orientation.mixed_graph import KIND, MIRROR, NEIGHBOUR, find
-from pycupc.orientation.pag.lists import NONE, edge, is_ambiguous
+from pycupc.orientation.pag.mark_lists import NONE, edge, is_ambiguous
 from pycupc.system.jit import compiled_for_large, jit_part
 
 #: The kinds of steps of a search: along o-o, or along an edge that may be directed forwards.

@@ -5,7 +5,7 @@ upper bound is known beforehand, from the degrees alone: the sum over rows of de
 complete graph, which loses most of its edges at once, that bound is far too large. Therefore levels 0 and 1, which are
 cheap, are run, and the bounds are computed again for the graphs that they leave.
 
-How long a run takes is measured (`trial`): the levels after these run as well, but only for a few seconds.
+How long a run takes is measured (`timed_trial`): the levels after these run as well, but only for a few seconds.
 """
 
 from __future__ import annotations

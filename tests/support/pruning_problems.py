@@ -35,7 +35,7 @@ class Problem:
         self.band = 1e-5  # in which tests are doubtful
 
     def run(self, device, module: ModuleType, **tuning):
-        """Run the kernels of `walk` or `search`; returns decided, rank and spares of each pair."""
+        """Run the kernels of `bounded_walk` or `branch_and_bound`; returns decided, rank and spares of each pair."""
         device.scratch.reset()
         graph = Graph(*(a.ctypes.data for a in (self.C, self.state, self.start, self.column, self.source, self.best)))
         graph.p = len(self.C)

@@ -54,7 +54,7 @@ def rounds(
 
 
 class Found(NamedTuple):
-    """What the tests have found out about m pairs; fields as in `questions._Run`, with `inside` by candidate."""
+    """What the tests have found out about m pairs; fields as in `answers._Run`, with `inside` by candidate."""
 
     n_tests: Indices
     weight: Floats

@@ -1,6 +1,6 @@
 """The Gaussian tests over the graph between levels: which code runs which level, and the data of a level.
 
-`enumerated` has the other tests, by the same methods.
+`setwise_levels` has the other tests, by the same methods.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class GaussianTests:
     after level 0.
     """
 
-    #: The tests are symmetric, see `enumerated.SetwiseTests`.
+    #: The tests are symmetric, see `setwise_levels.SetwiseTests`.
     side_b_of_level0 = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
 
     def __init__(

@@ -57,7 +57,7 @@ def level0(
     columns: Columns, n: float, cutoff: float, gaps: Pairs | None, fixed: Pairs | None, n_threads: int,
     progress: CountHook | None = None, division: Division = UNDIVIDED,
 ) -> Graph:  # fmt: skip
-    """The edges whose correlation is beyond the cutoff, and the fixed edges; as `matrix.level0`.
+    """The edges whose correlation is beyond the cutoff, and the fixed edges; as `level0.level0`.
 
     `progress` is called with the number of tiles done and of all tiles.
 

@@ -53,9 +53,9 @@ def run_rows(
     mirror: Indices = NO_MIRROR,
 ) -> None:
     """Test the targets of these rows, which are consecutive; `mirror` as in `Items`."""
-    for _, own in source.extracts(graph, rows):
+    for _, own in source.submatrices(graph, rows):
         found = tuple(values[own.entries] for values in findings[:3])
-        _run_extract(own, targets, cutoff, found, state, mirror)
+        _run_submatrix(own, targets, cutoff, found, state, mirror)
 
 
 def run_part_of_hub(
@@ -69,7 +69,7 @@ def run_part_of_hub(
     x, n = int(np.searchsorted(graph.offsets, entries[0], side="right")) - 1, len(entries)
     own = source.extract_of_hub(graph, x, entries)
     rank, r, smallest = np.full(n, -1), np.zeros(n), np.full(n, math.inf)
-    _run_extract(own, targets, cutoff, (rank, r, smallest), state)
+    _run_submatrix(own, targets, cutoff, (rank, r, smallest), state)
     found, at = np.flatnonzero(rank >= 0), entries - graph.offsets[x]
     z = at[rank[found] + (rank[found] >= found)]
     rank[found] = z - (z > at[found])
@@ -78,10 +78,10 @@ def run_part_of_hub(
     return n * (n - 1) // 2
 
 
-def _run_extract(
+def _run_submatrix(
     own: Submatrix, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], state: State, mirror: Indices = NO_MIRROR
 ) -> None:
-    """Test the targets of an extract; `found`: its stretches of `Findings`."""
+    """Test the targets of a submatrix; `found`: its stretches of `Findings`."""
     low, high = int(own.rows[0]), int(own.rows[-1]) + 1
     widest, height = int(np.diff(own.offsets[low : high + 1]).max()), min(LEVEL1_TILE, high - low)
     correlation, variance = np.empty((height, widest)), np.empty((height, widest))

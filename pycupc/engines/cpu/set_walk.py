@@ -13,7 +13,7 @@ all tests whose pivots are doubtful, are examined one by one.
 Everything is indexed by the position of a variable among the neighbours of x. Matrices are stored for the prefixes of
 size t = 0 .. level - 2 on the way to the current one, whose own last member s is folded into the sweep over k. Their
 columns are a selection: first the targets, filled up to whole blocks, then the other positions that may still join P.
-The arrays are described in `walk_state`.
+The arrays are described in `walk_arrays`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tests without bounds over the graph between levels: each pair is tested given one set after the other.
 
-The tests of many pairs are made together, as answers to questions about them (`questions`).
+The tests of many pairs are made together, as answers to questions about them (`answers`).
 """
 
 from __future__ import annotations

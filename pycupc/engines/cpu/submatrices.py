@@ -58,7 +58,7 @@ def of_width(widths: Indices) -> Iterator[slice]:
 
 
 class MatrixSource:
-    """The matrix of the correlations of p variables: the one extract is the whole graph."""
+    """The matrix of the correlations of p variables: the one submatrix is the whole graph."""
 
     def __init__(self, C: Floats) -> None:
         self.C, self.p = frozen(C), len(C)
@@ -75,7 +75,7 @@ class MatrixSource:
         """Correlations with those of the variables of each of m tests, and these in its numbers, int64 (m, k)."""
         return self.C, nodes
 
-    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Submatrix]]:
+    def submatrices(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Submatrix]]:
         """Extracts with one part of the rows after the other, as far as it is sensible to hold them at once."""
         everything = slice(None)
         yield everything, Submatrix(self.C, graph.offsets, graph.neighbours, rows, everything)
@@ -95,7 +95,7 @@ class ColumnSource:
         self.columns.put_groups(nodes.ravel(), np.append(own[:, 0], nodes.size), C)
         return frozen(C), own
 
-    def extracts(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Submatrix]]:
+    def submatrices(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Submatrix]]:
         for part in of_width(graph.offsets[rows + 1] - graph.offsets[rows] + 1):
             yield part, self._extract(graph, rows[part])
 
@@ -160,12 +160,12 @@ def _fill(C, nodes, space, r):
 def walks(
     source: CorrelationSource, graph: Graph, whole: Side, items: Items, outcomes: Outcomes
 ) -> Iterator[tuple[Submatrix, Side, Items, Outcomes]]:
-    """The items of a task in extracts, each with its stretch of `outcomes`, where the caller writes findings.
+    """The items of a task in submatrices, each with its stretch of `outcomes`, where the caller writes findings.
 
-    The entries of the extract that are written there become entries of the graph.
+    The entries of the submatrix that are written there become entries of the graph.
     """
     end = 0
-    for part, own in source.extracts(graph, items.row):
+    for part, own in source.submatrices(graph, items.row):
         begin, end = end, end + int((own.offsets[own.rows + 1] - own.offsets[own.rows]).sum())
         found = Outcomes(*(values[begin:end] for values in outcomes))  # type: ignore[arg-type]
         yield own, own.side(whole), Items(own.rows, items.first[part], items.end[part], items.mirror), found

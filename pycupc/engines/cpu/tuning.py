@@ -46,7 +46,7 @@ SPARSE = 3
 
 # -- matrices of rows, without the matrix of all variables ------------------------------------------------------------
 
-#: Variables of an extract of several rows: its matrix, half a megabyte, stays in the cache of a core.
+#: Variables of a submatrix of several rows: its matrix, half a megabyte, stays in the cache of a core.
 EXTRACT_WIDTH = 256
 #: A row with more neighbours is a hub: at level 1 its tests read matrices of two parts of its neighbours, of up to
 #: `HUB_PART` each, 128 megabytes, instead of one of all neighbours. That computes each correlation twice.

@@ -83,13 +83,13 @@ LARGE = 1e300
 class Side(NamedTuple):
     """The data shared by all walks and searches of one side of a level: each field more makes the walk slower."""
 
-    C: Floats  # (p, p); each extract has its own
+    C: Floats  # (p, p); each submatrix has its own
     # offsets, neighbours: (p + 1,), (E,): the neighbour lists.
     offsets: Indices
     neighbours: Ints
     chosen: Mask  # (E,): targets
-    # (E,): number of a part (`queue`) that is known to separate the entry, -1 if none is: a walk beyond it drops the
-    # target. It serves only to stop early, never as an answer, so it does not matter which thread wrote it when.
+    # (E,): number of a part (`row_tasks`) that is known to separate the entry, -1 if none is: a walk beyond it drops
+    # the target. It serves only to stop early, never as an answer, so it does not matter which thread wrote it when.
     hint: Indices
     binomials: Indices  # `subsets.binomial_table` of the largest degree and the level
     cutoff: Cutoff
@@ -104,7 +104,7 @@ class Side(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Work items, int64 (m,) each: a row, and the range first .. end - 1 of its parts (`queue`)."""
+    """Work items, int64 (m,) each: a row, and the range first .. end - 1 of its parts (`row_tasks`)."""
 
     row: Indices
     first: Indices

@@ -59,7 +59,7 @@ class DeviceGraph:
 
     `p`: number of variables. `n`: number of observations. `gaps`, `fixed`: pairs without an edge; edges that are never
     tested. `tests`: the tests of levels >= 1. `C`, device array float64 (p, p), or None: correlations. Without them,
-    nothing is stored for all p^2 pairs; see `sieve.RowGraph`.
+    nothing is stored for all p^2 pairs; see `device_sieve.RowGraph`.
 
     `mirrored`: whether C is known to equal its transpose to `LAST_BITS`. `needs_host`: whether the host makes some of
     the tests, so that it waits for a level while it launches it. `lists`: the neighbour lists, arrays of `Graph`, and

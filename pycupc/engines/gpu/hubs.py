@@ -25,7 +25,7 @@ MATRICES, STRIPE, OF_RECORDS = (
 
 
 def launch_matrices(dev: Device, graph: Graph, columns: tuple[Any, Any], C: Any, n: int) -> None:
-    """Launch the kernel that fills C with the matrices of the rows; `columns`: of `correlation.centred`."""
+    """Launch the kernel that fills C with the matrices of the rows; `columns`: of `device_correlation.centred`."""
     args = (graph, *map(ptr, (*columns, C)), i32(n))
     dev.launch(*MATRICES, (min(graph.p, 32 * dev.processors),), (64,), args)
 
@@ -48,7 +48,7 @@ def hubs_among(degrees: NDArray[np.int64], room: float) -> NDArray[np.int64]:
 class HubTests:
     """The tests of level 1 of a run with hubs, see `LevelTests`; those of other rows are made by `tests`.
 
-    `columns`: of `correlation.centred`. `rows`: the hubs. `degrees`: of all variables.
+    `columns`: of `device_correlation.centred`. `rows`: the hubs. `degrees`: of all variables.
     """
 
     def __init__(

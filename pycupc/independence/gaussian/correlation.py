@@ -28,7 +28,7 @@ matrix product of a BLAS library, which ``numpy.corrcoef`` uses, rounds copies d
 stand.
 
 `correlation` computes all of this on the CPU, `pycupc.engines.gpu.device_correlation` on a GPU, to the same bits. So it
-does not matter where a matrix is computed, or whether it is computed twice, as a whole or in parts (`columns`).
+does not matter where a matrix is computed, or whether it is computed twice, as a whole or in parts (`centred_columns`).
 """
 
 from __future__ import annotations

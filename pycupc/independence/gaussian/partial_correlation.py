@@ -1,14 +1,14 @@
 """The canonical formula: the one definition of a partial correlation by which every engine decides a doubtful test.
 
 Fast tests differ in rounding from engine to engine. Therefore an engine lets its fast test decide only where rounding
-cannot matter (`limits.PIVOT_FLOOR`, `limits.CUTOFF_BAND`). Otherwise, and for the r of every removal, it takes the
-canonical formula. It is written in plain float64 operations in a fixed order, without fused multiply-add, so that the
-CUDA twin in ``kernels/`` returns the same bits. Each pair of variables is read from one cell of C, so that a C whose
-halves differ in the last bit gives a symmetric matrix.
+cannot matter (`tolerances.PIVOT_FLOOR`, `tolerances.CUTOFF_BAND`). Otherwise, and for the r of every removal, it takes
+the canonical formula. It is written in plain float64 operations in a fixed order, without fused multiply-add, so that
+the CUDA twin in ``kernels/`` returns the same bits. Each pair of variables is read from one cell of C, so that a C
+whose halves differ in the last bit gives a symmetric matrix.
 
     level 0, 1   pcalg's closed formulas
     level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `EXACT_PIVOT`, what
-                 exact arithmetic gives, in double-double (`exact`; docs/CONTRACT.md, section 11)
+                 exact arithmetic gives, in double-double (`double_double`; docs/CONTRACT.md, section 11)
 
 The code for sets whose elimination is not sound takes long to compile and is seldom needed. Compiled code that makes
 tests (the walks) therefore contains only `given_several`, which calls that code by its address, once `careful_address`

@@ -14,8 +14,9 @@ PIVOT_FLOOR = 1e-9
 #: rounding differs cannot disagree.
 CUTOFF_BAND = 1e-5
 
-#: Where a pivot is not above this the canonical formula computes in double-double (`exact`): float64 would lose half of
-#: its digits. It is above the floor of the fast tests, so that no engine decides a worse-conditioned test in float64.
+#: Where a pivot is not above this the canonical formula computes in double-double (`double_double`): float64 would lose
+#: half of its digits. It is above the floor of the fast tests, so that no engine decides a worse-conditioned test in
+#: float64.
 EXACT_PIVOT = 1e-7
 
 #: Singular values up to dim * max(sv) * EPS are dropped by the pseudoinverse (R's .Machine$double.eps).

@@ -1,4 +1,6 @@
-"""Tests of multiply imputed data, compiled: the statistics of M data sets, which `literal` pools (docs/MISSING.md)."""
+"""Tests of multiply imputed data, compiled: the statistics of M data sets, which `reference_tests` pools
+(docs/MISSING.md).
+"""
 
 from __future__ import annotations
 

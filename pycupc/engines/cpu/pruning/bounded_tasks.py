@@ -112,8 +112,8 @@ class PrunedSide(Queue):
                 yield self._search_task(x, part, row)
 
     def _row(self, x: int) -> tuple[Submatrix, Floats, Floats]:
-        """An extract of row x, the correlations of its neighbours and, last, the row itself, and their delta."""
-        ((_, own),) = self._source.extracts(self._graph, np.array([x]))
+        """A submatrix of row x, the correlations of its neighbours and, last, the row itself, and their delta."""
+        ((_, own),) = self._source.submatrices(self._graph, np.array([x]))
         at = own.rows[0]
         members = np.append(own.neighbours[own.offsets[at] : own.offsets[at + 1]], at)
         R: Floats = own.C[np.ix_(members, members)]

@@ -1,4 +1,4 @@
-"""The arrays that the walk with bounds reads and writes, as named tuples; `walk_state` of the walk is its model."""
+"""The arrays that the walk with bounds reads and writes, as named tuples; `walk_arrays` of the walk is its model."""
 
 from __future__ import annotations
 

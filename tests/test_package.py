@@ -148,6 +148,24 @@ def test_pickles_find_modules_under_their_old_names():
             importlib.import_module(f"{old}_of_no_version")
 
 
+def test_pickles_of_0_2_0_load_and_can_be_used():
+    """Results of every kind, written by 0.2.0: its classes, functions and modules had other homes and names."""
+    with zipfile.ZipFile(ROOT / "tests" / "files" / "pickles-0.2.0.zip") as archive:
+        for name in archive.namelist():
+            loaded = pickle.loads(archive.read(name))
+            for one in loaded if isinstance(loaded, (list, tuple)) else [loaded]:
+                assert str(one), name
+                for use in ("summary", "edge_columns", "to_arrays", "edges"):
+                    if callable(method := getattr(one, use, None)):
+                        assert method() is not None, name
+                if isinstance(one, pycupc.PcAlgo):
+                    assert len(one.untested.there) == len(one.untested.x), name
+                if isinstance(one, pycupc.PcAlgo | pycupc.PagAlgo):
+                    assert one.pMax.shape == (one.p, one.p), name
+                    assert one.why(0, 1), name
+                pickle.loads(pickle.dumps(one))
+
+
 def test_no_module_imports_itself_by_way_of_others():
     """Over all imports, deferred ones too; the contract on siblings sees no circle of a package and its own module."""
     imports = grimp.build_graph("pycupc")

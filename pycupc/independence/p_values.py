@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", bound=np.number)
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+#: Stands for numbers that pickles of 0.2.0 do not hold.
+NOT_KEPT: Floats = np.zeros(0)
 #: More than any number of variables.
 _MANY = 1 << 31
 
@@ -146,14 +148,22 @@ class UntestedPairs(NamedTuple):
     y: Indices
     level: Indices
     needed: Indices
-    there: Floats
+    there: Floats = NOT_KEPT
 
     @classmethod
-    def by_pair(cls, table: Indices, there: ArrayLike) -> UntestedPairs:
+    def by_pair(cls, table: Indices, there: ArrayLike = NOT_KEPT) -> UntestedPairs:
         """From the first four attributes in one array, int64 (4, k), in any order, and the last or one number."""
         order = np.argsort(pair_keys(table[0], table[1], _MANY), kind="stable")
         x, y, level, needed = table[:, order]
+        if there is NOT_KEPT:
+            return cls(x, y, level, needed)
         return cls(x, y, level, needed, np.broadcast_to(np.asarray(there, dtype=np.float64), len(order))[order])
+
+    def of(self, n: float | None) -> UntestedPairs:
+        """With `n` observations of each test where a pickle of 0.2.0, whose data are complete, says none."""
+        if len(self.there) == len(self.x):
+            return self
+        return self._replace(there=np.full(len(self.x), np.nan if n is None else n))
 
     def needed_by(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Floats]:
         """The observations that the test of each of these pairs would have needed, int64 (m,), and those that there

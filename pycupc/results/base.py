@@ -38,7 +38,12 @@ class TestedResult(NamedGraph):
     @cached_property
     def untested(self) -> UntestedPairs:
         """The removed pairs whose separating test was not made, because there were too few observations (discrete)."""
-        return self.find_untested()
+        return self.find_untested().of(self.n)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        if "untested" in state:
+            self.__dict__["untested"] = state["untested"].of(self.n)
 
 
 class TestedGraph(NamedGraph):

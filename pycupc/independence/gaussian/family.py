@@ -15,6 +15,7 @@ from pycupc.independence.gaussian.measures import Measure
 from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.independence.gaussian.test import GaussianTest
+from pycupc.independence.p_values import too_few_for_fisher_z as _untested  # its name in pickles of 0.2.0
 from pycupc.independence.registry import Family, FromR, Identity, Observations, Request, checked_table, digest_of
 
 
@@ -100,3 +101,5 @@ FAMILY = Family(
     identity=_identity,
     from_r=_from_r,
 )
+
+__all__ = ["FAMILY", "CorrelatedRows", "_untested"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest  # its home in pickles of 0.2.0
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing import reference_tests
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
@@ -94,3 +95,5 @@ TESTWISE = Family(
     moments=_gapped_moments,
     from_r=_gapped_from_r,
 )
+
+__all__ = ["IMPUTED", "TESTWISE", "ImputedTest", "LocalGaussianTest", "TestwiseTest"]

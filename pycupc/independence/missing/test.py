@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,6 +74,10 @@ class TestwiseTest(SetwiseTest):
             return partial(compiled.discrete_p, compiled.Codes(values, levels, self.data.adaptDF, self.quirks))
         there = np.ascontiguousarray(~self.data.missing.T).astype(np.float64)
         return partial(compiled.gaussian_p, compiled.Numbers(self.data.centred(), there), self.data.values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Compiled functions are bound anew: those that pickles of 0.2.0 hold take other arguments."""
+        self.__dict__ |= {name: value for name, value in state.items() if name != "p_of_tests"}
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         if self.data.categories:

@@ -124,7 +124,7 @@ def test_numbers_far_from_zero():
     X = np.random.default_rng(0).integers(-2, 4, (300, 5)) + 1e15
     near, far = (pycupc.SuffStat.from_data(values).C for values in (X - 1e15, X))
     np.testing.assert_allclose(far, near, rtol=0, atol=2e-16)
-    assert not pycupc.pc(X, alpha=0.01, engine="cpu").skeleton.any()
+    assert not pycupc.pc(X, pycupc.gaussCItest, alpha=0.01, engine="cpu").skeleton.any()
 
 
 def test_columns_that_add_up_are_named(capsys, here):

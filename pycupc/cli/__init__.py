@@ -43,7 +43,7 @@ from pycupc.system.version import __version__
 __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_parser", "main"]
 
 #: Bytes of addresses that NumPy, SciPy, Numba and LLVM take when they are loaded; they fail in many ways without.
-_FOR_LIBRARIES = 300e6
+_FOR_LIBRARIES = 350e6
 #: The largest of them takes so much.
 _FOR_A_LIBRARY = 150e6
 
@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = with_each_format(sys.argv[1:] if argv is None else argv)
     command = next((word for word in arguments if not word.startswith("-")), None)
     if command is not None and (left := left_of_address_space()) < _FOR_LIBRARIES:
-        return _fail(DEVICE, f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v); the libraries need 300")
+        return _fail(DEVICE, f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v); the libraries need 350")
     try:
         parser = build_parser(command)
         if command is not None and command not in COMMANDS:

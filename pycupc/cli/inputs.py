@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -223,7 +224,8 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, d
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
         warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
     if not getattr(args, "quiet", True):  # `estimate`, which may print JSON, has no --quiet
-        print(f"read {_shape(suff_stat, table, path)}\n")  # on a terminal at once, else with the summary
+        with contextlib.suppress(OSError):  # the summary fails too, and its error says where the results are
+            print(f"read {_shape(suff_stat, table, path)}\n")  # on a terminal at once, else with the summary
     of_table = {"layout": table.layout, "variables": suff_stat.p, "observations": suff_stat.n}
     return suff_stat, {"kind": kind, "choice": choice, **table.facts, **of_table}
 

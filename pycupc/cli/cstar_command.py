@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import Any
 
-from pycupc.cli import inputs, output
+from pycupc.cli import inputs, method_options, option_types, output
 from pycupc.cli.output import add_command
 from pycupc.cli.stability_command import Study, add_resampling_arguments, run_resampled
 from pycupc.cli.writing import FileKind, pictures, text
@@ -41,12 +41,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     for name, what in (("--effect", "effects"), ("--cause", "causes")):
         add(name, action="extend", nargs="+", metavar="NAME", help=f"candidates for {what} (default: all variables)")
     numbers = "a pair is selected if it is among the K largest; several: ranks are medians over them (default: chosen)"
-    add("--q", type=inputs.positive, nargs="+", metavar="K", help=numbers)
+    add("--q", type=option_types.positive, nargs="+", metavar="K", help=numbers)
     units = "effects in the units of the data (default: in standard deviations)"
     add("--units", action="store_true", help=units)
     add_resampling_arguments(parser, "subsample")
     inputs.add_test_arguments(parser, limited=True)
-    inputs.add_orientation_arguments(parser)
+    method_options.add_orientation_options(parser, of_resamples=True)
     parser.set_defaults(method="pc", pdsep_max=math.inf)
     output.add_folder_arguments(parser, graph=False)
 

@@ -131,7 +131,7 @@ def _r() -> dict[str, Any]:
     if rscript is None:
         return {"rscript": None, "problem": "Rscript is not on the PATH"}
     try:
-        done = _run(rscript, "--vanilla", str(Path(__file__).with_suffix(".R")), timeout=60)
+        done = _run(rscript, "--vanilla", str(Path(__file__).with_name("doctor.R")), timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         return {"rscript": rscript, "problem": f"Rscript does not run: {error}"}
     if done.returncode:

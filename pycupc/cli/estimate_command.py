@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from pycupc.cli import inputs
-from pycupc.cli.choice import labels_of
+from pycupc.cli import inputs, method_options
 from pycupc.cli.interrupts import shown_warnings
 from pycupc.cli.output import OK, add_command
 from pycupc.system.progress import level_bar
@@ -26,7 +25,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = add_command(commands, "estimate", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     tests = inputs.add_test_arguments(parser)
-    inputs.add_method_arguments(parser)
+    method_options.add_method_options(parser)
     tests.add_argument(
         "--levels", choices=(0, 1, 2), type=int, default=2, help="number of levels to run (default: 2, levels 0 and 1)"
     )
@@ -42,8 +41,7 @@ def main(args: argparse.Namespace) -> int:
     with shown_warnings():
         with level_bar() as bar:
             suff_stat, _ = inputs.read(args, bar)
-        fixed = inputs.fixed_pairs(args, labels_of(suff_stat))
-        given = inputs.test_of(args, suff_stat) | fixed | inputs.known(args, suff_stat)
+        given = inputs.arguments_of_data(args, suff_stat)
         given |= {"suffStat": suff_stat, "alpha": args.alpha, "numCores": args.threads, "engine": args.engine}
         with level_bar() as bar:
             problem = problem_of(Arguments(function=args.method, **given), bar)

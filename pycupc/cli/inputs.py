@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
 from pycupc.cli.choice import Data, choose, labels_of
+from pycupc.cli.method_options import add_options, check_method
+from pycupc.cli.option_types import correlation_argument, delimiter, imputation_seed, missing_values, probability
 from pycupc.cli.output import one_of
 from pycupc.data import EXAMPLES, DataError
 from pycupc.data.mixed import MixedTable
@@ -20,24 +21,16 @@ from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import ReadOptions
 from pycupc.data.source import STDIN
 from pycupc.data.text_layout import is_formula
-from pycupc.engines.select import NAMES
 from pycupc.graph.drawing import positions
 from pycupc.graph.knowledge import Knowledge
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
-from pycupc.independence.gaussian.measures import MEASURES
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable
-from pycupc.independence.missing.impute import MAX_SEED
 from pycupc.independence.missing.reference_tests import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
-from pycupc.orientation import U2pd
-from pycupc.system.nearest import did_you_mean
 from pycupc.system.progress import LevelBar
 from pycupc.system.text import counted
-
-#: Arguments of the orientation that go with u2pd "relaxed" only.
-_RULES = ("conservative", "maj_rule", "solve_confl")
 
 
 def add_data_arguments(parser: argparse.ArgumentParser, *, rows: bool = False) -> None:
@@ -97,14 +90,7 @@ def add_test_arguments(
     else:
         add("--alpha", type=probability, default=0.01, metavar="A", help=alpha)
     if limited:
-        limit = "size of the largest conditioning set (default: no limit)"
-        add("--m-max", type=level, default=math.inf, metavar="L", help=limit)
-    engine = (
-        "where the tests run; auto: the GPU if it works and the data are large enough to benefit, else the CPU; cupc-e "
-        "and cupc-s: the published GPU algorithms; reference: plain NumPy, slow; schur: another name for gpu. All "
-        "engines give the same answer"
-    )
-    add("--engine", **one_of(*NAMES, "schur"), default="auto", help=engine)
+        add_options(group, "limits")
     test = "gaussian: partial correlations of numbers; discrete: G^2 of categories; mixed: both (auto: by the table)"
     add("--test", **one_of("auto", "gaussian", "discrete", "mixed"), default="auto", help=test)
     freedom = (
@@ -113,78 +99,8 @@ def add_test_arguments(
     )
     add("--df", **one_of(*get_args(DegreesOfFreedom)), default="pcalg", help=freedom)
     add("--adapt-df", action="store_true", help="discrete: empty cells lower the degrees of freedom")
-    add("--quirks", action="store_true", help="reproduce faults of pcalg: of disCItest, and of fci and rfci")
-    add("--threads", type=positive, metavar="K", help="threads of the cpu engine (default: all cores)")
-    add("--fixed-gaps", type=Path, metavar="FILE", help="pairs that never get an edge: two names per line")
-    add("--fixed-edges", type=Path, metavar="FILE", help="pairs whose edge is never tested: two names per line")
-    tiers = (
-        "what is known: a file in Tetrad's format with tiers (addtemporal) and arrows (forbiddirect, requiredirect); "
-        "no arrow points to an earlier tier. Then --maj-rule holds unless --conservative is given, and --solve-confl"
-    )
-    add("--tiers", type=Path, metavar="FILE", help=tiers)
+    add_options(group, "tests")
     return group
-
-
-def add_orientation_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the arguments that say how edges are oriented; returns their group."""
-    group = parser.add_argument_group("orientation", "arguments of pcalg::pc; the default is --u2pd relaxed")
-    add = group.add_argument
-    add("--u2pd", **one_of(*get_args(U2pd)), default="relaxed", help="remedy if no DAG has the colliders")
-    add("--conservative", action="store_true", help="decide on a triple only if all of its separating sets agree")
-    add("--maj-rule", action="store_true", help="decide on a triple by the majority of its separating sets")
-    add("--solve-confl", action="store_true", help="mark edges with contradicting arrows as bidirected")
-    return group
-
-
-def add_method_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that select the algorithm."""
-    add = parser.add_argument_group("algorithm").add_argument
-    method = (
-        "pc: every common cause of two variables is among the data (a CPDAG); fci, rfci: some may be hidden (a PAG)"
-    )
-    method += "; rfci makes far fewer tests than fci"
-    add("--method", **one_of("pc", "fci", "rfci"), default="pc", help=method)
-    pdsep = "fci: leave an edge whose Possible-D-SEP has more than K variables (default: no limit)"
-    add("--pdsep-max", type=level, default=math.inf, metavar="K", help=pdsep)
-
-
-def _check_method(args: argparse.Namespace) -> None:
-    """Exit with a usage error if arguments are not those of the algorithm, or contradict each other."""
-    if args.method != "pc" and (getattr(args, "u2pd", "relaxed") != "relaxed" or getattr(args, "solve_confl", False)):
-        args.parser.error("--u2pd and --solve-confl go with --method pc only")
-    if args.method != "pc" and args.command == "run" and args.checkpoint is not None:
-        args.parser.error("--checkpoint goes with --method pc only")
-    if getattr(args, "to_cpdag", False):
-        _check_to_cpdag(args)
-    if args.method != "fci" and args.pdsep_max != math.inf:
-        args.parser.error("--pdsep-max goes with --method fci only")
-    u2pd, given = getattr(args, "u2pd", "relaxed"), [name for name in _RULES if getattr(args, name, False)]
-    given += ["tiers"] if args.tiers is not None else []
-    if u2pd != "relaxed" and given:
-        args.parser.error(f"--{given[0].replace('_', '-')} goes with --u2pd relaxed only")
-    if {"conservative", "maj_rule"} <= {*given}:
-        args.parser.error("choose one of --conservative and --maj-rule")
-
-
-def _check_to_cpdag(args: argparse.Namespace) -> None:
-    """Exit with a usage error if no CPDAG can replace the graph, or it would lose what other arguments add."""
-    if args.method != "pc":
-        args.parser.error(f"--to-cpdag goes with --method pc only; --method {args.method} gives a PAG")
-    if args.tiers is not None:
-        args.parser.error("--to-cpdag does not go with --tiers: a CPDAG has no arrows that were known before")
-    if args.solve_confl:
-        args.parser.error("--to-cpdag does not go with --solve-confl: no CPDAG has bidirected edges")
-
-
-def method_arguments(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
-    """The arguments of the algorithm that `run` and `stability` share: all but data, alpha, progress, random_state."""
-    options = {name: getattr(args, name) for name in ("m_max", "u2pd", "conservative", "maj_rule", "solve_confl")}
-    options |= {"numCores": args.threads, "engine": args.engine} | known(args, suff_stat)
-    options |= fixed_pairs(args, labels_of(suff_stat)) | test_of(args, suff_stat)
-    if args.method == "pc":
-        return options
-    more = {"pdsep_max": args.pdsep_max, "selectionBias": args.tiers is None} if args.method == "fci" else {}
-    return {name: value for name, value in options.items() if name not in ("u2pd", "solve_confl")} | more
 
 
 def check(args: argparse.Namespace) -> None:
@@ -200,7 +116,7 @@ def check(args: argparse.Namespace) -> None:
     chosen = args.only or args.drop or args.drop_non_numeric or args.missing not in ("error", "auto") or args.example
     if isinstance(args.correlation, int) and chosen:
         args.parser.error("--correlation does not go with --example, --only, --drop, --drop-non-numeric or --missing")
-    _check_method(args)
+    check_method(args)
 
 
 def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, dict[str, Any]]:
@@ -263,6 +179,11 @@ def check_around(args: argparse.Namespace, suff_stat: Data) -> None:
         raise DataError(f"--{error}") from None
 
 
+def arguments_of_data(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
+    """The arguments of `pycupc.pc` that depend on the data: the test, pairs, and what is known."""
+    return known(args, suff_stat) | fixed_pairs(args, labels_of(suff_stat)) | test_of(args, suff_stat)
+
+
 def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, Any]:
     """The fixed gaps and fixed edges that `args` name, as `pycupc.pc` takes them."""
     files = {"fixedGaps": args.fixed_gaps, "fixedEdges": args.fixed_edges}
@@ -279,58 +200,3 @@ def known(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
     except ValueError as error:
         raise DataError(f"{args.tiers}: {error}") from None
     return {"tiers": knowledge}
-
-
-def _number(convert: Callable[[str], float], low: float, high: float, expected: str) -> Callable[[str], float]:
-    """A type of arguments: numbers from `low` to `high`."""
-
-    def parse(text: str) -> float:
-        try:
-            value = convert(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
-        return value
-
-    return parse
-
-
-def _whole_or_infinite(text: str) -> float:
-    return math.inf if text.lower() in ("inf", "all") else int(text)
-
-
-natural = _number(int, 0, math.inf, "a whole number of at least 0")
-imputation_seed = _number(int, 0, MAX_SEED, f"a whole number from 0 to {MAX_SEED:,}")
-positive = _number(int, 1, math.inf, "a whole number from 1")
-level = _number(_whole_or_infinite, 0, math.inf, "a whole number of at least 0, or 'inf'")
-probability = _number(float, 0, 1, "a number from 0 to 1")
-
-
-def missing_values(text: str) -> str:
-    """The argument of --missing: a word, or impute=M with a whole number from 2."""
-    name, _, number = text.partition("=")
-    words = ("auto", "testwise", "pairwise", "pairwise=min", "pairwise=harmonic", "drop-rows", "error")
-    if text in words or (name == "impute" and number.isdecimal() and int(number) > 1):
-        return text
-    expected = f"expected {', '.join(words)}, or impute=M with M from 2, got {text!r}"
-    raise argparse.ArgumentTypeError(expected + did_you_mean(text, (*words, "impute=M")))
-
-
-def correlation_argument(text: str) -> float | str:
-    """A measure of association by its name, or a number of observations."""
-    if text in MEASURES:
-        return text
-    try:
-        return positive(text)
-    except argparse.ArgumentTypeError:
-        expected = f"{', '.join(MEASURES)}, or the number of observations of a correlation matrix"
-        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}{did_you_mean(text, MEASURES)}") from None
-
-
-def delimiter(text: str) -> str:
-    """One character, or the name of one."""
-    character = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(text, text)
-    if len(character) != 1 or character in '"\r\n':
-        raise argparse.ArgumentTypeError(f"expected one character or tab, comma, semicolon, space; got {text!r}")
-    return character

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pycupc
-from pycupc.cli import inputs, output, writing
+from pycupc.cli import inputs, method_options, option_types, output, writing
 from pycupc.cli.choice import Data
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
@@ -43,30 +43,27 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = add_command(commands, "run", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     inputs.add_test_arguments(parser, limited=True)
-    inputs.add_method_arguments(parser)
-    orientation = inputs.add_orientation_arguments(parser)
+    method_options.add_method_options(parser)
+    orientation = method_options.add_orientation_options(parser)
     cpdag = "where arrows contradict each other, write the CPDAG of the DAGs that extend the graph instead"
     orientation.add_argument("--to-cpdag", action="store_true", help=cpdag)
-    orientation.add_argument("--seed", type=inputs.natural, metavar="K", help="seed of --u2pd rand and retry")
-    add = output.add_folder_arguments(parser).add_argument
+    folder = output.add_folder_arguments(parser)
+    add = folder.add_argument
     add("--all-sepsets", action="store_true", help="write sepsets.csv even if it has more than 20,000 lines")
     add("--parquet", action="store_true", help="write edges.parquet, the table of edges.csv, too")
     near = "let the page, the picture and the files for other programs hold this variable and its neighbourhood only"
     add("--around", action="append", default=[], metavar="NAME", help=f"{near}; may be repeated")
     far = "size of the neighbourhood of --around in edges (default: 2)"
-    add("--distance", type=inputs.level, metavar="K", help=far)
+    add("--distance", type=option_types.level, metavar="K", help=far)
     evidence = "keep all correlations and r in result.npz, however many (see PcAlgo.save)"
     add("--evidence", action="store_true", help=evidence)
-    kept = "keep finished levels in this folder; the same command resumes after them (--method pc)"
-    add("--checkpoint", type=Path, metavar="DIR", help=kept)
+    method_options.add_options(folder, "folder")
     add("--keep-partial", action="store_true", help="if interrupted, write the skeleton after the finished levels")
 
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code."""
     inputs.check(args)
-    if args.method != "pc" and args.seed is not None:
-        args.parser.error("--seed goes with --method pc only")
     if args.parquet and find_spec("pyarrow") is None:
         args.parser.error("--parquet needs pyarrow: pip install 'pycupc[parquet]'")
     if args.distance is not None and not args.around:
@@ -114,8 +111,7 @@ def _check_space(folder: OutputFolder, p: int, args: argparse.Namespace) -> None
 
 def _fit(args: argparse.Namespace, suff_stat: Data) -> tuple[PcAlgo | PagAlgo, str | None]:
     """The result, and a message if it has only the levels before an interrupt."""
-    options = inputs.method_arguments(args, suff_stat) | ({"random_state": args.seed} if args.method == "pc" else {})
-    options |= {} if args.checkpoint is None else {"checkpoint": args.checkpoint}
+    options = method_options.method_arguments(args, inputs.arguments_of_data(args, suff_stat))
     try:
         with level_bar(wanted=output.progress_wanted(args)) as bar:
             return getattr(pycupc, args.method)(suff_stat, alpha=args.alpha, progress=bar, **options), None

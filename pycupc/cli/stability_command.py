@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pycupc.cli import inputs, output, writing
+from pycupc.cli import inputs, method_options, option_types, output, writing
 from pycupc.cli.output import add_command
 from pycupc.cli.writing import FileKind, graph_files, pictures, text
 from pycupc.engines.protocol import EngineError
@@ -47,25 +47,25 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     inputs.add_data_arguments(parser, rows=True)
     add_resampling_arguments(parser, "bootstrap")
     inputs.add_test_arguments(parser, several=True, limited=True)
-    inputs.add_method_arguments(parser)
-    inputs.add_orientation_arguments(parser)
+    method_options.add_method_options(parser)
+    method_options.add_orientation_options(parser, of_resamples=True)
     parser.set_defaults(around=())
     add = output.add_folder_arguments(parser).add_argument
     least = "least share of the resamples that have an edge of the consensus graph (default: 0.5)"
-    add("--threshold", type=inputs.probability, default=0.5, metavar="T", help=least)
+    add("--threshold", type=option_types.probability, default=0.5, metavar="T", help=least)
 
 
 def add_resampling_arguments(parser: argparse.ArgumentParser, scheme: Scheme) -> None:
     """Add the arguments about resamples, with the scheme that is the default."""
     add = parser.add_argument_group("resamples").add_argument
-    add("--resamples", type=inputs.positive, default=100, metavar="K", help="number of resamples (default: 100)")
+    add("--resamples", type=option_types.positive, default=100, metavar="K", help="number of resamples (default: 100)")
     schemes = (
         "n rows with replacement; a share of the rows; halves in pairs without common rows (default: "
         f"{scheme}). The last two come with bounds on what is found falsely"
     )
     add("--scheme", **output.one_of("bootstrap", "subsample", "complementary"), default=scheme, help=schemes)
     add("--fraction", type=float, default=0.5, metavar="F", help="share of the rows in a subsample (default: 0.5)")
-    add("--seed", type=inputs.natural, metavar="K", help="seed of the resamples (default: drawn, and recorded)")
+    add("--seed", type=option_types.natural, metavar="K", help="seed of the resamples (default: drawn, and recorded)")
     add("--scheduler", metavar="ADDRESS", help="run the resamples on this Dask cluster, e.g. tcp://host:8786")
     add("--checkpoint", type=Path, metavar="DIR", help="keep finished resamples in this folder, even after the run")
 
@@ -89,7 +89,8 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
         with record.timed("read"):
             suff_stat, record.source = inputs.read(args)
         with record.timed(args.command), _executor(args.scheduler) as executor:
-            options = inputs.method_arguments(args, suff_stat) | {"executor": executor, "checkpoint": checkpoint}
+            given = method_options.method_arguments(args, inputs.arguments_of_data(args, suff_stat))
+            options = given | {"executor": executor, "checkpoint": checkpoint}
             options |= {"n_resamples": args.resamples, "random_state": args.seed}
             options |= {"scheme": args.scheme, "fraction": args.fraction}
             options["progress"] = output.progress_wanted(args) and sys.stderr.isatty()

@@ -10,19 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from pycupc.algorithm.parameters import PARAMETERS
 from pycupc.system.localised_message import Argument, Cell, Message, Setting, Value, Variable, Variables, Words
 
 #: R's names of arguments, where they differ.
 R_NAMES = {
     "all_pasets": "all.pasets",
     "data": "`x`",
-    "m_max": "m.max",
-    "maj_rule": "maj.rule",
-    "pdsep_max": "pdsep.max",
-    "random_state": "seed",
-    "skel_method": "skel.method",
-    "solve_confl": "solve.confl",
     "y_notparent": "y.notparent",
+    **{name: row.in_r for name, row in PARAMETERS.items() if row.in_r},
 }
 
 

@@ -60,6 +60,8 @@ __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
 PROTOCOL = 17
+#: The names of arguments in R that differ, with the names in Python.
+_FROM_R = {row.in_r: name for name, row in PARAMETERS.items() if row.in_r}
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 
 
@@ -168,8 +170,8 @@ class Job(Background):
         labels = [str(label) for label in options["labels"]]
         shape = 2 * [len(labels)]
         masks = {name: self._in[name].view(np.bool_).reshape(shape).T for name in _MASKS if name in self._in}
-        method = options["arguments"].get("method", self._what)
-        arguments = {name: value for name, value in options["arguments"].items() if _has(method, name)}
+        given = {_FROM_R.get(name, name): value for name, value in options["arguments"].items()}
+        arguments = {name: value for name, value in given.items() if _has(given.get("method", self._what), name)}
         return arguments | self._test(options, labels) | {"labels": labels} | masks
 
     def _test(self, options: dict[str, Any], labels: list[str]) -> dict[str, Any]:

@@ -61,17 +61,32 @@ part <- function(arrays, list) {
   stats::setNames(own, substring(names(own), nchar(list) + 2L))
 }
 
-# The arguments that many functions share, by their names in R; cu_plain() has these defaults.
-given_arguments <- function(fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, m.max = Inf, u2pd = "relaxed",
-                            conservative = FALSE, maj.rule = FALSE, solve.confl = FALSE, threads = default_cores(),
-                            verbose = FALSE, engine = "auto", progress = FALSE, pMax = TRUE, quirks = FALSE,
-                            checkpoint = NULL) {
-  as.list(environment())
+# The arguments of cu_pc() that go to Python by their names in R, with the defaults of cu_plain(). Python's table of
+# parameters knows its own names; a new argument of cu_pc() needs no line here.
+shared_defaults <- function() {
+  own <- formals(cu_pc)
+  own <- lapply(own[setdiff(names(own), c("suffStat", "indepTest", "alpha", "labels", "p", "skel.method", "numCores",
+    "sepset"))], eval)
+  own$u2pd <- own$u2pd[[1]]
+  own$progress <- FALSE
+  own
+}
+
+# These arguments with the number of threads; those that are not given have their defaults.
+given_arguments <- function(..., threads = default_cores()) {
+  given <- list(...)
+  defaults <- shared_defaults()
+  at <- match(names(given), names(defaults))
+  if (length(given) && (is.null(names(given)) || anyNA(at))) {
+    error("unused argument (", paste(c(names(given)[is.na(at)][1], describe(given[is.na(at)][[1]])), collapse = " = "), ")")
+  }
+  defaults[at] <- given
+  c(defaults, list(threads = threads))
 }
 
 # Those of the function whose arguments are in `frame`.
 shared <- function(frame, threads) {
-  names <- intersect(names(formals(given_arguments)), ls(frame))
+  names <- intersect(names(shared_defaults()), ls(frame))
   do.call(given_arguments, c(mget(names, frame), list(threads = threads)), quote = TRUE)
 }
 
@@ -116,17 +131,17 @@ check_data <- function(suffStat, p, test) {
 # The elements of the data that are vectors, which Python sees in R's memory.
 data_vectors <- c("C", "pair_n", "x", "dm")
 
-# The `options` and `arrays` of pc, skeleton, stability, ... for Python: `arguments` of pycupc.pc(), by their names
-# there, with `more` of them, and the `data` of the `test`, which is NULL for a user's own.
+# The `options` and `arrays` of pc, skeleton, stability, ... for Python: `arguments` of cu_pc(), with `more` by their
+# names in Python, and the `data` of the `test`, which is NULL for a user's own.
 as_problem <- function(labels, test, given, data, more) {
   flag <- function(name) check_flag(given[[name]], name)
   if (isTRUE(is.na(given$engine))) refuse("engine", "the name of an engine", given$engine) # reticulate makes it TRUE
-  arguments <- list(
-    NAdelete = flag("NAdelete"), m_max = floor(check_number(given$m.max, "m.max", "one number from 0 on",
-      function(x) x >= 0)),
-    u2pd = given$u2pd, conservative = flag("conservative"), maj_rule = flag("maj.rule"),
-    solve_confl = flag("solve.confl"), numCores = given$threads, engine = given$engine, quirks = flag("quirks")
-  )
+  handled <- c("fixedGaps", "fixedEdges", "verbose", "progress", "pMax", "checkpoint", "threads")
+  arguments <- given[setdiff(names(given), handled)]
+  switches <- names(arguments)[vapply(shared_defaults()[names(arguments)], is.logical, NA)]
+  arguments[switches] <- lapply(switches, flag)
+  arguments$m.max <- floor(check_number(given$m.max, "m.max", "one number from 0 on", function(x) x >= 0))
+  arguments <- c(arguments, list(numCores = given$threads))
   vectors <- names(data) %in% data_vectors
   fixed <- Filter(Negate(is.null), given[c("fixedGaps", "fixedEdges")])
   fixed <- mapply(check_fixed, fixed, names(fixed), MoreArgs = list(p = length(labels)), SIMPLIFY = FALSE)

@@ -1,5 +1,7 @@
 """`pycupc.cstar` against a plain loop of `pc` and `ida`, wherever the resamples run and whenever a run is killed."""
 
+import copy
+import importlib
 import json
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +23,7 @@ from pycupc.effects import local
 from pycupc.effects.local import largest
 from pycupc.effects.parent_sets import ParentSets, parent_sets
 from pycupc.engines.protocol import EngineError
-from pycupc.stability import StabilityInterrupted
+from pycupc.stability import StabilityError, StabilityInterrupted
 from pycupc.stability.cstar import _needed
 
 pytestmark = pytest.mark.usefixtures("libraries_of_python")
@@ -244,6 +246,30 @@ def test_only_the_correlations_that_are_needed(data):
     for some, C in zip(*(_needed(stat, x, y, effects) for stat in stats), strict=True):
         np.testing.assert_array_equal(some, C)
     assert not stats[0].has_C
+
+
+def test_the_engine_and_not_its_text_says_where_the_correlations_are(data, expected, monkeypatch):
+    """Only the engines of a device leave them there, whatever the text about the engine says."""
+    from pycupc.effects import on_gpu
+
+    module = importlib.import_module("pycupc.stability.cstar")  # whose name the function has taken
+
+    def run(stat, **arguments):  # which computes no correlations of `stat`
+        return replace(pycupc.pc(copy.deepcopy(stat), **arguments), **facts)
+
+    def on_device(X, *_):
+        raise LookupError("on the device")
+
+    monkeypatch.setattr(module, "pc", run)
+    monkeypatch.setattr(module, "FEW", 0)
+    monkeypatch.setattr(on_gpu, "largest_of", on_device)
+    for name, text in (("cpu", "the device at hand"), ("reference", "reference (requested)")):
+        facts = {"engine_name": name, "engine": text}
+        assert pycupc.cstar(data, **CALL) == expected
+    for name in ("gpu", "cupc-e", "cupc-s"):
+        facts = {"engine_name": name, "engine": "cpu in the text"}
+        with pytest.raises(StabilityError, match="on the device"):
+            pycupc.cstar(data, **CALL)
 
 
 def test_bound_and_its_schemes(data, expected):

@@ -148,6 +148,14 @@ def test_pickles_find_modules_under_their_old_names():
             importlib.import_module(f"{old}_of_no_version")
 
 
+#: The method, engine and orientation of pickles of 0.2.0, which have them in texts only, unless a CPU ran `pc`.
+FACTS_OF_0_2_0 = {
+    "skeleton.pkl": ("skeleton", "cpu", None),
+    "pc_retry.pkl": ("pc", "cpu", "extendable"),
+    "pc_rows_reference.pkl": ("pc", "reference", "relaxed"),
+}
+
+
 def test_pickles_of_0_2_0_load_and_can_be_used():
     """Results of every kind, written by 0.2.0: its classes, functions and modules had other homes and names."""
     with zipfile.ZipFile(ROOT / "tests" / "files" / "pickles-0.2.0.zip") as archive:
@@ -160,6 +168,11 @@ def test_pickles_of_0_2_0_load_and_can_be_used():
                         assert method() is not None, name
                 if isinstance(one, pycupc.PcAlgo):
                     assert len(one.untested.there) == len(one.untested.x), name
+                    assert (one.method, one.engine_name, one.orientation) == FACTS_OF_0_2_0.get(
+                        name, ("pc", "cpu", "relaxed")
+                    ), name
+                if isinstance(one, pycupc.PagAlgo):
+                    assert (one.skeleton_fit.method, one.engine_name) == ("skeleton", "cpu"), name
                 if isinstance(one, pycupc.PcAlgo | pycupc.PagAlgo):
                     assert one.pMax.shape == (one.p, one.p), name
                     assert one.why(0, 1), name

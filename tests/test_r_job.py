@@ -73,6 +73,27 @@ def compute(**changed):
         assert job.close()
 
 
+def test_the_status_of_the_orientation_is_a_field_of_the_reply(monkeypatch):
+    """Beside the text, which is only shown."""
+    seen = set()
+    for seed in (0, 46, 54):  # whose colliders contradict each other in each way
+        rng = np.random.default_rng(seed)
+        C = np.corrcoef(rng.standard_normal((40, 18)) @ rng.standard_normal((18, 18)), rowvar=False)
+        monkeypatch.setattr(transport, "RVectors", lambda address, C=C: {"C": C.ravel()})
+        for u2pd in ("relaxed", "rand", "retry"):
+            job = Job("pc", "address")
+            arguments = {"alpha": 0.2, "numCores": 1, "engine": "cpu", "u2pd": u2pd}
+            try:
+                job.start(options(labels=list("abcdefghijklmnopqr"), arguments=arguments, n=40), ["C"])
+                reply = last_event(job)
+            finally:
+                assert job.close()
+            assert reply["orientation"] == ("" if u2pd == "relaxed" else f"{u2pd}: {reply['status']}")
+            assert reply["status"] != "random" or reply["note"] == ""
+            seen.add(reply["status"])
+    assert seen == {"relaxed", "extendable", "reoriented", "forced", "random"}
+
+
 def test_no_thread_is_left_after_a_computation():
     """A thread that waits for Python's lock when R forks would block the child."""
     before = threading.active_count()

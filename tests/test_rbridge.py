@@ -65,6 +65,8 @@ def test_r_to_python_to_r_is_identical(pcalg, call):
     there = pcalg(call)
     here = from_r(there)
     assert pcalg["identical"](there, to_r(here))[0]
+    assert (here.method, here.oriented) == (("skeleton", False) if "::skeleton" in call else ("pc", True))
+    assert (here.engine_name, here.orientation) == ("R", None)
 
 
 @pytest.mark.r

@@ -230,7 +230,8 @@ def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
         raise ValueError(f"skeleton must be of the same {other}")
     problem.engine.take(problem.test, problem.labels, gaps=problem.gaps, fixed=problem.fixed, m_max=0)
     undirected = SparseGraph.undirected(given.p, given.sparse_graph.low, given.sparse_graph.high)
-    return replace(given, sparse_graph=undirected, trace={}, sepset=given.found_sepset)
+    skeleton: dict[str, Any] = {"sparse_graph": undirected, "trace": {}, "sepset": given.found_sepset}
+    return replace(given, method="skeleton", orientation=None, **skeleton)
 
 
 def _difference(problem: Problem, given: PcAlgo) -> str:

@@ -18,7 +18,7 @@ from pycupc.algorithm.skeleton import find_skeleton, skeleton
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.graph.constraints import Constraints
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation import U2pd, orient
+from pycupc.orientation import Orientation, U2pd, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.contradictions import CONTRADICTING
 from pycupc.results.pcalgo import PcAlgo
@@ -154,7 +154,7 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         ambiguous = None
         fit = find_skeleton(problem)
         if not len(fit.sparse_graph):
-            return fit
+            return replace(fit, method="pc")
         if problem.known is not None:
             return _known_oriented(fit, problem, problem.known, not conservative, verbose)
         if conservative or maj_rule:
@@ -171,7 +171,13 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
             notes[CONTRADICTING] = oriented.n_contradicting
         if verbose:
             _log(lines_of_arrows(oriented.trace, fit.labels))
-        return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace, notes=notes)
+        return _oriented(fit, oriented, notes=notes)
+
+
+def _oriented(fit: PcAlgo, oriented: Orientation, **changes: Any) -> PcAlgo:
+    """The result of `pc` from its skeleton, with further `changes`."""
+    found: dict[str, Any] = {"sparse_graph": oriented.graph, "trace": oriented.trace, "orientation": oriented.status}
+    return replace(fit, method="pc", **found, **changes)
 
 
 def _log(lines: Iterable[str]) -> None:
@@ -206,5 +212,4 @@ def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule:
         notes["edges_without_direction"] = len(gone)
         tiers = tiers._replace(lost=np.column_stack([graph.low[gone], graph.high[gone]]))
         sepset = sepset.of_skeleton(oriented.graph, graph.keys[gone])
-    fit = replace(fit, sepset=sepset, found_sepset=sepset, tiers=tiers, notes=notes)
-    return replace(fit, sparse_graph=oriented.graph, trace=oriented.trace)
+    return _oriented(fit, oriented, sepset=sepset, found_sepset=sepset, tiers=tiers, notes=notes)

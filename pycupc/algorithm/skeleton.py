@@ -266,7 +266,9 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
         call=problem.call,
         n=test.n,
         alpha=problem.alpha,
+        method="skeleton",
         engine=problem.engine_note,
+        engine_name=problem.engine.name,
         levels=tuple(
             LevelSummary(r.level, r.n_tests, r.n_removed, left, r.n_careful, r.seconds, r.n_made, r.n_bounds)
             for r, left in zip(results, edges_left.tolist(), strict=True)

@@ -69,7 +69,10 @@ def choose(args: argparse.Namespace, path: Path, options: dict[str, Any], bar: L
         warnings.warn(f"{path}: {chosen.why}", stacklevel=4)
         return chosen
     chosen = _of_numbers(args, table, bar)
-    if (not isinstance(chosen.data, SuffStat) and args.missing == "auto") or chosen.why.endswith(_CODES):
+    by_default = args.test == "auto" and args.correlation is None and args.command != "cstar"
+    if codes := by_default and table.may_be_codes:
+        chosen = chosen._replace(why=chosen.why + _CODES)
+    if codes or (not isinstance(chosen.data, SuffStat) and args.missing == "auto"):
         warnings.warn(f"{path}: {chosen.why}", stacklevel=4)
     return chosen
 
@@ -81,14 +84,12 @@ _CODES += "; if not: --test gaussian"
 
 def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) -> Chosen:
     measure, gaps = args.correlation or "pearson", table.ends.incomplete()
-    by_default = args.test == "auto" and args.correlation is None and args.command != "cstar"
-    codes = _CODES if by_default and table.may_be_codes else ""
     if not len(gaps):
         few = levels_of(table.values) if measure == "pearson" else {}
         why = f"numbers in all columns: the Gaussian test, {measure} correlations"
         if few:
             why += f"; {len(few)} of {len(table.names)} columns have up to 10 values: --correlation latent for classes"
-        return Chosen("data", _with_correlations(args, table, bar), table, why + codes)
+        return Chosen("data", _with_correlations(args, table, bar), table, why)
     if measure != "pearson":
         text = f"--correlation {measure} needs complete rows, and values are missing in "
         raise ValueError(f"{text}{listed_at(table.names, gaps)}: --missing drop-rows")
@@ -97,9 +98,8 @@ def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) ->
         rule = args.missing.removeprefix("pairwise").removeprefix("=") or "mean"
         data = SuffStat.from_data(table, missing="pairwise", nearest=args.nearest, n_rule=rule)
         why = f"{where}correlations and n are those of the rows complete in each pair (--missing {args.missing})"
-        return Chosen("data with gaps", data, table, why + codes)
-    chosen = _with_gaps(args, IncompleteTable(table), table, where, "pairwise, drop-rows")
-    return chosen._replace(why=chosen.why + codes)
+        return Chosen("data with gaps", data, table, why)
+    return _with_gaps(args, IncompleteTable(table), table, where, "pairwise, drop-rows")
 
 
 def _with_gaps(

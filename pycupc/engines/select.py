@@ -16,9 +16,11 @@ GPU_PAYS_FROM = 500
 
 #: The algorithm of each GPU engine, as `GpuEngine` names it.
 _ALGORITHMS: dict[str, Literal["schur", "cupc-e", "cupc-s"]] = {"gpu": "schur", "cupc-e": "cupc-e", "cupc-s": "cupc-s"}
+#: The names of the engines that run on a device.
+DEVICE_ENGINES = tuple(_ALGORITHMS)
 
 #: The engines that accept each of the engine_options. "auto" accepts the options of "gpu", which it may choose.
-_EVERY_GPU, _CUPC_E, _CUPC_S = ("gpu", "cupc-e", "cupc-s", "auto"), ("cupc-e",), ("cupc-s",)
+_EVERY_GPU, _CUPC_E, _CUPC_S = (*DEVICE_ENGINES, "auto"), ("cupc-e",), ("cupc-s",)
 _TAKEN_BY = {
     "device": _EVERY_GPU,
     "devices": _EVERY_GPU,

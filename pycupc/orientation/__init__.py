@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.conservative import TripleCheck, check_triples
-from pycupc.orientation.trace import Reason
+from pycupc.orientation.trace import OrientationStatus, Reason
 
-__all__ = ["Orientation", "TripleCheck", "U2pd", "check_triples", "orient"]
+__all__ = ["Orientation", "OrientationStatus", "TripleCheck", "U2pd", "check_triples", "orient"]
 
 U2pd = Literal["relaxed", "rand", "retry"]
 
@@ -44,10 +44,7 @@ class Orientation:
     # names with the variables as in docs/LATENT.md, rules 4, 5 and 9 with their path, ``("JCI", a, b)``, or
     # ``("tier", a, b)``. A bidirected edge has an entry for each end.
     trace: Mapping[tuple[int, int], Reason]
-    # "relaxed"; for "rand" and "retry", how the graph was found: "extendable" (the colliders as they were found),
-    # "reoriented" (other directions of the edges that colliders want both ways), "forced" (the CPDAG of a DAG that
-    # keeps the colliders' arrows and adds colliders), "random" (the CPDAG of a random DAG on the skeleton).
-    status: str = "relaxed"
+    status: OrientationStatus = "relaxed"
     n_tries: int = 0  # how many other directions "retry" tried
     n_contradicting: int = 0  # of "relaxed": edges that colliders or rules directed both ways
 
@@ -76,7 +73,8 @@ def orient(
     from pycupc.orientation import colliders, dag_extension, meek, mixed_graph  # loads Numba
     from pycupc.system.jit import plain_if_small
 
-    status, n_tries, n_contradicting = "relaxed", 0, 0
+    status: OrientationStatus = "relaxed"
+    n_tries, n_contradicting = 0, 0
     with plain_if_small(mixed_graph.steps_of(skeleton) + sepset.n_stored // 5):
         graph = mixed_graph.undirected(skeleton)
         colliders.mark_triples(graph, sepset, ambiguous)

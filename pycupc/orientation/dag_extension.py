@@ -32,7 +32,7 @@ from pycupc.orientation.mixed_graph import (
     to_sparse,
     without_arrows,
 )
-from pycupc.orientation.trace import COLLIDER
+from pycupc.orientation.trace import COLLIDER, OrientationStatus
 from pycupc.system.jit import compiled_for_large, plain_if_small
 
 #: "retry" gives up after this many sets of reversed edges.
@@ -41,7 +41,7 @@ MAX_TRIES = 100
 
 def orient_extendable(
     graph: MixedGraph, u2pd: Literal["rand", "retry"], random_state: int | np.random.Generator | None
-) -> tuple[MixedGraph, str, int]:
+) -> tuple[MixedGraph, OrientationStatus, int]:
     """Set the colliders and apply the rules if some DAG extends the colliders; otherwise proceed as `u2pd` says.
 
     "retry" reverses the edges that colliders direct both ways, in binary counting order over their list (the first edge

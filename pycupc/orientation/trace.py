@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,11 @@ Integers = NDArray[np.integer[Any]]
 
 #: The cause of a mark: the name of the rule and the variables it took part in, see `Orientation.trace`.
 Reason = tuple[Any, ...]
+
+#: How a graph was found: "relaxed"; with "rand" and "retry" "extendable" (the colliders as they were found),
+#: "reoriented" (other directions of the edges that colliders want both ways), "forced" (the CPDAG of a DAG that keeps
+#: the colliders' arrows and adds colliders), "random" (the CPDAG of a random DAG on the skeleton).
+OrientationStatus = Literal["relaxed", "extendable", "reoriented", "forced", "random"]
 
 #: What set a mark, as a number; rules 1 to 10 have their own. What was known before comes after them: `FIRST_KNOWN` and
 #: the position in `KNOWN`.

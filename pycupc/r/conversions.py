@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import UntestedPairs
+from pycupc.results.facts_in_texts import method_in_call, skeleton_or_pc
+from pycupc.results.methods import HIDDEN
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.serialisation import ANSWER, graph_from_arrays, only_stored_cells
@@ -91,9 +93,12 @@ def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **f
         arrays = only_stored_cells(arrays, p)
     if values.get("found_every_cell"):
         arrays = only_stored_cells(arrays, p, "found_")
-    facts |= {"labels": labels, "max_ord": int(values["max_ord"]), "call": values["call"], "engine": "R"}
+    call: str = values["call"]
+    facts |= {"labels": labels, "max_ord": int(values["max_ord"]), "call": call, "engine": "R", "engine_name": "R"}
     if "edge_low" in arrays:
-        return PagAlgo.from_answer(arrays, max_ord_pdsep=int(values["max_ord_pdsep"]), **facts)
+        made_by: Any = name if (name := method_in_call(call)) in HIDDEN else None
+        return PagAlgo.from_answer(arrays, max_ord_pdsep=int(values["max_ord_pdsep"]), method=made_by, **facts)
+    facts["method"] = skeleton_or_pc(call)
     if "known" in facts:
         graph = graph_from_arrays(arrays, p)
         arrays["edge_p"] = arrays.pop("pMax").reshape(p, p)[graph.low, graph.high]
@@ -153,7 +158,7 @@ class Converter:
         unknown = dict.fromkeys(ANSWER, np.zeros(0, dtype=np.int32)) | {"pMax": np.full(len(labels) ** 2, np.nan)}
         cells = {f"graph.{part}": _vector(cell) for part, cell in _named(self.code["graph_cells"](robject)).items()}
         arrays = only_stored_cells(unknown | from_plain(cells), len(labels))
-        return PcAlgo.from_arrays(arrays, labels=labels, max_ord=-1, engine="R (a graph only)")
+        return PcAlgo.from_arrays(arrays, labels=labels, max_ord=-1, engine="R (a graph only)", engine_name="R")
 
     def result_to_r(self, fit: PcAlgo | PagAlgo) -> Any:
         """The pcAlgo or fciAlgo of a result."""

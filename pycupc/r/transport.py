@@ -59,7 +59,7 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 17
+PROTOCOL = 18
 #: The names of arguments in R that differ, with the names in Python.
 _FROM_R = {row.in_r: name for name, row in PARAMETERS.items() if row.in_r}
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
@@ -153,13 +153,14 @@ class Job(Background):
             values["notes"] = [in_r(note, fit.labels) for note in notes if isinstance(note, str)]
             values["max_ord_pdsep"] = int(fit.max_ord_pdsep)
             return values, plain
-        note, orientation = in_r(fit.cpdag_note(), fit.labels), str(fit.notes.get("orientation", ""))
+        note = in_r(fit.cpdag_note(), fit.labels)
         return values | {
             "engine": fit.engine,
             "quirks": in_r(fit.notes.get("quirks", ""), fit.labels),
-            "orientation": orientation,
+            "orientation": str(fit.notes.get("orientation", "")),
+            "status": fit.orientation or "",
             # a random graph is drawn later, from a DAG
-            "note": "" if orientation.endswith("random") else note[:1].upper() + note[1:],
+            "note": "" if fit.orientation == "random" else note[:1].upper() + note[1:],
             "vanished": int(fit.notes.get("edges_without_direction", 0)),
             "tries": int(fit.notes.get("orientations_tried", 0)),
             "seconds": time.perf_counter() - start,

@@ -1,7 +1,7 @@
 """Results on disk: one .npz file, readable with ``numpy.load`` and without pickle; `StudyFile`, that of a folder.
 
-meta     JSON text: format, names of the arrays, and further facts; for a `PcAlgo` its labels, call, n, alpha, engine,
-         max_ord, levels, notes, what set the arrows
+meta     JSON text: format, names of the arrays, and further facts; for a `PcAlgo` its labels, call, method, n, alpha,
+         engine, engine_name, orientation, max_ord, levels, notes, what set the arrows
 others   arrays; of a `PcAlgo` those of `pycupc.results.serialisation`, with the evidence. Integers are stored in the
 smallest
          type that holds them, compressed; float64 is stored as it is, since its random digits cannot be compressed

@@ -90,6 +90,7 @@ class PagAlgo(ExplorableGraph):
     n = _of("skeleton_fit.n", "Number of observations.")
     alpha = _of("skeleton_fit.alpha", "Significance level.")
     engine = _of("skeleton_fit.engine", "Which engine ran, and why it was chosen.")
+    engine_name = _of("skeleton_fit.engine_name", "The name of the engine.")
     levels = _of("skeleton_fit.levels", "The levels of the skeleton.")
     n_edgetests_pdsep = _of("later.n_edgetests_pdsep", "pcalg's n.edgetestsPDSEP.")
     max_ord_pdsep = _of("later.max_ord_pdsep", "pcalg's max.ordPDSEP.")
@@ -158,6 +159,7 @@ class PagAlgo(ExplorableGraph):
         labels: Sequence[str],
         max_ord: int,
         max_ord_pdsep: int,
+        method: Literal["fci", "rfci"] | None,
         call: str,
         engine: str,
         as_found: bool | None = None,
@@ -165,7 +167,8 @@ class PagAlgo(ExplorableGraph):
     ) -> PagAlgo:
         """A result from the arrays of `to_arrays`, with further attributes of its skeleton.
 
-        Which edges later tests removed follows from the sets if these are `as_found` by the tests; else it is not
+        `method` is None if it is not known; then tests without Possible-D-SEP that removed edges are of "rfci". Which
+        edges later tests removed follows from the sets if these are `as_found` by the tests; else it is not
         known. Unless that is None, pMax becomes symmetric.
         """
         recomputed, p = facts.get("known") is not None, len(labels)
@@ -173,8 +176,7 @@ class PagAlgo(ExplorableGraph):
         fit = PcAlgo.from_arrays(of_levels, labels=labels, max_ord=max_ord, engine=engine, **facts)
         graph = flat.graph_from_arrays(arrays, p)
         has_pdsep = len(arrays["pdsep_members"]) > 0
-        is_rfci = not has_pdsep and (call.partition("(")[0].endswith("rfci") or len(removed["x"]) > 0)
-        method: Literal["fci", "rfci"] = "rfci" if is_rfci else "fci"
+        is_rfci = not has_pdsep and (method == "rfci" or len(removed["x"]) > 0)
         if is_rfci:  # whose own tests are not in pMax
             removed["p"] = removed["value"]
         later = LaterTests(
@@ -187,7 +189,7 @@ class PagAlgo(ExplorableGraph):
         return cls(
             labels=fit.labels,
             sparse_graph=graph,
-            method=method,
+            method="rfci" if is_rfci else "fci",
             skeleton_fit=fit,
             sepset=flat.sepset_from_arrays(arrays, graph),
             later=later,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.p_values import Floats, UntestedPairs
+from pycupc.orientation.trace import OrientationStatus
 from pycupc.results import npz
 from pycupc.results import serialisation as flat
 from pycupc.results.base import TestedResult
@@ -25,13 +26,14 @@ from pycupc.results.contradictions import CONTRADICTING, contradictions
 from pycupc.results.evidence import why_pair
 from pycupc.results.explanation import Why
 from pycupc.results.explorer_content import ExplorableGraph
+from pycupc.results.facts_in_texts import NEW_FACTS, facts_of_0_2_0
 from pycupc.results.level_summary import LevelSummary, closing_lines, level_lines
 from pycupc.results.serialisation import check_arrays, check_meta
 from pycupc.results.tests_after_levels import LaterTests
 from pycupc.system.text import counted
 
 #: The attributes that a file holds as they are.
-_FACTS = ("labels", "max_ord", "call", "n", "alpha", "engine", "notes")
+_FACTS = ("labels", "max_ord", "call", "n", "alpha", "engine", "notes", *NEW_FACTS)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -62,8 +64,16 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     n : float or None
         Number of observations (pcalg's slot of this name stays empty).
     alpha : float or None
+    method : {"pc", "skeleton"}
+        Which of the two made the result; "skeleton" also for the skeleton of `fci`.
     engine : str
         Which engine ran, and why it was chosen.
+    engine_name : str
+        Its name alone, such as "cpu"; "R" for a result from R.
+    orientation : {"relaxed", "extendable", "reoriented", "forced", "random"} or None
+        How the graph was found: "relaxed" without `u2pd`; else from the colliders as they were found, with other
+        directions of edges that colliders want both ways, with further colliders, or from a random DAG. None for a
+        skeleton, for a graph without edges, and for a result from R, which does not say so.
     levels : tuple of LevelSummary
     removals : Removals
         The edges removed at level 1 and above, with the r of the separating test; empty for a result from R.
@@ -80,13 +90,19 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     sepset: SepSets
     n_edgetests: list[int]
     call: str = ""
+    method: Literal["pc", "skeleton"] = "skeleton"
     engine: str = ""
+    engine_name: str = ""
+    orientation: OrientationStatus | None = None
     levels: tuple[LevelSummary, ...] = ()
     notes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.found_sepset = self.found_sepset or self.sepset
         self.sepset.labels = self.found_sepset.labels = self.labels
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state if "method" in state else facts_of_0_2_0(state, len(state["sparse_graph"])))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PcAlgo):
@@ -111,7 +127,7 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     @property
     def oriented(self) -> bool:
         """Whether the edges have been oriented, as by `pc`, although none need have a direction."""
-        return self.call.startswith("pc(") or self.edge_counts()[1] < len(self.sparse_graph)
+        return self.method == "pc" or self.edge_counts()[1] < len(self.sparse_graph)
 
     def cpdag_note(self, *, remedy: bool = True) -> str:
         """That arrows or tests contradict each other where the graph is not a CPDAG, without a full stop; else "".
@@ -280,7 +296,10 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     @classmethod
     def from_file(cls, meta: Mapping[str, Any], arrays: flat.Arrays, known: Correlations | None = None) -> PcAlgo:
         """Rebuild a result from `meta`, the arrays of `to_arrays`, and correlations where the arrays lack them."""
-        facts = {name: meta[name] for name in _FACTS} | {"tiers": flat.tiers_from(meta)}
+        held = meta
+        if "method" not in meta:
+            held = facts_of_0_2_0(meta, len(flat.graph_from_arrays(arrays, len(meta["labels"]))))
+        facts = {name: held[name] for name in _FACTS} | {"tiers": flat.tiers_from(meta)}
         levels = tuple(LevelSummary(**level) for level in meta["levels"])
         return cls.from_arrays(arrays, known=known, levels=levels, trace=flat.trace_from(meta["trace"]), **facts)
 

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.gaussian.suffstat import check_n
 from pycupc.independence.p_values import Floats, PValues, RecordedPValues
+from pycupc.orientation.trace import OrientationStatus
 from pycupc.results.level_summary import LevelSummary
 
 
@@ -62,6 +63,10 @@ def check_meta(meta: Mapping[str, Any]) -> None:
     require(type(meta["max_ord"]) is int and meta["max_ord"] >= -1, "max_ord", meta["max_ord"])
     for name, kind in {"call": str, "engine": str, "notes": dict, "levels": list, "trace": list}.items():
         require(isinstance(meta[name], kind), name, type(meta[name]).__name__)
+    status = (None, *get_args(OrientationStatus))
+    for name, values in {"method": ("pc", "skeleton"), "orientation": status}.items():
+        require(name not in meta or meta[name] in values, name, meta.get(name))
+    require(isinstance(meta.get("engine_name", ""), str), "engine_name", meta.get("engine_name"))
     if meta["n"] is not None:
         check_n(meta["n"])
     alpha = meta["alpha"]

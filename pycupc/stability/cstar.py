@@ -19,6 +19,7 @@ from pycupc.data.names import check_real, is_whole, positions
 from pycupc.effects.local import LocalEffects, largest
 from pycupc.effects.parent_sets import parent_sets
 from pycupc.effects.regression import weights_of
+from pycupc.engines.select import DEVICE_ENGINES
 from pycupc.independence.gaussian.family import CorrelatedRows
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.stability.ranking import CStaR, Floats
@@ -62,8 +63,9 @@ class CausalStudy(Resampled[CStaR]):
         k, deviations = int(self.q[-1]), None
         if not self.standardize:
             deviations = self.rows.table.values[rows].std(axis=0, ddof=1)
-        X = None if stat.has_C or fit.engine.startswith("cpu") else stat.correlations.data
-        if X is not None and len(self.effects) > FEW:  # a device has had all correlations
+        on_device = fit.engine_name in DEVICE_ENGINES
+        X = stat.correlations.data if on_device and not stat.has_C else None
+        if X is not None and len(self.effects) > FEW:  # the device has had all correlations
             from pycupc.effects import on_gpu
 
             options = {"devices": "all", **(self.arguments["engine_options"] or {})}

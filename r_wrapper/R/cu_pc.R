@@ -148,12 +148,12 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
   graph::graphNEL(labels) # an error, before the work, about names that its graph cannot have
 
   plain <- transport("pc", suffStat, indepTest, alpha, labels, given, wants_list(sepset, length(labels)))
-  if (endsWith(plain$orientation, "random")) {
+  if (plain$status == "random") {
     fit <- draw_orientation(plain, cl, u2pd, sepset)
   } else {
     if (u2pd == "retry") draw_as_retry(plain)
     # pcalg's last resort before a random graph makes one without weights.
-    fit <- as_pcalgo(plain, cl, if (endsWith(plain$orientation, "forced")) "none" else "double", sepset)
+    fit <- as_pcalgo(plain, cl, if (plain$status == "forced") "none" else "double", sepset)
   }
   remember(fit, plain$found, NULL, plain$untested, plain$note)
   fit

@@ -220,6 +220,6 @@ draw_orientation <- function(plain, call, u2pd, sepset) {
 # With u2pd = "retry", pcalg draws a permutation, which it does not use, for each graph that it cannot extend to a DAG.
 # The same draws leave R's generator in the same state.
 draw_as_retry <- function(plain) {
-  failed <- if (endsWith(plain$orientation, "forced")) plain$tries + 1 else plain$tries
+  failed <- if (plain$status == "forced") plain$tries + 1 else plain$tries
   for (i in seq_len(failed)) sample.int(length(plain$labels))
 }

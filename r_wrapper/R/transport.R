@@ -168,7 +168,7 @@ plain_answer <- function(reply, labels, expand, test) {
       max.ord = as.integer(reply$max_ord), sepset = sets("sepset")),
     list(found = if (!is.null(arrays$found.x)) sets("found"), pMax = arrays$pMax,
       untested = if (length(untested) || !is.null(test) && test != "gaussCItest") untested),
-    reply[intersect(c("engine", "orientation", "note", "tries", "vanished", "seconds"), names(reply))]
+    reply[intersect(c("engine", "orientation", "status", "note", "tries", "vanished", "seconds"), names(reply))]
   )
   if (!is.null(arrays$edge.low)) {
     answer$graph <- list(from = arrays$edge.low, to = arrays$edge.high)
@@ -271,6 +271,8 @@ checked <- function(reply) {
 #'     and those `there`; else NULL or empty;
 #'   * `engine`: which engine ran, and why;
 #'   * `orientation`: how `u2pd = "retry"` ended;
+#'   * `status`: the same in a word, how the graph was found: `"relaxed"`, or with `u2pd = "retry"` `"extendable"`,
+#'     `"reoriented"`, `"forced"` or `"random"`; "" of a skeleton and without edges;
 #'   * `note`: why the graph is not a CPDAG, or "";
 #'   * `seconds`: duration of the Python part.
 #' @examples

@@ -16,6 +16,21 @@ test_that("sets of all sizes are laid out in their cells", {
   expect_error(cu_sepset(plain, "e", 1), "names of variables or positions from 1 to 4; got \"e\"")
 })
 
+test_that("the status of a reply, and not its text, says how often pcalg draws", {
+  draws <- function(status) {
+    set.seed(1)
+    draw_as_retry(list(labels = letters[1:5], tries = 2, status = status, orientation = "another text"))
+    .Random.seed
+  }
+  after <- function(n) {
+    set.seed(1)
+    for (i in seq_len(n)) sample.int(5)
+    .Random.seed
+  }
+  expect_identical(draws("forced"), after(3))
+  expect_identical(draws("reoriented"), after(2))
+})
+
 test_that("the sparse object answers as the full one", {
   skip_if_no_pcalg()
   S <- small_problem(p = 12, n = 100)

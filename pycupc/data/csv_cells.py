@@ -2,8 +2,7 @@
 
 `Cells.one_by_one` is the definition: it looks at one cell after the other and explains the first invalid one. NumPy's
 parser, about twice as fast, is tried first, but only in a way in which it accepts nothing that the definition would
-refuse. (The parser of pandas is faster where lines are short, but reads numbers exactly and faster than NumPy only from
-3.1 on.)
+refuse.
 """
 
 from __future__ import annotations

@@ -41,7 +41,6 @@ _FORKED = Message(
 #: The library of NVIDIA's driver, by system; there is none for others.
 _DRIVERS = {"linux": "libcuda.so.1", "win32": "nvcuda.dll"}
 _CHECK_DRIVER = "check with nvidia-smi that the driver works and finds the GPU"
-
 #: Bytes for whose sake the free memory is not looked up, which takes a tenth of a millisecond.
 SURELY_FREE = 1 << 30
 _PROC, _CGROUP = Path("/proc"), Path("/sys/fs/cgroup")

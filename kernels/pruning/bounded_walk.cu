@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(512, 1)
     add_up(*lv.counters, tally, false);
 }
 
-// Marks the pairs that the walk has decided: those of its rows without a doubtful test.
+// Marks the pairs that the walk has decided: the pairs of its rows without a doubtful test.
 //   Work    one thread per pair
 //   Launch  any grid, block 256
 //   Reads   g.source, g.column, g.start, g.G, f.margin, lv.binom, lv.counters->turns

@@ -31,7 +31,7 @@ from pycupc.graph.sparse import SparseGraph
 
 #: Number of levels, beyond those run, for which bounds are given.
 SHOWN = 12
-#: So many sets from Possible-D-SEP are tested in some minutes, even one by one.
+#: Number of sets from Possible-D-SEP that are tested in some minutes, even one by one.
 MANY_SETS = 10**9
 #: Bytes per separating set without its members.
 SET_BYTES = 28
@@ -208,7 +208,7 @@ def _outlook(e: Estimate) -> str:
         return time_of(e.trial)
     return (
         f"Next: level {last.level + 1} with at most {count(last.most_tests[0])} tests.\nEach level removes edges: the "
-        "bounds of later levels are those of the present graph."
+        "bounds of later levels are computed for the present graph."
     )
 
 

@@ -103,7 +103,7 @@ class SetsOfStage:
     pairs: int  # ordered pairs with such sets
     largest: int  # members of the largest set
     total: int  # all sets of all pairs
-    by_size: tuple[int, ...]  # of them, those of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
+    by_size: tuple[int, ...]  # number of sets of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
 
 
 def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage:

@@ -91,7 +91,7 @@ def add_test_arguments(
     add = group.add_argument
     alpha = "significance level of each test, from 0 to 1; larger keeps more edges (default: 0.01)"
     if several:
-        alpha += "; if there are several, the consensus graph is that of the first"
+        alpha += "; if there are several, the consensus graph is made with the first"
         add("--alpha", type=probability, nargs="+", default=[0.01], metavar="A", help=alpha)
     else:
         add("--alpha", type=probability, default=0.01, metavar="A", help=alpha)
@@ -148,7 +148,7 @@ def add_method_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _check_method(args: argparse.Namespace) -> None:
-    """Exit with a usage error if arguments are not those of the algorithm, or contradict each other."""
+    """Exit with a usage error if the algorithm does not have one of the arguments, or if they contradict each other."""
     if args.method != "pc" and (getattr(args, "u2pd", "relaxed") != "relaxed" or getattr(args, "solve_confl", False)):
         args.parser.error("--u2pd and --solve-confl go with --method pc only")
     if args.method != "pc" and args.command == "run" and args.checkpoint is not None:

@@ -155,7 +155,7 @@ MAX_SEPSETS = 20_000
 _SEPSETS = (
     "pairs separated by a non-empty set: x, y in pcalg's order, level, set (names delimited by ' | '), r (partial "
     "correlation), z, p, margin = cutoff - |r| (for discrete data p, and a note: 'not enough data' where the test was "
-    "not made; of fci and rfci the stage of the test); the sets are those of the tests, before --conservative or "
+    "not made; of fci and rfci the stage of the test); the sets are as the tests found them, before --conservative or "
     "--maj-rule changed any. A pair that is neither here nor in edges.csv was separated by the empty set, or is a "
     "fixed gap"
 )

@@ -126,7 +126,7 @@ def names_of(p: int, *given: Collection[Any] | None) -> tuple[str, ...]:
 
 
 def check_names(what: str, data: Any, labels: tuple[str, ...]) -> None:
-    """ValueError unless the names of `data`, a table or matrix, are those of the graph, in this order, by rows too."""
+    """ValueError unless the columns and the rows of `data`, a table or matrix, have the graph's names in its order."""
     of_frame = (column_names(data), row_names(data)) if is_frame(data) else None
     names, rows = of_frame or (getattr(data, "labels", None), None)
     if names is None:

@@ -26,8 +26,8 @@ from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR, R_MAX
 from pycupc.system.jit import compiled, frozen, jit_fma, jit_inlined, jit_part
 
-#: The sets of so many candidates, from four members on, are tested in one descent instead of one for each size, of
-#: which those that are larger than a separating one are made in vain. Measured.
+#: Up to this number of candidates, all sets with four members or more are tested in one descent instead of one descent
+#: per size; tests given sets larger than a separating set are then made in vain. Measured.
 ONE_DESCENT = 16
 
 
@@ -64,7 +64,7 @@ class SubsetWork(NamedTuple):
 
     sound: Annotated[Mask, "t"]  # by depth: every pivot was above the floor
     skipped: Annotated[Mask, "t"]  # all members are in the list of `skip`
-    separating: Annotated[Indices, "t"]  # separating sets among those of the depth and below
+    separating: Annotated[Indices, "t"]  # number of separating sets among the sets of the depth and below
     bound: Annotated[Floats, "t"]  # by size: tests with an r^2 above it need no look
     nodes: Annotated[Indices, "t+1"]  # for the canonical formula
     elimination: Annotated[Floats, "given"]
@@ -90,7 +90,7 @@ def walk_sets(
     C, limits = frozen(test.data.C), Sizes.of(test, range(sizes.stop))
     pairs, tests = np.flatnonzero(asked.first <= last), m * sum(about(int(d.max(initial=0)), k) for k in sizes)
     parts = [pairs]
-    if tests >= INLINE_TESTS:  # at most so many: there may be work for several threads
+    if tests >= INLINE_TESTS:  # an upper bound: there may be work for several threads
         load, reach = _loads(asked.first, last, d)
         pairs, tests = pairs[np.argsort(-load[pairs], kind="stable")], load.sum()
         parts = np.split(pairs, np.flatnonzero(np.diff(np.cumsum(load[pairs]) // TASK_TESTS)) + 1)
@@ -138,7 +138,7 @@ def _walk(C, asked, mine, limits, made, widest, only_first, largest_p, state):  
 
 def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:
     """Of each pair about how many tests it may have, and the largest size that they reach."""
-    endless = 2.0**50  # so many tests take weeks
+    endless = 2.0**50  # this number of tests takes weeks
     load, sets, reach = (first == 0) * 1.0, np.ones(len(d)), np.zeros(len(d), dtype=np.int64)
     for size in range(1, int(last.max(initial=0)) + 1):
         reach += (load < endless) & (size <= last)

@@ -32,8 +32,8 @@ NOTICE_AFTER = 0.5
 
 #: Products of two numbers in a part of level 0: 10 s or so at the rate of an H100, 1.5e14 a second. Judged.
 PART_PRODUCTS = 1.5e15
-#: Tests from which a level is cut into slices, and those of the first slice: they take seconds. The factor by which a
-#: slice is larger than the one before, at most, and the seconds that it should take. Judged.
+#: A level with this number of tests or more is cut into slices, and the first slice has this number: it takes seconds.
+#: The largest factor by which a slice grows from the slice before, and the seconds that it should take. Judged.
 SLICED_FROM, SLICE_GROWTH, SLICE_SECONDS = 1e11, 4.0, 10.0
 
 # -- the graph between levels ---------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ SAMPLED_FROM = 100_000
 ROWS_SHARE = 0.1
 #: Device memory per pair that the sieve picks, at least: the pair, its r, and its two entries in two sets of lists.
 BYTES_PER_PICKED = 108
-#: Powers of ten, at most, by which the significance level is smaller that an error recommends. Judged.
+#: An error recommends an alpha that is smaller by fewer than this many powers of ten. Judged.
 SMALLER_ALPHAS = 40
 #: Pairs per variable for which the sieve has room at first, 16 bytes each. Judged: sparse data have 10 or so.
 PICKED_PER_VARIABLE = 32

@@ -181,7 +181,7 @@ def count_observed(data, x, y, size, cells, counting):
 def statistic(data, x, y, q, stride, counting):
     """(G^2 / 2 in fixed point, number of empty cells) of the table that was counted.
 
-    It has q configurations of S, and for each level of x those of the next `stride` places.
+    It has q configurations of S; each level of x takes the next `stride` places.
     """
     f, counts, of_y = data.f, counting.counts, counting.of_y
     kx, ky = data.levels[x], data.levels[y]

@@ -7,7 +7,7 @@ and Wermuth 1989). With l(V) the largest log-likelihood of the variables V, the 
     2 (l(x, y, S) - l(x, S) - l(y, S) + l(S))
 
 and the degrees of freedom are the same sum of the numbers of parameters. In a configuration with at most d + 5
-observations, d being the number of numbers among V, the means are its own and the covariances are those of all rows.
+observations, d being the number of numeric variables in V, the means are its own, and all rows give the covariances.
 A test of one kind of variables is pcalg's, with adaptDF=True if they are categories. Categories that do not occur count
 among the parameters, but not in a test of categories only.
 """

@@ -24,7 +24,7 @@ from pycupc.orientation.mixed_graph import (
 from pycupc.orientation.trace import COLLIDER
 from pycupc.system.jit import compiled_for_large, jit_part
 
-#: So many cells of a row are read in the time in which one of them is searched for.
+#: Number of cells of a row that are read in the time in which one cell is searched for.
 CELLS_PER_SEARCH = 50
 
 

@@ -1,4 +1,4 @@
-"""The tests of rfci that remove edges: those of unshielded triples, and those of discriminating paths.
+"""The tests of rfci that remove edges: tests of unshielded triples, and tests of discriminating paths.
 
 Both need a minimal separating set of a pair that is not adjacent, and remove edges that a subset of that set separates
 (docs/LATENT.md, section 5). A removal never changes the set of another pair, so the tests of all triples are made at
@@ -68,7 +68,7 @@ class Dependence:
     # -- separating sets ----------------------------------------------------------------------------------------------
 
     def set_of(self, x: int, z: int, *without: int) -> list[int]:
-        """The members of cell (x, z), then those of cell (z, x), each once."""
+        """The members of cell (x, z), then the members of cell (z, x), each once."""
         cells = (self._cells[cell] if cell in self._cells else self._sepset.get(*cell) for cell in ((x, z), (z, x)))
         return [v for v in dict.fromkeys(v for S in cells for v in S or ()) if v not in without]
 

@@ -9,7 +9,7 @@ pcAlgo @n.edgetests    PcAlgo.n_edgetests    double, as R's integers end at 2^31
 pcAlgo @max.ord        PcAlgo.max_ord        integer to int
 pcAlgo @call           PcAlgo.call           language to RCall, a str that keeps the R object
 pcAlgo @n, @zMin       -                     always integer(0) and matrix(NA, 1, 1)
-fciAlgo                PagAlgo               its slots as those of pcAlgo; @amat to marks of edges; @allPdsep 1 to 0
+fciAlgo                PagAlgo               its slots as pcAlgo's; @amat to marks of edges; @allPdsep 1 to 0
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def untested_from(vectors: Mapping[str, NDArray[Any]]) -> UntestedPairs:
 def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **facts: Any) -> Any:
     """The `PcAlgo` or `PagAlgo` that as_plain() of pcalgo.R took apart, from its arrays and values.
 
-    Where a rule changed sets, `found` among the arrays are those of the tests. `facts` are further arguments of
-    `PcAlgo.from_arrays` or `PagAlgo.from_answer`. With the correlations, `known`, among them, all p-values of a pcAlgo
-    but those of the edges are computed from these.
+    Where a rule changed sets, the arrays "found_..." are the sets that the tests found. `facts` are further arguments
+    of `PcAlgo.from_arrays` or `PagAlgo.from_answer`. If they include the correlations, `known`, all p-values of a
+    pcAlgo, except for its edges, are computed from the correlations.
     """
     labels, arrays = [str(label) for label in values["labels"]], from_plain(arrays)
     p = len(labels)

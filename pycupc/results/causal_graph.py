@@ -1,4 +1,4 @@
-"""`CausalGraph`: a named graph whose marks are those of an equivalence class of DAGs, or should be."""
+"""`CausalGraph`: a named graph that is meant to be a CPDAG; it need not be one."""
 
 from __future__ import annotations
 

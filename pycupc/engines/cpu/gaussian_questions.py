@@ -51,8 +51,9 @@ class Asked(NamedTuple):
 class Made(NamedTuple):
     """The outcomes of m pairs with c candidates in all."""
 
-    found: Annotated[Indices, "m"]  # separating sets; if only the first is wanted, those that were the first until then
-    containing: Annotated[Indices, "c"]  # how many of them contain a candidate
+    # (m,): number of separating sets found; if only the first is wanted, each was the first when it was found.
+    found: Annotated[Indices, "m"]
+    containing: Annotated[Indices, "c"]  # number of the pair's separating sets that contain a candidate
     n_tests: Annotated[Indices, "m k"]  # tests by the size of the set
     r: Annotated[Floats, "m"]  # the canonical r of the first separating set, if only this is wanted
     z: Annotated[Floats, "m"]  # smallest |z| of the other tests; inf if there are none, or if it is not wanted

@@ -81,8 +81,8 @@ BLOCK, SPACE = 8, 16
 
 # -- questions --------------------------------------------------------------------------------------------------------
 
-#: Sets of a pair in its first round, about the number of tests that most separated pairs need, and how many times as
-#: many are in each later round; where a test takes as long as `COSTLY` Gaussian ones, `CAUTIOUS` is both.
+#: Sets of a pair in its first round, about the number of tests that most separated pairs need, and the factor by which
+#: each later round has more; `CAUTIOUS` has both numbers for tests that take as long as `COSTLY` Gaussian tests.
 FIRST_ROUND, GROWTH = 8, 4
 COSTLY, CAUTIOUS = 20.0, (1, 2)
 #: Sets of all pairs in a round, about; more would not leave the cache sooner. A part for a thread.

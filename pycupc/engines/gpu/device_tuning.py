@@ -78,8 +78,8 @@ SETS_PER_PREFIX, PLENTY_PER_PREFIX = 40.0, 55.0
 #: Conditioning sets of a level per multiprocessor that are many, so that full warps matter more than an even load, and
 #: plenty. Log: on ill-conditioned data two-member suffixes lose from 1e7 sets on; other levels gain from 160,000 on.
 MANY_SETS, PLENTY_OF_SETS = 64e3, 160e3
-#: Conditioning sets per work item: for blocks of one warp, and for larger ones. Log, "Single precision": work items two
-#: and four times as large are within 2 %.
+#: Conditioning sets per work item: for blocks of one warp, and for larger blocks. Log, "Single precision": work items
+#: two and four times as large are within 2 %.
 SETS_PER_ITEM, SETS_PER_LARGE_ITEM = 512.0, 4096.0
 #: Columns per tile of the last but one member: at level 2, and above. Log: 8 everywhere lose 25 % at levels 3 and 4.
 TILE_COLUMNS = (16, 32)
@@ -102,8 +102,8 @@ CELLS, MASK_WORDS = 7168, 8192
 #: Configurations of x and S up to which bit planes are used; at most 16 for every 256 words of masks. Log, "Discrete
 #: data".
 CONFIGURATIONS = 256
-#: Least number of sets per row in the first launch of a side; a later one tests this many times as many sets as all
-#: before it. Log, "Discrete data": 2 and 15 times are as fast.
+#: Least number of sets per row in the first launch of a side; and the factor by which each later launch tests more sets
+#: than all launches before it. Log, "Discrete data": factors of 2 and 15 are as fast.
 FIRST_SETS, GROWTH = 4, 4
 #: Conditioning sets per work item, at most. Log, "Discrete data": munin3 from 53 to 47 ms (64 before); 4 and 16 are as
 #: fast.
@@ -112,8 +112,8 @@ DISCRETE_SETS_PER_ITEM = 8
 DOUBTFUL = 4096
 #: Most bytes of bit planes, and of tables that do not fit shared memory. Judged.
 PLANE_BYTES, LARGE_TABLE_BYTES = 4 << 30, 512 << 20
-#: Counts in the largest table on the device if the degrees of freedom are the observed ones, for each observation and
-#: besides; all tables of level 0 must fit. Judged: larger tables are rare, and the host makes their tests.
+#: Counts in the largest table on the device with observed degrees of freedom: the first number per observation, plus
+#: the second; all tables of level 0 must fit. Judged: larger tables are rare, and the host makes their tests.
 OBSERVED_CELLS_PER_OBSERVATION, OBSERVED_CELLS = 4, 256 * 255
 
 # -- missing data -----------------------------------------------------------------------------------------------------

@@ -84,9 +84,9 @@ def _curve(u: int, v: int, xy: Floats, sizes: Floats) -> Floats:
 
 
 def _bend(u: int, v: int, xy: Floats, sizes: Floats) -> tuple[float, float]:
-    """The curvatures at both ends with which the edge u, v crosses the fewest boxes of others; the least ones of those.
+    """The smallest curvatures at both ends with which the edge u, v crosses the fewest boxes of other variables.
 
-    To leave the rectangle around all boxes, and perhaps the picture, counts as much as to cross five of them.
+    To leave the rectangle around all boxes, and perhaps the picture, counts as five crossed boxes.
     """
     low, high = (xy - sizes / 2).min(axis=0) - 0.1, (xy + sizes / 2).max(axis=0) + 0.1
     others = np.ones(len(xy), dtype=bool)

@@ -106,7 +106,7 @@ def part_of(
     radius: int,
     first: str = "with the smallest p-values",
 ) -> tuple[Numbers, Numbers, dict[str, Any]]:
-    """The variables and the edges of a page by their numbers in the whole graph, and what `Content` has of them."""
+    """The variables and the edges of a page by their numbers in the whole graph, and fields of `Content` about them."""
     centres = None if around is None else positions(around, labels)
     nodes, edges, note = _chosen(graph, edge_p, centres, radius, first)
     shown = graph.with_edges(edges).subgraph(nodes)
@@ -121,7 +121,7 @@ def _chosen(
 ) -> tuple[Numbers, Numbers, str]:
     """The variables and the edges that a page holds, ascending, and a sentence on what it leaves out.
 
-    Of too many edges, those with the smallest `edge_p` stay, which the sentence calls `first`.
+    Of too many edges, the edges with the smallest `edge_p` stay; the sentence describes them by the words `first`.
     """
     notes = []
     nodes = np.arange(graph.p) if around is None else graph.around(around, radius)

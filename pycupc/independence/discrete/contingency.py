@@ -24,8 +24,8 @@ from pycupc.system.jit import compiled, jit_part
 
 Ints = NDArray[np.int32]
 
-#: Number of copies of a table that are counted side by side, so that an observation need not wait for the one before
-#: it.
+#: Number of copies of a table that are counted side by side, so that an observation need not wait for the observation
+#: before it.
 COPIES = 4
 
 #: Below this G^2, the p-value is computed from the sum in floating point: near 0, where the p-value rises like the root
@@ -51,10 +51,10 @@ class Data(NamedTuple):
 class Counting(NamedTuple):
     """Work space of a thread."""
 
-    # (l + 1, n): of each observation: row t of x and the first t members of S. If the degrees of freedom are those
-    # observed: row t without x, those that occur twice or more often are numbered, and the others have the next number.
+    # (l + 1, n): of each observation: row t of x and the first t members of S. With observed degrees of freedom: row t
+    # without x; configurations that occur twice or more often are numbered, and all others have the next number.
     configuration: Ints
-    groups: NDArray[np.int64]  # (l + 1,): then how many are numbered in row t
+    groups: NDArray[np.int64]  # (l + 1,): with observed degrees of freedom, how many are numbered in row t
     place: Ints  # (groups times levels,): space for `divide`
     counts: Ints  # (COPIES, most cells), or (1, most cells)
     of_y: NDArray[np.int64]  # (256,)
@@ -75,7 +75,7 @@ def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any])
     # a test is made if n >= 10 (kx - 1)(ky - 1) q, and then its kx ky q cells are at most 4/10 n
     copies, groups, cells = COPIES, 0, 4 * n // OBSERVATIONS_PER_DF + 4
     if data.observed:
-        copies, groups = 1, max(n // 2, 1) + 1  # those that occur twice or more often, and the others
+        copies, groups = 1, max(n // 2, 1) + 1  # configurations that occur twice or more often, and all others
         strata = np.minimum(levels[sets].prod(axis=1, dtype=np.float64) + 1, groups)
         cells = int((strata * levels[x] * levels[y]).max(initial=0))
     configuration, of_groups = np.empty((size + 1, n), np.int32), np.empty(size + 1, np.int64)

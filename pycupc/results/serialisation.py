@@ -30,7 +30,7 @@ or, if the p-values were recorded rather than computed,
 out if it has more than `MOST_NUMBERS`, unless it is requested.
 
 All indices count from 0. A pair x < y that is neither adjacent nor a gap and has no cell has the empty set in cell
-(x, y): there may be millions of those, so they are not stored.
+(x, y): there may be millions of such pairs, so their cells are not stored.
 """
 
 from __future__ import annotations

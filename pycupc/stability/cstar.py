@@ -42,7 +42,7 @@ FEW = 50
 class CausalStudy(Resampled[CStaR]):
     """A study that asks for the largest effects in every resample. Its positions and its `q` ascend.
 
-    Arrays of an outcome: `cause`, `effect`, `value`, the pairs that `largest` finds, at most as many as the largest q.
+    Arrays of an outcome: `cause`, `effect`, `value` of the pairs that `largest` finds; at most the largest q pairs.
     """
 
     causes: Ints
@@ -198,7 +198,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     general = checked_study(data, plan, alpha, arguments, name="cstar")
     rows = general.rows
     if not isinstance(rows, CorrelatedRows) or rows.measure.n_rule is not None:
-        raise ValueError("data must be a table of numbers, for gaussCItest: the effects are linear, and need complete data")
+        raise ValueError("data must be a table of numbers, for gaussCItest: effects are linear and need complete data")
     if not standardize and rows.measure.name != "pearson":
         raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
     if not standardize:

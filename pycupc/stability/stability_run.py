@@ -105,8 +105,8 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
         An argument is invalid, or `checkpoint` is damaged or belongs to other data or arguments; the message names it.
         These errors are raised before anything is computed.
     EngineError
-        The engine cannot run on this machine; or (`StabilityError`) a resample could not be computed. The attribute
-        ``partial`` of the latter is the result over the resamples that had finished.
+        The engine cannot run on this machine; or a resample could not be computed (`StabilityError`, whose attribute
+        ``partial`` is the result over the resamples that had finished).
     StabilityInterrupted
         Ctrl-C was pressed. It is a KeyboardInterrupt whose ``partial`` is the result over the resamples that had
         finished.

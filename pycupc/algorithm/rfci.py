@@ -156,7 +156,7 @@ class _Run:
         return oriented(self._fit, found, self._problem, pag)
 
     def _decide(self, rule: str, listed: NDArray[np.int64] | None = None, *, strict: bool = False) -> NDArray[np.int64]:
-        """The ambiguous ones of all triples, or of those listed; their separating sets change as the rule says."""
+        """The ambiguous triples, of all or of the `listed`; their separating sets change as the rule says."""
         graph, sepset = self._work.left(), self._tests.sepset()
         check = self._problem.check_triples(graph, sepset, maj_rule=rule == "majority", listed=listed)
         self._tests.write(check.cells)

@@ -120,7 +120,7 @@ def causal_graph_of(graph: Graph, names: Any = None) -> CausalGraph:
 
 
 def names_of(p: int, *given: Collection[Any] | None) -> tuple[str, ...]:
-    """The first names that are given and as many as there are variables, or "1" to "p"."""
+    """The first of the `given` sequences that has p names, or "1" to "p"."""
     found = next((names for names in given if names is not None and len(names) == p), default_labels(p))
     return tuple(map(str, found))
 

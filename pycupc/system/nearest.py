@@ -61,7 +61,7 @@ def hinted(function: Function) -> Function:
 
 
 def _unknown_keyword(function: Callable[..., Any], given: Iterable[str]) -> str | None:
-    """What to say of a keyword that the function does not have; None if it has all of them."""
+    """The error text for a keyword that the function does not have; None if it has all keywords."""
     import inspect
 
     parameters, name = inspect.signature(function).parameters, function.__name__

@@ -11,8 +11,8 @@
 // Most bit planes in all masks together, if bit planes are used: per set, and per target; see docs/KERNELS_LOG.md.
 constexpr int PLANES_PER_SET = 128, PLANES_PER_TARGET = 16;
 
-// Whether the table of a target with ky levels has room in memory. If not, which only happens where the degrees of
-// freedom are those observed, the host makes the test.
+// Whether the table of a target with ky levels has room in memory. If not, which only happens with observed degrees of
+// freedom, the host makes the test.
 DEVICE bool has_room(const BlockState& b, const Codes& d, const TableSpace& space, const int ky) {
     return !d.observed || (i64)b.V * (1 + ky) <= space.large_cells;
 }

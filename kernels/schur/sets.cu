@@ -86,7 +86,7 @@ DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const M
     return n;
 }
 
-// Lists the targets of a prefix, the item's n targets without its members, and the rows of M for those before
+// Lists the targets of a prefix, the item's n targets without its members, and the rows of M for the targets before
 // its end. One warp.
 DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, const Columns& cols, const int n,
                            Counts& counts) {

@@ -46,8 +46,8 @@ class LevelResult(NamedTuple):
 
     level: int
     # x, y: (m,): ordered pairs whose tests removed an edge: x < y on side A, x > y on side B; sorted by (x, y). At
-    # level 0, whose removals on side A follow from the graph, only those on side B, which a user's asymmetric test may
-    # cause.
+    # level 0, whose removals on side A follow from the graph, only removals on side B, which a user's asymmetric test
+    # may cause.
     x: Ints
     y: Ints
     S: Ints  # (m, level): separating sets, each ascending

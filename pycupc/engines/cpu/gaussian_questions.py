@@ -34,8 +34,8 @@ ONE_DESCENT = 16
 class Asked(NamedTuple):
     """Pairs x, y, (m,), and the sizes of their sets, first to last.
 
-    The candidates of pair i begin at offsets[i], int64 (m + 1,). `skipped` are those in its list of `skip`, and empty
-    if there are no such lists. `room`, which is lowered, is the number of tests that a pair may still have.
+    The candidates of pair i begin at offsets[i], int64 (m + 1,). `skipped` says which are in its list of `skip`; it is
+    empty if there are no such lists. `room`, which is lowered, is the number of tests that a pair may still have.
     """
 
     x: Indices

@@ -1,4 +1,4 @@
-"""The queue of a level: rows cut into work items, those with most tests first, small ones gathered into a task.
+"""The queue of a level: rows cut into work items, the largest first, and small items gathered into a task.
 
 The kind of walk determines the content of an item, consecutive parts of a row: prefixes of conditioning sets, or the
 sets that have the same first member.

@@ -22,7 +22,7 @@ TASK_TESTS = 250_000
 #: Tasks that the rows of a side are gathered into, at most: Python makes them, a tenth of a millisecond each, while no
 #: other thread can run Python. Measured on 16 cores.
 MOST_TASKS = 256
-#: By which the time of a walk is weighed like tests: those that are made in a second.
+#: Number of tests made in a second, by which the time of a walk is compared with tests.
 TESTS_PER_SECOND = 2.5e8
 #: A task has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20

@@ -79,7 +79,7 @@ class SmallestZ:
         return self._on_cpu(left, z) if left else z
 
     def _pending(self) -> list[PendingLevel]:
-        """The graph of a level has the edges of the next graph, and those that the level removed."""
+        """The graph of a level has the edges of the next graph, and the edges that the level removed."""
         p, keys, out = self.data.p, self._keys(self.x, self.y), []
         for level, x, y in reversed(self.removed):
             keys = np.sort(np.concatenate([keys, self._keys(x, y)]))

@@ -112,7 +112,7 @@ class RowGraph(DeviceGraph):
         lists = [None if pairs is None or not len(pairs) else pairs.keys for pairs in (gaps, fixed and fixed - gaps)]
         self._keys: list[Any] = [None if keys is None else dev.transfers.copied(keys) for keys in lists]
         self._n_keys = [0 if keys is None else len(keys) for keys in lists]
-        self.some_squares: tuple[int, int] | None = None  # those that the sieve goes through, instead of all
+        self.some_squares: tuple[int, int] | None = None  # the squares that the sieve goes through, instead of all
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
         self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
         self._hubs: hubs.HubTests | None = None  # until level 1 has ended

@@ -198,7 +198,7 @@ def too_few(
     counted: Callable[[Indices, Indices, Indices], Floats],
     needed: Callable[[int], int],
 ) -> UntestedPairs:
-    """Of the pairs x, y with their sets S, by size, those with fewer observations, as `counted`, than are `needed`."""
+    """The pairs x, y, with their sets S by size, that have fewer observations, as `counted`, than are `needed`."""
     parts, there = [np.zeros((4, 0), dtype=np.int64)], [np.zeros(0)]
     for x, y, S in cells:
         level = S.shape[1]

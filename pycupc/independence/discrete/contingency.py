@@ -45,7 +45,7 @@ class Data(NamedTuple):
     alpha: float
     adapt: bool  # lower the degrees of freedom by the number of empty cells
     quirks: bool  # answer as pcalg does, with its faults
-    observed: bool  # the degrees of freedom are those observed
+    observed: bool  # whether degrees of freedom are observed: only of configurations that occur
 
 
 class Counting(NamedTuple):
@@ -98,7 +98,7 @@ def configurations(levels, S, size, most):
 def is_tested(data, x, y, size, q):
     """Whether to count the table: there are enough observations, given q configurations of a set of this size.
 
-    Whether there are enough for degrees of freedom that are those observed, only the table tells.
+    With observed degrees of freedom only the table tells whether there are enough.
     """
     if data.observed:
         return True
@@ -109,7 +109,7 @@ def is_tested(data, x, y, size, q):
 
 @jit_part
 def start_configuration(data, x, counting):
-    """Row 0 of the configurations: the codes of x; if the degrees of freedom are those observed, one for all."""
+    """Row 0 of the configurations: the codes of x; with observed degrees of freedom, one configuration for all."""
     counting.groups[0] = 1
     for s in range(data.codes.shape[1]):
         counting.configuration[0, s] = 0 if data.observed else data.codes[x, s]
@@ -128,7 +128,7 @@ def extend_configuration(data, z, t, counting):
 
 @jit_part
 def divide(data, z, t, counting):
-    """`extend_configuration` if the degrees of freedom are those observed.
+    """`extend_configuration` with observed degrees of freedom.
 
     A configuration that occurs once has a table of one row and one column, which adds nothing.
     """
@@ -169,7 +169,7 @@ def count_table(data, y, size, cells, counting):
 
 @jit_part
 def count_observed(data, x, y, size, cells, counting):
-    """`count_table` if the degrees of freedom are those observed."""
+    """`count_table` with observed degrees of freedom."""
     stride, k = counting.groups[size] + 1, data.levels[y]
     for c in range(cells):
         counting.counts[0, c] = 0

@@ -83,7 +83,7 @@ def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool =
 
 
 def of_categories(table: MixedTable, V: Any) -> DiscreteSuffStat:
-    """The data of tests of categories only: of those that occur, unlike `n_parameters`."""
+    """The data of tests of categories only, with the levels up to the largest that occurs, unlike `n_parameters`."""
     codes = table.codes(V)
     return DiscreteSuffStat(codes, np.maximum(codes.max(axis=0) + 1, 2), adaptDF=True)
 

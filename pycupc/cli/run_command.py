@@ -145,7 +145,7 @@ def _find_p_values(fit: PcAlgo | PagAlgo) -> str | None:
     except KeyboardInterrupt:
         fit.p_values.settle_for_tests_made()
         fit.notes["p_values"] = "of the tests that were made; the search for the largest of all tests was interrupted"
-        return "interrupted while the largest p-values were sought: some may be larger than those written; the result"
+        return "interrupted while the largest p-values were sought: some may be larger than written; the result"
     return None
 
 

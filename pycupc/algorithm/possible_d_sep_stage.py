@@ -49,7 +49,7 @@ class Edge:
     y: int
     near: list[int]  # the neighbours of x when its row was made
     T: Ints  # the members of its sets
-    further: Ints  # those that are no neighbours of x
+    further: Ints  # candidates that are no neighbours of x
     examined: bool
     S: list[int] | None = None  # the set that separates it
     value: float = nan  # r of the test given that set, or its p-value

@@ -123,7 +123,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         name for "gpu".
     engine_options : dict, optional
         Options of the engine: pruning (cpu and gpu; True by default); correlations, "dense" to compute all of them from
-        data, "rows" only those that tests read (cpu and gpu; by default the engine chooses); device, the number of a
+        data, "rows" only what tests read (cpu and gpu; by default the engine chooses); device, the number of a
         CUDA device, or devices, "all" or a list of numbers, to share the work among them (every GPU engine); beta,
         gamma (cupc-e); theta, delta (cupc-s).
     progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional

@@ -36,8 +36,8 @@ class Orientations:
     """The neighbours of each variable by what is known of the edge: three lists of p sets."""
 
     adjacent: list[Nodes]
-    parents: list[Nodes]  # those with an arrow to the variable
-    siblings: list[Nodes]  # those joined by an edge without an arrowhead
+    parents: list[Nodes]  # neighbours with an arrow to the variable
+    siblings: list[Nodes]  # neighbours joined by an edge without an arrowhead
 
     @classmethod
     def of(cls, graph: SparseGraph) -> Orientations:

@@ -104,7 +104,7 @@ class Triples(NamedTuple):
     def under(self, known: Constraints) -> Triples:
         """The triples whose middle is in the later tier of the ends, without context variables.
 
-        The neighbours of v are those in tiers not after its own.
+        The neighbours of v that count are in tiers not after its own.
         """
         tier, context, a, c = known.tier, known.context, self.a[self.pair], self.c[self.pair]
         decided = (tier[self.b] == np.maximum(tier[a], tier[c])) & ~(context[a] | context[self.b] | context[c])

@@ -56,7 +56,7 @@ def from_plain(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 def to_plain(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The reverse of `from_plain`: int32, and float64 for those that are."""
+    """The reverse of `from_plain`: integers as int32, and float64 as it is."""
     vectors = {name: arrays[as_array] for name, as_array in _NAMES.items() if as_array in arrays}
     for name, values in vectors.items():
         number = values if name in _NO_INDEX else values + 1

@@ -1,4 +1,4 @@
-"""`stability`: an algorithm on many resamples of the rows, and the frequencies over those that have finished."""
+"""`stability`: an algorithm on many resamples of the rows, and the frequencies over the finished resamples."""
 
 from __future__ import annotations
 

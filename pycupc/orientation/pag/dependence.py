@@ -41,7 +41,7 @@ class Removed(NamedTuple):
 class Dependence:
     """The graph and its separating sets, as the skeleton phase left them, while tests of rfci change them.
 
-    Attributes: `removed`, in the order of removal; `n_tests` by the size of the set, without those made ahead for
+    Attributes: `removed`, in the order of removal; `n_tests` by the size of the set, without tests made ahead for
     triples that a removal has broken.
 
     `ask`: `Engine.first_separating` of an engine that has taken the test. `in_order`: whether the test is to be asked
@@ -156,7 +156,7 @@ class Dependence:
     def _count_first_tests(self, triples: Indices, size: Indices, when: list[int]) -> None:
         """Count the tests of `_separated` of triples that were whole at their turn, in each of which one set is tested.
 
-        `when` is the turn of each removal, -1 for those before.
+        `when` is the turn of each removal, -1 for earlier removals.
         """
         ends, p = (triples[:, [0, 2]], triples[:, [1, 1]]), self._graph.p
         gone = pair_keys([edge.x for edge in self.removed], [edge.y for edge in self.removed], p)

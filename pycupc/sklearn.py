@@ -33,7 +33,7 @@ class PC(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     adjacency_ : int8 (p, p)
         [i, j] = 1 and [j, i] = 0 is i --> j, both 1 undirected, both 2 bidirected.
     labels_ : str (p,)
-        The names of the variables: those of the columns of X, or "1", "2", ...
+        The names of the variables: the names of the columns of X, or "1", "2", ...
     n_features_in_ : int
     feature_names_in_ : str (p,)
         Only if the columns of X have names that are texts.

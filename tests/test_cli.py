@@ -411,7 +411,9 @@ def test_interrupt_during_the_search_for_p_values_keeps_the_result(here, monkeyp
     monkeypatch.setattr(CpuEngine, "state", unfinished)
     assert run("run", "--example", "--out", "out", "--plot", "none") == cli.INTERRUPTED
     said = printed(capsys)[1]
-    assert said.startswith("pycupc: interrupted while the largest p-values were sought: some may be larger than those")
+    assert said.startswith(
+        "pycupc: interrupted while the largest p-values were sought: some may be larger than written"
+    )
     assert said.endswith("; the result is in out/")
     fit = pycupc.PcAlgo.load("out/result.npz")
     np.testing.assert_array_equal(fit.graph, full.graph)

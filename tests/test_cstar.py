@@ -352,7 +352,7 @@ def test_wrong_data():
     refused("resampling draws rows", pycupc.cstar, {"C": np.eye(3), "n": 50})
     extreme = np.random.default_rng(1).standard_normal((30, 3)) * [1, 1e-200, 1]
     refused("variances from 1e-290 to 1e290; others: column 1", pycupc.cstar, extreme, standardize=False)
-    with pytest.raises(ValueError, match="data must be a table of numbers, for gaussCItest: effects are those"):
+    with pytest.raises(ValueError, match="data must be a table of numbers, for gaussCItest: effects are linear"):
         pycupc.cstar(discrete(n=30))
 
 

@@ -526,5 +526,5 @@ def test_effects_of_many_variables_are_left_out_and_the_page_says_so(fit, monkey
     assert content.note.endswith("Effects are shown of at most 59 variables: choose some with `around`.")
     few = explorer_content.content(fit, effects=E, around=LABELS[5], radius=1)
     assert few.effects["value"].shape == (few.graph.p, few.graph.p)
-    with pytest.raises(ValueError, match="got those of other variables"):
+    with pytest.raises(ValueError, match="got effects of other variables"):
         explorer_content.content(fit, effects=pycupc.effects(explored_graphs.result(4, list("abcd")), np.eye(4)))

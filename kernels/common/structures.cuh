@@ -64,7 +64,7 @@ struct Counters {
     // From here to turns, pruning; search_pairs, or the kernels of pruning/bounded_walk.cu
     u64 decided;   // ordered pairs that pruning has decided
     u64 bounds;    // bounds that it has computed: nodes examined by search_pairs, or pairs (s, y) looked at by a walk
-    u64 spared;    // tests of decided pairs (enter_ranks), less those that walk_rows made itself; signed
+    u64 spared;    // tests of decided pairs (enter_ranks), less the tests that walk_rows made itself; signed
     double worth;  // conditioning sets of the pairs that search_pairs has decided
     u64 turns[6];  // items that blocks have taken, per launch of search_pairs; or of try_walk: tests left [0], all [1]
     u64 arrivals;  // blocks that have reached a barrier; grid_barrier
@@ -125,7 +125,8 @@ struct RowClass {
 };
 
 // Work items of a class in phases: phase f of row x holds the items [2^f - 1, 2^(f+1) - 1) of that row, the last phase
-// all that are left. So early subsets of all rows come before late ones of any, and the removals they bring save work.
+// all items left. So early subsets of all rows come before late subsets of any row, and the removals that early subsets
+// bring save work.
 struct Queue {
     u64* offsets;  // [phases, p + 1] entry (f, x): items in the phases before f, and of the rows before x in phase f;
                    // plan_phases, plan_sets
@@ -203,7 +204,7 @@ struct WarpSpace {
 };
 
 // Discrete tests whose outcome rounding could change, or whose tables have no room; contingency_pairs,
-// contingency_sets. The host makes them as the engine "cpu" does. Those beyond `room` are only counted.
+// contingency_sets. The host makes them as the engine "cpu" does. Tests beyond `room` are only counted.
 struct Doubtful {
     u64* count;  // [1] doubtful tests met
     i64* pair;   // [room] number e of the pair; at level 0 its cell x p + y

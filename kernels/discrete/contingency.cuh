@@ -11,8 +11,8 @@
 // Most bit planes in all masks together, if bit planes are used: per set, and per target; see docs/KERNELS_LOG.md.
 constexpr int PLANES_PER_SET = 128, PLANES_PER_TARGET = 16;
 
-// Whether the table of a target with ky levels has room in memory. If not, which only happens where the degrees of
-// freedom are those observed, the host makes the test.
+// Whether the table of a target with ky levels has room in memory. If not, which only happens with observed degrees of
+// freedom, the host makes the test.
 DEVICE bool has_room(const BlockState& b, const Codes& d, const TableSpace& space, const int ky) {
     return !d.observed || (i64)b.V * (1 + ky) <= space.large_cells;
 }
@@ -58,7 +58,7 @@ DEVICE void sum_tables(BlockState& b, const Codes& d, const unsigned* table, con
     const int tables = t1 - t0 + margin;
     const bool whole = (i64)b.V * b.first[t1] - (i64)b.V * b.first[t0] > 4096 * (i64)tables;
     int threads =
-        whole ? THREADS : 32;  // for each table: as many as there are, at most 32, or the block for large ones
+        whole ? THREADS : 32;  // for each table: its share of the block, at most 32; for large tables the block
     while (!whole && threads > 1 && threads * tables > THREADS) threads /= 2;
     const int r = threadIdx.x & (threads - 1);
     // all threads of a warp stay in the loop to the end, since they exchange values
@@ -82,9 +82,9 @@ DEVICE void sum_tables(BlockState& b, const Codes& d, const unsigned* table, con
     __syncthreads();
 }
 
-// Tests the T collected targets, all of which have enough observations, as many at a time as have room. One thread
-// calls report(t, sum, empty) for each target: sum is G^2 / 2 in units of d.unit, `empty` as in sum_table. Ends with a
-// barrier.
+// Tests the T collected targets, all of which have enough observations, a batch that fits the memory at a time. One
+// thread calls report(t, sum, empty) for each target: sum is G^2 / 2 in units of d.unit, `empty` as in sum_table. Ends
+// with a barrier.
 template <typename Report>
 DEVICE void test_targets(BlockState& b, const Codes& d, const TableSpace& space, const int T, const Report& report) {
     const i64 V = b.V;

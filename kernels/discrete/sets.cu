@@ -1,8 +1,8 @@
 // sets.cu -- levels from 1 on of discrete data: for each row the sets in lexicographic order, for each set all targets.
-//   A level runs side A, then side B: count_targets, then several times plan_sets and contingency_sets. Each of these
-//   launches tests four times as many sets of a row as all before it, so that a row costs little more once its targets
-//   are all separated, however many sets it has. After both sides: enter_results (if there are doubtful tests), settle
-//   of graph/removals.cu, contingency_records, p_values.
+//   A level runs side A, then side B: count_targets, then several times plan_sets and contingency_sets. Each launch
+//   tests four times the sets of a row that all launches before it have tested, so that a row costs little more once
+//   its targets are all separated, however many sets it has. After both sides: enter_results (if there are doubtful
+//   tests), settle of graph/removals.cu, contingency_records, p_values.
 //   Arrays: see Graph, Codes, TableSpace, Doubtful and SetRange in common/structures.cuh. A set is numbered by its
 //   rank.
 #include "discrete/contingency.cuh"

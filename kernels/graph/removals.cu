@@ -81,8 +81,8 @@ DEVICE void count_row(const Settling& s, const int x, u64& tests) {
     }
 }
 
-// Copies the pairs of row x that stay to the next graph (column, source, best, least, z) and those that a set separated
-// to the records (x, y, rank among the subsets of adj(x)). One warp.
+// Copies the pairs of row x that stay to the next graph (column, source, best, least, z), and the separated pairs to the
+// records (x, y, rank among the subsets of adj(x)). One warp.
 DEVICE void compact_row(const Settling& s, const Found& found, const int x) {
     const Graph &g = s.g, &next = s.next;
     const i64 e0 = g.start[x], e1 = g.start[x + 1];

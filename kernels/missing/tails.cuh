@@ -4,7 +4,7 @@
 #include "common/warp.cuh"
 #include "discrete/chi_square.cuh"
 
-// From this many degrees of freedom of the denominator on, the tail is expanded around the one of chi-square, since the
+// From this many degrees of freedom of the denominator on, the tail is expanded around the tail of chi-square, since the
 // fraction loses digits.
 constexpr double LARGE_DF = 1e8;
 

@@ -1,5 +1,6 @@
 // tests.cu -- tests of which only the p-value counts, by a warp each: level 0, the sets of a level, the records. The
-//   kernels around them are those of discrete data (discrete/sets.cu, discrete/data.cu), and so is the order of a level.
+//   kernels around them, and their order in a level, are the same as for discrete data (discrete/sets.cu,
+//   discrete/data.cu).
 //   Arrays: see Graph, Observed, WarpSpace, Doubtful and SetRange in common/structures.cuh.
 #include "discrete/outcome.cuh"
 #include "graph/record.cuh"

@@ -22,11 +22,11 @@ DEVICE void fill(const Graph& g, const int x, const int* ids, const int n, doubl
     __syncthreads();
 }
 
-// Finds the rows that can be walked with bounds: those in which all pivots of every set, x and y included, are above LEAST.
+// Finds the rows that can be walked with bounds, in which all pivots of every set, x and y included, are above LEAST.
 //   Work    one row at a time per block
 //   Launch  any grid, block 256; dynamic shared memory `room` doubles, for rows whose matrix fits
 //   Reads   g.C, g.start, g.column, f.rows
-//   Writes  f.margin: WALK_MARGIN for those rows, 0 for all others
+//   Writes  f.margin: WALK_MARGIN for the rows found, 0 for all others
 //   f.work  per block the matrix [n + 1, n + 1] of a row that does not fit `room`
 //   widest  largest degree of a row that may be walked, at most MOST_WALKED
 extern "C" __global__ void __launch_bounds__(256, 1)
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(512, 1)
     add_up(*lv.counters, tally, false);
 }
 
-// Marks the pairs that the walk has decided: those of its rows without a doubtful test.
+// Marks the pairs that the walk has decided: the pairs of its rows without a doubtful test.
 //   Work    one thread per pair
 //   Launch  any grid, block 256
 //   Reads   g.source, g.column, g.start, g.G, f.margin, lv.binom, lv.counters->turns

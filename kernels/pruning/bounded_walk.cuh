@@ -1,7 +1,7 @@
 // bounded_walk.cuh -- the conditioning sets of a row that begin with one prefix: a bound answers for most pairs of last
 //   members.
 //   A conditioning set is a prefix P of Q members and two more, s < k. Given P, let B be the correlations of the row's
-//   neighbours and h those with x. For a target y and a member s let, over all k > s,
+//   neighbours and h their correlations with x. For a target y and a member s let, over all k > s,
 //       G_s = max |B_sk|,    G_y = max |B_yk|,    X_s = max |h_k - B_sk h_s| / sqrt(1 - B_sk^2).
 //   If |h_y - h_s B_sy| - X_s (G_y + |B_sy| G_s) / sqrt(1 - G_s^2) > c sqrt(1 - h_s^2) (1 - B_sy^2 / 2), no k brings
 //   the partial correlation down to c (docs/PRUNING.md, section 3). All targets share the maxima of s. s runs from the

@@ -7,8 +7,8 @@ constexpr double PROOF = 1e-10;           // allowance for the rounding of a fac
 constexpr double MOST_ASYMMETRY = 1e-14;  // largest difference between C_ab and C_ba
 constexpr double MOST_OFF_ONE = 1e-9;     // a variance differs from 1 by less
 
-// The row that the block takes next, p or more if none is left; f.left[0] counts them. Blocks that took every so many-th
-// row would have unequal work where f.rows leaves out some.
+// The row that the block takes next, p or more if none is left; f.left[0] counts the rows taken. If block b took the
+// rows b, b + gridDim.x, ..., blocks would have unequal work where f.rows leaves out some rows.
 DEVICE int next_row(const Pruning& f) {
     __shared__ int row;
     __syncthreads();

@@ -1,4 +1,4 @@
-// exchange.cuh -- parts of pairs that go from block to block. When blocks have no more rows to take, those that still
+// exchange.cuh -- parts of pairs that go from block to block. When blocks have no more rows to take, blocks that still
 //   have work give nodes away, so that a pair that takes long does not wait for one block.
 #pragma once
 #include "pruning/work.cuh"

@@ -148,7 +148,7 @@ DEVICE unsigned take_turn(Run& run, const Candidates (&c)[2], const int k0, cons
     unsigned gone = 0;
     for (int first = 0; first < count; first += 4) {
         Code of_yk[4];
-        unsigned todo = 0;  // of four pairs, or of two pairs twice, the ones with tests that are not settled
+        unsigned todo = 0;  // of four pairs, or of two pairs twice: bits of the pairs with tests not settled
         if (both) {
             Live live[2];
             UNROLL
@@ -235,8 +235,8 @@ DEVICE void run_along(Run& run, const int x, const unsigned group, const int y, 
     __syncwarp();
 }
 
-// Side B of the edge x - y, x < y: the candidates are the neighbours of y, with `skip` only those that are no
-// neighbours of x. Lowers `least` to the smallest r^2. One warp, which takes 32 words of bits at a time.
+// Side B of the edge x - y, x < y: the candidates are the neighbours of y, with `skip` without the neighbours of x.
+// Lowers `least` to the smallest r^2. One warp, which takes 32 words of bits at a time.
 DEVICE void side_b(Run& run, const int y, const bool skip, double& least) {
     const Graph& g = run.g;
     const Level& lv = run.lv;

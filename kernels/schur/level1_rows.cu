@@ -8,7 +8,7 @@
 //   Launch  any grid and block
 //   Reads   g.C, g.start, g.column, g.source, g.place, g.G
 //   Writes  g.best (the rank of {k} is its position in adj(x)), g.least, g.G (GONE_A), lv.counters->doubtful
-//   first, end  the pairs: all, of which those of hubs are left out, or some of one hub
+//   first, end  the pairs: all, of which the pairs of hubs are left out, or some pairs of one hub
 //   stripe      null, or, for a hub, its correlations (stripe_of_hub in sieve/lists.cu)
 extern "C" __global__ void level1_rows(const Graph g, const Level lv, const i64 first, const i64 end,
                                        const double* stripe) {

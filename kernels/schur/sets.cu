@@ -64,8 +64,8 @@ struct Counts {
     int live, targets, rows, changed;
 };
 
-// Lists the targets of the item, those that no set up to its first one is known to separate: alive, item_least. Returns
-// how many there are. One warp.
+// Lists the targets of the item, which no set up to its first set is known to separate: alive, item_least. Returns the
+// number of these targets. One warp.
 template <int T>
 DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const Memory& mem) {
     const int d = row.d, first = row.after();
@@ -86,7 +86,7 @@ DEVICE int find_targets(const Graph& g, const Level& lv, const Row& row, const M
     return n;
 }
 
-// Lists the targets of a prefix, the item's n targets without its members, and the rows of M for those before
+// Lists the targets of a prefix, the item's n targets without its members, and the rows of M for the targets before
 // its end. One warp.
 DEVICE void choose_targets(const Level& lv, const Row& row, const Memory& mem, const Columns& cols, const int n,
                            Counts& counts) {
@@ -205,8 +205,8 @@ DEVICE void choose_suffix(const Covariances& M, const Columns& cols, const unsig
     factorise_quickly<T>(quick, A, cols.sound);
 }
 
-// Tests all suffixes of a prefix, in segments, each twice as long as the one before. After a segment, separated targets
-// are reported and dropped, since all suffixes still to come have larger ranks. Whole block.
+// Tests all suffixes of a prefix, in segments, each twice as long as the segment before. After a segment, separated
+// targets are reported and dropped, since all suffixes still to come have larger ranks. Whole block.
 template <int T, bool ILL>
 DEVICE void test_suffixes(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Columns& cols,
                           const CanonicalInput& input, Counts& counts, const unsigned* __restrict__ table) {

@@ -26,7 +26,7 @@ struct Covariances {
 
 // The fields of a target that every lane reads, in one load.
 struct alignas(16) QuickTarget {
-    float xy, yy;    // cov(x, y | P) and var(y | P), rounded; the latter increased by VARIANCE_ERROR
+    float xy, yy;    // cov(x, y | P) and var(y | P), rounded; the variance increased by VARIANCE_ERROR
     unsigned bound;  // bits of a float: r^2 above which a test is settled at once, rounded up
     int row;         // offset of y's row in M
 };

@@ -66,7 +66,7 @@ DEVICE u64 rank_of(const Binomials& binom, const u64 prefix_rank, const int d, c
     return prefix_rank - binom(d - 1 - p, 2) - binom(d - 1 - k, 1);
 }
 
-// Lists the next slice of targets from position `from` on: those that no set up to the item's first one, of rank
+// Lists the next slice of targets from position `from` on: targets that no set up to the item's first set, of rank
 // `rank`, is known to separate. One warp.
 DEVICE void find_slice(const Graph& g, const Level& lv, const Row& row, const Memory& mem, const Tile& tile,
                        const u64 rank, const int from, Slice& slice) {
@@ -147,8 +147,8 @@ struct GivenP {
     DEVICE bool tests(const int t) const { return t != p; }
 };
 
-// Fills `given` [SLICE] of n targets, and repeats the last of them behind. p itself, which is no target, mostly passes.
-// One warp.
+// Fills `given` [SLICE] of n targets, and repeats the last target behind them. p itself, which is no target, mostly
+// passes. One warp.
 DEVICE GivenP given_p(const Memory& mem, const Tile& tile, const Members& m, const int n, GivenTarget* given) {
     Quick<2> q;
     const float A[6] = {(float)m.pp, (float)m.kp, (float)m.kk, (float)m.xp, (float)m.xk, (float)tile.xx};

@@ -120,7 +120,7 @@ DEVICE void write_pairs(Sums<GROUPS>& sums, const i64 y, const i64 x, const i64 
 //   count      [1] number of pairs; beyond `room` they are only counted
 //   pairs      [room] i p + j of each pair i < j, in any order
 //   stop       [1] a non-zero value makes the kernel return
-//   Template argument LONG: half as many columns a tile, with room for the sums of more than STRETCH observations.
+//   Template argument LONG: tiles of half the columns, with room for the sums of more than STRETCH observations.
 template <bool LONG>
 __global__ void __launch_bounds__(THREADS_OF_TILE, 1)
     pick_pairs(const uint4* __restrict__ halves, const int words, const int p, const float threshold, const i64 first,

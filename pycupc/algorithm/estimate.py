@@ -29,9 +29,9 @@ from pycupc.engines.subsets import level_tests
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 
-#: Number of levels, beyond those run, for which bounds are given.
+#: Number of levels, beyond the levels that ran, for which bounds are given.
 SHOWN = 12
-#: So many sets from Possible-D-SEP are tested in some minutes, even one by one.
+#: Number of sets from Possible-D-SEP that are tested in some minutes, even one by one.
 MANY_SETS = 10**9
 #: Bytes per separating set without its members.
 SET_BYTES = 28
@@ -39,7 +39,7 @@ SET_BYTES = 28
 NOT_MADE = {
     "gaussian": ["pruning may answer most of\nthem without making them"],
     "discrete": [
-        "those with fewer than ten (--df observed: five)\nobservations per degree of freedom are counted, and not made"
+        "tests with fewer than ten (--df observed: five)\nobservations per degree of freedom are counted, and not made"
     ],
 }
 
@@ -92,7 +92,7 @@ class Estimate:
 
 
 def run_stages(problem: Problem, *, last: int = 1, trial: float = 0, pdsep_max: float = math.inf) -> Estimate:
-    """Run levels 0 to `last` (-1: none), bound the tests of those that would follow, and close the engine.
+    """Run levels 0 to `last` (-1: none), bound the tests of levels that would follow, and close the engine.
 
     The levels after `last` are tried for `trial` seconds. `pdsep_max` is as of `fci`.
     """
@@ -183,7 +183,7 @@ def _table(e: Estimate) -> str:
         lines.append(f"{f'level {level}':<14}" + "".join(f"{c:>18}" for c in cells))
     lines += ["", _outlook(e)]
     if e.method == "rfci":
-        lines.append("After the levels rfci makes a few tests for each triple, whose sets are those found before.")
+        lines.append("After the levels rfci makes a few tests for each triple, given the sets that the levels found.")
     if e.after is not None:
         lines.append(_outlook_of_fci(e.after, finished=e.trial is not None and e.trial.finished))
     return "\n".join(lines)
@@ -208,7 +208,7 @@ def _outlook(e: Estimate) -> str:
         return time_of(e.trial)
     return (
         f"Next: level {last.level + 1} with at most {count(last.most_tests[0])} tests.\nEach level removes edges: the "
-        "bounds of later levels are those of the present graph."
+        "bounds of later levels are computed for the present graph."
     )
 
 

@@ -103,7 +103,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
         is not searched: the edge stays, a warning says how many, and ``later.open_pairs`` has them.
     quirks : bool, default False
         Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), among them counts of tests and the slot allPdsep,
-        and those of the test that `pycupc.skeleton` describes.
+        and the faults of the test that `pycupc.skeleton` describes.
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         The tier of each variable, as of `pycupc.pc`. A later tier is no ancestor of an earlier one: no test is given a
         variable that is later than both of its pair, and edges between tiers have an arrowhead at the later end
@@ -235,7 +235,7 @@ def first_skeleton(problem: Problem, given: PcAlgo | None) -> PcAlgo:
 
 
 def _difference(problem: Problem, given: PcAlgo) -> str:
-    """What differs between a problem and that of a skeleton, in words, "" if nothing; p-values stand for the data."""
+    """In which input a problem differs from the run of a skeleton, in words, or ""; p-values stand for the data."""
     test, labels, p = problem.test, problem.labels, given.p
     if labels != given.labels:
         return "data and alpha: its variables are others"

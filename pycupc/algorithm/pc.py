@@ -101,8 +101,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     A pair of `fixedGaps` has no separating set, so x - y - z over a gap (x, z) becomes a collider at y. pcalg does the
     same.
 
-    With tiers, context variables or forbidden arrows the answer is that of tpc 1.0 (docs/TIERS.md): triples are decided
-    by the majority rule unless `conservative` is set, conflicts are solved, and Meek's fourth rule applies.
+    With tiers, context variables or forbidden arrows the answer equals tpc's, version 1.0 (docs/TIERS.md): triples are
+    decided by the majority rule unless `conservative` is set, conflicts are solved, and Meek's fourth rule applies.
 
     References
     ----------
@@ -196,7 +196,7 @@ def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool, verbose: boo
 
 
 def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule: bool, verbose: bool) -> PcAlgo:
-    """`fit` with its edges oriented as tpc does; its separating sets stay those of the skeleton."""
+    """`fit` with its edges oriented as tpc does; the separating sets of the skeleton stay."""
     from pycupc.orientation.known import orient_known  # loads Numba
 
     problem.test.na_in_rules = 1.0  # as in tpc

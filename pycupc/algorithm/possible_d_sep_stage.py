@@ -49,7 +49,7 @@ class Edge:
     y: int
     near: list[int]  # the neighbours of x when its row was made
     T: Ints  # the members of its sets
-    further: Ints  # those that are no neighbours of x
+    further: Ints  # candidates that are no neighbours of x
     examined: bool
     S: list[int] | None = None  # the set that separates it
     value: float = nan  # r of the test given that set, or its p-value
@@ -103,7 +103,7 @@ class SetsOfStage:
     pairs: int  # ordered pairs with such sets
     largest: int  # members of the largest set
     total: int  # all sets of all pairs
-    by_size: tuple[int, ...]  # of them, those of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
+    by_size: tuple[int, ...]  # number of sets of 0, 1, 2, ... members, up to `SHOWN_SIZES`.
 
 
 def count_sets(graph: SparseGraph, sepset: SepSets, stage: Stage) -> SetsOfStage:

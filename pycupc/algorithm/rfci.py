@@ -56,7 +56,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     """Estimate the PAG of a causal graph with hidden variables by the RFCI algorithm, as ``pcalg::rfci``.
 
     It is FCI without Possible-D-SEP: a few tests of triples and of discriminating paths take its place, so that it is
-    feasible for thousands of variables. Its marks hold as those of FCI, but an edge may stay that FCI would remove.
+    feasible for thousands of variables. Its marks mean the same as FCI's, but an edge may stay that FCI would remove.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     rules, conservative, maj_rule, skeleton
         See `fci`.
     quirks : bool, default False
-        Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), and those of the test that `pycupc.skeleton`
+        Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), and the faults of the test that `pycupc.skeleton`
         describes.
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         See `fci`. Rules 5 to 7, for selection bias, are not used then.
@@ -156,7 +156,7 @@ class _Run:
         return oriented(self._fit, found, self._problem, pag)
 
     def _decide(self, rule: str, listed: NDArray[np.int64] | None = None, *, strict: bool = False) -> NDArray[np.int64]:
-        """The ambiguous ones of all triples, or of those listed; their separating sets change as the rule says."""
+        """The ambiguous triples, of all or of the `listed`; their separating sets change as the rule says."""
         graph, sepset = self._work.left(), self._tests.sepset()
         check = self._problem.check_triples(graph, sepset, maj_rule=rule == "majority", listed=listed)
         self._tests.write(check.cells)

@@ -99,7 +99,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     alpha : float in [0, 1], default 0.01
         Significance level of each test; a larger alpha keeps more edges.
     labels : sequence of str, optional
-        Names of the variables; by default those of `suffStat`, or "1", "2", ... if it has none.
+        Names of the variables; by default the names in `suffStat`, or "1", "2", ... if it has none.
     p : int, optional
         Number of variables. Needed only with a custom `indepTest`, unless `suffStat` is a DataFrame or `labels` are
         given.
@@ -123,7 +123,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         name for "gpu".
     engine_options : dict, optional
         Options of the engine: pruning (cpu and gpu; True by default); correlations, "dense" to compute all of them from
-        data, "rows" only those that tests read (cpu and gpu; by default the engine chooses); device, the number of a
+        data, "rows" only what tests read (cpu and gpu; by default the engine chooses); device, the number of a
         CUDA device, or devices, "all" or a list of numbers, to share the work among them (every GPU engine); beta,
         gamma (cupc-e); theta, delta (cupc-s).
     progress : True, or callable ``(level, tests_done, tests_at_most, edges_left)``, optional
@@ -144,8 +144,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         Computes level 0 of Gaussian data without the correlation matrix (`engine_options`), in parts: of
         `concurrent.futures`, or of a Dask cluster (``Client.get_executor()``). The other levels run in this process.
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
-        The tier of each variable, see `Knowledge`; a path is that of a file in Tetrad's format. A later tier cannot
-        cause an earlier one, so that conditioning sets are drawn from fewer variables: the skeleton is that of tpc 1.0
+        The tier of each variable, see `Knowledge`; a path names a file in Tetrad's format. A later tier cannot cause an
+        earlier one, so that conditioning sets are drawn from fewer variables: the skeleton equals tpc's, version 1.0
         (docs/TIERS.md).
     context_all, context_tier : sequence of variables, optional
         Variables that nothing causes, which are parents of all others, or of all others in their tier.
@@ -169,7 +169,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
 
     Notes
     -----
-    Every decision, separating set and test count equals that of pcalg's "stable" method, except where rounding in pcalg
+    All decisions, separating sets and test counts equal pcalg's (method "stable"), except where rounding in pcalg
     decides: where p and alpha agree to 10 digits, and on near-collinear data (docs/CONTRACT.md, sections 10 and 11).
 
     References

@@ -24,7 +24,7 @@ Indices = NDArray[np.int64]
 class TieredLevels:
     """The levels of a run with tiers: `take`, `run_level` and `state` as of an `Engine`, which makes the tests.
 
-    Level 0 is that of the engine. From level 1 on the engine is asked about every ordered pair.
+    The engine runs level 0 as without tiers. From level 1 on it is asked about every ordered pair.
     """
 
     def __init__(self, engine: Engine, tiers: Tiers) -> None:

@@ -47,7 +47,7 @@ def degrees_at_first(problem: Problem) -> tuple[Counts, Counts]:
 
 
 def degrees_of(state: State, p: int, fixed: Pairs | None) -> tuple[Counts, Counts]:
-    """Neighbours of each variable, and those among them that are tested."""
+    """Number of neighbours of each variable, and of the neighbours that are tested."""
     x, y = state.x, state.y
     degrees = np.bincount(np.concatenate((x, y)), minlength=p)
     if fixed is None:
@@ -94,7 +94,7 @@ def try_levels(
     budget: float,
     begun: tuple[int, float],
 ) -> Trial:
-    """Run further levels for about `budget` seconds; `begun` are the next level and the time of those before it."""
+    """Run further levels for about `budget` seconds; `begun`: the next level, and the time of the levels before it."""
     labels = problem.labels
     level, passed = begun
     watch.left = budget

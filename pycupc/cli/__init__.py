@@ -44,7 +44,7 @@ __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_par
 
 #: Bytes of addresses that NumPy, SciPy, Numba and LLVM take when they are loaded; they fail in many ways without.
 _FOR_LIBRARIES = 350e6
-#: The largest of them takes so much.
+#: Bytes of addresses that the largest of these libraries takes.
 _FOR_A_LIBRARY = 150e6
 
 _DESCRIPTION = """\

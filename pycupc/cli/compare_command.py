@@ -19,7 +19,7 @@ METHODS = ("pycupc", "pcalg-stable", "pcalg-stable.fast")
 _DESCRIPTION = """\
 Compare two results: what differs, and the first test, triple or orientation rule at which they
 differ. A and B are folders that 'pycupc run' wrote, files that save() of a result wrote, or methods,
-which are run on the data; those of pcalg need R with pcalg, and rpy2: pip install ".[r]" in a
+which are run on the data; pcalg's methods need R with pcalg, and rpy2: pip install ".[r]" in a
 checkout of pycupc. The exit code is 0 if the two are equal, 1 if they differ.
 """
 
@@ -60,7 +60,7 @@ def main(args: argparse.Namespace) -> int:
 def load_or_compute(
     source: str | Path, suffStat: Any = None, alpha: float | None = None, *, skeleton: bool = False, **options: Any
 ) -> PcAlgo | PagAlgo:
-    """The result in a file or folder, or that of one of `METHODS` with these arguments of `pycupc.pc`.
+    """The result in a file or folder, or the result of one of `METHODS` with these arguments of `pycupc.pc`.
 
     ValueError if `source` is none of these, or a method lacks data or alpha; RBridgeError without R, pcalg or rpy2.
     """

@@ -135,10 +135,10 @@ def _ours(folder: Path) -> frozenset[str]:
 
 
 def _replace(target: Path, work: Path) -> None:
-    """Put the files of `work` into the place of those that the manifest of `target` lists.
+    """Put the files of `work` into the place of the files that the manifest of `target` lists.
 
-    Until all are there, a manifest that says so lists the files of both, so that --force can replace them. The old ones
-    go before any new one comes, so that a folder of a killed run never holds files of two runs.
+    Until all are there, a manifest that says so lists the files of both, so that --force can replace them. The old
+    files go before any new file comes, so that a folder of a killed run never holds files of two runs.
     """
     old, new = _ours(target), {entry.name for entry in work.iterdir()}
     listed = dict.fromkeys(sorted((old | new) - {MANIFEST}), "")

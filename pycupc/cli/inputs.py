@@ -85,7 +85,7 @@ def add_test_arguments(
     add = group.add_argument
     alpha = "significance level of each test, from 0 to 1; larger keeps more edges (default: 0.01)"
     if several:
-        alpha += "; if there are several, the consensus graph is that of the first"
+        alpha += "; if there are several, the consensus graph is made with the first"
         add("--alpha", type=probability, nargs="+", default=[0.01], metavar="A", help=alpha)
     else:
         add("--alpha", type=probability, default=0.01, metavar="A", help=alpha)

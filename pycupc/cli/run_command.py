@@ -141,7 +141,7 @@ def _find_p_values(fit: PcAlgo | PagAlgo) -> str | None:
     except KeyboardInterrupt:
         fit.p_values.settle_for_tests_made()
         fit.notes["p_values"] = "of the tests that were made; the search for the largest of all tests was interrupted"
-        return "interrupted while the largest p-values were sought: some may be larger than those written; the result"
+        return "interrupted while the largest p-values were sought: some may be larger than written; the result"
     return None
 
 
@@ -151,7 +151,7 @@ MAX_SEPSETS = 20_000
 _SEPSETS = (
     "pairs separated by a non-empty set: x, y in pcalg's order, level, set (names delimited by ' | '), r (partial "
     "correlation), z, p, margin = cutoff - |r| (for discrete data p, and a note: 'not enough data' where the test was "
-    "not made; of fci and rfci the stage of the test); the sets are those of the tests, before --conservative or "
+    "not made; of fci and rfci the stage of the test); the sets are as the tests found them, before --conservative or "
     "--maj-rule changed any. A pair that is neither here nor in edges.csv was separated by the empty set, or is a "
     "fixed gap"
 )

@@ -93,7 +93,7 @@ def values_of(data: Any, name: str) -> RawTable:
 
 
 def code_table(values: NDArray[Any], names: Sequence[str]) -> tuple[NDArray[np.int64], tuple[tuple[Any, ...], ...]]:
-    """Codes int64 (n, p) of a table, and the categories behind them by column; `names` are those of its columns.
+    """Codes int64 (n, p) of a table, and the categories behind them by column; `names`: the names of its columns.
 
     ValueError if values are missing, or numbers are not whole; the message names all columns.
     """

@@ -21,7 +21,8 @@ Ints = NDArray[np.int64]
 EXACT = 2.0**53
 #: Numbers that are read at a time, so that they are still in the cache when they are read again.
 BLOCK = 1 << 17
-#: Numbers of a table from which on threads read it; each reads at least so many columns at a time.
+#: A table with this many numbers or more is read by threads; and the least number of columns that a thread reads at a
+#: time.
 THREADED, COLUMNS_OF_THREAD = 1 << 22, 512
 #: Rows whose values distinguish most columns from each other.
 FEW = 8

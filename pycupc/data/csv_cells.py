@@ -79,7 +79,7 @@ class Cells:
         return rows(self.name, self.text, self.delimiter, self.options.comment)
 
     def below_header(self, most: int | None = None) -> Iterator[tuple[int, list[str]]]:
-        """At `most` so many rows of data, of whatever length."""
+        """The first `most` rows of data, or all, of whatever length."""
         begin = int(self.layout.has_header)
         return islice(self.rows(), begin, None if most is None else begin + most)
 
@@ -220,7 +220,7 @@ class Cells:
         return hint + mixed({names[k]: kind for k, kind in found.items()}, numbers)
 
     def columns_of_text(self, most: int | None = None) -> dict[int, TextColumn]:
-        """The columns that hold anything but numbers and missing values, in at `most` so many rows, ascending."""
+        """The columns that hold anything but numbers and missing values in the first `most` rows, or all, ascending."""
         found = {column: TextColumn() for column in self.layout.columns}
         missing = self.options.missing_cells
         for _, cells in self.below_header(most):

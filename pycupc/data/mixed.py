@@ -54,15 +54,15 @@ class MixedTable:
     labels: tuple[str, ...] | None = None
     layout: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
-    checked: bool = False  # whether `check` has accepted the table, or the one of which the rows are a resample
+    checked: bool = False  # whether `check` has accepted the table, or the table of which this one is a resample
 
     @classmethod
     def of(cls, data: Any, labels: Sequence[str] | None = None, **options: Any) -> MixedTable:
         """Make a table of a DataFrame, an array (n, p), or a file.
 
-        A column of numbers is one of numbers; one of strings, booleans or categories is one of categories, those of an
-        ordered type in their order, others sorted. In a file without types, a column with other cells than numbers is
-        of categories.
+        A column of numbers stays numeric; a column of strings, booleans or categories becomes categorical, with the
+        categories of an ordered type in their order, and others sorted. In a file without types, a column with other
+        cells than numbers is categorical.
 
         Parameters
         ----------

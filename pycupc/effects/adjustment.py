@@ -51,7 +51,7 @@ def adjustment_set(
         "optimal": the valid set with the smallest asymptotic variance in linear models (Henckel, Perkovic and Maathuis
         2022), as pcalg's ``optAdjSet``; variables of y that are no descendants of x are left out of the question, and
         may be in the set. "canonical": all possible ancestors of x and y that are allowed, which is valid
-        if any set is. "parents": those of x.
+        if any set is. "parents": the parents of x.
 
     Raises
     ------

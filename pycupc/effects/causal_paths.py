@@ -13,7 +13,7 @@ from pycupc.effects.regression import Floats, coefficients
 def optimal_effects(C: Floats, xs: Sequence[int], ys: Sequence[int], graph: Orientations) -> Floats:
     """Effects of `xs` on `ys` given the optimal set of both, float64 (len(xs), len(ys)).
 
-    0 for those of `ys` that are no descendants of `xs`; NaN for members of `xs`, and where the set is not valid.
+    0 for each of `ys` that is no descendant of `xs`; NaN for members of `xs`, and where the set is not valid.
     """
     out = np.full((len(xs), len(ys)), np.nan)
     moved = [y for y in ys if y not in xs and may_cause(xs, y, graph)]

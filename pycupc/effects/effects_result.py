@@ -41,7 +41,7 @@ class Reason(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Effects(InBlocks):
-    """Possible total effects of causes on effects. ``E[x, y]`` are those of x on y, by label or position.
+    """Possible total effects of causes on effects. ``E[x, y]`` has the effects of x on y, by label or position.
 
     Attributes
     ----------
@@ -194,8 +194,8 @@ class Effects(InBlocks):
         -------
         DataFrame
             cause, effect, n_values, smallest, mean, sign_agreement, and the effect of smallest size with its interval:
-            value, low, high. The interval is that of the regression, given the graph: it does not contain the
-            uncertainty about the graph.
+            value, low, high. The regression gives the interval, for this graph: it does not contain the uncertainty
+            about the graph.
         """
         check_count("k", k)
         if self.device is None:

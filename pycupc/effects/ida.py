@@ -66,7 +66,7 @@ def ida(
     y : int or str, or a sequence of them
         The effect.
     mcov : array_like (p, p)
-        Covariance matrix; if its columns have names, these have the order of those of the graph.
+        Covariance matrix; if its columns have names, they must be the variables of the graph in its order.
     graph : NamedGraph or array_like (p, p)
         A CPDAG or PDAG, such as the result of `pc`, or a graph matrix (row to column). An edge with equal marks counts
         as undirected.

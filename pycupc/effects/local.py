@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 
 class Block(NamedTuple):
-    """The effects of some causes: values (k, number of effects), and where those of each cause begin."""
+    """The effects of some causes: values (k, number of effects), and the row where the values of each cause begin."""
 
     causes: Ints
     values: Floats
@@ -55,7 +55,7 @@ class InBlocks:
     sets: ParentSets
 
     def rows(self, causes: slice) -> Floats:
-        """See `Effects.values`: of several causes, the rows of one after those of the other."""
+        """See `Effects.values`: of several causes, the rows of one after the rows of the other."""
         raise NotImplementedError
 
     def in_blocks(self, work: Callable[[Block], _T]) -> Iterator[_T]:
@@ -77,8 +77,8 @@ class InBlocks:
 class LocalEffects(InBlocks):
     """Effects given the parents of the causes.
 
-    `weights` are those of `weights_of`; `columns`, float64 (p, number of effects), are the covariances of all variables
-    with the effects.
+    `weights` are as `weights_of` returns them; `columns`, float64 (p, number of effects), are the covariances of all
+    variables with the effects.
     """
 
     causes: Ints
@@ -117,7 +117,7 @@ def largest(of: InBlocks, k: int, least: float = LEAST) -> Pairs:
     lower effect.
 
     Returns `causes, effects`, int64 (m,): positions of the variables; `values`, float64 (m,): the possible effect of
-    smallest absolute value, with its sign; of several, that of the first parent set.
+    smallest absolute value, with its sign; if several have this value, the effect given the first parent set.
     """
     floors = [least]  # sizes that at least k pairs reach: one list for all threads, whose order does not matter
     parts = zip(*of.in_blocks(lambda block: _largest(block, of.effects, k, floors)), strict=True)
@@ -130,7 +130,7 @@ def _largest(block: Block, effects: Ints, k: int, floors: list[float]) -> Pairs:
     size = block.summary("smallest")
     size[block.causes[:, None] == effects] = np.nan
     flat, of_columns = size.ravel(), np.fmax.reduce(size, axis=0, initial=-1.0)
-    if len(of_columns) >= k > 0:  # so many pairs, in different columns
+    if len(of_columns) >= k > 0:  # the largest of each column: at least k different pairs
         floors.append(float(np.partition(of_columns, -k)[-k]))
     at = np.flatnonzero(flat >= max(floors))
     if len(at) >= k > 0:

@@ -36,8 +36,8 @@ class Orientations:
     """The neighbours of each variable by what is known of the edge: three lists of p sets."""
 
     adjacent: list[Nodes]
-    parents: list[Nodes]  # those with an arrow to the variable
-    siblings: list[Nodes]  # those joined by an edge without an arrowhead
+    parents: list[Nodes]  # neighbours with an arrow to the variable
+    siblings: list[Nodes]  # neighbours joined by an edge without an arrowhead
 
     @classmethod
     def of(cls, graph: SparseGraph) -> Orientations:
@@ -120,13 +120,13 @@ def causal_graph_of(graph: Graph, names: Any = None) -> CausalGraph:
 
 
 def names_of(p: int, *given: Collection[Any] | None) -> tuple[str, ...]:
-    """The first names that are given and as many as there are variables, or "1" to "p"."""
+    """The first of the `given` sequences that has p names, or "1" to "p"."""
     found = next((names for names in given if names is not None and len(names) == p), default_labels(p))
     return tuple(map(str, found))
 
 
 def check_names(what: str, data: Any, labels: tuple[str, ...]) -> None:
-    """ValueError unless the names of `data`, a table or matrix, are those of the graph, in this order, by rows too."""
+    """ValueError unless the columns and the rows of `data`, a table or matrix, have the graph's names in its order."""
     of_frame = (column_names(data), row_names(data)) if is_frame(data) else None
     names, rows = of_frame or (getattr(data, "labels", None), None)
     if names is None:

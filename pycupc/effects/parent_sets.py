@@ -27,7 +27,7 @@ MOST_PARENT_SETS = 1 << 17
 
 
 class ParentSets(NamedTuple):
-    """The parent sets of several causes, int64: those of cause k are sets ``first[k]`` to ``first[k + 1] - 1``."""
+    """The parent sets of several causes, int64: cause k has the sets ``first[k]`` to ``first[k + 1] - 1``."""
 
     first: Ints
     start: Ints  # set s has the entries start[s] to start[s + 1] - 1 of `members`
@@ -56,8 +56,8 @@ class ParentSets(NamedTuple):
 def parent_sets(graph: SparseGraph, causes: Sequence[int], *, with_knowledge: bool = False) -> ParentSets:
     """The valid parent sets of each cause: the fewest parents first, then lexicographically.
 
-    With background knowledge, whose arrows may imply others, they are those of `joint_parent_sets`. ValueError if a
-    cause has more than `MOST_PARENT_SETS`.
+    With background knowledge, whose arrows may imply others, `joint_parent_sets` finds them. ValueError if a cause has
+    more than `MOST_PARENT_SETS`.
     """
     if with_knowledge:
         known = Orientations.of(graph)
@@ -104,7 +104,7 @@ def _possible_parents(graph: SparseGraph) -> tuple[Lists, Lists, NDArray[np.bool
 def _in_order(x: Ints, number: Ints, parts: list[tuple[Ints, Ints]], base: Lists, free: Lists) -> ParentSets:
     """The sets of the causes x: for each size the numbers of their causes, and their siblings."""
     of = np.concatenate([np.zeros(0, dtype=np.int64), *(of for of, _ in parts)])
-    place = np.empty_like(of)  # of each set: by cause, and those of a cause in the order of `parts`
+    place = np.empty_like(of)  # of each set: by cause, and for the same cause in the order of `parts`
     place[np.argsort(of, kind="stable")] = np.arange(len(of))
     row, always = base.of_each(x[of])
     sizes = np.repeat([chosen.shape[1] for _, chosen in parts], [len(of) for of, _ in parts]).astype(np.int64)

@@ -111,7 +111,7 @@ def weights_of(covariances: Floats, sets: ParentSets) -> Floats:
     """Weights of rows of the covariance matrix C whose sum has the effects of a cause on all variables.
 
     float64, one for each of ``sets.members``: the last column of the inverse of the covariance matrix of a parent set
-    and its cause. NaN for all of a set if that is singular. `covariances` are those of ``sets.pairs()``.
+    and its cause. NaN for all of a set if that matrix is singular. `covariances`: the covariances of ``sets.pairs()``.
     """
     weights, largest = np.zeros(len(sets.members)), int(np.diff(sets.start).max(initial=1))
     _solve(covariances, sets.start, weights, np.zeros((largest, largest)), SMALLEST_PIVOT)
@@ -158,7 +158,7 @@ def _solve(covariances, start, weights, L, smallest_pivot):
         for i in range(k):
             for j in range(i + 1):
                 value = covariances[at]
-                variance = value  # in the end the one of i
+                variance = value  # after the last j: the variance of i
                 at += 1
                 for h in range(j):
                     value -= L[i, h] * L[j, h]

@@ -46,8 +46,8 @@ class LevelResult(NamedTuple):
 
     level: int
     # x, y: (m,): ordered pairs whose tests removed an edge: x < y on side A, x > y on side B; sorted by (x, y). At
-    # level 0, whose removals on side A follow from the graph, only those on side B, which a user's asymmetric test may
-    # cause.
+    # level 0, whose removals on side A follow from the graph, only removals on side B, which a user's asymmetric test
+    # may cause.
     x: Ints
     y: Ints
     S: Ints  # (m, level): separating sets, each ascending
@@ -92,7 +92,7 @@ class Division(NamedTuple):
     """How levels are made in parts."""
 
     executor: Executor | None = None  # computes the parts of level 0; None: this process
-    kept: PartsKept | None = None  # keeps the finished ones
+    kept: PartsKept | None = None  # keeps the finished parts
 
 
 #: In one piece.
@@ -102,7 +102,7 @@ UNDIVIDED = Division()
 class Sampled(NamedTuple):
     """The work of a run, estimated from some variables."""
 
-    degrees: NDArray[np.int64]  # (k,): neighbours of each of them after level 0
+    degrees: NDArray[np.int64]  # (k,): number of neighbours of each of these variables after level 0
     seconds: float  # of all levels
     # Bytes at the peak: of memory of the process, without files that are mapped into memory, or of the device.
     memory: int

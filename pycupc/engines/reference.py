@@ -55,7 +55,7 @@ class Made(NamedTuple):
 class Searched(NamedTuple):
     """The tests of one pair: their number, the last one if it separates the pair, and the largest p-value or -|z|.
 
-    open: there were further sets when as many tests as allowed had been made.
+    open: sets were left when the allowed number of tests had been made.
     """
 
     n_tests: int
@@ -144,7 +144,7 @@ class ReferenceEngine(Engine):
         return LevelResult(level, pairs[0], pairs[1], S, r, n_tests, len(found), n_careful=0, more=more)
 
     def _searched(self, level: int, before: Mask) -> Iterator[tuple[int, int, int, Searched]]:
-        """The pairs that are tested, with their numbers, in order; those removed between two of them are left out."""
+        """The pairs that are tested, with their numbers, in order; a pair that has been removed before is left out."""
         wanted = self._wanted(level, before)
         users = self._test.function if isinstance(self._test, CustomTest) else None
         if not isinstance(users, PairTest):

@@ -19,7 +19,7 @@ Counts = NDArray[np.int64]
 
 #: The value of a saturated entry of a table.
 MAX_RANK = 2**63 - 1
-#: Tables are exact below this number of sets. No machine tries as many one by one.
+#: Tables are exact below this number of sets, which no machine can test one by one.
 TOO_MANY = 2**62
 #: Rows with at least this number of conditioning sets are wide.
 WIDE = TOO_MANY

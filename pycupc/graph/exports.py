@@ -178,8 +178,8 @@ class Exported:
     def to_graphml(self) -> str:
         """GraphML text: source --> target where ``type`` is "directed".
 
-        The arcs are those of `to_networkx`, because common readers (networkx, igraph) refuse or ignore files that mix
-        directed and undirected edges. The label is the node's attribute ``label``.
+        The arcs are the same as in `to_networkx`, because common readers (networkx, igraph) refuse or ignore files that
+        mix directed and undirected edges. The label is the node's attribute ``label``.
         """
         graph, columns = self.sparse_graph, self.edge_attributes()
         kinds = {name: "double" if values.dtype.kind in "fiub" else "string" for name, values in columns.items()}

@@ -104,7 +104,7 @@ class Knowledge:
 
     @classmethod
     def of_positions(cls, known: Constraints) -> Knowledge:
-        """These constraints in one form: positions, and nothing else; with the same labels `of` gives them again."""
+        """The constraints in one form, by positions alone; `of` with the same labels returns the same constraints."""
         arrows = ([divmod(arrow, known.p) for arrow in arrows.tolist()] for arrows in (known.required, known.forbidden))
         context = (tuple(np.flatnonzero(mask).tolist()) for mask in (known.context_all, known.context_tier))
         return cls(known.tier.tolist(), *arrows, *context)

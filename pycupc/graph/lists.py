@@ -20,7 +20,7 @@ class Lists(NamedTuple):
 
     @classmethod
     def of(cls, lists: Iterable[Sequence[int]]) -> Lists:
-        """These lists, one after the other."""
+        """Join the lists, one after the other."""
         lists = list(lists)
         members = np.array([v for members in lists for v in members], dtype=np.int32)
         return cls(starts([len(members) for members in lists]), members)

@@ -20,9 +20,9 @@ WITH_DATA = "load it together with its data, PcAlgo.load(path, suffStat=data), o
 class Removals:
     """Edges removed at level 1 and above, in the order of ``SepSets.flat(by_row=False)``: by level, then by row.
 
-    Of a user's asymmetric test also those of level 0 that only side B removed, whose cells are stored as well. `x`, `y`
-    and `level`, int32 (m,), are the pair in the order of its separating test (x < y on side A, x > y on side B) and the
-    size of the set.
+    With a user's asymmetric test, also the edges that only side B removed at level 0, whose cells are stored as well.
+    `x`, `y` and `level`, int32 (m,), are the pair in the order of its separating test (x < y on side A, x > y on side
+    B) and the size of the set.
 
     `sets`: the sets that the tests found; without it there are no removals, as in a result of R. `r`: one array for
     each of the blocks of `sets`; NaN if the test gives only p-values. `r_of`: computes an unknown r, given the number

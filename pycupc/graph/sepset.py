@@ -220,7 +220,7 @@ class SepSets:
     def of_every_size(self, wanted: Callable[[int], bool]) -> Iterator[tuple[NDArray[Any], ...]]:
         """x, y and the members of all cells, (m,), (m,) and (m, size), by size, of the sizes that are `wanted`.
 
-        The implied ones, which may be many, are among those of size 0.
+        The implied cells, which may be many, are among the cells of size 0.
         """
         if wanted(0):
             x, y = self.implied_empty()
@@ -264,7 +264,8 @@ class SepSets:
     def of_skeleton(self, skeleton: SparseGraph, setless: NDArray[np.int64] | None = None) -> SepSets:
         """The same sets, of a skeleton without some of the edges.
 
-        The pairs of these have sets already, but for those of `setless`, ascending `pair_keys`, which are like gaps.
+        The pairs of the edges left out have sets already, except the pairs `setless`, ascending `pair_keys`, which are
+        like gaps.
         """
         gaps = self._gaps if setless is None else np.union1d(self._gaps, setless)
         return SepSets(skeleton, [(block.x, block.y, block.members) for block in self.blocks], gaps)

@@ -302,7 +302,7 @@ def pair_keys(x: ArrayLike, y: ArrayLike, p: int) -> NDArray[np.int64]:
 
 
 def look_up(ascending: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each number occurs in a sorted array; -1 for those that do not. Fast if that array is short."""
+    """The position of each number in a sorted array, or -1 if it is not there. Fast if that array is short."""
     if not len(ascending):
         return np.full(wanted.shape, -1, dtype=np.int64)
     at = np.minimum(ascending.searchsorted(wanted), len(ascending) - 1)

@@ -15,16 +15,17 @@ from pycupc.graph.sparse import Ints, SparseGraph
 #: Counts the candidates of the ordered pairs of two arrays.
 Counter = Callable[[Integers, Integers], Indices]
 
-#: Candidates of all pairs that an engine is asked about at a time: 4 bytes each, as much as a level of a dense graph.
+#: Candidates of all pairs that an engine is asked about at a time: 4 bytes each, in all the size of a level of a dense
+#: graph.
 CANDIDATES_AT_ONCE = 1 << 24
 
 
 class Tiers(NamedTuple):
     """The tier of each variable, int64 (p,), the earliest 0, and whether there may be hidden common causes.
 
-    With them the sets of an ordered pair are drawn from the tiers up to the later one of both, without them from those
-    up to the tier of the first. `lost`, int32 (k, 2), are edges of the skeleton, x < y, of which both directions are
-    impossible; the graph lacks them.
+    With hidden causes the sets of an ordered pair are drawn from the tiers up to the later tier of the two variables,
+    without hidden causes from the tiers up to the tier of the first. `lost`, int32 (k, 2), are edges of the skeleton,
+    x < y, of which both directions are impossible; the graph lacks them.
     """
 
     tier: Indices
@@ -40,7 +41,7 @@ class Tiers(NamedTuple):
         return np.asarray(self.tier[members] <= self.limit(x, y))
 
     def same(self, other: Tiers | None) -> bool:
-        """Whether the other ones limit the tests in the same way."""
+        """Whether the other tiers limit the tests in the same way."""
         return other is not None and self.latent == other.latent and np.array_equal(self.tier, other.tier)
 
     def arrowheads(self, skeleton: SparseGraph) -> list[tuple[int, int]]:

@@ -59,9 +59,9 @@ class RcotWork(NamedTuple):
     """Work space; v is the largest number of ends of a set."""
 
     features: Floats  # (f, n)
-    weights: Floats  # (k v, f): of the features of the set in those of the ends
+    weights: Floats  # (k v, f): of the features of the set in the features of the ends
     negative: Floats  # ((k v + 3) f,): minus the same, transposed
-    left: Floats  # (k v + 3, n): the features of ends that those of the set do not explain
+    left: Floats  # (k v + 3, n): the features of ends, less what the features of the set explain
     squares: Floats  # (v q, n): their products with each other
 
 
@@ -103,7 +103,7 @@ def map_set(values, members, weights, out):
 def _multiply(A, B, triangle, out):
     """Write the products of the rows of A and of B to `out`, four rows and two at a time.
 
-    `triangle`: only those of row i and rows j <= i, B being A.
+    `triangle`: only the products of row i and rows j <= i, B being A.
     """
     n, last_a, last_b = uint64(A.shape[1]), len(A) - 1, len(B) - 1
     for i in range(0, len(A), 4):
@@ -206,7 +206,7 @@ def multiply(data: Data, tests: Tests, sets: Sets, work: RcotWork, of_ends: Floa
     """Make the tests given some sets, and the Cholesky factors of the sets that are new.
 
     Written for each test: float64 (t, k, k), the products of the features that are left of x and of y; and (t, q, q),
-    those of the products of two features of x and of two of y.
+    the same with products of two features in the place of single features.
     """
     k, q, n, left, squares = data.ends.shape[1], len(data.a), data.values.shape[1], work.left, work.squares
     for s in range(len(sets.new)):

@@ -98,7 +98,7 @@ class BatchTest(SetwiseTest):
     `p`: number of variables. `NAdelete`: a NaN p-value counts as 1 if True, else as 0.
 
     Engines ask about some sets of each pair in advance. Tests behind the first that separates a pair are thrown away
-    and not counted, so that the answer and the counts are the ones of single calls.
+    and not counted, so that the answer and the counts are the same as with single calls.
     """
 
     name = "batch"

@@ -56,7 +56,7 @@ def identity_of(test: IndependenceTest) -> Identity | None:
 
 
 def _check(family: Family, data: Any, correlation: str | None) -> None:
-    """Raise TypeError if the data are those of another test than the Gaussian one; ValueError if `correlation` is."""
+    """Raise TypeError if the Gaussian test got the data of another test; ValueError if `correlation` does not fit."""
     own = next((family for family in FAMILIES if isinstance(data, family.classes)), family)
     if correlation is not None and not (family.correlates and own is family):
         text = "{setting} goes with the Gaussian test and complete numbers only"

@@ -142,8 +142,9 @@ def set_both(matrix: NDArray[Number], x: Ints, y: Ints, values: Number | NDArray
 class UntestedPairs(NamedTuple):
     """Removed pairs whose separating test would have needed more observations than there are, by pair."""
 
-    # x, y, level, needed, there: (k,): the pair in the order of its test, the size of the set, the observations that
-    # the test would have needed, and those that there were, of data with gaps the ones complete in its variables.
+    # x, y, level, needed, there: (k,): the pair in the order of its test, the size of the set, the number of
+    # observations that the test would have needed, and the number that there were (in data with gaps: complete in the
+    # variables of the test).
     x: Indices
     y: Indices
     level: Indices
@@ -166,8 +167,8 @@ class UntestedPairs(NamedTuple):
         return self._replace(there=np.full(len(self.x), np.nan if n is None else n))
 
     def needed_by(self, x: ArrayLike, y: ArrayLike) -> tuple[Indices, Floats]:
-        """The observations that the test of each of these pairs would have needed, int64 (m,), and those that there
-        were, float64 (m,); 0 and 0 if it was made."""
+        """The number of observations that the test of each pair would have needed, int64 (m,), and the number that
+        there were, float64 (m,); 0 and 0 if the test was made."""
         at = look_up(pair_keys(self.x, self.y, _MANY), np.atleast_1d(pair_keys(x, y, _MANY)))
         needed, there = (np.where(at < 0, 0, np.append(values, 0)[at]) for values in (self.needed, self.there))
         return needed.astype(np.int64), there
@@ -197,7 +198,7 @@ def too_few(
     counted: Callable[[Indices, Indices, Indices], Floats],
     needed: Callable[[int], int],
 ) -> UntestedPairs:
-    """Of the pairs x, y with their sets S, by size, those with fewer observations, as `counted`, than are `needed`."""
+    """The pairs x, y, with their sets S by size, that have fewer observations, as `counted`, than are `needed`."""
     parts, there = [np.zeros((4, 0), dtype=np.int64)], [np.zeros(0)]
     for x, y, S in cells:
         level = S.shape[1]

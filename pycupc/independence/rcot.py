@@ -205,8 +205,9 @@ class RCoT:
     def _p_values(self, of_ends: Any, of_squares: Any) -> Floats:
         """The p-values of tests, from their products.
 
-        The products of the k features of x and the k of y have the covariances ``spread``, mean(x_a y_b x_c y_d). They
-        are those between products of two features of x and products of two of y, of which there are fewer.
+        The products of the k features of x and the k features of y have the covariances ``spread``, mean(x_a y_b x_c
+        y_d). They are also the means of products of two features of x times products of two features of y, of which
+        there are fewer.
         """
         from scipy.special import gammaincc
 

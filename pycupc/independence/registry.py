@@ -52,8 +52,8 @@ class Request:
 class FromR:
     """The data of a test as R sends them.
 
-    `name`: of the test. `table` (n, p): the observations or codes, if there are any. `arrays`: by name, those of p x p
-    numbers as matrices. `values`: the other values, by name.
+    `name`: of the test. `table` (n, p): the observations or codes, if there are any. `arrays`: by name; arrays of p x p
+    numbers are matrices. `values`: the other values, by name.
     """
 
     name: str
@@ -81,9 +81,9 @@ class Observations(Protocol):
     def take(self, rows: Indices) -> tuple[Any, Indices, int]:
         """Some of the rows, int64 (k,), as `pycupc.pc` takes them, without warnings that were given for the whole.
 
-        Then the variables that have one value in all of them, and therefore no edges except those of fixedEdges; and
-        the number of variables, without constant ones, that equal another one in all of them. Both are empty where the
-        family does not say.
+        Then the variables that have one value in all of these rows, and therefore no edges except fixed edges; and the
+        number of variables, without the constant ones, that equal another variable in all of these rows. Both are empty
+        where the family does not say.
         """
 
     def digest(self) -> str:
@@ -189,7 +189,7 @@ class Family:
     make: Callable[[Request], IndependenceTest]
     #: The functions that stand for the family as ``indepTest``.
     functions: tuple[Any, ...] = ()
-    #: Those among them with faults of pcalg or micd, which `quirks` reproduces.
+    #: The names among them of tests with faults of pcalg or micd, which `quirks` reproduces.
     faulty: tuple[Any, ...] = ()
     #: Classes of data that need no ``indepTest``, and the function that stands for such data.
     classes: tuple[type, ...] = ()

@@ -24,7 +24,7 @@ from pycupc.orientation.mixed_graph import (
 from pycupc.orientation.trace import COLLIDER
 from pycupc.system.jit import compiled_for_large, jit_part
 
-#: So many cells of a row are read in the time in which one of them is searched for.
+#: Number of cells of a row that are read in the time in which one cell is searched for.
 CELLS_PER_SEARCH = 50
 
 
@@ -56,9 +56,9 @@ def orient_colliders(graph: MixedGraph, solve_confl: bool) -> None:
 
 @compiled_for_large
 def _mark_by_members(start, entry, triple, near, x, y, members, size):
-    """Mark each x - b - z whose b is in the set of cell (x, z): the first members of all cells, then the second ones.
+    """Mark each x - b - z whose b is in the set of cell (x, z): by the first members of all cells, then by the second.
 
-    A loop over the few members of each cell inside that over the cells would take longer.
+    A loop over the few members of each cell inside the loop over the cells would take longer.
     """
     for s in range(size):
         for k in range(len(x)):

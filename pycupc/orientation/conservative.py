@@ -91,7 +91,7 @@ class Triples(NamedTuple):
         return cls(skeleton.neighbour_lists(), *np.divmod(pairs, p), pair, b[order])
 
     def among(self, listed: Indices) -> Triples:
-        """Those of a list, int64 (k, 3), that has each as (a, b, c) or (c, b, a)."""
+        """The triples in a list, int64 (k, 3), that has each as (a, b, c) or (c, b, a)."""
         p = max(len(self.near.sizes), 1)
         ends, b = np.sort(listed[:, [0, 2]], axis=1).T, listed[:, 1]
         kept = np.isin((self.a[self.pair] * p + self.c[self.pair]) * p + self.b, (ends[0] * p + ends[1]) * p + b)
@@ -102,9 +102,9 @@ class Triples(NamedTuple):
         return self._replace(a=self.a[at], c=self.c[at], pair=pair, b=self.b[kept])
 
     def under(self, known: Constraints) -> Triples:
-        """Those whose middle is in the later tier of the ends, without context variables.
+        """The triples whose middle is in the later tier of the ends, without context variables.
 
-        The neighbours of v are those in tiers not after its own.
+        The neighbours of v that count are in tiers not after its own.
         """
         tier, context, a, c = known.tier, known.context, self.a[self.pair], self.c[self.pair]
         decided = (tier[self.b] == np.maximum(tier[a], tier[c])) & ~(context[a] | context[self.b] | context[c])

@@ -35,7 +35,7 @@ _OTHER_MARK = np.array([TAIL, TAIL, ARROW, ARROW], dtype=np.int8)
 #: What is known of a triple x - y - z (bits): x and z are adjacent, or have a separating set with y; it is ambiguous.
 NO_COLLIDER, AMBIGUOUS = 1, 2
 
-#: `MixedGraph.near` has at most so many words, or one per variable: 256 KiB, which stay in the cache of a core.
+#: `MixedGraph.near` has at most this number of words, or one per variable: 256 KiB, which stay in the cache of a core.
 MOST_WORDS = 1 << 15
 
 #: For indices in loops that take most of the time: Numba lets signed ones count from the end where they are negative,
@@ -130,7 +130,7 @@ def directed_both_ways(graph: MixedGraph) -> int:
 
 
 def _marks(entry: Indices, kinds: Sequence[int]) -> tuple[Ints, ...]:
-    """What `Trace` is made from: the marks that were set here, not those of `directed_as`."""
+    """The input of `Trace`: the marks that were set here, without the marks of `directed_as`."""
     at = np.flatnonzero(np.isin(entry[KIND], kinds) & (entry[RULE] > 0))
     rows = (entry[NEIGHBOUR], owners(entry), entry[RULE], entry[FIRST], entry[SECOND])
     return tuple(row[at].astype(np.int32) for row in rows)

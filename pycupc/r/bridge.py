@@ -91,8 +91,8 @@ def from_r(robject: Any) -> PcAlgo | PagAlgo | SuffStat:
     """Turn an R object into its Python counterpart.
 
     A suffStat list becomes a SuffStat, whose labels are the column names of C, if it has any; a pcAlgo a PcAlgo; a
-    graphNEL a PcAlgo of which only the graph is known; an fciAlgo a PagAlgo, which does not tell the edges that the
-    levels removed from those that later tests removed.
+    graphNEL a PcAlgo of which only the graph is known; an fciAlgo a PagAlgo, which does not say whether the levels or
+    later tests removed an edge.
 
     Raises
     ------

@@ -9,7 +9,7 @@ pcAlgo @n.edgetests    PcAlgo.n_edgetests    double, as R's integers end at 2^31
 pcAlgo @max.ord        PcAlgo.max_ord        integer to int
 pcAlgo @call           PcAlgo.call           language to RCall, a str that keeps the R object
 pcAlgo @n, @zMin       -                     always integer(0) and matrix(NA, 1, 1)
-fciAlgo                PagAlgo               its slots as those of pcAlgo; @amat to marks of edges; @allPdsep 1 to 0
+fciAlgo                PagAlgo               its slots as pcAlgo's; @amat to marks of edges; @allPdsep 1 to 0
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def from_plain(vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 def to_plain(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The reverse of `from_plain`: int32, and float64 for those that are."""
+    """The reverse of `from_plain`: integers as int32, and float64 as it is."""
     vectors = {name: arrays[as_array] for name, as_array in _NAMES.items() if as_array in arrays}
     for name, values in vectors.items():
         number = values if name in _NO_INDEX else values + 1
@@ -83,9 +83,9 @@ def untested_from(vectors: Mapping[str, NDArray[Any]]) -> UntestedPairs:
 def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **facts: Any) -> Any:
     """The `PcAlgo` or `PagAlgo` that as_plain() of pcalgo.R took apart, from its arrays and values.
 
-    Where a rule changed sets, `found` among the arrays are those of the tests. `facts` are further arguments of
-    `PcAlgo.from_arrays` or `PagAlgo.from_answer`. With the correlations, `known`, among them, all p-values of a pcAlgo
-    but those of the edges are computed from these.
+    Where a rule changed sets, the arrays "found_..." are the sets that the tests found. `facts` are further arguments
+    of `PcAlgo.from_arrays` or `PagAlgo.from_answer`. If they include the correlations, `known`, all p-values of a
+    pcAlgo, except for its edges, are computed from the correlations.
     """
     labels, arrays = [str(label) for label in values["labels"]], from_plain(arrays)
     p = len(labels)

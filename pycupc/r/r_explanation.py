@@ -88,9 +88,9 @@ def _gaussian_data(sent: Sent, options: Mapping[str, Any]) -> Data | None:
 def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
     """Answer a question about the result "a.", as values and arrays; `sent` is as of `compared`, for one result.
 
-    `options` are as of `compared`, and `known`: whether the separating sets are known, of an fciAlgo whether they are
-    those of the tests; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`;
-    `question`: "edges", or "why" with the positions `x` and `y`, from 1. If R gave the data, those of `data_of`, and
+    `options` are as of `compared`, and `known`: whether the separating sets are known, of an fciAlgo whether the tests
+    found them; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`; `question`:
+    "edges", or "why" with the positions `x` and `y`, from 1. If R gave the data, also the options of `data_of`, and
     `test`; if it knows the pairs that were not tested, the arrays of `untested_from`.
     """
     alpha, tests, data = options["alpha"], Tests(), None
@@ -143,7 +143,7 @@ def _edges(fit: PcAlgo | PagAlgo) -> Answer:
 def _why(fit: PcAlgo | PagAlgo, options: Mapping[str, Any]) -> Answer:
     why = fit.why(int(options["x"]) - 1, int(options["y"]) - 1)
     if isinstance(fit, PagAlgo) and why.status == "kept" and why.r is None:
-        why = replace(why, n_tests=None)  # the p-value may be that of a test after the levels
+        why = replace(why, n_tests=None)  # the p-value may come from a test after the levels
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(why).items()}
     values["n_tests"] = None if why.n_tests is None else float(why.n_tests)  # R has no integers beyond 32 bits
     if why.set_by is not None:
@@ -232,7 +232,7 @@ def with_reasons_of_marks(fit: PagAlgo, options: Mapping[str, Any], data: Data |
 
 
 def _pags(fit: PagAlgo, options: Mapping[str, Any], tests: Tests) -> Iterator[Orientation]:
-    """The graphs of the variants of `fci` or `rfci`; those of the rules for triples, which need the data, last."""
+    """The graphs of the variants of `fci` or `rfci`; last the variants with a rule for triples, which need the data."""
     given = [bool(rule) for rule in options["rules"] or ALL_RULES]
     jci = JointCausalInference(options["jci"], [int(v) for v in options["context"]]) if options["jci"] else None
     skeleton = _skeleton(fit)

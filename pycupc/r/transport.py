@@ -69,8 +69,8 @@ class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
     `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
-    (the edges of a result, or `why`), "cpdag" or "ask" (a question about a result of "stability"); `address` is that of
-    the R environment with the vectors of the arrays. OSError if this process cannot see them.
+    (the edges of a result, or `why`), "cpdag" or "ask" (a question about a result of "stability"); `address`: of the R
+    environment with the vectors of the arrays. OSError if this process cannot see them.
     """
 
     def __init__(self, what: str, address: str) -> None:
@@ -83,7 +83,7 @@ class Job(Background):
     def start(self, options: dict[str, Any], names: Sequence[str]) -> None:
         """Start the computation in its own thread, with the arrays of these names in R's environment.
 
-        `options` are those of `pycupc.r.r_explanation` for "compare" and "explain", of
+        `options` are as of `pycupc.r.r_explanation` for "compare" and "explain", of
         `pycupc.r.stability_values.answer` for "ask", of `effects` and of `_correlations`. Otherwise `arguments` of
         `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name
         of a test of micd, or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`,
@@ -217,7 +217,7 @@ def _has(method: str, name: str) -> bool:
 
 
 def _correlations(sent: Sent, options: Mapping[str, Any]) -> Answer:
-    """`C`, and of pairwise-complete rows `n`, float64 (p, p) each; the options are those of `SuffStat.from_data`."""
+    """`C`, and of pairwise-complete rows `n`, float64 (p, p) each; options as of `SuffStat.from_data`."""
     labels = tuple(map(str, options["labels"]))
     table = Table.of(sent["x"].reshape(len(labels), -1).T, labels)
     data = SuffStat.from_data(table, **{name: value for name, value in options.items() if name != "labels"})

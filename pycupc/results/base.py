@@ -50,7 +50,7 @@ class TestedGraph(NamedGraph):
     """A graph with the tests behind its edges; the base of what `pc`, `fci` and `rfci` return.
 
     `p_values` is the one source of p-values. A key of `trace` is a pair; what it names has set the mark at the second
-    of the two. `is_pag` says whether the rules are those of FCI.
+    of the two. `is_pag` says whether the rules are FCI's.
     """
 
     is_pag: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""`CausalGraph`: a named graph whose marks are those of an equivalence class of DAGs, or should be."""
+"""`CausalGraph`: a named graph that is meant to be a CPDAG; it need not be one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pycupc.system.localised_message import Message, Words
 if TYPE_CHECKING:
     import networkx
 
-#: The remedies where a graph is not a CPDAG: what there is with a DAG that extends the graph, and without one.
+#: The remedies where a graph is not a CPDAG: if a DAG extends the graph, and if none does.
 CPDAG = Words("to_cpdag()", "cu_to_cpdag()", "--to-cpdag")
 RETRY = Words('u2pd="retry"', 'u2pd = "retry"', "--u2pd retry")
 

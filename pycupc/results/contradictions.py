@@ -15,7 +15,7 @@ CONTRADICTING = "contradicting_edges"
 
 
 def contradictions(graph: CausalGraph, notes: Mapping[str, Any], *, known: bool, remedy: bool) -> str:
-    """The sentence, with neither capital nor full stop; "" for a CPDAG. `notes` are those of the result.
+    """The sentence, with neither capital nor full stop; "" for a CPDAG. `notes`: of the result.
 
     With `known` directions the program is tpc, and no `remedy` would keep them.
     """

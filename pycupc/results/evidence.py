@@ -1,9 +1,9 @@
 """The tests behind an edge, or behind its absence, and the answer of `why` from them.
 
 For a kept edge: how many tests it survived, and which of them came closest to removing it. At each level, the edge
-between a and b is tested given all sets of its size among the other neighbours of a, and among those of b, as they were
-at the start of the level. These neighbours are known afterwards: those that are left, and those that were removed at
-this level or a later one. So nothing needs to be recorded during a run.
+between a and b is tested given all sets of its size among the other neighbours of a, and among the other neighbours of
+b, at the start of the level. These neighbours are known afterwards: the present neighbours, and the neighbours that
+were removed at this level or a later one. So nothing needs to be recorded during a run.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def content(
     stability: ArrayLike | None = None,
     effects: Any = None,
 ) -> Content:
-    """Gather the content of the page of a result; the arguments and errors are those of `PcAlgo.explore`."""
+    """Gather the content of the page of a result; arguments and errors as of `PcAlgo.explore`."""
     graph, p = fit.sparse_graph, len(fit.labels)
     edge_p = fit.p_values.of_edges(graph)
     nodes, at, part = part_of(graph, fit.labels, edge_p, around, radius)
@@ -91,7 +91,7 @@ def _effects(effects: Any, labels: tuple[str, ...], nodes: Integers) -> tuple[di
     if effects is None:
         return {}, ""
     if effects.labels != labels:
-        raise ValueError("effects must be computed from this graph, got those of other variables")
+        raise ValueError("effects must be computed from this graph, got effects of other variables")
     if len(nodes) > MAX_EFFECTS:
         return {}, f"Effects are shown of at most {MAX_EFFECTS} variables: choose some with `around`."
     return effects.on_page(nodes), ""
@@ -110,7 +110,7 @@ def consensus_content(
 
     `about`: the title and the facts.
 
-    `shares` has "adjacent"; its arrays and their order are those of `pycupc.stability.Consensus.frequencies`.
+    `shares` has "adjacent"; its arrays and their order are as in `pycupc.stability.Consensus.frequencies`.
     """
     _, at, part = part_of(graph, labels, -shares["adjacent"], around, radius, "found most often")
     on_page = {mark: share[at] for mark, share in shares.items()}
@@ -121,7 +121,7 @@ def consensus_content(
 def _removed(fit: TestedGraph, place: Integers) -> tuple[RemovedPairs, Integers]:
     """Removed pairs among the variables of the page, and the variables that only their separating sets name.
 
-    If there are more than MAX_REMOVED, they are those of the highest levels, and at the last of these levels those with
+    Of more than MAX_REMOVED, the pairs of the highest levels are kept, and of the lowest of these levels the pairs with
     the largest |r|, that is the smallest p. Pairs that were removed after the levels come last.
     """
     found, later, shown = fit.tests_of_levels(), fit.later, place >= 0
@@ -215,8 +215,7 @@ class ExplorableGraph(TestedGraph):
         Raises
         ------
         ValueError
-            If `stability` has another length, `effects` are those of other variables, or a variable of `around` does
-            not exist.
+            If `stability` has another length, `effects` has other variables, or a variable of `around` does not exist.
         """
         found = content(self, around=around, radius=radius, stability=stability, effects=effects)
         return show_page(found, path, show=show)

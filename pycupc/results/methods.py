@@ -1,6 +1,6 @@
 """The methods: the functions that find a graph, and what the rest of the program must know about each.
 
-A method registers itself by a row here; its arguments are those of `pycupc.algorithm.parameters` that name it.
+A method registers itself by a row here; its arguments are the rows of `pycupc.algorithm.parameters` that name it.
 """
 
 from __future__ import annotations
@@ -40,6 +40,6 @@ METHODS = {
         Method("rfci", "pag", "RFCI"),
     )
 }
-#: Those that orient edges, and those of them whose result is a PAG.
+#: The methods that orient edges, and the methods whose result is a PAG.
 ORIENTING = tuple(name for name, method in METHODS.items() if method.graph != "skeleton")
 HIDDEN = tuple(name for name, method in METHODS.items() if method.hidden)

@@ -1,10 +1,10 @@
-"""Results on disk: one .npz file, readable with ``numpy.load`` and without pickle; `StudyFile`, that of a folder.
+"""Results on disk: one .npz file, readable with ``numpy.load`` and without pickle; `StudyFile` describes a folder.
 
 meta     JSON text: format, names of the arrays, and further facts; for a `PcAlgo` its labels, call, method, n, alpha,
          engine, engine_name, orientation, max_ord, levels, notes, what set the arrows
-others   arrays; of a `PcAlgo` those of `pycupc.results.serialisation`, with the evidence. Integers are stored in the
-smallest
-         type that holds them, compressed; float64 is stored as it is, since its random digits cannot be compressed
+others   arrays; of a `PcAlgo` the arrays of `pycupc.results.serialisation`, with the evidence. Integers are stored in
+         the smallest type that holds them, compressed; float64 is stored as it is, since its random digits cannot be
+         compressed
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _plain(value: Any) -> Any:
 class StudyFile:
     """The file of a folder that says of which data and arguments the other files there are.
 
-    `name` is that of the file, `kind` its content, and `key` that of the identity in it.
+    `name` is the name of the file, `kind` its content, and `key` the key of the identity in it.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""A `PagAlgo` as arrays: for R those of the answer, for a file those of its skeleton, with more arrays and metadata.
+"""A `PagAlgo` as arrays: for R the answer's arrays, for a file its skeleton's, with more arrays and metadata.
 
 In addition to the arrays of `pycupc.results.serialisation`, R has "n_edgetests_pdsep", and "later_x", "later_y" and the
 last two below; a file has:
 
-    pag_edge_low, ..., pag_gap_y      edges, marks and separating sets in the end, named as those of the skeleton
+    pag_edge_low, ..., pag_gap_y      edges, marks and separating sets in the end, named as in the skeleton
     later_x, _y, _len, _members       edges removed after the levels, and their sets                      int32
     later_value, later_p              r (or p), and p, of the tests that removed them                     float64
     raised_x, _y, raised_p            cells of pMax that these tests raised                               int32, float64
@@ -76,9 +76,9 @@ def of_levels(
 
     `recomputed`: the p-values of the levels will be computed from the correlations.
 
-    `as_found`: the sets are those that the tests found, which other arrays may hold, too ("found_x", ...). Then a set
-    that is not empty and in both cells of its pair was found after the levels; the order of the pair in that test is
-    that of the larger p-value. Unless it is None, both cells of pMax get the larger p-value.
+    `as_found`: the sets are as the tests found them, which other arrays may hold, too ("found_x", ...). Then a set that
+    is not empty and in both cells of its pair was found after the levels; the cell with the larger p-value gives the
+    order of the pair in that test. Unless `as_found` is None, both cells of pMax get the larger p-value.
     """
     found = "found_" if "found_x" in arrays else "sepset_"
     x, y, size, members = (np.asarray(arrays[f"{found}{name}"]) for name in ("x", "y", "len", "members"))

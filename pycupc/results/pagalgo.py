@@ -205,7 +205,7 @@ class PagAlgo(ExplorableGraph):
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, suffStat: Any = None) -> PagAlgo:
-        """Read what `save` wrote; arguments and errors are those of `PcAlgo.load`."""
+        """Read what `save` wrote; arguments and errors as of `PcAlgo.load`."""
         with npz.reading(path, npz.PAG) as (meta, arrays):
             flat.check_meta(meta)
             p, about = len(meta["labels"]), meta["pag"]

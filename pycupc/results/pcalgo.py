@@ -84,7 +84,7 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     notes : dict
         Further facts about the run, e.g. the number of ambiguous triples.
     tiers : Tiers or None
-        Those of the run: they limit the conditioning sets.
+        The tiers of the run: they limit the conditioning sets.
     """
 
     sepset: SepSets
@@ -305,7 +305,7 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
 
 
 def correlations_of(suffStat: Any, meta: Mapping[str, Any], arrays: flat.Arrays) -> Correlations:
-    """The correlations of the data from which a result was computed; ValueError if they are those of other data."""
+    """The correlations of the data from which a result was computed; ValueError if `suffStat` has other data."""
     stat = as_suff_stat(suffStat)
     if stat.p != len(meta["labels"]) or stat.n != meta["n"]:
         raise ValueError(

@@ -30,7 +30,7 @@ or, if the p-values were recorded rather than computed,
 out if it has more than `MOST_NUMBERS`, unless it is requested.
 
 All indices count from 0. A pair x < y that is neither adjacent nor a gap and has no cell has the empty set in cell
-(x, y): there may be millions of those, so they are not stored.
+(x, y): there may be millions of such pairs, so their cells are not stored.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ MOST_NUMBERS = 1_000_000
 EDGES, CELLS = ("edge_low", "edge_high", "mark_low", "mark_high"), ("graph_from", "graph_to", "graph_mark")
 #: The other arrays that every result has, all int32 but the last.
 ANSWER = ("sepset_x", "sepset_y", "sepset_len", "sepset_members", "gap_x", "gap_y", "n_edgetests")
-#: The prefixes of the arrays of sets, the final ones and those that the tests found, with the prefixes of their gaps.
+#: The prefixes of the arrays of sets, final and as the tests found them, with the prefixes of their gaps.
 GAPS = {"sepset_": "gap_", "found_": "found_gap_"}
 
 
@@ -261,7 +261,7 @@ def only_stored_cells(arrays: Arrays, p: int, name: str = "sepset_") -> dict[str
 def evidence_arrays(
     p_values: PValues, removals: Removals, graph: SparseGraph, *, everything: bool | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of evidence. Those that may be left out are kept if `everything`, or if None and not too large."""
+    """The arrays of evidence; the optional arrays if `everything`, or if it is None and they are not too large."""
     out: dict[str, NDArray[Any]] = {}
 
     def wanted(numbers: int) -> bool:

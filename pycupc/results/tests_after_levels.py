@@ -42,8 +42,8 @@ class LaterTests:
     # (m,): r of the separating test, or its p-value if the test has no r.
     value: Floats = field(default_factory=lambda: np.zeros(0))
     p: Floats = field(default_factory=lambda: np.zeros(0))  # (m,): the p-value of the separating test
-    # {"possible-d-sep", "rfci"}: which tests these are: given subsets of Possible-D-SEP, or those of `rfci` on triples
-    # and discriminating paths.
+    # {"possible-d-sep", "rfci"}: which tests these are: given subsets of Possible-D-SEP, or the tests of `rfci` on
+    # triples and discriminating paths.
     stage: Stage = "possible-d-sep"
     n_tests: list[int] = field(default_factory=list)  # number of tests by the size of the set, from 0 on
     # list of p int32 arrays, or None: pcalg's ``allPdsep``, from 0; an empty array stands for NULL. None if
@@ -90,7 +90,7 @@ class LaterTests:
         return FlatCells(self.x, self.y, self.S.sizes.astype(np.int32), self.S.members)
 
     def both_cells(self) -> FlatCells:
-        """The cells that pcalg writes: those of both orders of each pair."""
+        """The cells that pcalg writes: both orders of each pair."""
         x, y, length, members = self.cells()
         return FlatCells(np.append(x, y), np.append(y, x), np.append(length, length), np.append(members, members))
 

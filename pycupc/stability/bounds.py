@@ -42,9 +42,9 @@ def meinshausen_buehlmann(q: float, n_pairs: int, threshold: float) -> float:
     -----
     Theorem 1 of Meinshausen and Buehlmann (2010). Assumes that the pairs without an edge in the true graph are
     exchangeable, that is, each of them is as likely to be selected as every other; that PC is no worse than guessing
-    pairs at random; and that the frequencies are those over all subsamples of half of the rows, which many resamples
+    pairs at random; and that the frequencies are taken over all subsamples of half of the rows, which many resamples
     approximate. For causal graphs the first assumption is at best an approximation: pairs with a short indirect path
-    are selected more often than unconnected ones.
+    are selected more often than unconnected pairs.
 
     For complementary pairs it is the bound "worst-case", theorem 1 of Shah and Samworth (2013) with theta = q / N. That
     assumes nothing about the data or the procedure, but it bounds only the expected number of selected pairs that PC

@@ -43,7 +43,7 @@ FEW = 50
 class CausalStudy(Resampled[CStaR]):
     """A study that asks for the largest effects in every resample. Its positions and its `q` ascend.
 
-    Arrays of an outcome: `cause`, `effect`, `value`, the pairs that `largest` finds, at most as many as the largest q.
+    Arrays of an outcome: `cause`, `effect`, `value` of the pairs that `largest` finds; at most the largest q pairs.
     """
 
     causes: Ints
@@ -159,7 +159,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
         Each pair has the median of its ranks by Pi over these numbers. By default up to ten numbers, evenly spaced up
         to the square root of the number of candidate pairs.
     n_resamples, scheme, fraction, random_state, executor, checkpoint, progress
-        As of `stability`; the resamples are the same. The default scheme is that of the paper, halves of the rows.
+        As of `stability`; the resamples are the same. The default scheme is the paper's: halves of the rows.
     alpha : float in [0, 1], default 0.01
         Significance level of each test.
     standardize : bool, default True
@@ -181,9 +181,9 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
 
     Notes
     -----
-    Resample i has the graph of ``pc(data[result.indices(i)], alpha, ...)``, and the values are those of ``ida`` with
-    method "local" (with tiers or other knowledge of type "pdag"), of all possible effects of a pair the one of smallest
-    absolute value. Pairs whose smallest value is 0 or undefined are never selected.
+    Resample i has the graph of ``pc(data[result.indices(i)], alpha, ...)``, and each pair has one value: among its
+    possible effects from ``ida`` with method "local" (with tiers or other knowledge of type "pdag"), the effect of
+    smallest absolute value. Pairs whose value is 0 or undefined are never selected.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     general = checked_study(data, plan, alpha, arguments, name="cstar")
     rows = general.rows
     if not isinstance(rows, CorrelatedRows) or rows.measure.n_rule is not None:
-        raise ValueError("data must be a table of numbers, for gaussCItest: effects are those of complete linear data")
+        raise ValueError("data must be a table of numbers, for gaussCItest: effects are linear and need complete data")
     if not standardize and rows.measure.name != "pearson":
         raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
     if not standardize:

@@ -25,7 +25,7 @@ class OverResamples:
     """A result over resamples. `Stability` describes the attributes."""
 
     KIND: ClassVar[npz.Kind]
-    #: The other attributes that are facts, and those that are arrays, in a file.
+    #: The other attributes that are facts in a file, and the attributes that are arrays.
     FACTS: ClassVar[tuple[str, ...]]
     ARRAYS: ClassVar[tuple[str, ...]]
     labels: tuple[str, ...]

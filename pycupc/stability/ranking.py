@@ -54,7 +54,7 @@ class CStaR(OverResamples):
     cause, effect : int64
         The pairs with the largest effects of each resample, at most ``q[-1]``, the largest first.
     value : float64
-        Their effects: of the possible effects the one of smallest absolute value, with its sign.
+        Their effects: for each pair the possible effect of smallest absolute value, with its sign.
     arguments : dict
         The arguments that determine the answer; large ones and the data are represented by their hash.
     """
@@ -96,7 +96,7 @@ class CStaR(OverResamples):
         Raises
         ------
         ValueError
-            If `q` is none of those of the run.
+            If `q` is none of the numbers `q` of the run.
         """
         return data_frame(self.columns(q))
 
@@ -127,7 +127,7 @@ class CStaR(OverResamples):
         Raises
         ------
         TypeError, ValueError
-            If `threshold` is not in [0, 1], or `q` is none of those of the run.
+            If `threshold` is not in [0, 1], or `q` is none of the numbers `q` of the run.
         """
         check_real("threshold", "a number from 0 to 1", threshold, lambda share: 0 <= share <= 1)
         most = float(self.q[self._at(q)])

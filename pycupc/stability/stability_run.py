@@ -1,4 +1,4 @@
-"""`stability`: an algorithm on many resamples of the rows, and the frequencies over those that have finished."""
+"""`stability`: an algorithm on many resamples of the rows, and the frequencies over the finished resamples."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
         An argument is invalid, or `checkpoint` is damaged or belongs to other data or arguments; the message names it.
         These errors are raised before anything is computed.
     EngineError
-        The engine cannot run on this machine; or (`StabilityError`) a resample could not be computed. The attribute
-        ``partial`` of the latter is the result over the resamples that had finished.
+        The engine cannot run on this machine; or a resample could not be computed (`StabilityError`, whose attribute
+        ``partial`` is the result over the resamples that had finished).
     StabilityInterrupted
         Ctrl-C was pressed. It is a KeyboardInterrupt whose ``partial`` is the result over the resamples that had
         finished.
@@ -117,8 +117,8 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
     on the data, the arguments, the seed and i, and not on the executor, the number of workers, their order or restarts.
     With ``u2pd="rand"`` or "retry", `pc` gets ``random_state=result.resampling.random_state(i)``.
 
-    A variable that is constant in a resample has no edges there, except those of fixedEdges, as in `pc`. It counts as
-    not adjacent to the others; `Stability.constant` says in how many resamples a variable was constant.
+    A variable that is constant in a resample has no edges there, except fixed edges, as in `pc`. It counts as not
+    adjacent to the others; `Stability.constant` says in how many resamples a variable was constant.
 
     For several GPUs start one Dask worker for each, with ``CUDA_VISIBLE_DEVICES`` set to its number and
     ``--nthreads 1`` (dask-cuda's ``LocalCUDACluster`` and ``dask cuda worker`` do so); with 2, two resamples share the
@@ -142,7 +142,7 @@ def stability(  # noqa: PLR0913 - the data, how they are resampled, and where; p
 
 
 def collected(study: Resampled[R], plan: Plan, progress: Callable[[int, int], object] | bool | None) -> R:
-    """The result over all resamples, those of a checkpoint and the others; errors as of `stability`."""
+    """The result over all resamples, from a checkpoint and new ones; errors as of `stability`."""
     found: dict[int, Outcome] = {}
 
     def result() -> R:

@@ -1,6 +1,6 @@
 """Cache folders of Numba, CuPy and matplotlib for users who can write neither to the package nor to a home directory.
 
-Such are those of containers and services. Numba would refuse to load functions that are to be cached, CuPy would fail,
+Containers and services run as such users. Numba would refuse to load functions that are to be cached, CuPy would fail,
 and matplotlib would search all fonts in every process: all three get a folder inside the system's temporary folder.
 """
 

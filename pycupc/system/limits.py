@@ -41,9 +41,9 @@ def start(thread: threading.Thread) -> None:
 
 
 def start_another(thread: threading.Thread, threads: list[threading.Thread]) -> bool:
-    """Start a thread that shares the tasks of those in `threads`, and add it to them.
+    """Start a thread that shares the tasks of the `threads`, and append it to them.
 
-    False if the system refuses it, so that the others do its part; NoThreadError if there is no other.
+    False if the system refuses it, so that the other threads do its part; NoThreadError if there is no other.
     """
     threads.append(thread)  # before it runs: an interrupt may come at any moment
     try:

@@ -16,7 +16,7 @@ __all__ = ["Argument", "Cell", "Message", "Setting", "Value", "Variable", "Varia
 
 
 class Message(str):
-    """A text made of a `template` of `str.format`, whose fields are names of facts, and of these `facts`.
+    """A text made of a `template` of `str.format`, whose fields are names of facts, and the `facts`.
 
     They are of classes of this module, other messages, exceptions, numbers and texts.
     """
@@ -113,7 +113,7 @@ def on_the_command_line() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Words:
-    """Words that differ between Python, R and the command line; by default the last two are those of Python."""
+    """Words that differ between Python, R and the command line; by default the last two are the same as Python's."""
 
     in_python: str
     in_r: str | None = None

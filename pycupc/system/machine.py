@@ -53,7 +53,7 @@ Result = TypeVar("Result")
 
 
 def available_cores() -> int:
-    """Cores this process may use, of a container or job with a share of the processors as many as that is worth."""
+    """The number of cores that this process may use; a granted share of processor time is rounded up to whole cores."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows

@@ -1,4 +1,4 @@
-"""Modules that have moved. A pickle names the module of a class, so those of earlier versions name the old one."""
+"""Modules that have moved. A pickle names the module of a class; pickles of earlier versions have its old name."""
 
 from __future__ import annotations
 

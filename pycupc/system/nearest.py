@@ -1,4 +1,4 @@
-"""The name that was meant, where a name is not among those that there are: for keywords, options and words."""
+"""The name that was meant, where a given name does not exist: for keywords, options and words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DATA = {"data", "df", "X"}
 
 
 def nearest(given: str, names: Iterable[str]) -> str | None:
-    """The one of these names that is like the given one, capitals and signs aside; None if none is."""
+    """The name that is like the given one, capitals and signs aside; None if there is none."""
     from difflib import get_close_matches  # only where something is wrong
 
     there = {_plain(name): name for name in names}
@@ -61,7 +61,7 @@ def hinted(function: Function) -> Function:
 
 
 def _unknown_keyword(function: Callable[..., Any], given: Iterable[str]) -> str | None:
-    """What to say of a keyword that the function does not have; None if it has all of them."""
+    """The error text for a keyword that the function does not have; None if it has all keywords."""
     import inspect
 
     parameters, name = inspect.signature(function).parameters, function.__name__

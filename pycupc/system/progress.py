@@ -17,7 +17,7 @@ CountHook = Callable[[int, int], object]
 
 
 class LevelBar:
-    """Bars of tqdm on stderr, one after the other, mostly those of the levels.
+    """Bars of tqdm on stderr, one after the other, mostly one per level.
 
     As a `ProgressHook`, it shows the level. The number of tests of a level is known only as an upper bound, since a
     removed edge makes its remaining tests unnecessary: a level often ends well before its bar is full.

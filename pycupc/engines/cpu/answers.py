@@ -212,7 +212,7 @@ class _Run:
         self._enter(test, np.array(found, dtype=np.int64), r)
 
     def _enter(self, test: GaussianTest, pairs: Indices, r: Floats) -> None:
-        """These pairs are separated, with r[i]; the last test of each is that."""
+        """Record that `pairs` are separated, with the canonical r; the last test of each pair has separated it."""
         if not len(pairs):
             return
         size = ((self._n_tests[pairs] > 0) * np.arange(self.sizes.stop)).max(axis=1, initial=0)

@@ -22,8 +22,8 @@ def rounds(
 ) -> Iterator[tuple[Indices, Indices, Indices, Mask, Floats]]:
     """Tests of all sets of one size: the number of the pair, the positions of the set, its members, the outcome, p.
 
-    Each pair meets its sets in order, as many as it has room; one with further sets is `over` then. One that is `asked`
-    no more after a round meets no more.
+    Each pair meets its sets in order, up to the number `room` of the pair; a pair with further sets is `over` then. A
+    pair that is not `asked` any more after a round meets no further sets.
     """
     (offsets, candidates), skip = questions.candidates, skipped(questions)
     degree = questions.candidates.sizes

@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(cls, test: GaussianTest, levels: range) -> Sizes:
-        """Those of the sets of a test with so many members."""
+        """The cutoffs for conditioning sets of these sizes."""
         level, cutoffs = np.array(levels, dtype=np.int64), np.array([test.cutoff(k) for k in levels], dtype=np.float64)
         root = np.sqrt(np.maximum(test.data.n - 3.0 - level, 0.0))
         return cls(level, *Cutoff.around(cutoffs), root)  # type: ignore[arg-type]

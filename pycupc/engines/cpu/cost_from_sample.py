@@ -52,7 +52,7 @@ def later_seconds(data: SuffStat, alpha: float, engine: Engine) -> float:
 
 
 def _own_memory() -> int:
-    """Bytes of memory of this process, with the centred columns, that are not those of files."""
+    """Bytes of memory of this process, with the centred columns, but without files that are mapped into memory."""
     try:
         with open("/proc/self/statm") as file:
             resident, shared = map(int, file.read().split()[1:3])

@@ -171,7 +171,8 @@ class GaussianTests:
     def complete(
         self, graph: Graph, level: int, cutoff: float, findings: Findings, separated: Separated
     ) -> tuple[int, int]:
-        """Compute r where pruning left it out, and remember what it answered; returns the tests made and bounds."""
+        """Compute r where pruning left it out, and remember the pairs that it answered; returns numbers of tests made
+        and of bounds."""
         pruned = findings.done == ANSWERED
         if not self._pruned_sides and not pruned.any():
             return separated.n_tests, 0

@@ -26,16 +26,16 @@ from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR, R_MAX
 from pycupc.system.jit import compiled, frozen, jit_fma, jit_inlined, jit_part
 
-#: The sets of so many candidates, from four members on, are tested in one descent instead of one for each size, of
-#: which those that are larger than a separating one are made in vain. Measured.
+#: Up to this number of candidates, all sets with four members or more are tested in one descent instead of one descent
+#: per size; tests given sets larger than a separating set are then made in vain. Measured.
 ONE_DESCENT = 16
 
 
 class Asked(NamedTuple):
     """Pairs x, y, (m,), and the sizes of their sets, first to last.
 
-    The candidates of pair i begin at offsets[i], int64 (m + 1,). `skipped` are those in its list of `skip`, and empty
-    if there are no such lists. `room`, which is lowered, is the number of tests that a pair may still have.
+    The candidates of pair i begin at offsets[i], int64 (m + 1,). `skipped` says which are in its list of `skip`; it is
+    empty if there are no such lists. `room`, which is lowered, is the number of tests that a pair may still have.
     """
 
     x: Indices
@@ -51,8 +51,9 @@ class Asked(NamedTuple):
 class Made(NamedTuple):
     """The outcomes of m pairs with c candidates in all."""
 
-    found: Annotated[Indices, "m"]  # separating sets; if only the first is wanted, those that were the first until then
-    containing: Annotated[Indices, "c"]  # how many of them contain a candidate
+    # (m,): number of separating sets found; if only the first is wanted, each was the first when it was found.
+    found: Annotated[Indices, "m"]
+    containing: Annotated[Indices, "c"]  # number of the pair's separating sets that contain a candidate
     n_tests: Annotated[Indices, "m k"]  # tests by the size of the set
     r: Annotated[Floats, "m"]  # the canonical r of the first separating set, if only this is wanted
     z: Annotated[Floats, "m"]  # smallest |z| of the other tests; inf if there are none, or if it is not wanted
@@ -64,7 +65,7 @@ class SubsetWork(NamedTuple):
 
     sound: Annotated[Mask, "t"]  # by depth: every pivot was above the floor
     skipped: Annotated[Mask, "t"]  # all members are in the list of `skip`
-    separating: Annotated[Indices, "t"]  # separating sets among those of the depth and below
+    separating: Annotated[Indices, "t"]  # number of separating sets among the sets of the depth and below
     bound: Annotated[Floats, "t"]  # by size: tests with an r^2 above it need no look
     nodes: Annotated[Indices, "t+1"]  # for the canonical formula
     elimination: Annotated[Floats, "given"]
@@ -90,7 +91,7 @@ def walk_sets(
     C, limits = frozen(test.data.C), Sizes.of(test, range(sizes.stop))
     pairs, tests = np.flatnonzero(asked.first <= last), m * sum(about(int(d.max(initial=0)), k) for k in sizes)
     parts = [pairs]
-    if tests >= INLINE_TESTS:  # at most so many: there may be work for several threads
+    if tests >= INLINE_TESTS:  # an upper bound: there may be work for several threads
         load, reach = _loads(asked.first, last, d)
         pairs, tests = pairs[np.argsort(-load[pairs], kind="stable")], load.sum()
         parts = np.split(pairs, np.flatnonzero(np.diff(np.cumsum(load[pairs]) // TASK_TESTS)) + 1)
@@ -138,7 +139,7 @@ def _walk(C, asked, mine, limits, made, widest, only_first, largest_p, state):  
 
 def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:
     """Of each pair about how many tests it may have, and the largest size that they reach."""
-    endless = 2.0**50  # so many tests take weeks
+    endless = 2.0**50  # this number of tests takes weeks
     load, sets, reach = (first == 0) * 1.0, np.ones(len(d)), np.zeros(len(d), dtype=np.int64)
     for size in range(1, int(last.max(initial=0)) + 1):
         reach += (load < endless) & (size <= last)

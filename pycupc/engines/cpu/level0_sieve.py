@@ -90,13 +90,13 @@ class Found(NamedTuple):
 
     x: Ints  # (m,)
     y: Ints  # (m,)
-    # (SMALLER_ALPHAS + 1,): how many of them lie between two neighbouring cutoffs of `Search.cutoffs`, below the first,
+    # (SMALLER_ALPHAS + 1,): how many pairs lie between two neighbouring cutoffs of `Search.cutoffs`, below the first,
     # above the last.
     counts: Indices
 
 
 class Search(NamedTuple):
-    """The question about a tile: which products exceed `least`, and how many of them which `cutoffs`, ascending."""
+    """The question about a tile: which products exceed `least`, and how many exceed each of the ascending `cutoffs`."""
 
     least: np.float32
     cutoffs: Floats

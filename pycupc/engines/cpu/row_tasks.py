@@ -1,4 +1,4 @@
-"""The queue of a level: rows cut into work items, those with most tests first, small ones gathered into a task.
+"""The queue of a level: rows cut into work items, the largest first, and small items gathered into a task.
 
 The kind of walk determines the content of an item, consecutive parts of a row: prefixes of conditioning sets, or the
 sets that have the same first member.
@@ -35,7 +35,7 @@ class Queue(ABC):
         self.work = self._tests  # float64 (p,), of each row, as `_least_work`
 
     def _cut(self, x: int, piece: int, pieces: int) -> int:
-        """First part of a piece of row x, whose pieces have about as many tests each."""
+        """First part of a piece of row x, whose pieces have about the same number of tests."""
         return int(self._parts[x]) * piece // pieces
 
     @abstractmethod
@@ -47,7 +47,8 @@ class Queue(ABC):
         """Work space for rows with up to d neighbours."""
 
     def _space(self, widest: int) -> Any:
-        """Work space of this thread, as its last task has left it: rows with about as many neighbours come together."""
+        """Work space of this thread, as its last task has left it: rows with similar numbers of neighbours follow each
+        other."""
         d, own = -(-widest // SPACE) * SPACE, self._own
         if getattr(own, "d", 0) != d:
             own.d, own.space = d, self._make_space(d)

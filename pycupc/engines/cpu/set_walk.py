@@ -85,7 +85,7 @@ def _fill(m, t, n):
 
 @jit_inlined
 def _gather(side, place, low, bound, m):
-    """Depth 0: the correlations of the targets, and of the positions from `low` on, with the latter."""
+    """Depth 0: the correlations of targets and of positions from `low` on, all with the positions from `low` on."""
     C, node, x, start = side.C, side.neighbours, place.x, place.start
     n = 0
     for i in range(place.d):

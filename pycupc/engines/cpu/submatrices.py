@@ -72,11 +72,11 @@ class MatrixSource:
         return some
 
     def tests(self, nodes: Indices) -> tuple[Floats, Indices]:
-        """Correlations with those of the variables of each of m tests, and these in its numbers, int64 (m, k)."""
+        """A matrix with the correlations of the variables of m tests, and their positions in it, int64 (m, k)."""
         return self.C, nodes
 
     def submatrices(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Submatrix]]:
-        """Extracts with one part of the rows after the other, as far as it is sensible to hold them at once."""
+        """Submatrices with one part of the rows after the other; a part is not too large for memory."""
         everything = slice(None)
         yield everything, Submatrix(self.C, graph.offsets, graph.neighbours, rows, everything)
 

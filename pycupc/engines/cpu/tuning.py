@@ -22,7 +22,7 @@ TASK_TESTS = 250_000
 #: Tasks that the rows of a side are gathered into, at most: Python makes them, a tenth of a millisecond each, while no
 #: other thread can run Python. Measured on 16 cores.
 MOST_TASKS = 256
-#: By which the time of a walk is weighed like tests: those that are made in a second.
+#: Number of tests made in a second, by which the time of a walk is compared with tests.
 TESTS_PER_SECOND = 2.5e8
 #: A task has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20
@@ -81,8 +81,8 @@ BLOCK, SPACE = 8, 16
 
 # -- questions --------------------------------------------------------------------------------------------------------
 
-#: Sets of a pair in its first round, about the number of tests that most separated pairs need, and how many times as
-#: many are in each later round; where a test takes as long as `COSTLY` Gaussian ones, `CAUTIOUS` is both.
+#: Sets of a pair in its first round, about the number of tests that most separated pairs need, and the factor by which
+#: each later round has more; `CAUTIOUS` has both numbers for tests that take as long as `COSTLY` Gaussian tests.
 FIRST_ROUND, GROWTH = 8, 4
 COSTLY, CAUTIOUS = 20.0, (1, 2)
 #: Sets of all pairs in a round, about; more would not leave the cache sooner. A part for a thread.
@@ -96,8 +96,8 @@ ENTRY_TESTS = 1_000_000
 FEW_SETS = 5000
 #: Seconds of tests, made one by one because bounds do not hold, of which a warning tells.
 WORTH_A_WARNING = 60.0
-#: Tests without bounds: pairs that a task takes at most, and candidates of all of them; and Gaussian tests that take as
-#: long as its tests, if they are more than those of one pair: some 100 milliseconds, so that threads end together.
+#: Tests without bounds: the most pairs of a task, and the most candidates of all its pairs; and the longest time of a
+#: task with several pairs, as a number of Gaussian tests: some 100 milliseconds, so that threads end together.
 PAIRS_AT_ONCE, CANDIDATES_AT_ONCE, WORK_AT_ONCE = 512, 1 << 22, 5_000_000
 #: Such tasks of a level for each thread, where there is less work: each repeats what a round costs.
 TASKS_PER_THREAD = 4
@@ -132,7 +132,7 @@ PER_SQUARE, PER_CUBE, BOUND_TIME = 3.2, 0.018, 3100.0
 NODE_TIME, TEST_TIME = 1250.0, 7.7
 #: The sets of a node are tested if it has at most this many for each pair of candidates. Measured.
 SETS_PER_PAIR = 3.0
-#: All subsets of so many candidates of a node with sets of all sizes are tested.
+#: If a node with sets of all sizes has at most this many candidates, all their subsets are tested.
 SUBSETS_OF = 9
 #: A node is divided by the candidate with the largest |score| (weight (1 - weight) + `LEAST_SHARE`), where the scores
 #: have `LEAST_SCORE` added. Measured: with the largest score instead, hard pairs took 10 to 140 times as long.

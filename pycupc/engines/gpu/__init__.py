@@ -7,7 +7,7 @@ device_graph.py             the graph between levels: level 0, neighbour lists, 
 levels.py                   a level before it runs: the host's knowledge about it, the parameters of its kernels
 schur.py                    the tests of a level by the Schur walk, engine "gpu"
 device_sieve.py             level 0 as a sieve, and a matrix for each row, where the correlation matrix does not fit
-hubs.py                     these matrices, and level 1 of variables with so many neighbours that they have none
+hubs.py                     these matrices, and level 1 of hubs, which have too many neighbours for a matrix
 device_cost_from_sample.py  the work of a run of very many variables, estimated from some of them
 pruning/                    bounds that decide pairs before these tests, at long levels from 3 on
 cupc.py                     the tests of a level by cuPC-E and cuPC-S

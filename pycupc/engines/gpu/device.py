@@ -75,7 +75,7 @@ class Device:
         self.kernels.get(file, name, rows)(grid, block, args, stream=self.stream.ptr, shared=shared)
 
     def blocks(self, work: int) -> int:
-        """Blocks of 256 threads for so much work, for a kernel that takes any number of them."""
+        """The number of blocks of 256 threads for `work` elements, for a kernel that takes any number of blocks."""
         return max(1, min(8 * self.processors, -(-work // 256)))
 
     @property

@@ -65,7 +65,7 @@ def _ascending(questions: Questions) -> NDArray[np.bool_]:
 
 
 def _batches(numbers: Indices, cells: Indices) -> Iterator[Indices]:
-    """These numbers in parts, whose matrices, of cells[i] doubles, are not too many."""
+    """The numbers of questions in parts; the matrices of a part, of cells[i] doubles each, fit the memory for them."""
     ends = np.cumsum(cells[numbers])
     part = (ends * 8) // device_tuning.QUESTION_BYTES
     yield from np.split(numbers, np.flatnonzero(np.diff(part)) + 1)
@@ -99,7 +99,7 @@ class _Batch:
         self._tests = schur.SchurTests(dev.processors, dev.shared_block, prune=False)
 
     def reached(self, first: Indices, last: Indices) -> dict[int, Reached]:
-        """How far each pair gets, from its sets of first[i] members to those of last[i]."""
+        """How far each pair gets with its sets of first[i] to last[i] members."""
         out: dict[int, Reached] = {}
         left = np.ones(len(first), dtype=np.bool_)
         for size in range(int(first.min()), int(last.max()) + 1):

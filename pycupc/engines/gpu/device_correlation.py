@@ -83,7 +83,8 @@ def centred(dev: Device, X: Floats, *, by_column: bool = False) -> tuple[Any, An
     return Z, squares
 
 
-#: Pairs of observations times variables at a time. Sums of as many signs are exact in float32.
+#: Signs at a time, one per pair of observations and variable; and pairs of observations at a time, at most: a sum of
+#: this number of signs is exact in float32.
 SIGNS, MOST_PAIRS = 1 << 25, 1 << 23
 
 

@@ -91,7 +91,7 @@ class ContingencyTests(DeviceSetwiseTests):
     def shape(self, dev: Device, kernel: KernelName, level: int) -> Shape:
         # A test is made only if n >= 10 (kx - 1)(ky - 1) q; its table and the margin then take at most 6/10 n cells.
         cells = 6 * self._codes.n // 10 + 8
-        if self._codes.data.observed:  # any table may be tested: the host tests those that do not fit
+        if self._codes.data.observed:  # any table may be tested: the host tests tables that do not fit
             cells = device_tuning.OBSERVED_CELLS_PER_OBSERVATION * self._codes.n + device_tuning.OBSERVED_CELLS
         shared = shared_bytes(level)
         grid = dev.processors * dev.kernels.get(*kernel).blocks_per_processor(THREADS, shared)

@@ -167,7 +167,7 @@ class DeviceGraph:
                 address += nbytes * pitch
 
     def _check_memory(self, need: int, what: str, left: Callable[[float], int] | None = None) -> None:
-        """EngineError if so many bytes are not free; `left`: see `_remedy`."""
+        """EngineError if less than `need` bytes are free; `left`: see `_remedy`."""
         free = self._dev.free_memory() if need > device_tuning.UNCHECKED_BYTES else need
         if need > free:
             raise EngineError(

@@ -30,7 +30,8 @@ from pycupc.system.localised_message import Message
 from pycupc.system.logging import LARGEST_P, logger
 from pycupc.system.machine import available_cores
 
-#: A level with at most this many tests makes them all; so many that no search decides are left to the CPU.
+#: A level with at most FEW_TESTS tests makes them all. If the pairs that no search decides have more than MANY_TESTS
+#: tests, they are left to the CPU.
 FEW_TESTS, MANY_TESTS = 1e10, 2e12
 
 
@@ -78,7 +79,7 @@ class SmallestZ:
         return self._on_cpu(left, z) if left else z
 
     def _pending(self) -> list[PendingLevel]:
-        """The graph of a level has the edges of the next graph, and those that the level removed."""
+        """The graph of a level has the edges of the next graph, and the edges that the level removed."""
         p, keys, out = self.data.p, self._keys(self.x, self.y), []
         for level, x, y in reversed(self.removed):
             keys = np.sort(np.concatenate([keys, self._keys(x, y)]))

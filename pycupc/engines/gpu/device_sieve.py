@@ -69,9 +69,9 @@ class _Sieve:
     def find(
         self, cutoff: float, squares: tuple[int, int], pairs: Any = None, before: int = 0, room: int = 0
     ) -> int:  # fmt: skip
-        """Put the pairs of some squares that may be beyond the cutoff behind those in `pairs`; the number of them all.
+        """Append the pairs of some squares that may be beyond the cutoff to `pairs`; returns the number of all pairs.
 
-        Those beyond `room` are only counted.
+        Pairs beyond `room` are only counted.
         """
         dev, n, group = self._dev, self._n, squares_of(self._p)[0]
         threshold = np.nextafter(np.float32(cutoff - margin_of(n)), np.float32(-np.inf))
@@ -112,7 +112,7 @@ class RowGraph(DeviceGraph):
         lists = [None if pairs is None or not len(pairs) else pairs.keys for pairs in (gaps, fixed and fixed - gaps)]
         self._keys: list[Any] = [None if keys is None else dev.transfers.copied(keys) for keys in lists]
         self._n_keys = [0 if keys is None else len(keys) for keys in lists]
-        self.some_squares: tuple[int, int] | None = None  # those that the sieve goes through, instead of all
+        self.some_squares: tuple[int, int] | None = None  # the squares that the sieve goes through, instead of all
         self._picked: Any = None  # pairs, their r, and how many the sieve has picked, from level 0 to the lists
         self._cutoff, self._most_entries = 0.0, most_entries  # the cutoff of level 0
         self._hubs: hubs.HubTests | None = None  # until level 1 has ended
@@ -152,7 +152,7 @@ class RowGraph(DeviceGraph):
         return Running(0)
 
     def _pick(self, level: Level) -> tuple[Any, int]:
-        """Keys of the pairs that may be dependent, with room for those of fixed edges, and their number."""
+        """Keys of the pairs that may be dependent, with room for the keys of fixed edges; and the number of pairs."""
         dev, p, member = self._dev, self.p, self.member or Member(Meeting(1), 0)
         sieve, on_side = _Sieve(dev, self._columns, level.stop), squares_of(p)[1]
         squares = on_side * (on_side + 1) // 2  # of the upper triangle
@@ -207,7 +207,7 @@ class RowGraph(DeviceGraph):
         self._dev.transfers.write(self.present.G, state)
 
     def _room_for(self, picked: int, left: Callable[[float], int] | None = None) -> Any:
-        """Memory for so many pairs and the fixed edges; there must be as much again for their correlations."""
+        """Memory for `picked` pairs and the fixed edges; EngineError unless there is as much for their correlations."""
         count = picked + self._n_keys[1]
         self._check_memory(16 * count, f"{picked:,} pairs may be dependent at level 0", left)
         return self._dev.cp.empty(max(1, count), dtype=np.uint64)
@@ -271,7 +271,7 @@ class RowGraph(DeviceGraph):
         return int(matrix[-1])
 
     def _make_matrices(self, cells: int) -> None:
-        """Launch the kernel that makes the matrices of the rows, which have so many cells."""
+        """Launch the kernel that makes the matrices of the rows; `cells`: of all matrices together."""
         self._C = self._dev.cp.empty(max(1, cells))
         for graph in self._graphs:
             graph.C = self._C.data.ptr

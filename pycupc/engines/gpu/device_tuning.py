@@ -32,8 +32,8 @@ NOTICE_AFTER = 0.5
 
 #: Products of two numbers in a part of level 0: 10 s or so at the rate of an H100, 1.5e14 a second. Judged.
 PART_PRODUCTS = 1.5e15
-#: Tests from which a level is cut into slices, and those of the first slice: they take seconds. The factor by which a
-#: slice is larger than the one before, at most, and the seconds that it should take. Judged.
+#: A level with this number of tests or more is cut into slices, and the first slice has this number: it takes seconds.
+#: The largest factor by which a slice grows from the slice before, and the seconds that it should take. Judged.
 SLICED_FROM, SLICE_GROWTH, SLICE_SECONDS = 1e11, 4.0, 10.0
 
 # -- the graph between levels ---------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ SAMPLED_FROM = 100_000
 ROWS_SHARE = 0.1
 #: Device memory per pair that the sieve picks, at least: the pair, its r, and its two entries in two sets of lists.
 BYTES_PER_PICKED = 108
-#: Powers of ten, at most, by which the significance level is smaller that an error recommends. Judged.
+#: An error recommends an alpha that is smaller by fewer than this many powers of ten. Judged.
 SMALLER_ALPHAS = 40
 #: Pairs per variable for which the sieve has room at first, 16 bytes each. Judged: sparse data have 10 or so.
 PICKED_PER_VARIABLE = 32
@@ -78,8 +78,8 @@ SETS_PER_PREFIX, PLENTY_PER_PREFIX = 40.0, 55.0
 #: Conditioning sets of a level per multiprocessor that are many, so that full warps matter more than an even load, and
 #: plenty. Log: on ill-conditioned data two-member suffixes lose from 1e7 sets on; other levels gain from 160,000 on.
 MANY_SETS, PLENTY_OF_SETS = 64e3, 160e3
-#: Conditioning sets per work item: for blocks of one warp, and for larger ones. Log, "Single precision": work items two
-#: and four times as large are within 2 %.
+#: Conditioning sets per work item: for blocks of one warp, and for larger blocks. Log, "Single precision": work items
+#: two and four times as large are within 2 %.
 SETS_PER_ITEM, SETS_PER_LARGE_ITEM = 512.0, 4096.0
 #: Columns per tile of the last but one member: at level 2, and above. Log: 8 everywhere lose 25 % at levels 3 and 4.
 TILE_COLUMNS = (16, 32)
@@ -102,8 +102,8 @@ CELLS, MASK_WORDS = 7168, 8192
 #: Configurations of x and S up to which bit planes are used; at most 16 for every 256 words of masks. Log, "Discrete
 #: data".
 CONFIGURATIONS = 256
-#: Least number of sets per row in the first launch of a side; a later one tests this many times as many sets as all
-#: before it. Log, "Discrete data": 2 and 15 times are as fast.
+#: Least number of sets per row in the first launch of a side; and the factor by which each later launch tests more sets
+#: than all launches before it. Log, "Discrete data": factors of 2 and 15 are as fast.
 FIRST_SETS, GROWTH = 4, 4
 #: Conditioning sets per work item, at most. Log, "Discrete data": munin3 from 53 to 47 ms (64 before); 4 and 16 are as
 #: fast.
@@ -112,8 +112,8 @@ DISCRETE_SETS_PER_ITEM = 8
 DOUBTFUL = 4096
 #: Most bytes of bit planes, and of tables that do not fit shared memory. Judged.
 PLANE_BYTES, LARGE_TABLE_BYTES = 4 << 30, 512 << 20
-#: Counts in the largest table on the device if the degrees of freedom are the observed ones, for each observation and
-#: besides; all tables of level 0 must fit. Judged: larger tables are rare, and the host makes their tests.
+#: Counts in the largest table on the device with observed degrees of freedom: the first number per observation, plus
+#: the second; all tables of level 0 must fit. Judged: larger tables are rare, and the host makes their tests.
 OBSERVED_CELLS_PER_OBSERVATION, OBSERVED_CELLS = 4, 256 * 255
 
 # -- missing data -----------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 class DevicesEngine(Engine):
-    """Levels on several CUDA devices, a thread for each; the answer is that of one.
+    """Levels on several CUDA devices, a thread for each; the answer is the same as on one device.
 
     Each device holds the graph and the correlations. Level 0 without a matrix of all correlations is shared by squares
     of the matrix, and the levels from 1 on by rows. `LevelResult.n_made` may be too small, since a pair may be answered
@@ -121,7 +121,7 @@ class DevicesEngine(Engine):
 
 
 def on_devices(devices: Any, engine_on: Callable[[int], GpuEngine]) -> Engine:
-    """The engine on the devices that the option `devices` names; `engine_on` makes the one of a single device.
+    """The engine on the devices that the option `devices` names; `engine_on` makes the engine of a single device.
 
     Raises ValueError if `devices` is neither "all" nor a list of different numbers from 0 on. EngineError if one of
     them cannot be used.

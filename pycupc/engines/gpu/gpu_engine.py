@@ -54,8 +54,9 @@ class GpuEngine(AnsweringOnCpu):
         schur: whether pruning decides pairs, where it can, without testing all their conditioning sets. The answer is
         the same. With "checked", tests of some pairs that pruning has decided are made on the CPU, and compared.
     correlations : "dense", "rows" or None
-        schur: whether all correlations of data are stored, or, after level 0, only those among each variable and its
-        neighbours; see `pycupc.engines.gpu.device_sieve`. By default the latter if the former do not fit, or cost more.
+        schur: whether all correlations of data are stored, or, after level 0, only the correlations among each variable
+        and its neighbours; see `pycupc.engines.gpu.device_sieve`. By default "rows" if all correlations do not fit, or
+        cost more.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Matrices of rows, and variables with so many neighbours after level 0 that they have none at level 1.
+"""Matrices of rows; and hubs, variables with too many neighbours after level 0 to have a matrix at level 1.
 
-The tests of such a hub then read stripes of the matrix: the correlations of some neighbours with all of them.
+The tests of a hub read stripes of the matrix that it would have: correlations of some neighbours with all neighbours.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def hubs_among(degrees: NDArray[np.int64], room: float) -> NDArray[np.int64]:
 
 
 class HubTests:
-    """The tests of level 1 of a run with hubs, see `LevelTests`; those of other rows are made by `tests`.
+    """The tests of level 1 of a run with hubs, see `LevelTests`; `tests` makes the tests of the other rows.
 
     `columns`: of `device_correlation.centred`. `rows`: the hubs. `degrees`: of all variables.
     """

@@ -115,7 +115,7 @@ class Kernels:
         return kernel
 
     def missing(self, wanted: Iterable[KernelName], rows: bool) -> list[KernelName]:
-        """Those that are not loaded yet."""
+        """The `wanted` kernels that are not loaded yet."""
         return [(f, name) for f, name in wanted if (f, name, rows and f in WITH_ROW_MATRICES) not in self.loaded]
 
     def load(self, wanted: Iterable[KernelName], rows: bool, notice: str) -> None:

@@ -34,7 +34,7 @@ def kernels_of(family: int) -> list[KernelName]:
 
 
 class ObservedTests(DeviceSetwiseTests):
-    """These tests of a level."""
+    """The tests of a level on a table with gaps."""
 
     def __init__(self, dev: Device, test: ObservedTest) -> None:
         super().__init__(dev, test)

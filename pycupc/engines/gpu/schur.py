@@ -19,7 +19,7 @@ from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bo
 from pycupc.engines.gpu.structures import Graph, Level, Pruning, Queue, RowClass, i32, i64, ptr
 
 #: The kernels of level 1, with one matrix and with a matrix for each row; the kernel that plans levels above;
-#: schur_sets by suffix size and by whether it is made for ill-conditioned data; schur_tiles by the latter.
+#: schur_sets by suffix size and by whether it is made for ill-conditioned data; schur_tiles by whether it is.
 LEVEL1: KernelName = ("schur/level1", "level1")
 LEVEL1_ROWS: KernelName = ("schur/level1_rows", "level1_rows")
 PLAN: KernelName = ("schur/plan", "plan_phases")
@@ -28,7 +28,7 @@ SETS = {
     for suffix, ill in ((2, False), (3, False), (4, False), (2, True), (3, True))
 }
 TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (False, True)}
-#: Columns of the table of suffixes by suffix size: as many as the widest row of a class that uses it has neighbours.
+#: Columns of the table of suffixes by suffix size: the number of neighbours of the widest row of a class that uses it.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 #: Most bytes of static shared memory of schur_sets and schur_tiles.
 STATIC_SHARED = 256
@@ -98,9 +98,9 @@ def choose(
 
     With `ill`, many tests will take the canonical formula, which takes a hundred times longer. They run in kernels that
     hold its matrices in registers, which costs the other tests up to a sixth of their speed, and in small work items.
-    The suffix then has two members, so that a prefix has few sets, unless the level has so `many` sets that full warps
-    matter more. Otherwise, where a level has `plenty` of sets, a prefix gets enough of them for all warps of its block;
-    where it has fewer, that would leave some blocks with much more work than others.
+    The suffix then has two members, so that a prefix has few sets, unless the level has `many` sets, where full warps
+    matter more. Otherwise, where a level has `plenty` of sets, a prefix gets enough sets for all warps of its block;
+    where a level has fewer, that would leave some blocks with much more work than others.
     """
     low, high = bounds[index - 1] if index else 0, min(widest, [*bounds, widest][index])
     block = device_tuning.THREADS[index]

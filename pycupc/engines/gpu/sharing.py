@@ -121,12 +121,12 @@ class Member:
         return done
 
     def _findings(self, dev: Device, graph: Graph, pairs: int, done: int) -> dict[str, NDArray[Any]]:
-        """The findings so far, after the tests of so many rows."""
+        """The findings so far, after the tests of the first `done` rows."""
         best, least = dev.fetch(*((address, np.int64, (pairs,)) for address in (graph.best, graph.least)))
         return dict(zip(KEPT, (best, least, np.append(self._counts, done)), strict=True))
 
     def _count(self, dev: Device, level: Level) -> None:
-        """Add the counts of a slice to those of the level, and clear them for the next one."""
+        """Add the counts of a slice to the counts of the level, and clear them for the next slice."""
         address, size = level.counters, ctypes.sizeof(Counters)
         counters = Counters.from_buffer_copy(dev.peek(address, size))
         dev.cp.cuda.runtime.memsetAsync(address, 0, size, dev.stream.ptr)

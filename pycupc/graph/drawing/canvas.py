@@ -24,7 +24,7 @@ HEAD = 0.085
 
 
 class EdgeStyle(NamedTuple):
-    """The style of one kind of edge, in matplotlib's terms; the width is in points. Its marks are those of `KINDS`."""
+    """The style of one kind of edge, in matplotlib's terms; the width is in points. `KINDS` has the marks of a kind."""
 
     color: str
     width: float = 1.2
@@ -73,7 +73,7 @@ class Canvas:
         return cls(ax, low, high, float(scale))
 
     def text(self, x: float, y: float, text: str, points: float, **options: Any) -> None:
-        """Write text of a size in points; `options` are those of matplotlib's ``Axes.text``."""
+        """Write text of a size in points; `options` as of matplotlib's ``Axes.text``."""
         self.ax.text(x, y, text, fontsize=points * self.scale, **options)
 
     def edges(

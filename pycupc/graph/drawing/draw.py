@@ -59,7 +59,7 @@ def plot(
     radius: int = 2,
     strength: ArrayLike | None = None,
 ) -> Axes:
-    """Draw a graph; the options and errors are those of `pycupc.graph.named.NamedGraph.plot`."""
+    """Draw a graph; options and errors as of `pycupc.graph.named.NamedGraph.plot`."""
     _require_matplotlib()
     labels = [str(label) for label in labels]
     weight = None if strength is None else np.asarray(strength, dtype=np.float64)
@@ -220,7 +220,7 @@ def draw_matrix(graph: SparseGraph, ax: Axes, title: str) -> None:
 
 
 def matrix_image(graph: SparseGraph, place: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Red, green and blue of each cell, float64 (side, side, 3): those of the kind of most of its edges, else white."""
+    """Red, green and blue of each cell, float64 (side, side, 3): the colour of its commonest kind of edge or white."""
     from matplotlib.colors import to_rgb
 
     side = min(max(graph.p, 1), CELLS)

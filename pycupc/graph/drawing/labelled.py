@@ -32,7 +32,7 @@ def draw_labelled(
     centres: Sequence[int] = (),
     strength: Floats | None = None,
 ) -> None:
-    """Draw every variable with its label, and `centres` highlighted; `strength` (m,) is that of the edges."""
+    """Draw every variable with its label, and `centres` highlighted; `strength` (m,): the strength of each edge."""
     tail, head, kind = graph.edge_list()
     shown = [short(label) for label in labels]
     sizes = np.array([[0.16 + 0.078 * max(len(label), 2), 0.27] for label in shown])
@@ -72,7 +72,7 @@ def _box(canvas: Canvas, centre: Floats, size: Floats, label: str, fill: str, co
 
 
 def _curve(u: int, v: int, xy: Floats, sizes: Floats) -> Floats:
-    """Points on the curve of an edge from the outline of one box to that of the other, float64 (`POINTS`, 2)."""
+    """Points on the curve of an edge from the outline of one box to the outline of the other, float64 (`POINTS`, 2)."""
     curve = _points(xy[u], xy[v], _bend(u, v, xy, sizes), np.linspace(0, 1, 10 * POINTS))
     outside = []
     for w in (u, v):
@@ -84,9 +84,9 @@ def _curve(u: int, v: int, xy: Floats, sizes: Floats) -> Floats:
 
 
 def _bend(u: int, v: int, xy: Floats, sizes: Floats) -> tuple[float, float]:
-    """The curvatures at both ends with which the edge u, v crosses the fewest boxes of others; the least ones of those.
+    """The smallest curvatures at both ends with which the edge u, v crosses the fewest boxes of other variables.
 
-    To leave the rectangle around all boxes, and perhaps the picture, counts as much as to cross five of them.
+    To leave the rectangle around all boxes, and perhaps the picture, counts as five crossed boxes.
     """
     low, high = (xy - sizes / 2).min(axis=0) - 0.1, (xy + sizes / 2).max(axis=0) + 0.1
     others = np.ones(len(xy), dtype=bool)

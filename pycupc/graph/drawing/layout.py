@@ -67,8 +67,9 @@ def _below(extents: Floats, linked: int) -> Floats:
 def _push_apart(xy: Floats, reach: float) -> Floats:
     """Push points closer than `reach` apart, for many small boxes; stops after some rounds, so a few may stay close.
 
-    The first rounds move them too far, which spreads a crowd; the last ones settle what that has thrown together. None
-    moves far in one round, or the neighbours of a hub, which begin at nearly one place, would drive each other away.
+    The first rounds move points too far, which spreads a crowd; the last rounds separate points that this has brought
+    together. No point moves far in one round, or the neighbours of a hub, which begin at nearly one place, would drive
+    each other away.
     """
     from scipy.spatial import KDTree
 

@@ -34,7 +34,7 @@ def stress_layout(pattern: csr_array) -> Floats:
 
 
 def _separated(xy: Floats) -> Floats:
-    """Positions with a fixed sign, since that of LAPACK's vectors is arbitrary, and moved apart where they coincide."""
+    """Positions with a fixed sign, as LAPACK's vectors have an arbitrary one, and moved apart where they coincide."""
     k = np.arange(len(xy))
     xy = xy * np.sign(xy[np.abs(xy).argmax(axis=0), [0, 1]] + 1e-300)
     return xy + 1e-3 * np.column_stack([np.sin(k), np.cos(2.0 * k)])

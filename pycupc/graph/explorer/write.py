@@ -69,18 +69,18 @@ class Content:
     # edge_p, edge_r, edge_tests, edge_level: (m,) or None: for each edge, in the order of ``graph.edge_list()``: the
     # largest p-value of its tests, -1 if never tested; the correlation of its ends; the number of tests that it
     # survived, and their highest level. None for a consensus of resamples, which has `stability`, frequencies from 0 to
-    # 1, and `shares`, those of each mark, in their place.
+    # 1, and `shares`, the frequencies of each mark, in their place.
     edge_p: Floats | None = None
     edge_r: Floats | None = None
     edge_tests: Floats | None = None
     edge_level: NDArray[np.int64] | None = None
     # sequence of m sequences: what set its marks: each [variable at whose end the mark is, rule, variable, ...]; `pag`:
-    # the rules are those of FCI, not Meek's.
+    # the rules are FCI's, not Meek's.
     reasons: Sequence[Sequence[Sequence[str | int]]] = ()
     stability: Floats | None = None
     removed: RemovedPairs = field(default_factory=lambda: RemovedPairs(_NONE, _NONE, _NONE, _NONE, None, None, 1))
-    # int (k, 4): removed pairs whose separating test was not made, the observations that it would have needed, and
-    # those that there were.
+    # int (k, 4): removed pairs whose separating test was not made, the number of observations that the test would have
+    # needed, and the number of observations that there were.
     untested: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     # int (k, 2): pairs that fixedGaps excludes.
     gaps: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
@@ -106,7 +106,7 @@ def part_of(
     radius: int,
     first: str = "with the smallest p-values",
 ) -> tuple[Numbers, Numbers, dict[str, Any]]:
-    """The variables and the edges of a page by their numbers in the whole graph, and what `Content` has of them."""
+    """The variables and the edges of a page by their numbers in the whole graph, and fields of `Content` about them."""
     centres = None if around is None else positions(around, labels)
     nodes, edges, note = _chosen(graph, edge_p, centres, radius, first)
     shown = graph.with_edges(edges).subgraph(nodes)
@@ -121,7 +121,7 @@ def _chosen(
 ) -> tuple[Numbers, Numbers, str]:
     """The variables and the edges that a page holds, ascending, and a sentence on what it leaves out.
 
-    Of too many edges, those with the smallest `edge_p` stay, which the sentence calls `first`.
+    Of too many edges, the edges with the smallest `edge_p` stay; the sentence describes them by the words `first`.
     """
     notes = []
     nodes = np.arange(graph.p) if around is None else graph.around(around, radius)

@@ -24,8 +24,8 @@ from pycupc.system.jit import compiled, jit_part
 
 Ints = NDArray[np.int32]
 
-#: Number of copies of a table that are counted side by side, so that an observation need not wait for the one before
-#: it.
+#: Number of copies of a table that are counted side by side, so that an observation need not wait for the observation
+#: before it.
 COPIES = 4
 
 #: Below this G^2, the p-value is computed from the sum in floating point: near 0, where the p-value rises like the root
@@ -45,16 +45,16 @@ class Data(NamedTuple):
     alpha: float
     adapt: bool  # lower the degrees of freedom by the number of empty cells
     quirks: bool  # answer as pcalg does, with its faults
-    observed: bool  # the degrees of freedom are those observed
+    observed: bool  # whether degrees of freedom are observed: only of configurations that occur
 
 
 class Counting(NamedTuple):
     """Work space of a thread."""
 
-    # (l + 1, n): of each observation: row t of x and the first t members of S. If the degrees of freedom are those
-    # observed: row t without x, those that occur twice or more often are numbered, and the others have the next number.
+    # (l + 1, n): of each observation: row t of x and the first t members of S. With observed degrees of freedom: row t
+    # without x; configurations that occur twice or more often are numbered, and all others have the next number.
     configuration: Ints
-    groups: NDArray[np.int64]  # (l + 1,): then how many are numbered in row t
+    groups: NDArray[np.int64]  # (l + 1,): with observed degrees of freedom, how many are numbered in row t
     place: Ints  # (groups times levels,): space for `divide`
     counts: Ints  # (COPIES, most cells), or (1, most cells)
     of_y: NDArray[np.int64]  # (256,)
@@ -75,7 +75,7 @@ def work_space(data: Data, x: NDArray[Any], y: NDArray[Any], sets: NDArray[Any])
     # a test is made if n >= 10 (kx - 1)(ky - 1) q, and then its kx ky q cells are at most 4/10 n
     copies, groups, cells = COPIES, 0, 4 * n // OBSERVATIONS_PER_DF + 4
     if data.observed:
-        copies, groups = 1, max(n // 2, 1) + 1  # those that occur twice or more often, and the others
+        copies, groups = 1, max(n // 2, 1) + 1  # configurations that occur twice or more often, and all others
         strata = np.minimum(levels[sets].prod(axis=1, dtype=np.float64) + 1, groups)
         cells = int((strata * levels[x] * levels[y]).max(initial=0))
     configuration, of_groups = np.empty((size + 1, n), np.int32), np.empty(size + 1, np.int64)
@@ -98,7 +98,7 @@ def configurations(levels, S, size, most):
 def is_tested(data, x, y, size, q):
     """Whether to count the table: there are enough observations, given q configurations of a set of this size.
 
-    Whether there are enough for degrees of freedom that are those observed, only the table tells.
+    With observed degrees of freedom only the table tells whether there are enough.
     """
     if data.observed:
         return True
@@ -109,7 +109,7 @@ def is_tested(data, x, y, size, q):
 
 @jit_part
 def start_configuration(data, x, counting):
-    """Row 0 of the configurations: the codes of x; if the degrees of freedom are those observed, one for all."""
+    """Row 0 of the configurations: the codes of x; with observed degrees of freedom, one configuration for all."""
     counting.groups[0] = 1
     for s in range(data.codes.shape[1]):
         counting.configuration[0, s] = 0 if data.observed else data.codes[x, s]
@@ -128,7 +128,7 @@ def extend_configuration(data, z, t, counting):
 
 @jit_part
 def divide(data, z, t, counting):
-    """`extend_configuration` if the degrees of freedom are those observed.
+    """`extend_configuration` with observed degrees of freedom.
 
     A configuration that occurs once has a table of one row and one column, which adds nothing.
     """
@@ -169,7 +169,7 @@ def count_table(data, y, size, cells, counting):
 
 @jit_part
 def count_observed(data, x, y, size, cells, counting):
-    """`count_table` if the degrees of freedom are those observed."""
+    """`count_table` with observed degrees of freedom."""
     stride, k = counting.groups[size] + 1, data.levels[y]
     for c in range(cells):
         counting.counts[0, c] = 0
@@ -181,7 +181,7 @@ def count_observed(data, x, y, size, cells, counting):
 def statistic(data, x, y, q, stride, counting):
     """(G^2 / 2 in fixed point, number of empty cells) of the table that was counted.
 
-    It has q configurations of S, and for each level of x those of the next `stride` places.
+    It has q configurations of S; each level of x takes the next `stride` places.
     """
     f, counts, of_y = data.f, counting.counts, counting.of_y
     kx, ky = data.levels[x], data.levels[y]

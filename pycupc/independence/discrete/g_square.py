@@ -18,7 +18,7 @@ Codes = NDArray[np.integer[Any]]
 
 #: A test needs this many observations per degree of freedom, or it counts as independence.
 OBSERVATIONS_PER_DF = 10
-#: The same where the degrees of freedom are those observed (docs/CONTRACT.md, section 12).
+#: The same with observed degrees of freedom (docs/CONTRACT.md, section 12).
 OBSERVATIONS_PER_OBSERVED_DF = 5
 #: The largest conditioning set of pcalg's `disCItest`; given a larger one it calls all variables independent.
 LARGEST_SET_OF_DISCITEST = 4

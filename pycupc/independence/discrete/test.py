@@ -62,10 +62,10 @@ class DiscreteTest(SetwiseTest):
         return partial(self._untested, sepset, p_values)
 
     def _untested(self, sepset: SepSets, p_values: PValues) -> UntestedPairs:
-        """Those among the removed pairs, whose sets are `sepset`, as the tests found them.
+        """The removed pairs whose separating test was not made; `sepset`: the sets, as the tests found them.
 
-        pcalg's p-value of a test that was not made is 1, as that of perfect independence. Whether it was made depends
-        on nothing but its variables and the data, so it is found out after a run, and only when somebody asks.
+        pcalg's p-value of a test that was not made is 1, the same as for perfect independence. Whether a test was made
+        depends on nothing but its variables and the data, so it is found out after a run, and only when somebody asks.
         """
         parts = [np.zeros((4, 0), dtype=np.int64)]
         for x, y, S in sepset.of_every_size(self.may_lack):

@@ -9,6 +9,6 @@ fisher_z.py             partial correlation -> z -> p-value, and the significanc
 p_values.py             the p-values of a result
 tolerances.py           the numbers from which all engines take their rules
 partial_correlation.py  the canonical partial correlation, by which every engine decides a doubtful test
-double_double.py        the same of ill-conditioned matrices, in double-double arithmetic
+double_double.py        the canonical partial correlation of ill-conditioned matrices, in double-double arithmetic
 gauss_ci_test.py        pcalg's gaussCItest, one test at a time and literally
 """

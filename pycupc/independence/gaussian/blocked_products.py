@@ -70,7 +70,7 @@ class Blocks:
         return S[:m, :m]
 
     def correlate(self, i: int, j: int) -> Floats:
-        """Correlations of the columns of block `i` with those of block `j`."""
+        """Correlations of the columns of block `i` with the columns of block `j`."""
         S = _products(self.centred[i], self.centred[j])
         _normalise(S, self.squares[i], self.squares[j])
         rows, columns = self.place(i), self.place(j)

@@ -22,8 +22,8 @@ PAIRS = 1 << 14
 class Columns:
     """The columns of a table, centred, each in one piece of memory.
 
-    `blocked_products.Blocks` centres them, and the sums here have its terms in its order: the bits are those of
-    `correlation`.
+    `blocked_products.Blocks` centres them, and the sums here have its terms in its order: `correlation` returns the
+    same bits.
     """
 
     centred: Floats  # (p, n): NaN for a constant column

@@ -1,4 +1,4 @@
-"""P-values of many tests, compiled. The bits are those of `fisher_z.p_value_of`, from Python 3.11 on."""
+"""P-values of many tests, compiled, with the same bits as `fisher_z.p_value_of`, from Python 3.11 on."""
 
 from __future__ import annotations
 

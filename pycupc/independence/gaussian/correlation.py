@@ -78,7 +78,7 @@ def correlation(X: Floats, *, progress: CountHook | None = None) -> Floats:
 def scaled(X: Floats, ends: Ends | None = None) -> Floats:
     """`X`, finite, with columns of very large or very small numbers multiplied by powers of two.
 
-    That changes no correlation. If no column needs it, `X` itself is returned. `ends`: those of X, if known.
+    That changes no correlation. If no column needs it, `X` itself is returned. `ends`: `ends_of` X, if known.
     """
     low, high = ends or ends_of(X)
     exponents = np.frexp(np.maximum(high, -low))[1]

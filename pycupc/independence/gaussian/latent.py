@@ -28,7 +28,7 @@ Levels = dict[int, Floats]
 
 
 def levels_of(X: Floats) -> Levels:
-    """Those of the columns of (n, p) with two values, or up to `MOST_LEVELS` whole ones."""
+    """The different values of the columns of X (n, p) that have two, or up to `MOST_LEVELS` whole numbers."""
     found: Levels = {}
     for j in range(X.shape[1]):
         head = np.unique(X[: 4 * MOST_LEVELS, j])

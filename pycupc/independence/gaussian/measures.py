@@ -35,8 +35,8 @@ class Measure:
     nearest: bool = False  # whether C is replaced by the nearest correlation matrix if it is indefinite
     # Of "latent": the values of the columns that are binary or ordinal; None before `of_data`.
     levels: Levels | None = None
-    # {"mean", "min", "harmonic"}, or None: of a table with gaps, whose correlations are those of the rows complete in
-    # each pair; see `PairN`.
+    # {"mean", "min", "harmonic"}: of a table with gaps, where each pair is correlated on the rows complete in it; else
+    # None; see `PairN`.
     n_rule: str | None = None
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from pycupc.system.jit import compiled, jit_inlined
 
 #: Largest |correlation|: at 1 a cell that is not empty may have probability 0.
 LARGEST = 0.9999
-#: The search ends when a step is smaller; and after so many steps.
+#: The search ends when a step is smaller than LAST_STEP, or after MOST_STEPS steps.
 LAST_STEP, MOST_STEPS = 1e-8, 100
 #: Below this derivative the log-likelihood counts as constant, unless its second derivative exceeds `SHARP`. In a table
 #: whose zeros form a corner it is constant, to all digits, from some |r| on: the smallest such |r| is taken.

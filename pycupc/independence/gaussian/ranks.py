@@ -20,7 +20,7 @@ from pycupc.system.progress import CountHook
 
 #: Up to this number of observations a device, which compares all pairs of them, is faster than n log n on a CPU.
 MOST_ON_DEVICE = 16_384
-#: Higham's iteration ends when a step changes no entry by more than this, or after so many steps.
+#: Higham's iteration ends when a step changes no entry by more than NEAREST_CHANGE, or after NEAREST_STEPS steps.
 NEAREST_CHANGE, NEAREST_STEPS = 1e-10, 1000
 #: Smallest eigenvalue, as a share of the largest, that the nearest correlation matrix keeps.
 NEAREST_EIGENVALUE = 1e-8

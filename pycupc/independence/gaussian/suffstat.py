@@ -188,7 +188,7 @@ class SuffStat:
         **options
             How to read a file, as for `pycupc.data.read_data`. Of these, `only`, `drop` (sequences of names) and
             `drop_non_numeric` (bool) choose the columns of a DataFrame, too. ``missing="pairwise"``, of any data: each
-            correlation is that of the rows with both values, and n a matrix of their numbers.
+            correlation is computed from the rows with both values, and n is the matrix of the numbers of these rows.
 
         Returns
         -------

@@ -209,9 +209,9 @@ class IncompleteTable:
         return self.values < 0 if self.categories else np.isnan(self.values)
 
     def centred(self) -> Floats:
-        """The numbers less the mean of their column, (p, n), 0 where missing; rounded, so that two may become one.
+        """The numbers less the mean of their column, (p, n), 0 where missing; rounding may make two numbers equal.
 
-        Quick sums of these lose no digits where the numbers are far from zero.
+        Fast sums of the differences lose no digits where the numbers are far from zero.
         """
         there = ~self.missing.T
         values = np.where(there, self.values.T, 0.0)

@@ -145,7 +145,7 @@ def _likelihood_ratio(first, kx, ky, m, M, work):
 
 @compiled
 def _discrete_tests(data, x, y, sets, work, of_full, of_mean):
-    """Write the likelihood ratios of x[t] and y[t] given sets[t]: their mean, and the one of the mean table."""
+    """Write likelihood ratios of x[t] and y[t] given sets[t]: the mean ratio, and the ratio of the mean table."""
     for t in range(len(x)):
         strata = _count(data, x[t], y[t], sets[t], work)
         kx, ky = data.levels[x[t]], data.levels[y[t]]

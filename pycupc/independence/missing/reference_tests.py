@@ -111,7 +111,7 @@ def disCItwd(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool = 
 
     Notes
     -----
-    The numbers of levels are those that occur in these observations; no number of observations is too small.
+    Only levels that occur in these observations count; no number of observations is too small.
     """
     data = as_incomplete(suffStat, categories=True)
     values = data.values[:, [x, y, *S]]

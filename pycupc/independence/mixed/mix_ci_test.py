@@ -7,7 +7,7 @@ and Wermuth 1989). With l(V) the largest log-likelihood of the variables V, the 
     2 (l(x, y, S) - l(x, S) - l(y, S) + l(S))
 
 and the degrees of freedom are the same sum of the numbers of parameters. In a configuration with at most d + 5
-observations, d being the number of numbers among V, the means are its own and the covariances are those of all rows.
+observations, d being the number of numeric variables in V, the means are its own, and all rows give the covariances.
 A test of one kind of variables is pcalg's, with adaptDF=True if they are categories. Categories that do not occur count
 among the parameters, but not in a test of categories only.
 """
@@ -83,7 +83,7 @@ def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool =
 
 
 def of_categories(table: MixedTable, V: Any) -> DiscreteSuffStat:
-    """The data of tests of categories only: of those that occur, unlike `n_parameters`."""
+    """The data of tests of categories only, with the levels up to the largest that occurs, unlike `n_parameters`."""
     codes = table.codes(V)
     return DiscreteSuffStat(codes, np.maximum(codes.max(axis=0) + 1, 2), adaptDF=True)
 

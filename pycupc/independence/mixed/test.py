@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class MixedTest(SetwiseTest):
     """`mixCItest`.
 
-    `data`: complete. `quirks`: whether tests of categories only reproduce pcalg's faults, as those of micd do.
+    `data`: complete. `quirks`: whether tests of categories only reproduce pcalg's faults, as micd's tests do.
     """
 
     name = "mixed"
@@ -61,7 +61,7 @@ class MixedTest(SetwiseTest):
 
         V = np.column_stack([x, y, S]).astype(np.int64)
         kinds, p = self.data.categorical, np.empty(len(V))
-        of_kind = np.cumsum(kinds) - 1, np.cumsum(~kinds) - 1  # the position of a variable among those of its kind
+        of_kind = np.cumsum(kinds) - 1, np.cumsum(~kinds) - 1  # the position of a variable among its kind
         share = kinds[V].sum(axis=1)
         if len(at := np.flatnonzero(share == V.shape[1])):
             some = of_kind[0][V[at]]

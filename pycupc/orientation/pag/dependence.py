@@ -1,4 +1,4 @@
-"""The tests of rfci that remove edges: those of unshielded triples, and those of discriminating paths.
+"""The tests of rfci that remove edges: tests of unshielded triples, and tests of discriminating paths.
 
 Both need a minimal separating set of a pair that is not adjacent, and remove edges that a subset of that set separates
 (docs/LATENT.md, section 5). A removal never changes the set of another pair, so the tests of all triples are made at
@@ -41,7 +41,7 @@ class Removed(NamedTuple):
 class Dependence:
     """The graph and its separating sets, as the skeleton phase left them, while tests of rfci change them.
 
-    Attributes: `removed`, in the order of removal; `n_tests` by the size of the set, without those made ahead for
+    Attributes: `removed`, in the order of removal; `n_tests` by the size of the set, without tests made ahead for
     triples that a removal has broken.
 
     `ask`: `Engine.first_separating` of an engine that has taken the test. `in_order`: whether the test is to be asked
@@ -68,7 +68,7 @@ class Dependence:
     # -- separating sets ----------------------------------------------------------------------------------------------
 
     def set_of(self, x: int, z: int, *without: int) -> list[int]:
-        """The members of cell (x, z), then those of cell (z, x), each once."""
+        """The members of cell (x, z), then the members of cell (z, x), each once."""
         cells = (self._cells[cell] if cell in self._cells else self._sepset.get(*cell) for cell in ((x, z), (z, x)))
         return [v for v in dict.fromkeys(v for S in cells for v in S or ()) if v not in without]
 
@@ -156,7 +156,7 @@ class Dependence:
     def _count_first_tests(self, triples: Indices, size: Indices, when: list[int]) -> None:
         """Count the tests of `_separated` of triples that were whole at their turn, in each of which one set is tested.
 
-        `when` is the turn of each removal, -1 for those before.
+        `when` is the turn of each removal, -1 for earlier removals.
         """
         ends, p = (triples[:, [0, 2]], triples[:, [1, 1]]), self._graph.p
         gone = pair_keys([edge.x for edge in self.removed], [edge.y for edge in self.removed], p)

@@ -1,7 +1,7 @@
 """The graph that the rules for PAGs change: the lists of `MixedGraph`, with a mark at the owner of each entry.
 
 In this room the row KIND of the lists holds the mark at the owner, `NONE` where the edge has been removed, so that the
-mark at the neighbour is the one of the mirror entry. RULE, FIRST and SECOND say what set the mark: the number of the
+mark at the neighbour is in the mirror entry. RULE, FIRST and SECOND say what set the mark: the number of the
 rule, and the variables besides the two ends. Entries are ordered by owner, then by neighbour, which is the order of
 pcalg's scans: ``which(M, arr.ind = TRUE)`` runs down the columns of amat.pag, where cell [i, j] is the mark at j.
 """

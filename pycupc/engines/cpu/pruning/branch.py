@@ -138,12 +138,12 @@ def _test_all(side, nodes, slot, sets, w, state):
 
 @jit_part
 def divide(nodes, slot, w, q, m, over, floor):
-    """Replace a node that is not dismissed by smaller ones, in slot `slot` and in the next, which is examined first.
+    """Replace a node that is not dismissed by smaller nodes, in slot `slot` and in the next, which is examined first.
 
     A set with candidate k, which is not among the m largest scores, has a bound of at most `over` with the score of k
-    in place of the smallest of those; a set without one of those m, with the next score in place of its own. This may
-    show that no set that separates the pair has k, or that all such sets have it. Otherwise the candidate divides the
-    node that is the least decided: its score is large, and the relaxation weighs it neither by 0 nor by 1.
+    in place of the smallest of the m scores; a set without a candidate among the m, with the next score in its place.
+    This may show that no set that separates the pair has k, or that all such sets have k. Otherwise the least decided
+    candidate divides the node: its score is large, and the relaxation weighs it neither by 0 nor by 1.
     """
     if over == math.inf:
         for k in range(q):

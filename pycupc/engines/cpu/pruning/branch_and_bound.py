@@ -55,7 +55,7 @@ def _find(side, nodes, sets, w, allowance, state):
 
 @jit_part
 def _ask(nodes, k, w):
-    """Slot ROOT: all sets of slot BASE or, from k = 0 on, those of its candidate k and of candidates after it."""
+    """Slot ROOT: all sets of slot BASE; for k >= 0 only the sets that have candidate k and none before it."""
     q, n = nodes.q[BASE], 0
     for u in range(k if k > 0 else 0, q):
         w.keep[n] = u

@@ -28,8 +28,8 @@ def say_unsure(n: int) -> None:
     """Warn of n pairs whose largest p-value is not sure, if there are any."""
     if n:
         warnings.warn(
-            f"pMax of {n} edges is the largest p-value met, and may be larger: they were tested given so many sets "
-            "that the search for the largest p-value of all was stopped (the edges themselves are certain)",
+            f"pMax of {n} edges is the largest p-value met, and may be larger: the search for the largest p-value of "
+            "all tests was stopped at its limit of operations (the edges themselves are certain)",
             stacklevel=3,
         )
 

@@ -50,7 +50,7 @@ def launch_on_rows(
 
 
 def with_space(dev: Device, found: Pruning, grid: int, doubles: int) -> Pruning:
-    """A copy with work space of its own: so many doubles for each block of a grid."""
+    """A copy of `found` with work space of its own: the number `doubles` of doubles for each block of a grid."""
     own = Pruning.from_buffer_copy(found)
     own.work_doubles, own.work = doubles, dev.scratch.take(8 * grid * doubles)
     return own

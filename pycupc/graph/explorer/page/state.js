@@ -18,7 +18,7 @@ const state = {
   edges: [],
 };
 
-/** The filters in use, for `state.filters`; all but that of the selected variable's directions. */
+/** The filters in use, for `state.filters`; all but the filter of the selected variable's directions. */
 function filtersInUse(f) {
   const ends = (k, test) => test(graph.degree[graph.tail[k]]) && test(graph.degree[graph.head[k]]);
   return [

@@ -12,7 +12,7 @@ const STYLES = [
   { colour: "#a4337f", width: 1.3, dash: [] },
 ];
 
-// width of thin, medium and thick lines, relative to that of their kind
+// width of thin, medium and thick lines, relative to the width of their kind
 const THICKNESS = [0.6, 1, 1.7];
 
 // more edges of a kind than can be told apart are drawn without dashes, which take most of the time

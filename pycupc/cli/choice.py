@@ -97,7 +97,7 @@ def _of_numbers(args: argparse.Namespace, table: Table, bar: LevelBar | None) ->
     if args.missing.startswith("pairwise"):
         rule = args.missing.removeprefix("pairwise").removeprefix("=") or "mean"
         data = SuffStat.from_data(table, missing="pairwise", nearest=args.nearest, n_rule=rule)
-        why = f"{where}correlations and n of each pair from the rows complete in it (--missing {args.missing})"
+        why = f"{where}each correlation and its n come from the rows complete in its pair (--missing {args.missing})"
         return Chosen("data with gaps", data, table, why)
     return _with_gaps(args, IncompleteTable(table), table, where, "pairwise, drop-rows")
 

@@ -2,7 +2,7 @@
 
 A node holds the sets that consist of the members taken and of any of its q candidates, up to m of them. Those with
 fewer members than the smallest size, or without a candidate that a set must have, do not count. Source:
-docs/PRUNING.md, section 7.
+docs/contracts/pruning.md, section 7.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ The public names:
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
 
-Public names are imported when they are first used, so that the command line responds at once. docs/ARCHITECTURE.md
+Public names are imported when they are first used, so that the command line responds at once. docs/architecture.md
 tells how the package is built.
 """
 

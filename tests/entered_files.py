@@ -1,4 +1,4 @@
-"""How many files of pycupc a call enters, down to its first test and in all, and how often kinds are recognised by class.
+"""How many files of pycupc a call enters, to its first test and in all; how often kinds are recognised by class.
 
 python tests/entered_files.py
 

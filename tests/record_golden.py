@@ -1,4 +1,4 @@
-"""Record the answers of an installed pcalg: the cases of `tests/golden` (docs/CONTRACT.md, section 8).
+"""Record the answers of an installed pcalg: the cases of `tests/golden` (docs/contracts/contract.md, section 8).
 
     python tests/record_golden.py --check                    compare the stored answers with the answers of this pcalg
     python tests/record_golden.py --write                    store the answers of this pcalg
@@ -33,8 +33,8 @@ VARIANTS = (
 INPUTS = (
     "C", "n", "x", "dm", "nlev", "adaptDF", "binary", "alpha", "m_max", "NAdelete", "fixedGaps", "fixedEdges", "note",
 )  # fmt: skip
-#: Orientations that pcalg may have drawn with R's generator (docs/CONTRACT.md, section 5): another recording of such a
-#: case may differ.
+#: Orientations that pcalg may have drawn with R's generator (docs/contracts/contract.md, section 5): another recording
+#: of such a case may differ.
 MAY_BE_DRAWN = ("cpdag_retry",)
 #: Relative; p-values depend on the linear algebra library that R is linked to.
 TOLERANCE = {"pMax": 1e-6}

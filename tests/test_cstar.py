@@ -170,7 +170,9 @@ def test_equal_effects_come_in_the_order_of_the_variables(monkeypatch):
 
 
 def test_ties_of_the_ranking_are_broken_as_documented(expected):
-    """docs/EFFECTS.md, section 6: median rank, pi at the largest q, size of the effect, position of the variables."""
+    """docs/contracts/effects.md, section 6: median rank, pi at the largest q, size of the effect, position of the
+    variables.
+    """
     rng, q, every = np.random.default_rng(0), [1, 2, 4], [(x, y) for x in range(6) for y in range(6) if x != y]
     decided = dict.fromkeys(range(4), 0)
     for _ in range(60):
@@ -207,7 +209,9 @@ def test_ties_of_the_ranking_are_broken_as_documented(expected):
 
 @pytest.mark.parametrize("block", [local.BLOCK, 10])
 def test_ties_of_the_effects_are_broken_as_documented(monkeypatch, block):
-    """docs/EFFECTS.md, section 6: the cause that comes first, then the effect; the value of the first parent set."""
+    """docs/contracts/effects.md, section 6: the cause that comes first, then the effect;
+    the value of the first parent set.
+    """
     monkeypatch.setattr(local, "BLOCK", block)
     rng = np.random.default_rng(1)
 

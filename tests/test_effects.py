@@ -53,7 +53,7 @@ def test_parent_sets_are_those_of_the_definition(kind):
 
 
 def _by_definition(x: int, graph: Orientations) -> list[frozenset[int]]:
-    """docs/EFFECTS.md, section 2, on all subsets of the siblings."""
+    """docs/contracts/effects.md, section 2, on all subsets of the siblings."""
     near, found = graph.adjacent, []
     always = {s for s in graph.siblings[x] if graph.parents[s] - near[x] - {x}}
     for k in range(len(graph.siblings[x]) + 1):

@@ -176,7 +176,7 @@ def test_the_order_of_the_variables_does_not_matter(function):
 
 
 def test_possible_d_sep():
-    """Compiled against section 3 of LATENT.md, step by step."""
+    """Compiled against section 3 of docs/contracts/latent.md, step by step."""
     rng, beyond = np.random.default_rng(4), 0
     for _ in range(40):
         fit = fitted(random_problem(rng) | {"arguments": {"doPdsep": False}}).skeleton_fit

@@ -1,4 +1,5 @@
-"""Correlation matrices with a negative eigenvalue: all engines give the one answer of CONTRACT.md, section 11.
+"""Correlation matrices with a negative eigenvalue: all engines give the one answer of docs/contracts/contract.md,
+section 11.
 
 Pairwise deletion, edited and rounded entries make them. The kernels are compared in `test_kernel_helpers.py`,
 `test_kernel_walk.py` and `test_kernel_cupc.py`, on the host.

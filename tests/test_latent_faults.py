@@ -1,4 +1,4 @@
-"""Faults of pcalg's fci and rfci (docs/LATENT.md, section 6): each is there with quirks, and not without."""
+"""Faults of pcalg's fci and rfci (docs/contracts/latent.md, section 6): each is there with quirks, and not without."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Near-collinear data: all engines give the answer of exact arithmetic on the given C (CONTRACT.md, section 2).
+"""Near-collinear data: all engines give the answer of exact arithmetic on the given C (docs/contracts/contract.md,
+section 2).
 
 The oracle is pcalg's definition in 60 digits, by mpmath: the inverse where no singular value can be dropped, else the
 pseudoinverse from all eigenvalues. Columns are 1e-5 to 1e-13 apart, in pairs and groups, or sums to within that.

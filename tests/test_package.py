@@ -125,6 +125,14 @@ def test_every_version_is_that_of_the_package():
     assert re.findall(r"version (\d+\.\d+\.\d+)", text("README.md")) == []
 
 
+def test_the_bullets_of_the_changelog_are_short():
+    """At most 40 words each, addresses of links apart."""
+    bullets = re.findall(r"^- .*(?:\n  .*)*", text(".github", "CHANGELOG.md"), re.MULTILINE)
+    words = {bullet: len(re.sub(r"\]\([^)]*\)", "]", bullet.removeprefix("- ")).split()) for bullet in bullets}
+    assert [bullet for bullet, number in words.items() if number > 40] == []
+    assert len(bullets) > 100
+
+
 def test_every_list_of_python_versions_is_the_same():
     project = text("pyproject.toml")
     first, beyond = map(int, re.search(r'^requires-python = ">=3\.(\d+),<3\.(\d+)"$', project, re.MULTILINE).groups())

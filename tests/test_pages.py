@@ -18,9 +18,12 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 #: Pages whose code is run here; test_readme.py runs the others, and compares their output.
 WITH_CODE = [
-    p for p in (*DOCS.glob("*.md"), *DOCS.glob("howto/*.md")) if "```python\n" in p.read_text(encoding="utf-8")
+    p
+    for p in (*DOCS.glob("*.md"), *DOCS.glob("contracts/*.md"), *DOCS.glob("howto/*.md"))
+    if "```python\n" in p.read_text(encoding="utf-8")
 ]
-RUN = sorted(path for path in WITH_CODE if path.stem not in ("EFFECTS", "HIDDEN", "STABILITY", "usage"))
+ELSEWHERE = {DOCS / name for name in ("contracts/effects.md", "contracts/stability.md", "hidden.md", "usage.md")}
+RUN = sorted({*WITH_CODE} - ELSEWHERE)
 
 
 #: Lets Python, which imports this module when it starts, find no module of these names.
@@ -137,7 +140,7 @@ def test_two_clicks_lead_to_common_questions(site):
     assert [answer for answer in (gpu, p_value, missing, cite) if answer not in found] == []
 
 
-@pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RUN, ids=lambda path: str(path.relative_to(DOCS)))
 def test_the_code_of_a_page_runs(path, here):
     names: dict = {}
     for code in re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE):

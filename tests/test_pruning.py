@@ -213,7 +213,9 @@ def bound_at_smallest(M: np.ndarray, m: int, floor: float, rise: float = 0.0, *,
 
 @FLOORS
 def test_no_bound_exceeds_the_smallest_correlation_in_exact_arithmetic(floor):
-    """The claims of docs/PRUNING.md, sections 2 and 7, on problems made against them, and on a search around each."""
+    """The claims of docs/contracts/pruning.md, sections 2 and 7, on problems made against them, and on a search around
+    each.
+    """
     rng, near = np.random.default_rng(1), 0
     for k, (M, m) in enumerate(problems(2, 60)):
         rise, taken = float(rng.choice([0.0, 0.01, 0.04])) if floor == 0.0 else 0.0, m > 2 and k % 3 == 0
@@ -318,7 +320,7 @@ def skipped(M: np.ndarray, level: int, c: float, prefix: tuple[int, ...], s: int
 
 @pytest.mark.parametrize("level", [2, 3, 4, 5])
 def test_no_target_is_skipped_that_a_set_separates_in_exact_arithmetic(level):
-    """The claim of docs/PRUNING.md, section 3, also with several members to come, and given a prefix."""
+    """The claim of docs/contracts/pruning.md, section 3, also with several members to come, and given a prefix."""
     rng, skips, near = np.random.default_rng(level), 0, 0
     for M, prefix, s, y in walked(rng, level, 100):
         others = [v for v in range(s + 1, len(M) - 1) if v != y]

@@ -1,4 +1,6 @@
-"""Questions about single pairs: every engine answers as the literal definition says (docs/CONTRACT.md, 1 and 6)."""
+"""Questions about single pairs: every engine answers as the literal definition says
+(docs/contracts/contract.md, 1 and 6).
+"""
 
 import math
 from itertools import combinations

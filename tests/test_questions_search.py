@@ -68,7 +68,9 @@ def test_numbers_and_ranks_of_the_sets_that_are_not_skipped():
 
 
 def test_a_line_is_above_the_limits_of_all_sizes():
-    """c + e n of docs/PRUNING.md, section 7: also where the limits rise ever more slowly, as tanh does near 1."""
+    """c + e n of docs/contracts/pruning.md, section 7: also where the limits rise ever more slowly,
+    as tanh does near 1.
+    """
     rng = np.random.default_rng(0)
     for case in range(200):
         k = int(rng.integers(1, 9))

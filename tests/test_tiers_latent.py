@@ -1,4 +1,6 @@
-"""Tiers with hidden variables: the levels, the marks before the rules, and that the sets suffice (docs/TIERS.md, 8)."""
+"""Tiers with hidden variables: the levels, the marks before the rules, and that the sets suffice
+(docs/contracts/tiers.md, 8).
+"""
 
 import os
 from itertools import chain, combinations

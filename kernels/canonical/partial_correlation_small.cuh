@@ -5,7 +5,7 @@
 #pragma once
 #include "canonical/partial_correlation.cuh"
 
-constexpr int SMALL = 5;  // 7 x 7 matrices; larger ones do not fit the registers and gain nothing (docs/KERNELS_LOG.md)
+constexpr int SMALL = 5;  // 7 x 7 matrices; larger ones do not fit the registers and gain nothing (kernels/log.md)
 
 // As partial_correlation, for size L.
 template <int L>

@@ -8,7 +8,7 @@
 #include "discrete/outcome.cuh"
 #include "discrete/planes.cuh"
 
-// Most bit planes in all masks together, if bit planes are used: per set, and per target; see docs/KERNELS_LOG.md.
+// Most bit planes in all masks together, if bit planes are used: per set, and per target; see kernels/log.md.
 constexpr int PLANES_PER_SET = 128, PLANES_PER_TARGET = 16;
 
 // Whether the table of a target with ky levels has room in memory. If not, which only happens with observed degrees of

@@ -1,6 +1,6 @@
 // correlations.cuh -- p-values of tests of partial correlations, by a warp: of imputations, of the complete rows, or with
 //   a number of observations for each pair. NaN where the host has to make the test: a p-value is undefined, or
-//   rounding could change it. Documented in docs/MISSING.md, as the tests of the host in
+//   rounding could change it. Documented in docs/contracts/missing.md, as the tests of the host in
 //   pycupc/independence/missing/ and gaussian/partial_correlation.py.
 //   nodes [l + 2]: S ascending, x, y. work: doubles of the warp, _work() in pycupc/engines/gpu/missing.py.
 #pragma once

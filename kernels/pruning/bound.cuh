@@ -1,5 +1,5 @@
-// bound.cuh -- the bound of a node: no choice of m of its candidates separates x and y. Source: docs/PRUNING.md, section
-//   2. Its vector g is 0 here, so that a score takes a product with z and no more.
+// bound.cuh -- the bound of a node: no choice of m of its candidates separates x and y.
+//   Source: docs/contracts/pruning.md, section 2. Its vector g is 0 here, so that a score takes a product with z and no more.
 #pragma once
 #include "pruning/node.cuh"
 

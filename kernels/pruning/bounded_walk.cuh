@@ -4,14 +4,14 @@
 //   neighbours and h their correlations with x. For a target y and a member s let, over all k > s,
 //       G_s = max |B_sk|,    G_y = max |B_yk|,    X_s = max |h_k - B_sk h_s| / sqrt(1 - B_sk^2).
 //   If |h_y - h_s B_sy| - X_s (G_y + |B_sy| G_s) / sqrt(1 - G_s^2) > c sqrt(1 - h_s^2) (1 - B_sy^2 / 2), no k brings
-//   the partial correlation down to c (docs/PRUNING.md, section 3). All targets share the maxima of s. s runs from the
-//   last position down, so that the maxima grow as it goes; each s takes a few operations per target, where the tests
-//   of all k > s would take a dozen each.
+//   the partial correlation down to c (docs/contracts/pruning.md, section 3). All targets share the maxima of s. s
+//   runs from the last position down, so that the maxima grow as it goes; each s takes a few operations per target,
+//   where the tests of all k > s would take a dozen each.
 //   One warp per prefix; its lanes are rows of B, or values of k where tests are made.
 #pragma once
 #include "common/warp.cuh"
 
-constexpr double WALK_MARGIN = 1e-9;  // margin of a bound and of a test; see docs/PRUNING.md, section 4
+constexpr double WALK_MARGIN = 1e-9;  // margin of a bound and of a test; see docs/contracts/pruning.md, section 4
 constexpr double NEAR_ONE = 0.999;    // there is no bound for s where G_s reaches this
 constexpr unsigned short NO_ROW = 0xffff;
 

@@ -1,4 +1,4 @@
-"""The arguments of `pc` and `skeleton`, checked before anything runs (docs/CONTRACT.md, section 3)."""
+"""The arguments of `pc` and `skeleton`, checked before anything runs (docs/contracts/contract.md, section 3)."""
 
 from __future__ import annotations
 

@@ -102,12 +102,12 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
         Limit of the work for each edge given sets from Possible-D-SEP, about in seconds of one core. What lies beyond
         is not searched: the edge stays, a warning says how many, and ``later.open_pairs`` has them.
     quirks : bool, default False
-        Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), among them counts of tests and the slot allPdsep,
-        and the faults of the test that `pycupc.skeleton` describes.
+        Reproduce faults of pcalg 2.7-12 (docs/contracts/latent.md, section 6), among them counts of tests and the slot
+        allPdsep, and the faults of the test that `pycupc.skeleton` describes.
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         The tier of each variable, as of `pycupc.pc`. A later tier is no ancestor of an earlier one: no test is given a
         variable that is later than both of its pair, and edges between tiers have an arrowhead at the later end
-        (docs/TIERS.md, section 8). Needs ``selectionBias=False`` and ``jci="0"``.
+        (docs/contracts/tiers.md, section 8). Needs ``selectionBias=False`` and ``jci="0"``.
 
     Returns
     -------

@@ -101,8 +101,9 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     A pair of `fixedGaps` has no separating set, so x - y - z over a gap (x, z) becomes a collider at y. pcalg does the
     same.
 
-    With tiers, context variables or forbidden arrows the answer equals tpc's, version 1.0 (docs/TIERS.md): triples are
-    decided by the majority rule unless `conservative` is set, conflicts are solved, and Meek's fourth rule applies.
+    With tiers, context variables or forbidden arrows the answer equals tpc's, version 1.0 (docs/contracts/tiers.md):
+    triples are decided by the majority rule unless `conservative` is set, conflicts are solved, and Meek's fourth rule
+    applies.
 
     References
     ----------

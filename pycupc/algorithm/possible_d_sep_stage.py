@@ -1,4 +1,6 @@
-"""The stage of `fci` after the skeleton: tests of the edges left given sets from Possible-D-SEP (docs/LATENT.md)."""
+"""The stage of `fci` after the skeleton: tests of the edges left given sets from Possible-D-SEP
+(docs/contracts/latent.md).
+"""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     rules, conservative, maj_rule, skeleton
         See `fci`.
     quirks : bool, default False
-        Reproduce faults of pcalg 2.7-12 (docs/LATENT.md, section 6), and the faults of the test that `pycupc.skeleton`
-        describes.
+        Reproduce faults of pcalg 2.7-12 (docs/contracts/latent.md, section 6), and the faults of the test that
+        `pycupc.skeleton` describes.
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         See `fci`. Rules 5 to 7, for selection bias, are not used then.
 

@@ -130,8 +130,8 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         True shows a bar on stderr. A callable is called several times per second while a level runs, so it must be
         fast.
     quirks : bool, default False
-        For tests of categories: reproduce two faults of `disCItest` in pcalg 2.7-12 (docs/CONTRACT.md, section 12). If
-        they could affect the answer, the result has a note.
+        For tests of categories: reproduce two faults of `disCItest` in pcalg 2.7-12 (docs/contracts/contract.md,
+        section 12). If they could affect the answer, the result has a note.
     correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, optional
         Of data: what C is computed from, see `SuffStat.from_data`.
     checkpoint : str or Path, optional
@@ -146,7 +146,7 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         The tier of each variable, see `Knowledge`; a path names a file in Tetrad's format. A later tier cannot cause an
         earlier one, so that conditioning sets are drawn from fewer variables: the skeleton equals tpc's, version 1.0
-        (docs/TIERS.md).
+        (docs/contracts/tiers.md).
     context_all, context_tier : sequence of variables, optional
         Variables that nothing causes, which are parents of all others, or of all others in their tier.
     forbidden : bool (p, p), or list of (tail, head), optional
@@ -167,10 +167,9 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         Ctrl-C was pressed. It is a KeyboardInterrupt whose ``partial`` is the skeleton after the levels that had
         finished.
 
-    Notes
-    -----
-    All decisions, separating sets and test counts equal pcalg's (method "stable"), except where rounding in pcalg
-    decides: where p and alpha agree to 10 digits, and on near-collinear data (docs/CONTRACT.md, sections 10 and 11).
+    Notes ----- All decisions, separating sets and test counts equal pcalg's (method "stable"), except where rounding in
+    pcalg decides: where p and alpha agree to 10 digits, and on near-collinear data (docs/contracts/contract.md,
+    sections 10 and 11).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The levels with tiers: no test of x and y is given a variable in a tier after theirs (docs/TIERS.md)."""
+"""The levels with tiers: no test of x and y is given a variable in a tier after theirs (docs/contracts/tiers.md)."""
 
 from __future__ import annotations
 

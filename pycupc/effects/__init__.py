@@ -1,4 +1,5 @@
-"""Causal effects from a graph: what happens to y if x is changed, in each DAG behind the graph (docs/EFFECTS.md).
+"""Causal effects from a graph: what happens to y if x is changed, in each DAG behind the graph
+(docs/contracts/effects.md).
 
 effects.py       `effects`: all pairs at once; effects_result.py, its value, pooled.py, of imputations; plot.py
 ida.py           pcalg's ida, idaFast and jointIda

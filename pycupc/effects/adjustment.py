@@ -1,4 +1,6 @@
-"""Adjustment sets of a graph as lists of variables, and whether a set is one (docs/EFFECTS.md, "Adjustment sets")."""
+"""Adjustment sets of a graph as lists of variables, and whether a set is one (docs/contracts/effects.md, "Adjustment
+sets").
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`effects`: the possible effects of all variables on all others, from one graph (docs/EFFECTS.md, section 4)."""
+"""`effects`: the possible effects of all variables on all others, from one graph
+(docs/contracts/effects.md, section 4).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`Effects`: the possible effects of causes on effects, computed as they are asked for (docs/EFFECTS.md, section 4)."""
+"""`Effects`: the possible effects of causes on effects, computed as they are asked for
+(docs/contracts/effects.md, section 4).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pcalg's `ida`, `idaFast` and `jointIda`: the same values in the same order (docs/EFFECTS.md, section 3)."""
+"""pcalg's `ida`, `idaFast` and `jointIda`: the same values in the same order (docs/contracts/effects.md, section 3)."""
 
 from __future__ import annotations
 

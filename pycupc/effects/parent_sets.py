@@ -1,4 +1,4 @@
-"""The parent sets that causes may have in the DAGs behind a graph (docs/EFFECTS.md, section 2).
+"""The parent sets that causes may have in the DAGs behind a graph (docs/contracts/effects.md, section 2).
 
 A set of siblings of x is valid as further parents of x if it adds no unshielded collider. Valid sets are complete, so
 they are enumerated as cliques, and not among all subsets of the siblings.

@@ -1,4 +1,4 @@
-"""Effects of data with several imputations, pooled by Rubin's rules (docs/EFFECTS.md, section 4)."""
+"""Effects of data with several imputations, pooled by Rubin's rules (docs/contracts/effects.md, section 4)."""
 
 from __future__ import annotations
 

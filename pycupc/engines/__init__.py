@@ -10,5 +10,5 @@
 
 All engines return the same, canonical answer. Within an engine, the graph between levels (neighbour lists, ranks,
 records of removals) is separate from the tests of a level, so that the Gaussian tests and the G^2 tests of discrete
-data share it. docs/GLOSSARY.md defines the terms.
+data share it. docs/developers_glossary.md defines the terms.
 """

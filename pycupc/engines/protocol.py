@@ -210,8 +210,8 @@ class Engine(ABC):
     def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
         """For each pair the first set that makes it independent: by size, then in lexicographic order of the positions.
 
-        That order is the order of docs/CONTRACT.md, section 1. Pairs do not influence each other. ``progress(decided,
-        pairs)`` is called now and then.
+        That order is the order of docs/contracts/contract.md, section 1. Pairs do not influence each other.
+        ``progress(decided, pairs)`` is called now and then.
         """
 
     def first_separating_entries(self, lists: NearLists, entries: NDArray[np.int64], level: int) -> Answers | None:
@@ -225,8 +225,8 @@ class Engine(ABC):
     def count_separating(self, questions: Questions) -> Counts:
         """For each pair the number of sets that make it independent, in all and by the candidates that they contain.
 
-        One set after the other, a user's function is called in the order of docs/CONTRACT.md, section 6. A NaN p-value
-        is an error.
+        One set after the other, a user's function is called in the order of docs/contracts/contract.md, section 6. A
+        NaN p-value is an error.
 
         Raises ValueError if a p-value is NaN.
         """

@@ -1,8 +1,8 @@
 """The reference engine: a literal PC-stable in plain Python. It is slow, and the oracle of the tests.
 
-It runs any test and follows pcalg's loop pair by pair and set by set (docs/CONTRACT.md, section 1). With the Gaussian
-test it uses pcalg's formulas literally, pseudoinverse included (section 2). It imports nothing that it checks: neither
-the fast engines nor the canonical formula nor their counting of subsets.
+It runs any test and follows pcalg's loop pair by pair and set by set (docs/contracts/contract.md, section 1). With the
+Gaussian test it uses pcalg's formulas literally, pseudoinverse included (section 2). It imports nothing that it checks:
+neither the fast engines nor the canonical formula nor their counting of subsets.
 """
 
 from __future__ import annotations

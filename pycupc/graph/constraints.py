@@ -21,7 +21,7 @@ REASONS = ("tier", "context", "required", "forbidden")
 
 @dataclass(frozen=True)
 class Constraints:
-    """Tiers, context variables, required and forbidden arrows of p variables (docs/TIERS.md)."""
+    """Tiers, context variables, required and forbidden arrows of p variables (docs/contracts/tiers.md)."""
 
     tier: Indices  # (p,): position of the tier of each variable, the earliest 0; all 0 without tiers
     # context_all, context_tier: (p,): variables that nothing causes: parents of all other variables, or of those in

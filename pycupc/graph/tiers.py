@@ -1,4 +1,6 @@
-"""Tiers of variables, and which neighbours they leave as candidates for a conditioning set (docs/TIERS.md)."""
+"""Tiers of variables, and which neighbours they leave as candidates for a conditioning set
+(docs/contracts/tiers.md).
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Orientation:
     # mapping of (int, int) to tuple: for the mark at b of the edge a, b, unless it is a circle or was not set, key
     # (a, b): the last thing that set it. In a CPDAG ``("collider", x, y, z)`` (x -> y <- z), ``("R1", a, b, c)`` (a ->
     # b - c), ``("R2", a, c, b)`` (a -> c -> b), ``("R3", a, c1, c2, b)`` (a - c1 -> b, a - c2 -> b); in a PAG the same
-    # names with the variables as in docs/LATENT.md, rules 4, 5 and 9 with their path, ``("JCI", a, b)``, or
+    # names with the variables as in docs/contracts/latent.md, rules 4, 5 and 9 with their path, ``("JCI", a, b)``, or
     # ``("tier", a, b)``. A bidirected edge has an entry for each end.
     trace: Mapping[tuple[int, int], Reason]
     status: OrientationStatus = "relaxed"

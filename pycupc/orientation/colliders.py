@@ -1,4 +1,6 @@
-"""Unshielded colliders x -> y <- z: the arrows that the separating sets imply (docs/CONTRACT.md, section 4)."""
+"""Unshielded colliders x -> y <- z: the arrows that the separating sets imply
+(docs/contracts/contract.md, section 4).
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Conservative and majority rule: the decision on each unshielded triple (docs/CONTRACT.md, section 6).
+"""Conservative and majority rule: the decision on each unshielded triple (docs/contracts/contract.md, section 6).
 
 For a - b - c with a, c not adjacent, every subset of adj(a) and every subset of adj(c) is tested; what matters is how
 many of the subsets that separate a and c contain b. All triples over the same a and c share these tests. With tiers
-fewer triples are decided, from fewer subsets (docs/TIERS.md).
+fewer triples are decided, from fewer subsets (docs/contracts/tiers.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The DAGs that extend a graph: one of them, the CPDAG that all share, and a substitute where there is none.
 
-The last is what u2pd "rand" and "retry" ask for (docs/CONTRACT.md, section 5).
+The last is what u2pd "rand" and "retry" ask for (docs/contracts/contract.md, section 5).
 """
 
 from __future__ import annotations

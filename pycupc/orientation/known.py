@@ -1,4 +1,6 @@
-"""From a skeleton and decided triples to a graph that respects what was known before the tests (docs/TIERS.md)."""
+"""From a skeleton and decided triples to a graph that respects what was known before the tests
+(docs/contracts/tiers.md).
+"""
 
 from __future__ import annotations
 

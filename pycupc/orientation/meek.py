@@ -1,6 +1,6 @@
-"""Rules 1, 2, 3 in pcalg's order, round after round until nothing changes (docs/CONTRACT.md, section 4).
+"""Rules 1, 2, 3 in pcalg's order, round after round until nothing changes (docs/contracts/contract.md, section 4).
 
-Rule 4, which only arrows known before can call for, is applied where it is asked for (docs/TIERS.md).
+Rule 4, which only arrows known before can call for, is applied where it is asked for (docs/contracts/tiers.md).
 
 pcalg lists, at the start of each rule, all pairs of the graph down the columns of its matrix (second index outermost)
 and goes through them. The order shows in the answer wherever orientations disagree, so it is kept exactly; the lists

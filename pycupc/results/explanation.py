@@ -28,10 +28,11 @@ class Why:
     status : {"removed", "kept", "gap", "fixed", "impossible"}
         "fixed": an edge of fixedEdges, never tested; "gap": a pair of fixedGaps; "impossible": both directions are.
     level, side, S, r, z, p, cutoff, margin
-        Of the separating test of a removed edge: size of the set, "A" or "B" (docs/CONTRACT.md, section 1), labels of
-        the set, partial correlation, Fisher's z, p-value, largest ``|r|`` judged independent, and ``cutoff - |r|``. Of
-        a kept edge: of the test with the largest p-value, whose margin is negative and whose side is None; only p is
-        known of discrete data, of a result without its data, and after more than 100,000 tests. None where not known.
+        Of the separating test of a removed edge: size of the set, "A" or "B" (docs/contracts/contract.md, section 1),
+        labels of the set, partial correlation, Fisher's z, p-value, largest ``|r|`` judged independent, and ``cutoff -
+        |r|``. Of a kept edge: of the test with the largest p-value, whose margin is negative and whose side is None;
+        only p is known of discrete data, of a result without its data, and after more than 100,000 tests. None where
+        not known.
     arrow : tuple or None
         What set the arrowhead of a kept edge: ("collider", x, y, z) or ("R1", ...), in labels; None if undirected.
     n_tests : int or None

@@ -1,4 +1,4 @@
-"""`cstar`: the pairs whose effect is among the largest in many resamples (docs/EFFECTS.md, section 6)."""
+"""`cstar`: the pairs whose effect is among the largest in many resamples (docs/contracts/effects.md, section 6)."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
 
     Causal stability ranking (Stekhoven et al. 2012): in each resample `pc` estimates the graph, and the smallest
     absolute possible effect of each pair (`ida`) ranks the pairs. A pair is selected at q if it is among the q first;
-    Pi is the share of the resamples that select it. docs/EFFECTS.md tells what the numbers mean.
+    Pi is the share of the resamples that select it. docs/contracts/effects.md tells what the numbers mean.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Recall and precision of the skeleton where data are not complete and Gaussian.
 
 ``python tests/benchmarks/accuracy.py measures [graphs]`` prints the tables of docs/howto/data.md: ranks against Pearson
-under heavy tails, latent correlations against numbers. With ``missing`` instead it prints those of docs/MISSING.md,
-and needs scikit-learn; with ``nonlinear`` RCoT against Fisher's z, and with causal-learn the times of its
-RCIT for a sample of the same tests.
+under heavy tails, latent correlations against numbers. With ``missing`` instead it prints those of
+docs/contracts/missing.md, and needs scikit-learn; with ``nonlinear`` RCoT against Fisher's z, and with causal-learn the
+times of its RCIT for a sample of the same tests.
 """
 
 import functools

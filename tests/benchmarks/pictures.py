@@ -1,4 +1,6 @@
-"""The pictures of README.md, PRUNING.md and STABILITY.md. They are readable in black and white: no colours."""
+"""The pictures of README.md, docs/contracts/pruning.md and docs/contracts/stability.md. They are readable in black and
+white: no colours.
+"""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Adversaries of the bound of a node (docs/PRUNING.md, section 2), and its claim in exact arithmetic.
+"""Adversaries of the bound of a node (docs/contracts/pruning.md, section 2), and its claim in exact arithmetic.
 
 A problem is a matrix of correlations of q candidates and, last, x and y. Fractions hold exactly the numbers that the
 code reads, so that no rounding of the test hides a bound that is too good by little.

@@ -48,7 +48,9 @@ def correlations_of_kind(kind: str, rng: np.random.Generator, p: int) -> np.ndar
 
 
 def defined_r(C: np.ndarray, x: int, y: int, S: tuple[int, ...]) -> float:
-    """Partial correlation given two or more variables, in 80 digits; NaN where undefined (CONTRACT.md, section 11)."""
+    """Partial correlation given two or more variables, in 80 digits; NaN where undefined
+    (docs/contracts/contract.md, section 11).
+    """
     import mpmath
 
     m = len(S) + 2

@@ -1,4 +1,5 @@
-"""Sections 4 and 5 of CONTRACT.md written out on a matrix, pair by pair and round by round: slow, for small graphs.
+"""Sections 4 and 5 of docs/contracts/contract.md written out on a matrix, pair by pair and round by round: slow, for
+small graphs.
 
 What the compiled orientation is compared with: the graph, what set each arrowhead, and the way that was taken.
 """

@@ -1,4 +1,5 @@
-"""Sections 3 and 4 of LATENT.md written out on a matrix, pair by pair and pass by pass: slow, for small graphs.
+"""Sections 3 and 4 of docs/contracts/latent.md written out on a matrix, pair by pair and pass by pass: slow, for small
+graphs.
 
 What the compiled rules and the search for Possible-D-SEP sets are compared with. M[i, j] is the mark at j of the edge
 i - j: 0 none, 1 circle, 2 arrowhead, 3 tail.
@@ -45,7 +46,7 @@ class Pag:
         return [w for w in self.p if self.M[v][w]]
 
     def checked(self, path, closed):
-        """Whether no triple of a path is ambiguous; of pcalg's check of open paths see LATENT.md."""
+        """Whether no triple of a path is ambiguous; of pcalg's check of open paths see docs/contracts/latent.md."""
         if not self.ambiguous:
             return True
         n = len(path)

@@ -1,4 +1,5 @@
-"""rfci() step by step in plain Python on dense matrices, as docs/LATENT.md describes it: slow, and the oracle.
+"""rfci() step by step in plain Python on dense matrices, as docs/contracts/latent.md describes it: slow, and the
+oracle.
 
 A is pcalg's amat.pag as int (p, p); `cells` a dict of separating sets by cell; a triple (x, y, z) has x < z; `test` is
 a function (x, y, S) -> p.

@@ -1,4 +1,4 @@
-"""docs/TIERS.md written out on matrices: what `pc(tiers=...)` is compared with. Slow, for small graphs."""
+"""docs/contracts/tiers.md written out on matrices: what `pc(tiers=...)` is compared with. Slow, for small graphs."""
 
 import math
 from itertools import combinations, product

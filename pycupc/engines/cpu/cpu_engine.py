@@ -61,8 +61,8 @@ class CpuEngine(Engine):
     threads : int, optional
         Threads to use; None, the default, takes all cores this process may use.
     pruning : bool or {"always", "checked"}, default True
-        Answer tests by bounds where that is faster (docs/PRUNING.md). The result is the same. "always" does so
-        wherever it is possible; "checked" also makes the tests of some pairs that were answered so, and compares.
+        Answer tests by bounds where that is faster (docs/contracts/pruning.md). The result is the same. "always" does
+        so wherever it is possible; "checked" also makes the tests of some pairs that were answered so, and compares.
     correlations : {"dense", "rows"}, optional
         Compute the correlations of all variables (8 p^2 bytes), or only the correlations among each variable and its
         neighbours, from the data, when they are needed. The result is the same. By default the engine chooses, by

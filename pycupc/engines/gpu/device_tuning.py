@@ -1,6 +1,6 @@
 """The chosen numbers of the GPU engine: their unit, their meaning, and how each was found. None changes an answer.
 
-"Log" stands for docs/KERNELS_LOG.md, whose measurements are from an H200; "judged" means that no other value was
+"Log" stands for kernels/log.md, whose measurements are from an H200; "judged" means that no other value was
 measured. Sizes that a kernel fixes stand beside the code that shares them with it, and the numbers of pruning in
 `pruning.walk.Tuning` and `pruning.search.Tuning`.
 """

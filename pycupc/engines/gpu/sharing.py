@@ -141,7 +141,7 @@ class Member:
 
         The rows are dealt out by their degrees, hence by the number of their tests, in turns from the first device to
         the last and back. Further rows for a device that is done would have to be kept back for it: on two devices that
-        took longer (docs/KERNELS_LOG.md).
+        took longer (kernels/log.md).
         """
         graph, level, outlook = of_level
         fewer = degrees.max(initial=0) - degrees  # than the widest row; 16 bits are sorted ten times as fast

@@ -6,7 +6,7 @@
     strata.py       groups of rows that agree in several variables
     chi_square.py   the exact sum behind G^2, its p-value, and the significance level as a cutoff on G^2
 
-What pcalg does, and where its two faults lie, is in docs/CONTRACT.md, section 12.
+What pcalg does, and where its two faults lie, is in docs/contracts/contract.md, section 12.
 """
 
 from pycupc.independence.discrete.g_square import binCItest, disCItest, gSquareBin, gSquareDis

@@ -5,7 +5,7 @@ With f(m) = m ln m, f(0) = 0,
     G^2 / 2 = sum f(n_ijk) - sum f(n_ik) - sum f(n_jk) + sum f(n_k)
 
 where f is needed only for whole numbers 0 .. n. In fixed point the sum is exact in any order of the additions, so that
-all engines agree. Source: docs/CONTRACT.md, section 12.
+all engines agree. Source: docs/contracts/contract.md, section 12.
 """
 
 from __future__ import annotations

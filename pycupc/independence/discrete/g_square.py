@@ -18,7 +18,7 @@ Codes = NDArray[np.integer[Any]]
 
 #: A test needs this many observations per degree of freedom, or it counts as independence.
 OBSERVATIONS_PER_DF = 10
-#: The same with observed degrees of freedom (docs/CONTRACT.md, section 12).
+#: The same with observed degrees of freedom (docs/contracts/contract.md, section 12).
 OBSERVATIONS_PER_OBSERVED_DF = 5
 #: The largest conditioning set of pcalg's `disCItest`; given a larger one it calls all variables independent.
 LARGEST_SET_OF_DISCITEST = 4
@@ -49,7 +49,7 @@ def gSquareDis(
     adaptDF : bool, default False
         Given a set, lower the degrees of freedom by the number of empty cells, but not below 1.
     quirks : bool, default False
-        Answer as pcalg 2.7-12, both of its faults included (docs/CONTRACT.md, section 12).
+        Answer as pcalg 2.7-12, both of its faults included (docs/contracts/contract.md, section 12).
 
     Returns
     -------
@@ -98,7 +98,7 @@ def binCItest(x: int, y: int, S: Sequence[int], suffStat: DiscreteSuffStat | Map
 
 
 def p_value(suff: DiscreteSuffStat, x: int, y: int, S: Sequence[int], *, quirks: bool = False) -> float:
-    """p-value of x and y given S, by the literal formulas of docs/CONTRACT.md, section 12."""
+    """p-value of x and y given S, by the literal formulas of docs/contracts/contract.md, section 12."""
     from scipy.special import chdtrc
 
     levels = suff.nlev[[x, y, *S]]

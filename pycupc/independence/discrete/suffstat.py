@@ -16,7 +16,7 @@ from pycupc.system.localised_message import Message, Words
 
 _CODING = Words("DiscreteSuffStat.from_data(table)", "apply(dm, 2, function(column) as.integer(factor(column)) - 1L)")
 
-#: How the degrees of freedom of a test are counted (docs/CONTRACT.md, section 12).
+#: How the degrees of freedom of a test are counted (docs/contracts/contract.md, section 12).
 DegreesOfFreedom = Literal["pcalg", "observed"]
 
 
@@ -64,7 +64,7 @@ class DiscreteSuffStat(Mapping[str, Any]):
     It is a mapping with the keys "dm", "nlev" and "adaptDF", as pcalg's tests expect one.
 
     Take df="pcalg" for pcalg's answer. Take df="observed" if the answer need not be pcalg's and configurations of two
-    or three variables leave many tables empty: docs/CONTRACT.md, section 12, has figures.
+    or three variables leave many tables empty: docs/contracts/contract.md, section 12, has figures.
     """
 
     def __init__(

@@ -14,9 +14,9 @@ last place for any n, where adding one term after the other loses more with each
 different values, such as an indicator, the same term is rounded in the same direction each time. That is needed
 because columns may add up, as the indicators of a factor do, or parts and their total. C is then singular, and tests
 given all but one of such columns are right only if the rounding of C stays below the limit at which pcalg drops
-singular values (docs/CONTRACT.md, section 11). R's ``cor`` sums in long double. The deviations of numbers far from
-zero, such as whole numbers around 1e15, are as exact as others, and the deviations of columns that mirror each other,
-as two indicators of two levels do, are exactly opposite.
+singular values (docs/contracts/contract.md, section 11). R's ``cor`` sums in long double. The deviations of numbers far
+from zero, such as whole numbers around 1e15, are as exact as others, and the deviations of columns that mirror each
+other, as two indicators of two levels do, are exactly opposite.
 
 A column of very large or very small numbers is scaled by a power of two before, which changes no digit of r_ij.
 

@@ -2,7 +2,8 @@
 
 The matrix is C[{S, x, y}]; pcalg's rule drops singular values up to m * (largest) * EPS, m = level + 2. Elimination
 gives r where no singular value can be so small: all are above 1 / trace of the inverse. Elsewhere, and where the
-matrix is indefinite, Jacobi's iteration computes the pseudoinverse. How exact both are: docs/CONTRACT.md, section 11.
+matrix is indefinite, Jacobi's iteration computes the pseudoinverse. How exact both are: docs/contracts/contract.md,
+section 11.
 
 Double-double numbers have about 32 digits: pairs (high, low) of float64 that stand for their sums. What rounding takes
 off a sum or a product is itself a float64 number, and a few further operations compute it exactly. That holds operation

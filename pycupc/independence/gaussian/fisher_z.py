@@ -1,7 +1,7 @@
 """Fisher's z: partial correlations to p-values, and the significance level to a cutoff on the correlation.
 
-Source: section 2 of ``docs/CONTRACT.md``, and Kalisch et al. (2012), J. Stat. Softw. 47(11): the two-sided test of
-Fisher's z of the partial correlation.
+Source: section 2 of ``docs/contracts/contract.md``, and Kalisch et al. (2012), J. Stat. Softw. 47(11): the two-sided
+test of Fisher's z of the partial correlation.
 """
 
 from __future__ import annotations

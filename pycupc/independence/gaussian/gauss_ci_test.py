@@ -31,7 +31,7 @@ def partial_correlations(C: NDArray[np.float64], x: int, y: int, sets: Sequence[
     """Partial correlations of x and y given each of several sets of one size, as pcalg computes them.
 
     Closed formulas for up to one conditioning variable, the pseudoinverse of ``C[{x, y, S}]`` beyond
-    (docs/CONTRACT.md, section 2). NaN becomes 0 and the results lie in [-0.9999999, 0.9999999].
+    (docs/contracts/contract.md, section 2). NaN becomes 0 and the results lie in [-0.9999999, 0.9999999].
     """
     S = np.array(sets, dtype=np.intp).reshape(len(sets), -1)
     size = S.shape[1]

@@ -92,7 +92,7 @@ def definite(C: Floats, *, nearest: bool, quiet: bool = False) -> Floats:
         return C
     text = f"C is not positive semidefinite, its smallest eigenvalue is {np.linalg.eigvalsh(some)[0]:.3g}"
     if not nearest:
-        rules = "tests follow pcalg's rules for such matrices (docs/CONTRACT.md, section 11)"
+        rules = "tests follow pcalg's rules for such matrices (docs/contracts/contract.md, section 11)"
         how = Words("nearest=True", "nearest = TRUE", in_shell="--nearest")
         template = "{text}: {rules}; {how} takes the nearest correlation matrix instead"
         warnings.warn(Message(template, text=text, rules=rules, how=how), stacklevel=4)

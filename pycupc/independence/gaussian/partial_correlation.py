@@ -8,7 +8,7 @@ whose halves differ in the last bit gives a symmetric matrix.
 
     level 0, 1   pcalg's closed formulas
     level >= 2   elimination of S in ascending order, then x, then y; where a pivot is not above `EXACT_PIVOT`, what
-                 exact arithmetic gives, in double-double (`double_double`; docs/CONTRACT.md, section 11)
+                 exact arithmetic gives, in double-double (`double_double`; docs/contracts/contract.md, section 11)
 
 The code for sets whose elimination is not sound takes long to compile and is seldom needed. Compiled code that makes
 tests (the walks) therefore contains only `given_several`, which calls that code by its address, once `careful_address`

@@ -1,4 +1,4 @@
-"""The numbers of the Gaussian test from which all engines take their rules (docs/CONTRACT.md, section 2)."""
+"""The numbers of the Gaussian test from which all engines take their rules (docs/contracts/contract.md, section 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of data with missing values, as micd makes them (docs/MISSING.md).
+"""Tests of data with missing values, as micd makes them (docs/contracts/missing.md).
 
 data.py                              several imputations of a table; a table with gaps
 reference_tests.py                   the tests written out literally

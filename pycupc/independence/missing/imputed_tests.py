@@ -1,5 +1,5 @@
 """Tests of multiply imputed data, compiled: the statistics of M data sets, which `reference_tests` pools
-(docs/MISSING.md).
+(docs/contracts/missing.md).
 """
 
 from __future__ import annotations

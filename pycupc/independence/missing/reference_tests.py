@@ -1,4 +1,4 @@
-"""micd's tests of data with missing values, written out literally with NumPy (docs/MISSING.md).
+"""micd's tests of data with missing values, written out literally with NumPy (docs/contracts/missing.md).
 
 They are slow. The reference engine and single tests use them; the cpu engine recognises them as an `indepTest` and
 makes its own form of each.
@@ -103,7 +103,7 @@ def disCItwd(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool = 
         As for `gaussMItest`.
     suffStat : mapping with "dm", codes (n, p) that may be missing, and "adaptDF"; or a table of categories
     quirks : bool
-        Answer as micd, with its faults (docs/MISSING.md).
+        Answer as micd, with its faults (docs/contracts/missing.md).
 
     Returns
     -------

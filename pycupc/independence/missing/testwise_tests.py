@@ -1,4 +1,4 @@
-"""Test-wise deletion, compiled: each test has the rows in which its variables are complete (docs/MISSING.md).
+"""Test-wise deletion, compiled: each test has the rows in which its variables are complete (docs/contracts/missing.md).
 
 Correlations of the complete rows come from quick sums, whose rounding matters only in nearly singular tests: these are
 made again, by the definitions.

@@ -56,7 +56,7 @@ def mixCItest(x: int, y: int, S: Sequence[int], suffStat: Any, *, quirks: bool =
         As for `gaussCItest`.
     suffStat : MixedTable, or a table of numbers and categories that it takes
     quirks : bool, default False
-        Reproduce two faults of `disCItest` in pcalg, as micd does (docs/CONTRACT.md, section 12).
+        Reproduce two faults of `disCItest` in pcalg, as micd does (docs/contracts/contract.md, section 12).
 
     Returns
     -------

@@ -1,4 +1,5 @@
-"""From a skeleton and its separating sets to a PAG, by the rules of Zhang (2008) in pcalg's order (docs/LATENT.md).
+"""From a skeleton and its separating sets to a PAG, by the rules of Zhang (2008) in pcalg's order
+(docs/contracts/latent.md).
 
 mark_lists.py   the graph being oriented
 rules.py        which rules are used, and how they are repeated
@@ -38,7 +39,7 @@ def orient_pag(
     `skeleton`: the edges; their marks do not matter. `rules`, sequence of 10 bool: which of the rules to use.
     `ambiguous`, int64 (k, 3): triples (a, b, c) that must not be oriented: `TripleCheck.undecided`. `arrowheads`, pairs
     (a, b): edges a *-> b whose arrowhead at b is known beforehand. `quirks`: check the triples of paths as pcalg does,
-    see docs/LATENT.md. `of_rfci`: repeat all rules in one loop.
+    see docs/contracts/latent.md. `of_rfci`: repeat all rules in one loop.
     """
     from pycupc.orientation.pag.orienting import Orienting, in_sets  # loads Numba
 

@@ -1,8 +1,8 @@
 """The tests of rfci that remove edges: tests of unshielded triples, and tests of discriminating paths.
 
 Both need a minimal separating set of a pair that is not adjacent, and remove edges that a subset of that set separates
-(docs/LATENT.md, section 5). A removal never changes the set of another pair, so the tests of all triples are made at
-once, and only those that find an independence are looked at one after the other.
+(docs/contracts/latent.md, section 5). A removal never changes the set of another pair, so the tests of all triples are
+made at once, and only those that find an independence are looked at one after the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The colliders, and the rules that look at three or four variables: 1, 2, 3, 6, 7 and 8 (docs/LATENT.md).
+"""The colliders, and the rules that look at three or four variables: 1, 2, 3, 6, 7 and 8 (docs/contracts/latent.md).
 
 Each function walks the entries `chosen`, which were found when it began, and reads the marks as they are.
 """

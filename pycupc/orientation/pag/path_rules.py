@@ -1,4 +1,4 @@
-"""The searches of rules 4, 5, 9 and 10 (docs/LATENT.md).
+"""The searches of rules 4, 5, 9 and 10 (docs/contracts/latent.md).
 
 `next_path` is a generator in compiled form: each call goes on at position `at`, int64 (2,), and writes the next path
 that lets the rule act into ``work[PATH]``; it returns the number of its variables, 0 at the end. The caller acts on it

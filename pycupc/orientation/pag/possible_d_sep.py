@@ -1,4 +1,4 @@
-"""Possible-D-SEP: the variables from which `fci` draws sets beyond the neighbours of a pair (docs/LATENT.md).
+"""Possible-D-SEP: the variables from which `fci` draws sets beyond the neighbours of a pair (docs/contracts/latent.md).
 
 Possible-D-SEP(x) are the variables at the end of a path from x on which every inner v is a collider, or in a triangle
 with the two variables beside it.

@@ -1,4 +1,5 @@
-"""Pruning: bounds that answer tests without making them. The idea, its proof and its figures: docs/PRUNING.md.
+"""Pruning: bounds that answer tests without making them. The idea, its proof and its figures:
+docs/contracts/pruning.md.
 
 plan.py                 which rows of a level are pruned, and how
 bounded_tasks.py        tasks for them, and the merging of their outcomes; random tests in the mode "checked"

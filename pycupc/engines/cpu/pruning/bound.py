@@ -1,4 +1,6 @@
-"""The bound of a node: no choice of m of its candidates separates x and y. Source: docs/PRUNING.md, section 2.
+"""The bound of a node: no choice of m of its candidates separates x and y.
+
+Source: docs/contracts/pruning.md, section 2.
 
 Its vector g is 0.85 b here: without the term of b, 2.7 times as many tests were left of a graph of 800 variables.
 """
@@ -156,6 +158,8 @@ def excess(nodes, slot, w, q, m, c, rise, floor):
 
 @jit_part
 def margin(least, q, m, taken):
-    """More than rounding can move a bound on m of q candidates of least delta `least` (docs/PRUNING.md, section 4)."""
+    """More than rounding can move a bound on m of q candidates of least delta `least`
+    (docs/contracts/pruning.md, section 4).
+    """
     growth = (taken + m) / MEMBERS if taken + m > MEMBERS else 1.0
     return LEAST_MARGIN + growth * (PER_DELTA * growth + PER_SUM * m * q * math.sqrt(q)) / least

@@ -1,7 +1,8 @@
 """Levels 2 to 5: the walk over the conditioning sets of a row, where a bound skips most pairs of last members.
 
 A conditioning set is a prefix P of all members but two, and a pair s < k that follows. The walk keeps correlations
-given P: B of each candidate k with everything else, h of x. docs/PRUNING.md, section 3, derives the bound, with
+given P: B of each candidate k with everything else, h of x. docs/contracts/pruning.md, section 3, derives the bound,
+with
 
     G_s = max |B_sk|,    G_y = max |B_ky|,    X_s = max |h_k - B_sk h_s| / sqrt(1 - B_sk^2)    over k > s.
 

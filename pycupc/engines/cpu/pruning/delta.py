@@ -1,6 +1,6 @@
 """The proof about the matrix of a row on which bounds rely: that it is positive definite, less a number or less delta.
 
-Source: docs/PRUNING.md, section 4.
+Source: docs/contracts/pruning.md, section 4.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The smallest |z| of the tests of a pair: nodes with sets of all sizes, which one bound dismisses together.
 
 A node holds the sets that consist of the members taken and of any of its q candidates, up to m of them. Sets with fewer
-members than the smallest size, or without a candidate that a set must have, do not count. Source: docs/PRUNING.md,
-section 7.
+members than the smallest size, or without a candidate that a set must have, do not count. Source:
+docs/contracts/pruning.md, section 7.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which rows of a level are pruned, and how. All other rows go to the walk.
 
-Pruning answers tests without making them (docs/PRUNING.md). It decides only what is certain: a pair whose row is too
-ill-conditioned, or whose search takes longer than the walk would, is left to the walk, as is one with a doubtful test
-where rows are walked with bounds.
+Pruning answers tests without making them (docs/contracts/pruning.md). It decides only what is certain: a pair whose row
+is too ill-conditioned, or whose search takes longer than the walk would, is left to the walk, as is one with a doubtful
+test where rows are walked with bounds.
 """
 
 from __future__ import annotations

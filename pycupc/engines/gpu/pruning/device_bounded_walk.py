@@ -14,7 +14,7 @@ from pycupc.engines.gpu.structures import Graph, Level, Pruning, Queue, RowClass
 SOUND: KernelName = ("pruning/bounded_walk", "sound_rows")
 SETTLE: KernelName = ("pruning/bounded_walk", "settle_walked")
 PLAN: KernelName = ("schur/plan", "plan_phases")
-#: At level 2 a row has one prefix, hence one warp; from level 5 on the search is quicker (docs/KERNELS_LOG.md).
+#: At level 2 a row has one prefix, hence one warp; from level 5 on the search is quicker (kernels/log.md).
 LEVELS = (3, 4)
 TRY: dict[int, KernelName] = {l: ("pruning/bounded_walk", f"try_walk<{l - 2}>") for l in LEVELS}
 ROWS: dict[int, KernelName] = {l: ("pruning/bounded_walk", f"walk_rows<{l - 2}>") for l in LEVELS}
@@ -25,7 +25,7 @@ MOST_WALKED, WARPS, ITEMS = 1024, 16, 6
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers that never change an answer; docs/KERNELS_LOG.md says what they were tuned on."""
+    """Numbers that never change an answer; kernels/log.md says what they were tuned on."""
 
     least_tests: float = 2e10  # tests of a level: fewer take 0.1 s, and making them all yields the largest p-values
     most_left: float = 0.4  # largest share of the tests that the bounds may leave in the trial

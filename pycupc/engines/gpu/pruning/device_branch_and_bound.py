@@ -25,7 +25,7 @@ EXCHANGE_BYTES, EXCHANGE_ZEROS = 24 + 8192 * (8 + 120), 24 + 8192 * 8
 
 @dataclass(frozen=True)
 class Tuning:
-    """Numbers that never change an answer; docs/KERNELS_LOG.md says what they were tuned on."""
+    """Numbers that never change an answer; kernels/log.md says what they were tuned on."""
 
     first_level: int = 5
     least_tests: float = 2e9  # tests of a level: fewer take less time than the search

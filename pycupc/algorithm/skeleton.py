@@ -167,9 +167,11 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         Ctrl-C was pressed. It is a KeyboardInterrupt whose ``partial`` is the skeleton after the levels that had
         finished.
 
-    Notes ----- All decisions, separating sets and test counts equal pcalg's (method "stable"), except where rounding in
-    pcalg decides: where p and alpha agree to 10 digits, and on near-collinear data (docs/contracts/contract.md,
-    sections 10 and 11).
+    Notes
+    -----
+    All decisions, separating sets and test counts equal pcalg's (method "stable"), except where rounding in pcalg
+    decides: where p and alpha agree to 10 digits, and on near-collinear data (docs/contracts/contract.md, sections 10
+    and 11).
 
     References
     ----------

@@ -135,7 +135,8 @@ def _r() -> dict[str, Any]:
     except (OSError, subprocess.TimeoutExpired) as error:
         return {"rscript": rscript, "problem": f"Rscript does not run: {error}"}
     if done.returncode:
-        return {"rscript": rscript, "problem": done.stderr.strip()[-500:]}
+        said = done.stderr.strip()[-500:] or f"Rscript ended with exit code {done.returncode}"
+        return {"rscript": rscript, "problem": said}
     values = {name: value.strip() for name, _, value in (line.partition(" ") for line in done.stdout.splitlines())}
     facts = {name: values.pop(name, "?") for name in ("version", "home", "libraries")}
     packages = {name: None if version == "no" else version for name, version in values.items()}

@@ -77,8 +77,9 @@ given_arguments <- function(..., threads = default_cores()) {
   given <- list(...)
   defaults <- shared_defaults()
   at <- match(names(given), names(defaults))
-  if (length(given) && (is.null(names(given)) || anyNA(at))) {
-    error("unused argument (", paste(c(names(given)[is.na(at)][1], describe(given[is.na(at)][[1]])), collapse = " = "), ")")
+  if (length(given) > sum(!is.na(at))) {
+    wrong <- if (is.null(names(given))) given else given[is.na(at)]
+    error("unused argument (", paste(c(names(wrong)[[1]], describe(wrong[[1]])), collapse = " = "), ")")
   }
   defaults[at] <- given
   c(defaults, list(threads = threads))

@@ -325,3 +325,12 @@ def test_no_limit_on_memory_ends_in_a_traceback(tmp_path, megabytes):
     assert "Traceback" not in done.stderr
     assert megabytes > 350 or done.stderr.endswith("left of the limit on memory (ulimit -v); the libraries need 350\n")
     assert (done.returncode == 0) == (tmp_path / "o").exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not limit the address space")
+def test_plot_needs_room_for_the_libraries_of_pictures(tmp_path):
+    """Between 400 and 450 MB OpenBLAS waits for ever, or ends the process itself."""
+    command = f"ulimit -v 450000; exec {sys.executable} -m pycupc plot results"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=300, cwd=tmp_path, env=ENV)
+    assert done.returncode == cli.DEVICE
+    assert done.stderr.endswith("left of the limit on memory (ulimit -v); the libraries need 650\n")

@@ -44,6 +44,8 @@ __all__ = ["DATA", "DEVICE", "DIFFERS", "INTERRUPTED", "OK", "USAGE", "build_par
 
 #: Bytes of addresses that NumPy, SciPy, Numba and LLVM take when they are loaded; they fail in many ways without.
 _FOR_LIBRARIES = 350e6
+#: The same with the libraries of pictures, without which `plot` has nothing to do; OpenBLAS may wait for ever below.
+_FOR_PICTURES = 650e6
 #: Bytes of addresses that the largest of these libraries takes.
 _FOR_A_LIBRARY = 150e6
 
@@ -86,8 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = with_each_format(sys.argv[1:] if argv is None else argv)
     command = next((word for word in arguments if not word.startswith("-")), None)
-    if command is not None and (left := left_of_address_space()) < _FOR_LIBRARIES:
-        return _fail(DEVICE, f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v); the libraries need 350")
+    need = _FOR_PICTURES if command == "plot" else _FOR_LIBRARIES
+    if command is not None and (left := left_of_address_space()) < need:
+        text = f"{left / 1e6:.0f} MB are left of the limit on memory (ulimit -v); the libraries need {need / 1e6:.0f}"
+        return _fail(DEVICE, text)
     try:
         parser = build_parser(command)
         if command is not None and command not in COMMANDS:

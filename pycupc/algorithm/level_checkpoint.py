@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from pycupc.engines.protocol import Engine, Finished, LevelResult
 from pycupc.independence.families import identity_of
-from pycupc.independence.registry import Identity
+from pycupc.independence.registry import Identity, digest_of
 from pycupc.results import npz
 from pycupc.results.npz import StudyFile
 from pycupc.system.localised_message import Message, Setting
@@ -42,8 +42,6 @@ _PART = npz.Kind("pycupc-part-1", "a part of a level that pycupc.pc kept")
 _PATIENCE = 50.0
 #: The facts of a `LevelResult` but its arrays.
 _FACTS = ("n_tests", "n_removed", "n_careful", "more", "n_made", "n_bounds", "seconds")
-#: Bytes of data that are hashed at a time.
-_HASHED = 1 << 25
 
 
 class Checkpoint:
@@ -168,27 +166,16 @@ def _identity(problem: Problem, of_test: Identity) -> dict[str, Any]:
     pairs = {"fixedGaps": problem.gaps, "fixedEdges": problem.fixed}
     return {
         "version": __version__,
-        "data": _digest(*of_test.arrays),
+        "data": digest_of(of_test.arrays),
         "labels": _hash(json.dumps(problem.labels).encode()),
         "variables": len(problem.labels),
         "n": test.n,
         "alpha": float(problem.alpha),
         "m_max": "inf" if problem.m_max == float("inf") else int(problem.m_max),
         **of_test.facts,
-        **{name: None if value is None else _digest(value.keys) for name, value in pairs.items()},
-        "tiers": None if tiers is None else _digest(tiers.tier),
+        **{name: None if value is None else digest_of((value.keys,)) for name, value in pairs.items()},
+        "tiers": None if tiers is None else digest_of((tiers.tier,)),
     }
-
-
-def _digest(*arrays: NDArray[Any]) -> str:
-    """A hash of tables, which are copied in parts where they are not in row order."""
-    found = hashlib.sha256()
-    for array in arrays:
-        found.update(f"{array.dtype}{array.shape}".encode())
-        rows = max(1, _HASHED * len(array) // max(array.nbytes, 1))
-        for k in range(0, len(array), rows):
-            found.update(np.ascontiguousarray(array[k : k + rows]).data.cast("B"))
-    return found.hexdigest()
 
 
 def _hash(data: bytes) -> str:

@@ -19,6 +19,9 @@ from pycupc.data.table import Table
 from pycupc.independence.base import CorrelationEngine, IndependenceTest, Indices
 from pycupc.system.progress import CountHook
 
+#: Bytes of data that are hashed at a time.
+HASHED = 1 << 25
+
 
 def no_device(p: int) -> CorrelationEngine | None:
     """No engine computes correlations of `p` variables on its device."""
@@ -141,11 +144,13 @@ def no_rows(function: Any) -> ValueError:
 
 
 def digest_of(arrays: Iterable[NDArray[Any]], more: str = "") -> str:
-    """A hash of arrays and of a text."""
+    """A hash of arrays and of a text; arrays that are not in row order are copied in parts."""
     found = hashlib.sha256()
     for array in arrays:
         found.update(f"{array.dtype}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).data.cast("B"))
+        rows = max(1, HASHED * len(array) // max(array.nbytes, 1))
+        for k in range(0, len(array), rows):
+            found.update(np.ascontiguousarray(array[k : k + rows]).data.cast("B"))
     found.update(more.encode())
     return found.hexdigest()
 

@@ -182,6 +182,20 @@ class Moments:
     n: float | None
     note: str = ""
 
+    def correlations(self) -> NDArray[np.float64]:
+        """The correlations of each matrix, float64 (M, p, p); NaN of a variable without variance."""
+        deviations = np.sqrt(self.matrices.diagonal(axis1=1, axis2=2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: NDArray[np.float64] = self.matrices / (deviations[:, :, None] * deviations[:, None, :])
+        return found
+
+
+class MomentsOf(Protocol):
+    """Computes the covariances of data."""
+
+    def __call__(self, data: Any, *, quiet: bool = False) -> Moments:
+        """Raise TypeError or ValueError for data that have none; with `quiet`, warn of nothing."""
+
 
 @dataclass(frozen=True)
 class Family:
@@ -206,6 +220,6 @@ class Family:
     #: What determines the answers of a test; None: a run cannot be kept in a checkpoint.
     identity: Callable[[Any], Identity] | None = None
     #: The covariances of data of the family's classes; None: effects are computed from data of other classes only.
-    moments: Callable[[Any], Moments] | None = None
+    moments: MomentsOf | None = None
     #: The data that R sends for one of the functions.
     from_r: Callable[[FromR], Any] | None = None

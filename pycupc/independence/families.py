@@ -51,7 +51,8 @@ def observations_of(request: Request) -> Observations:
 
 def identity_of(test: IndependenceTest) -> Identity | None:
     """What determines the answers of a test besides alpha; None if that is not known."""
-    identity = next((family.identity for family in FAMILIES if isinstance(test, family.tests)), None)
+    every = (*FAMILIES, BATCH, CUSTOM)
+    identity = next((family.identity for family in every if isinstance(test, family.tests)), None)
     return None if identity is None else identity(test)
 
 

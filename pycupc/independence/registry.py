@@ -217,8 +217,8 @@ class Family:
     correlates: bool = False
     #: The rows of the data of a call of `pycupc.stability`; None: they cannot be drawn.
     observations: Callable[[Request], Observations] | None = None
-    #: What determines the answers of a test; None: a run cannot be kept in a checkpoint.
-    identity: Callable[[Any], Identity] | None = None
+    #: What determines the answers of a test, None if nobody knows; without it a run cannot be kept in a checkpoint.
+    identity: Callable[[Any], Identity | None] | None = None
     #: The covariances of data of the family's classes; None: effects are computed from data of other classes only.
     moments: MomentsOf | None = None
     #: The data that R sends for one of the functions.

@@ -12,7 +12,16 @@ import numpy as np
 from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
 from pycupc.independence.content_digest import content_digest
 from pycupc.independence.p_values import PValues, RecordedPValues
-from pycupc.independence.registry import Family, Identity, Observations, Request, TableRows, checked_table, no_rows
+from pycupc.independence.registry import (
+    Family,
+    Identity,
+    Kind,
+    Observations,
+    Request,
+    TableRows,
+    checked_table,
+    no_rows,
+)
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.localised_message import Message, Variable, Variables
 
@@ -193,5 +202,10 @@ def _identity(test: BatchTest | CustomTest) -> Identity | None:
     return Identity({"name": str(name), "NAdelete": test.na_p == 1.0, **dict(zip(names, digests, strict=True))}, ())
 
 
-BATCH = Family("batch", (BatchTest,), _make_batch, observations=_observations, identity=_identity)
-CUSTOM = Family("custom", (CustomTest,), _make_custom, identity=_identity)
+_NONLINEAR = Kind("numbers, nonlinear dependence", "x, RCoT()", numbers=True, gpu="`RCoT(device=0)`")
+_OWN = Kind(
+    "a function of yours", '{"C": C, "n": n}, own', "list(C = C, n = n), indepTest = own", rows=False, numbers=True
+)
+
+BATCH = Family("batch", (BatchTest,), _make_batch, observations=_observations, identity=_identity, kinds=(_NONLINEAR,))
+CUSTOM = Family("custom", (CustomTest,), _make_custom, identity=_identity, kinds=(_OWN,))

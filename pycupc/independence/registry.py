@@ -198,6 +198,33 @@ class MomentsOf(Protocol):
 
 
 @dataclass(frozen=True)
+class Kind:
+    """A kind of data that a family takes: a row of the page "What works with what".
+
+    The texts name example data: `x` a table of numbers, `k` of categories, `m` of both, `x_k` of numbers of which some
+    are classes; `x_gaps`, `k_gaps` with missing values, `x_imputed`, `k_imputed` lists of imputations; `C` and `n`
+    correlations and the number of observations, `N` a matrix of these numbers.
+    """
+
+    title: str
+    #: The first arguments of a call of `pycupc.pc`; those of the functions of R, "" where R does not have it; and the
+    #: options of the commands, None where they do not have it.
+    python: str
+    r: str = ""
+    shell: str | None = None
+    #: Whether rows can be drawn; whether effects can be computed, which are linear, and whether the test is for linear
+    #: dependence, as `cstar` needs it.
+    rows: bool = True
+    numbers: bool = False
+    linear: bool = False
+    #: How a test on a GPU is asked for, where no engine has it; and whether an executor can compute level 0 in parts.
+    gpu: str = ""
+    executor: bool = False
+    #: Functions of R that do not take it, where Python's do.
+    not_in_r: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Family:
     """A family of tests."""
 
@@ -221,5 +248,7 @@ class Family:
     identity: Callable[[Any], Identity | None] | None = None
     #: The covariances of data of the family's classes; None: effects are computed from data of other classes only.
     moments: MomentsOf | None = None
+    #: The kinds of data that it takes.
+    kinds: tuple[Kind, ...] = ()
     #: The data that R sends for one of the functions.
     from_r: Callable[[FromR], Any] | None = None

@@ -122,12 +122,15 @@ class CausalStudy(Resampled[CStaR]):
 
 
 def _moments(data: Any, *, quiet: bool = False) -> Moments:
-    """The covariances of data of a family that has them; TypeError or ValueError where effects cannot be computed."""
+    """The covariances of data of a family that has them; ValueError where effects cannot be computed."""
     family, _ = family_of(None, data)
+    text = "data must be numbers, for a test of linear dependence (gaussCItest, gaussMItest, gaussCItwd): effects are "
     if family.moments is None:
-        text = "data must be numbers, for a test of linear dependence (gaussCItest, gaussMItest, gaussCItwd)"
-        raise ValueError(f"{text}: effects are linear, got data of kind {family.name!r} or another test")
-    return family.moments(data, quiet=quiet)
+        raise ValueError(f"{text}linear, got data of kind {family.name!r} or another test")
+    try:
+        return family.moments(data, quiet=quiet)
+    except TypeError:  # of categories
+        raise ValueError(f"{text}linear, got {data!r}") from None
 
 
 def _outcome(i: int, *pairs: NDArray[Any]) -> Outcome:

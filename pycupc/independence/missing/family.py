@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pycupc.data.table import Table
@@ -12,7 +14,7 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing import reference_tests
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest
-from pycupc.independence.registry import Family, FromR, Identity, Moments, OwnRows, Request
+from pycupc.independence.registry import Family, FromR, Identity, Kind, Moments, OwnRows, Request
 
 
 def _imputed_data(request: Request) -> MultipleImputation:
@@ -90,6 +92,9 @@ def _gapped_from_r(sent: FromR) -> IncompleteTable:
     return IncompleteTable(incomplete, sent.labels, categories=True, adaptDF=sent.values["adaptDF"])
 
 
+_NUMBERS: dict[str, Any] = {"numbers": True, "linear": True}
+_NO_ROWS_IN_R = ("cu_stability", "cu_cstar")
+
 IMPUTED = Family(
     "imputed",
     (ImputedTest,),
@@ -100,6 +105,23 @@ IMPUTED = Family(
     observations=_imputed_rows,
     identity=_identity,
     moments=_imputed_moments,
+    kinds=(
+        Kind(
+            "imputed numbers",
+            "MultipleImputation(x_imputed)",
+            'x_imputed, indepTest = "gaussMItest"',
+            "--missing impute=3",
+            not_in_r=_NO_ROWS_IN_R,
+            **_NUMBERS,
+        ),
+        Kind(
+            "imputed categories",
+            "MultipleImputation(k_imputed, categories=True)",
+            'k_imputed, indepTest = "disMItest"',
+            "--test discrete --missing impute=3",
+            not_in_r=_NO_ROWS_IN_R,
+        ),
+    ),
     from_r=_imputed_from_r,
 )
 TESTWISE = Family(
@@ -115,6 +137,22 @@ TESTWISE = Family(
     observations=lambda request: OwnRows(_gapped_data(request)),
     identity=_identity,
     moments=_gapped_moments,
+    kinds=(
+        Kind(
+            "numbers with gaps, test-wise",
+            "IncompleteTable(x_gaps)",
+            'x_gaps, indepTest = "gaussCItwd"',
+            "--missing testwise",
+            not_in_r=("cu_cstar",),
+            **_NUMBERS,
+        ),
+        Kind(
+            "categories with gaps, test-wise",
+            "IncompleteTable(k_gaps, categories=True)",
+            'k_gaps, indepTest = "disCItwd"',
+            "--test discrete --missing testwise",
+        ),
+    ),
     from_r=_gapped_from_r,
 )
 

@@ -1,7 +1,7 @@
 """The page "What works with what": a table for Python, one for the command line and one for R.
 
-Every cell follows from the description of a family (`pycupc/independence/registry.py`); tests/docs/test_works_with.py
-tries each of them. `python docs/works_with.py` writes the page.
+Every cell follows from the description of a family (`pycupc/independence/registry.py`), and is tried by
+tests/project/test_works_with.py. `python docs/works_with.py` writes the page.
 """
 
 from __future__ import annotations

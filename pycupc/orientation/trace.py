@@ -21,11 +21,11 @@ Reason = tuple[Any, ...]
 #: the colliders' arrows and adds colliders), "random" (the CPDAG of a random DAG on the skeleton).
 OrientationStatus = Literal["relaxed", "extendable", "reoriented", "forced", "random"]
 
-#: What set a mark, as a number; rules 1 to 10 have their own. What was known before comes after them: `FIRST_KNOWN` and
-#: the position in `KNOWN`.
-COLLIDER = 11
+#: What set a mark, as a number; the rules have their own, below 100. What was known before comes after the colliders:
+#: `FIRST_KNOWN` and the position in `KNOWN`.
+COLLIDER = 100
 KNOWN = (*REASONS, "JCI")
-FIRST_KNOWN = 12
+FIRST_KNOWN = 101
 
 #: The reasons by number: their name, and the order of their variables: 0 and 1 are the ends, 1 with the mark, 2 and 3
 #: the further variables.

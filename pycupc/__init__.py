@@ -3,7 +3,6 @@
 The public names:
 
     pc, skeleton               the PC algorithm, with pcalg's arguments
-    pc_max                     the PC algorithm with colliders decided by the largest p-value
     fci, rfci                  the FCI and the RFCI algorithm, for data with hidden variables
     SuffStat                   correlations and number of observations
     gaussCItest                pcalg's Gaussian test
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from pycupc.algorithm.background import add_background_knowledge
     from pycupc.algorithm.fci import fci
     from pycupc.algorithm.pc import pc
-    from pycupc.algorithm.pc_max import pc_max
     from pycupc.algorithm.rfci import rfci
     from pycupc.algorithm.skeleton import Interrupted, skeleton
     from pycupc.data.mixed import MixedTable
@@ -71,7 +69,7 @@ __all__ = [
     "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
     "add_background_knowledge", "adjustment_set", "compare", "cstar", "disCItwd", "disMItest", "effects", "fci",
     "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc",
-    "pc_max", "rfci", "skeleton", "stability",
+    "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -105,7 +103,6 @@ _HOME = {
     "joint_ida": "pycupc.effects.ida",
     "mixCItest": "pycupc.independence.mixed.mix_ci_test",
     "pc": "pycupc.algorithm.pc",
-    "pc_max": "pycupc.algorithm.pc_max",
     "rfci": "pycupc.algorithm.rfci",
     "skeleton": "pycupc.algorithm.skeleton",
     "stability": "pycupc.stability.stability_run",

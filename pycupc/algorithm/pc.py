@@ -10,14 +10,15 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pycupc.algorithm.arguments import running
+from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import find_skeleton, skeleton
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.graph.constraints import Constraints
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation import Orientation, TripleCheck, U2pd, orient
+from pycupc.orientation import Orientation, U2pd, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.contradictions import CONTRADICTING
 from pycupc.results.pcalgo import PcAlgo
@@ -152,19 +153,13 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     )
     with running(given) as problem:
         ambiguous = None
-        fit = replace(find_skeleton(problem), method="pc")
+        fit = find_skeleton(problem)
         if not len(fit.sparse_graph):
-            return fit
+            return replace(fit, method="pc")
         if problem.known is not None:
-            problem.test.na_in_rules = 1.0  # as in tpc
-        if problem.known is not None or conservative or maj_rule:
-            majority = maj_rule if problem.known is None else not conservative
-            check = problem.check_triples(fit.sparse_graph, fit.sepset, maj_rule=majority, known=problem.known)
-            if verbose:
-                log_lines(lines_of_triples(check, fit.labels, maj_rule=majority))
-            if problem.known is not None:
-                return with_known(fit, problem.known, check, verbose)
-            fit, ambiguous = with_decisions(fit, check), check.undecided
+            return _known_oriented(fit, problem, problem.known, not conservative, verbose)
+        if conservative or maj_rule:
+            fit, ambiguous = _checked_triples(fit, problem, maj_rule, verbose)
         graph, notes = fit.sparse_graph, dict(fit.notes)
         oriented = orient(
             graph, fit.sepset, u2pd=u2pd, solve_confl=solve_confl, ambiguous=ambiguous, random_state=random_state
@@ -176,36 +171,41 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
         if oriented.n_contradicting:
             notes[CONTRADICTING] = oriented.n_contradicting
         if verbose:
-            log_lines(lines_of_arrows(oriented.trace, fit.labels))
-        return with_arrows(fit, oriented, notes=notes)
+            _log(lines_of_arrows(oriented.trace, fit.labels))
+        return _oriented(fit, oriented, notes=notes)
 
 
-def with_arrows(fit: PcAlgo, oriented: Orientation, **changes: Any) -> PcAlgo:
-    """The result from its skeleton, with further `changes`."""
+def _oriented(fit: PcAlgo, oriented: Orientation, **changes: Any) -> PcAlgo:
+    """The result of `pc` from its skeleton, with further `changes`."""
     found: dict[str, Any] = {"sparse_graph": oriented.graph, "trace": oriented.trace, "orientation": oriented.status}
-    return replace(fit, **found, **changes)
+    return replace(fit, method="pc", **found, **changes)
 
 
-def log_lines(lines: Iterable[str]) -> None:
-    """Write lines to the log."""
+def _log(lines: Iterable[str]) -> None:
     for line in lines:
         logger.info("%s", line)
 
 
-def with_decisions(fit: PcAlgo, check: TripleCheck) -> PcAlgo:
-    """The skeleton with its separating sets changed as the decisions on its triples say."""
+def _checked_triples(fit: PcAlgo, problem: Problem, maj_rule: bool, verbose: bool) -> tuple[PcAlgo, NDArray[np.int64]]:
+    """`fit` with its separating sets changed by the conservative or majority rule; the ambiguous triples."""
+    check = problem.check_triples(fit.sparse_graph, fit.sepset, maj_rule=maj_rule)
+    if verbose:
+        _log(lines_of_triples(check, fit.labels, maj_rule=maj_rule))
     changed = fit.sepset.changed(check.cells)
     notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
-    return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes)
+    return replace(fit, sepset=changed, found_sepset=fit.sepset, notes=notes), check.undecided
 
 
-def with_known(fit: PcAlgo, known: Constraints, check: TripleCheck, verbose: bool) -> PcAlgo:
-    """The skeleton with its edges oriented as tpc does from these decisions; the separating sets stay."""
+def _known_oriented(fit: PcAlgo, problem: Problem, known: Constraints, maj_rule: bool, verbose: bool) -> PcAlgo:
+    """`fit` with its edges oriented as tpc does; the separating sets of the skeleton stay."""
     from pycupc.orientation.known import orient_known  # loads Numba
 
+    problem.test.na_in_rules = 1.0  # as in tpc
+    check = problem.check_triples(fit.sparse_graph, fit.sepset, maj_rule=maj_rule, known=known)
     oriented = orient_known(fit.sparse_graph, check, known)
     if verbose:
-        log_lines(lines_of_arrows(oriented.trace, fit.labels))
+        _log(lines_of_triples(check, fit.labels, maj_rule=maj_rule))
+        _log(lines_of_arrows(oriented.trace, fit.labels))
     notes = {**fit.notes, "ambiguous_triples": len(check.undecided)}
     sepset, tiers, graph = fit.sepset, fit.tiers, fit.sparse_graph
     if len(oriented.graph) < len(graph) and tiers is not None:
@@ -213,4 +213,4 @@ def with_known(fit: PcAlgo, known: Constraints, check: TripleCheck, verbose: boo
         notes["edges_without_direction"] = len(gone)
         tiers = tiers._replace(lost=np.column_stack([graph.low[gone], graph.high[gone]]))
         sepset = sepset.of_skeleton(oriented.graph, graph.keys[gone])
-    return with_arrows(fit, oriented, sepset=sepset, found_sepset=sepset, tiers=tiers, notes=notes)
+    return _oriented(fit, oriented, sepset=sepset, found_sepset=sepset, tiers=tiers, notes=notes)

@@ -143,10 +143,10 @@ def check_triples(
     triples = Triples.of(skeleton)
     triples = triples if known is None else triples.under(known)
     triples = triples if listed is None else triples.among(listed)
-    refuse_endless(triples, test)
+    _refuse_endless(triples, MAX_SUBSETS if test.has_r else MAX_SUBSETS_CALLABLE)
     found, with_b = _count(triples, count, one_by_one=test.in_order)
     decision = _decide(found, with_b, maj_rule)
-    cells = changed_cells(triples, decision, sepset, skeleton.p) if known is None else _NO_CELLS
+    cells = _changed_cells(triples, decision, sepset, skeleton.p) if known is None else _NO_CELLS
     return TripleCheck(np.column_stack([triples.a[triples.pair], triples.b, triples.c[triples.pair]]), decision, cells)
 
 
@@ -159,7 +159,7 @@ def _decide(found: Indices, with_b: Indices, maj_rule: bool) -> Indices:
     return np.where(found == 0, UNSEPARATED, np.where(out, COLLIDER, np.where(in_, NON_COLLIDER, AMBIGUOUS)))
 
 
-def changed_cells(triples: Triples, decision: Indices, sepset: SepSets, p: int) -> FlatCells:
+def _changed_cells(triples: Triples, decision: Indices, sepset: SepSets, p: int) -> FlatCells:
     """`TripleCheck.cells`. Cell i of the first half is (a, c) of pair i, cell i of the second half is (c, a)."""
     n, k = len(triples.a), len(triples.b)
     x, y = np.concatenate([triples.a, triples.c]), np.concatenate([triples.c, triples.a])
@@ -183,15 +183,8 @@ def changed_cells(triples: Triples, decision: Indices, sepset: SepSets, p: int) 
     return FlatCells(*(part.astype(np.int32) for part in parts))
 
 
-#: The rules in messages.
-_BOTH_RULES = Message("conservative and {maj_rule} test", maj_rule=Argument("maj_rule"))
-
-
-def refuse_endless(
-    triples: Triples, test: Any, rule: Message = _BOTH_RULES, remedy: str = "a smaller alpha or neither rule"
-) -> None:
+def _refuse_endless(triples: Triples, limit: int) -> None:
     """Raise ValueError, which names the triple with the most subsets, if there are too many to finish."""
-    limit = MAX_SUBSETS if test.has_r else MAX_SUBSETS_CALLABLE
     if not len(triples.a):
         return
     degree = triples.near.sizes
@@ -203,11 +196,11 @@ def refuse_endless(
     b = int(triples.b[triples.pair.searchsorted(worst)])
     raise ValueError(
         Message(
-            "{rule} all subsets of adj(a) and adj(c) for each triple a - b - c, which cannot finish here: triple "
-            "{triple} alone needs {tests:.3g} tests (node {a} has {n_a} neighbours, node {c} has {n_c}), all triples "
-            "{total:.3g}; the limit is {limit:.3g} for one triple and {in_all:.3g} in all. Use {remedy}.",
-            rule=rule,
-            remedy=remedy,
+            "conservative and {maj_rule} test all subsets of adj(a) and adj(c) for each triple a - b - c, which cannot "
+            "finish here: triple {triple} alone needs {tests:.3g} tests (node {a} has {n_a} neighbours, node {c} has "
+            "{n_c}), all triples {total:.3g}; the limit is {limit:.3g} for one triple and {in_all:.3g} in all. Use a "
+            "smaller alpha or neither rule.",
+            maj_rule=Argument("maj_rule"),
             triple=Variables((a, b, c)),
             tests=sizes[worst],
             total=total,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 #: The names of the methods that orient edges, for annotations.
-Oriented = Literal["pc", "pc_max", "fci", "rfci"]
+Oriented = Literal["pc", "fci", "rfci"]
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,6 @@ METHODS = {
             "PC-stable",
             random=True,
             help="pc: every common cause of two variables is among the data (a CPDAG)",
-        ),
-        Method(
-            "pc_max",
-            "cpdag",
-            "PC-Max",
-            rules_for_triples=False,
-            help="pc_max: so, too, with colliders decided by the largest p-value",
         ),
         Method("skeleton", "skeleton", "PC-stable", rules_for_triples=False),
         Method("fci", "pag", "FCI", help="fci: some may be hidden (a PAG)"),

@@ -11,7 +11,7 @@ from latent_cases import WEIGHTS, live, oriented, random_case, rule_10_case
 
 from pycupc.orientation.pag import ALL_RULES, FCI_LOOPS, RFCI_LOOPS, local_rules
 from pycupc.orientation.pag.mark_lists import TAIL_OF_RULE_1
-from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN
+from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN, FURTHER, KNOWN
 
 #: How many times as many random problems as usual.
 MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
@@ -82,7 +82,9 @@ def test_every_rule_is_in_the_tables():
         assert sorted(number for loop in loops for number in loop) == [*numbers]
     assert {*local_rules.SCANNED} == {*numbers}
     assert {*local_rules.LOCAL_RULES} <= {*local_rules.FORMS}
-    assert max(numbers) < TAIL_OF_RULE_1 < COLLIDER < FIRST_KNOWN
+    taken = range(COLLIDER, FURTHER)  # by colliders, and by what was known
+    assert FIRST_KNOWN + len(KNOWN) <= TAIL_OF_RULE_1 < FURTHER
+    assert {*local_rules.FORMS} & {*taken} == {TAIL_OF_RULE_1}
     text = (ROOT / "r_wrapper" / "R" / "cu_fci.R").read_text(encoding="utf-8")
     assert set(re.findall(r"rules = rep\(TRUE, (\d+)\)", text)) == {str(len(ALL_RULES))}
     assert re.findall(r"length\(rules\) != (\d+)L", text) == [str(len(ALL_RULES))]

@@ -32,7 +32,7 @@ from pycupc.system.jit import jit_part
 #: The mark of an edge that has been removed.
 NONE = 0
 #: The number of rule 1 where it sets the tail of b --> c.
-TAIL_OF_RULE_1 = 99
+TAIL_OF_RULE_1 = 17
 
 
 def to_sparse(graph: MixedGraph, p: int) -> SparseGraph:

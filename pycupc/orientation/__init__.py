@@ -26,7 +26,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.sepset import SepSets
+from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.conservative import TripleCheck, check_triples
 from pycupc.orientation.trace import OrientationStatus, Reason
@@ -55,7 +55,7 @@ class Orientation:
 
 @functools.cache
 def compile_ahead() -> None:
-    """Begin to compile the code of `orient`, in a thread, by a chain of three variables; once per process.
+    """Begin to compile the code of `orient`, in a thread, by a graph of four variables; once per process.
 
     Whoever orients meanwhile waits for what is not ready.
     """
@@ -63,9 +63,11 @@ def compile_ahead() -> None:
     def run() -> None:
         from pycupc.orientation import colliders, meek, mixed_graph
 
-        chain = SparseGraph.undirected(3, np.array([0, 1]), np.array([1, 2]))
+        chain = SparseGraph.undirected(4, np.array([0, 1]), np.array([1, 2]))
+        x, y, size, members = ([0, 0, 1, 2, 3], [2, 3, 3, 3, 0], [1, 1, 1, 1, 2], [1, 1, 0, 1, 1, 2])
+        sets = SepSets.from_flat(chain, FlatCells(*(np.array(v, dtype=np.int32) for v in (x, y, size, members))))
         graph = mixed_graph.undirected(chain)
-        colliders.mark_triples(graph, SepSets(chain), None)
+        colliders.mark_triples(graph, sets, None)
         colliders.orient_colliders(graph, solve_confl=False)
         meek.apply_rules(graph, solve_confl=False)
 

@@ -37,7 +37,7 @@ from pycupc.independence.gaussian.test import GaussianTest
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
 
 #: Levels whose kernels are compiled while a level runs.
-LEVELS_AHEAD = 2
+LEVELS_AHEAD = 3
 
 
 class GpuEngine(AnsweringOnCpu):
@@ -218,8 +218,8 @@ class GpuEngine(AnsweringOnCpu):
             self._graph = device_sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._gaussian, most)
             self._graph.member = self.member
             return None
-        first = DeviceGraph.kernels(0) + DeviceGraph.kernels(1)
-        dev.kernels.load_ahead([*first, schur.LEVEL1, *(() if data.has_C else of_data.KERNELS)], rows=False)
+        first = [*(() if data.has_C else of_data.KERNELS), *DeviceGraph.kernels(0), *DeviceGraph.kernels(1)]
+        dev.kernels.load_ahead([*first, *schur.LIKELY], rows=False)
         if data.has_C:
             host = np.ascontiguousarray(data.C, dtype=np.float64)
             C = dev.cp.empty(host.shape, dtype=np.float64)

@@ -81,7 +81,7 @@ def test_every_rule_is_in_the_tables():
     for loops in (FCI_LOOPS, RFCI_LOOPS):
         assert sorted(number for loop in loops for number in loop) == [*numbers]
     assert {*local_rules.SCANNED} == {*numbers}
-    assert {*local_rules.LOCAL_RULES} <= {*local_rules.FORMS}
+    assert {f"R{number}" for number in local_rules.LOCAL_RULES} <= {name for name, _ in local_rules.FORMS.values()}
     taken = range(COLLIDER, FURTHER)  # by colliders, and by what was known
     assert FIRST_KNOWN + len(KNOWN) <= TAIL_OF_RULE_1 < FURTHER
     assert {*local_rules.FORMS} & {*taken} == {TAIL_OF_RULE_1}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
-from pycupc.independence.content_digest import content_digest
 from pycupc.independence.p_values import PValues, RecordedPValues
 from pycupc.independence.registry import (
     Family,
@@ -190,6 +189,8 @@ def _observations(request: Request) -> Observations:
 
 def _identity(test: BatchTest | CustomTest) -> Identity | None:
     """What the test says of itself (`identity`), else a hash of its code and data; None if neither is to be had."""
+    from pycupc.independence.content_digest import content_digest  # for checkpoints only
+
     function, data = test.function, (test.suff_stat,) if isinstance(test, CustomTest) else ()
     if isinstance(function, PairTest):  # the code is in another process
         return None

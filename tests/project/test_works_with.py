@@ -255,7 +255,6 @@ tried <- function(number, call) {{
 
 
 @pytest.mark.r
-@pytest.mark.slow
 def test_the_table_of_r(here, rscript):
     for name in ("x", "k", "m", "x_gaps", "k_gaps"):
         DATA[name].to_csv(f"{name}.csv", index=False)

@@ -35,11 +35,21 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = add_command(commands, "doctor", main, description=description)
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--no-engines", action="store_true", help="do not run the engines (the first run compiles)")
+    parser.add_argument(
+        "--compile",
+        action="store_true",
+        help="compile everything now, which takes a minute or two, so that no later run waits for it",
+    )
     parser.add_argument("--no-r", action="store_true", help="do not start R")
 
 
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code, which is DEVICE if an engine that needs no GPU fails."""
+    if args.compile:
+        from pycupc.cli.compiling import compile_everything
+
+        seconds = compile_everything(lambda part: print(f"compiling: {part}", file=sys.stderr))
+        print(f"everything was compiled, or was there, after {seconds:.0f} s", file=sys.stderr)
     found = examine(engines=not args.no_engines, r=not args.no_r)
     print(json.dumps(found, indent=1) if args.json else report(found))
     needed = [engine["works"] for name, engine in found["engines"].items() if name != "gpu"]

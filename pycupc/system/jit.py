@@ -220,6 +220,17 @@ def plain_if_small(steps: int) -> Iterator[None]:
         _plain.reset(token)
 
 
+@contextlib.contextmanager
+def always_compiled() -> Iterator[None]:
+    """Compile `compiled_for_large` functions also for few steps."""
+    global _steps_of_plain_python
+    before, _steps_of_plain_python = _steps_of_plain_python, MOST_PLAIN_STEPS
+    try:
+        yield
+    finally:
+        _steps_of_plain_python = before
+
+
 def jit_part(function: Function) -> Function:
     """Let compiled functions call this one; from Python it runs as plain Python."""
     return register_jitable(**OPTIONS)(function)

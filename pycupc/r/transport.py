@@ -10,7 +10,7 @@ R, which both sides see (`r_memory`).
     dm                       integer, column by column   int32 (n, p)                -
     fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
     forbidden                raw, column by column       uint8, bool (p, p)          -
-    a result                 r_wrapper/R/pcalgo.R        pycupc.results.serialisation       1 (`conversions.from_plain`)
+    a result                 r_wrapper/R/pcalgo.R        pycupc.results.schema       1 (`conversions.from_plain`)
     frequencies              r_wrapper/R/stability.R     pycupc.r.stability_values          1
     untested                 double                      `conversions.untested_from` 1, of x and y
 

@@ -15,7 +15,7 @@ from pycupc.data.names import check_count, check_labels, check_real
 from pycupc.graph.lists import spans
 from pycupc.independence.gaussian.ranks import ranks
 from pycupc.results import npz
-from pycupc.results.serialisation import indices, require
+from pycupc.results.schema import indices, require
 from pycupc.stability import bounds
 from pycupc.stability.over_resamples import DRAWN, Ints, OverResamples
 from pycupc.stability.rows import Resampling

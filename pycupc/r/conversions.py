@@ -58,16 +58,15 @@ def untested_arrays(pairs: UntestedPairs) -> dict[str, NDArray[Any]]:
     return {f"untested.{name}": np.asarray(values, dtype=np.float64) for name, values in vectors.items()}
 
 
-def untested_from(vectors: Mapping[str, NDArray[Any]]) -> UntestedPairs:
-    """The reverse of `untested_arrays`."""
-    x, y, level, needed, there = (vectors[f"untested.{name}"] for name in ("x", "y", "level", "needed", "there"))
-    return UntestedPairs.by_pair(np.array([x - 1, y - 1, level, needed]).astype(np.int64), there)
-
-
-def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **facts: Any) -> Any:
+def result_of(
+    arrays: Mapping[str, NDArray[Any]],
+    values: Mapping[str, Any],
+    found: Mapping[str, NDArray[Any]] | None = None,
+    **facts: Any,
+) -> Any:
     """The `PcAlgo` or `PagAlgo` that as_plain() of pcalgo.R took apart, from its arrays and values.
 
-    Where a rule changed sets, the arrays "found_..." are the sets that the tests found. `facts` are further arguments
+    Where a rule changed sets, `found` are the arrays of the sets that the tests found. `facts` are further arguments
     of `PcAlgo.from_arrays` or `PagAlgo.from_answer`. If they include the correlations, `known`, all p-values of a
     pcAlgo, except for its edges, are computed from the correlations.
     """
@@ -77,6 +76,7 @@ def result_of(arrays: Mapping[str, NDArray[Any]], values: Mapping[str, Any], **f
         arrays = only_stored_cells(arrays, p)
     if values.get("found_every_cell"):
         arrays = only_stored_cells(arrays, p, "found_")
+    arrays = {**arrays, **(found or {})}
     call: str = values["call"]
     facts |= {"labels": labels, "max_ord": int(values["max_ord"]), "call": call, "engine": "R", "engine_name": "R"}
     if "edge_low" in arrays:

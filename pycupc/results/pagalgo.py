@@ -200,11 +200,13 @@ class PagAlgo(StoredResult, ExplorableGraph):
 
     KIND = npz.PAG
 
-    def contents(self, *, evidence: bool | None = None, p_values: bool = True) -> Contents:
+    def contents(self, *, evidence: bool | None = None, p_values: flat.PValueForm = "evidence") -> Contents:
         about = {"method": self.method, "call": self.call, "notes": self.notes, "trace": trace_entries(self.trace)}
         meta, arrays = self.skeleton_fit.contents(evidence=evidence, p_values=p_values)
         meta["pag"] = about | pag_arrays.later_meta(self.later)
-        return meta, arrays | pag_arrays.file_arrays(self.sparse_graph, self.sepset, self.later, raised=p_values)
+        return meta, arrays | pag_arrays.file_arrays(
+            self.sparse_graph, self.sepset, self.later, raised=p_values != "removals"
+        )
 
     @classmethod
     def check_contents(cls, meta: Mapping[str, Any], arrays: Arrays) -> None:

@@ -192,8 +192,8 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
     ) -> dict[str, NDArray[Any]]:
         """The result as the flat arrays of `pycupc.results.schema`.
 
-        The p-values are represented by the "evidence" from which they are computed, of the "removals" only, by the
-        "matrix" pMax, or not at all (None); `evidence` as of `save`.
+        The p-values are represented by the "evidence" from which they are computed, without pMax where they were
+        recorded ("edges"), of the "removals" only, by the "matrix" pMax, or not at all (None); `evidence` as of `save`.
         """
         by_row = p_values in ("matrix", None)
         out = (flat.cell_arrays if by_row else flat.edge_arrays)(self.sparse_graph)  # R has the cells
@@ -204,8 +204,7 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
         elif p_values is not None:
             if self.found_sepset is not self.sepset:
                 out |= flat.sepset_arrays(self.found_sepset, "found_", by_row=False)
-            graph = self.sparse_graph if p_values == "evidence" else None
-            out |= flat.evidence_arrays(self.p_values, self.removals, graph, everything=evidence)
+            out |= flat.evidence_arrays(self, p_values, everything=evidence)
             if len(self.untested.x):
                 out["untested"] = np.concatenate(self.untested[:4]).astype(np.float64)
                 if (self.untested.there != self.n).any():
@@ -239,11 +238,11 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
 
     KIND = npz.RESULT
 
-    def contents(self, *, evidence: bool | None = None, p_values: bool = True) -> Contents:
+    def contents(self, *, evidence: bool | None = None, p_values: flat.PValueForm = "evidence") -> Contents:
         meta = facts_of(self)
-        if not p_values:
-            meta["p_values"] = "computed" if isinstance(self.p_values, GaussianPValues) else "recorded"
-        return meta, self.to_arrays("evidence" if p_values else "removals", evidence=evidence)
+        if p_values != "evidence":
+            meta["recorded"] = not isinstance(self.p_values, GaussianPValues)
+        return meta, self.to_arrays(p_values, evidence=evidence)
 
     @classmethod
     def check_contents(cls, meta: Mapping[str, Any], arrays: Arrays) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -278,7 +277,7 @@ FACTS = (
     Fact("call", _is(str), shown=_kind),
     Fact("engine", _is(str), shown=_kind),
     Fact("notes", _is(dict), shown=_kind),
-    Fact("levels", _levels_fit, lambda levels: [asdict(level) for level in levels],
+    Fact("levels", _levels_fit, lambda levels: [dict(vars(level)) for level in levels],
          lambda levels: tuple(LevelSummary(**level) for level in levels), shown=_kind),
     Fact("trace", trace_fits, trace_entries, trace_from, shown=_kind),
     Fact("method", lambda value, p: value in ("pc", "skeleton")),

@@ -21,10 +21,11 @@ from pycupc.independence.gaussian.correlations import Correlations
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.independence.p_values import Floats, PValues, RecordedPValues
 from pycupc.results import schema
+from pycupc.results.base import TestedResult
 from pycupc.results.level_summary import LevelSummary
 from pycupc.results.schema import Arrays, indices, names, require
 
-PValueForm = Literal["matrix", "evidence", "removals"]
+PValueForm = Literal["matrix", "evidence", "edges", "removals"]
 
 #: Largest array of evidence that is saved unless more is requested: 8 MB.
 MOST_NUMBERS = 1_000_000
@@ -129,12 +130,12 @@ def only_stored_cells(arrays: Arrays, p: int, name: str = "sepset_") -> dict[str
 
 
 def evidence_arrays(
-    p_values: PValues, removals: Removals, graph: SparseGraph | None, *, everything: bool | None = None
+    fit: TestedResult, form: PValueForm = "evidence", *, everything: bool | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of evidence; C and r if `everything`, or if it is None and they are not too large.
-
-    Without a `graph`, the p-values of its edges, and pMax, are left out.
+    """The arrays of evidence in the `form` of `PcAlgo.to_arrays`; C and r if `everything`, or if it is None and they
+    are not too large.
     """
+    p_values, removals = fit.p_values, fit.removals
     out: dict[str, NDArray[Any]] = {}
 
     def wanted(numbers: int) -> bool:
@@ -143,10 +144,10 @@ def evidence_arrays(
     if len(removals) and removals.r_known and wanted(len(removals)):
         out["removed_r"] = removals.r
     if not isinstance(p_values, GaussianPValues):
-        return out if graph is None else out | {"pMax": upper_triangle(p_values.dense())}
-    if graph is not None:
-        out["edge_p"] = p_values.of_edges(graph)
-    p = p_values.graph.p
+        return out | ({"pMax": upper_triangle(p_values.dense())} if form == "evidence" else {})
+    if form != "removals":
+        out["edge_p"] = p_values.of_edges(fit.sparse_graph)
+    p = fit.p
     if wanted(p * (p + 1) // 2) and p_values.C is not None:
         out["C"] = upper_triangle(p_values.C)
     return out

@@ -27,10 +27,8 @@ class StoredResult:
 
     KIND: ClassVar[npz.Kind]
 
-    def contents(self, *, evidence: bool | None = None, p_values: bool = True) -> Contents:
-        """The metadata and arrays; `evidence` as of `save`. Without `p_values` those of the edges, and pMax, are left
-        out.
-        """
+    def contents(self, *, evidence: bool | None = None, p_values: flat.PValueForm = "evidence") -> Contents:
+        """The metadata and arrays; `evidence` as of `save`, `p_values` as of `PcAlgo.to_arrays`."""
         raise NotImplementedError
 
     @classmethod
@@ -84,12 +82,13 @@ class StoredResult:
         with cls.KIND.expected_at(path):
             return cls.from_contents(meta, arrays, known)
 
-    def to_bytes(self) -> bytes:
-        """Everything but the p-values that pcalg's object has, for R: equal for runs that are equal.
+    def to_bytes(self, *, p_values: bool = True) -> bytes:
+        """Everything but pMax, which pcalg's object has, for R: equal for runs that are equal.
 
-        A line of JSON says the format, the facts, and the names, types and sizes of the arrays, which follow.
+        A line of JSON says the format, the facts, and the names, types and sizes of the arrays, which follow. Without
+        `p_values`, the largest p-values of the edges are not computed, either.
         """
-        meta, arrays = self.contents(p_values=False)
+        meta, arrays = self.contents(p_values="edges" if p_values else "removals")
         vary = {"seconds": 0.0, "n_careful": 0, "n_made": -1, "n_bounds": 0}  # with the number of threads, too
         meta["levels"] = [level | vary for level in meta["levels"]]
         sizes = [(name, values.dtype.kind, len(values)) for name, values in arrays.items()]
@@ -111,11 +110,10 @@ class StoredResult:
                 at += arrays[name].nbytes
             if meta["format"] != cls.KIND.format:
                 raise ValueError(f"their format is {meta['format']!r}, this version reads {cls.KIND.format!r}")
-            largest = np.fmax(p_max, p_max.T)  # of fci, whose later tests raise one of two cells
-            if meta["p_values"] == "recorded":
-                arrays["pMax"] = flat.upper_triangle(largest)
-            else:
-                arrays["edge_p"] = largest[arrays["edge_low"], arrays["edge_high"]]
+            if meta["recorded"]:  # of fci, later tests may have raised one of two cells
+                arrays["pMax"] = flat.upper_triangle(np.fmax(p_max, p_max.T))
+            elif "edge_p" not in arrays:
+                arrays["edge_p"] = np.full(len(arrays["edge_low"]), np.nan)
             cls.check_contents(meta, arrays)
             return cls.from_contents(meta, arrays, known)
         except (KeyError, TypeError, IndexError, UnicodeDecodeError, ValueError) as error:

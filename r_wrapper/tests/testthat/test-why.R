@@ -50,7 +50,7 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   expect_output(print(kept), "^[a-h] and [a-h]: edge; the largest p-value of its .* its arrow was set by .*")
   without <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], pMax = FALSE)
   expect_equal(cu_why(without, edges$from[k], edges$to[k], S)$p, kept$p, tolerance = 1e-9)
-  expect_match(cu_why(without, edges$from[k], edges$to[k])$text, "tests is not known")
+  expect_match(cu_why(bare(without), edges$from[k], edges$to[k])$text, "tests is not known")
   m <- methods::as(fit@graph, "matrix")
   at <- which(m == 0 & t(m) == 0 & upper.tri(m), arr.ind = TRUE)[1, ]
   removed <- cu_why(fit, at[[1]], at[[2]], S)
@@ -60,7 +60,8 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   expect_identical(removed$S, letters[set])
   expect_gte(removed$margin, 0)
   expect_match(removed$text, "no edge, independent .*\\|r\\| = ")
-  expect_no_match(cu_why(fit, at[[1]], at[[2]])$text, "|r|", fixed = TRUE)
+  expect_identical(cu_why(fit, at[[1]], at[[2]]), removed) # the object keeps the correlations
+  expect_no_match(cu_why(bare(fit), at[[1]], at[[2]])$text, "|r|", fixed = TRUE)
   gaps <- matrix(FALSE, 8, 8)
   gaps[1, 2] <- gaps[2, 1] <- TRUE
   gap <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], fixedGaps = gaps)
@@ -75,6 +76,75 @@ test_that("the reason of an edge or of its absence is told, with names or positi
   X <- matrix(stats::rnorm(80), 10)
   X[3, 1] <- NA
   expect_error(cu_why(fit, 1, 2, X), "`suffStat` must be complete and finite")
+})
+
+test_that("an object keeps its evidence: no test is made again, and no edge oriented again", {
+  skip_if_no_pcalg()
+  S <- named_problem()
+  args <- list(S, pcalg::gaussCItest, 0.05, labels = letters[1:8])
+  file <- tempfile()
+  on.exit(unlink(file))
+  for (variant in variants) {
+    fit <- do.call(cu_pc, c(args, variant))
+    again <- do.call(cu_pc, c(args, variant, list(numCores = 2)))
+    again@call <- fit@call
+    expect_identical(again, fit)
+    reasons <- as.data.frame(bare(fit), suffStat = S)
+    expect_identical(as.data.frame(fit), reasons)
+    fit@call <- quote(cu_pc(S, gaussCItest, 0.05)) # do.call() put the function, whose environment changes, there
+    saveRDS(fit, file)
+    expect_identical(readRDS(file), fit)
+    expect_identical(as.data.frame(readRDS(file)), reasons)
+    theirs <- bare(fit)
+    theirs@call <- quote(pc(S))
+    expect_identical(class(all.equal(fit, theirs)), "character")
+    expect_length(all.equal(fit, theirs), 1L)
+    expect_true(all.equal(fit, bare(fit)))
+    expect_true(all.equal(bare(fit), fit))
+  }
+  majority <- cu_tpc(S, "gaussCItest", 0.05, labels = letters[1:8], tiers = rep(1:2, 4))
+  found <- as.data.frame(majority)
+  expect_identical(nzchar(found$set_by), found$type == "directed")
+  hidden <- cu_rfci(S, "gaussCItest", 0.2, labels = letters[1:8], progress = FALSE)
+  expect_identical(nzchar(as.data.frame(hidden)$set_by), substring(as.data.frame(hidden)$edge, 3) != "o")
+  level <- 0.3
+  expect_identical(cu_why(cu_pc(S, "gaussCItest", level, p = 8), 1, 2)$cutoff,
+    cu_why(cu_pc(S, "gaussCItest", 0.3, p = 8), 1, 2)$cutoff) # the call does not say the number
+  expect_output(print(fit), "Object of class 'pcAlgo'")
+  expect_false(any(grepl("cu_evidence", capture.output(print(fit)))))
+})
+
+test_that("the evidence is of use as far as it agrees with the object", {
+  skip_if_no_pcalg()
+  S <- named_problem()
+  ask <- function(fit) as.data.frame(fit)[c("from", "to", "type", "set_by")]
+  fit <- cu_pc(S, "gaussCItest", 0.05, labels = letters[1:8], conservative = TRUE)
+  edges <- ask(fit)
+  expect_true(any(edges$type == "directed"))
+  turned <- fit
+  cell <- edges[edges$type == "directed", ][1, ]
+  m <- methods::as(fit@graph, "matrix")
+  m[cell$to, cell$from] <- 1 # an edge that is now undirected has no reason, the others keep theirs
+  turned@graph <- methods::as(m, "graphNEL")
+  now <- ask(turned)
+  expect_identical(now$set_by[now$from == cell$from & now$to == cell$to], "")
+  expect_identical(sum(nzchar(now$set_by)), sum(nzchar(edges$set_by)) - 1L)
+  m[cell$from, cell$to] <- m[cell$to, cell$from] <- 0 # another skeleton: as an object of pcalg
+  turned@graph <- methods::as(m, "graphNEL")
+  expect_identical(nrow(ask(turned)), nrow(edges) - 1L)
+  damaged <- fit
+  attr(damaged, "cu_evidence")$bytes <- attr(fit, "cu_evidence")$bytes[1:500]
+  expect_message(found <- ask(damaged), "the evidence that the object keeps is not used, since the bytes .* damaged")
+  expect_identical(found, ask(bare(fit)))
+  random <- 0
+  for (seed in c(1, 25)) { # R's generator draws some of the graphs, whose arrows have no reasons then
+    drawn <- cu_pc(small_problem(n = 60, seed = seed), "gaussCItest", 0.2, labels = letters[1:8], u2pd = "rand")
+    bytes <- attr(drawn, "cu_evidence")$bytes
+    if (!grepl("\"orientation\": \"random\"", rawToChar(bytes[seq_len(which(bytes == 10)[1])]))) next
+    random <- random + 1
+    expect_false(any(nzchar(ask(drawn)$set_by)))
+  }
+  expect_gt(random, 0)
 })
 
 test_that("the observations are used without alpha in the call, and too few of them are said", {

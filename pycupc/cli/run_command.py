@@ -15,19 +15,19 @@ from pycupc.cli.choice import Data
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
-from pycupc.cli.writing import FileKind, graph_files, pictures, text, too_large
+from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.tables import sepset_columns
 from pycupc.system.progress import level_bar
 
-_DESCRIPTION = """\
+_DESCRIPTION = f"""\
 Find the causal graph of a table of continuous or discrete data: a CPDAG (--method pc) or, if variables may be hidden,
 a PAG (--method fci or rfci); and write into a folder:
 
-    edges.csv        one line per edge: from, to, type (directed, undirected, ...), evidence
-    graph.graphml, graph.dot, graph.json       the graph for other programs
+    edges.csv        one line per edge: from, to, type (directed, undirected, ...), pMax, r, what set the arrow
+    {GRAPH_FILES}       the graph for other programs
     graph.html, graph.png                      the explorer of the graph and its evidence, and a picture (see --plot)
     sepsets.csv, amat.csv                      separating sets with their tests; adjacency matrix in pcalg's coding
     result.npz       the complete result, for pycupc.PcAlgo.load

@@ -104,7 +104,7 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
         fit = _rebuilt(sent, options, data, known)
     elif options["alpha_given"]:
         fit = _with_alpha(fit, alpha)
-    return _edges(fit) if options["question"] == "edges" else _why(fit, options)
+    return _edges(fit, data) if options["question"] == "edges" else _why(fit, options)
 
 
 def _with_alpha(fit: PcAlgo | PagAlgo, alpha: float) -> PcAlgo | PagAlgo:
@@ -137,16 +137,20 @@ def _rebuilt(sent: Sent, options: Mapping[str, Any], data: Data | None, known: d
     return fit
 
 
-def _edges(fit: PcAlgo | PagAlgo) -> Answer:
+def _edges(fit: PcAlgo | PagAlgo, data: Data | None) -> Answer:
+    """The list of edges: `columns` has the names of all, in order; numbers are arrays, texts values."""
     tail, head, kind = fit.sparse_graph.edge_list()
-    found = fit.edge_attributes()
-    arrays = {"from": tail.astype(np.int32) + 1, "to": head.astype(np.int32) + 1, "pMax": found["pMax"]}
-    values = {"type": kind.tolist(), "set_by": found["set_by"].tolist()}
+    names = np.array(fit.labels, dtype=object)
+    columns: dict[str, NDArray[Any]] = {"from": names[tail], "to": names[head], "type": kind, **fit.edge_attributes()}
+    if data and np.isnan(columns["r"]).all():  # of an object without evidence
+        columns["r"] = data["C"][tail, head]
     if isinstance(fit, PagAlgo):
-        marks, ends = fit.sparse_graph.amat_pag(), zip(tail, head, strict=True)
-        values["edge"] = [symbol(marks[b, a], marks[a, b]) for a, b in ends]
-        values["from_set_by"] = found["from_set_by"].tolist()
-    return values, arrays
+        marks = fit.sparse_graph.amat_pag()
+        drawn = [symbol(marks[b, a], marks[a, b]) for a, b in zip(tail, head, strict=True)]
+        columns = {"from": columns.pop("from"), "edge": np.array(drawn, dtype=object), **columns}
+    numbers = {name: values for name, values in columns.items() if values.dtype.kind == "f"}
+    texts = {name: values.tolist() for name, values in columns.items() if name not in numbers}
+    return {"columns": list(columns), **texts}, numbers
 
 
 def _why(fit: PcAlgo | PagAlgo, options: Mapping[str, Any]) -> Answer:

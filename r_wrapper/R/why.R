@@ -40,6 +40,8 @@
 #'   * `type`: `"directed"`, `"undirected"` or `"bidirected"`; of a PAG also `"partially directed"` (`o->`),
 #'     `"nondirected"` (`o-o`) or `"partially undirected"` (`o--`);
 #'   * `pMax`: the largest p-value of its tests, NA if the object has none;
+#'   * `r`: the correlation of its ends, given nothing, which shows its sign and strength; NA for tests without
+#'     correlations, and where neither the object nor `suffStat` has them;
 #'   * `set_by`: what set the arrow: `collider`, or `R1`, `R2` or `R3` for a rule, and the variables that took part; ""
 #'     if the edge has no arrow or the reason is not known. Of a PAG this is about the mark at `to`, and the column
 #'     `from_set_by` about that at `from`; `edge` has both marks, such as `o->`.
@@ -84,13 +86,11 @@ print.cu_why <- function(x, ...) {
 #' @export
 as.data.frame.pcAlgo <- function(x, row.names = NULL, optional = FALSE, suffStat = NULL, alpha = NULL, ...) {
   answer <- explain(x, suffStat, alpha, question = "edges")
-  labels <- names_in(x)
-  columns <- c("from", "edge", "to", "type", "pMax", "set_by", "from_set_by")
-  found <- c(
-    list(from = labels[answer$arrays$from], to = labels[answer$arrays$to], pMax = answer$arrays$pMax),
-    lapply(answer[intersect(columns, names(answer))], as.character)
-  )
-  data.frame(found[intersect(columns, names(found))])
+  columns <- unlist(answer$columns)
+  known <- function(numbers) replace(numbers, is.nan(numbers), NA)
+  data.frame(sapply(columns, function(name) {
+    if (is.null(answer$arrays[[name]])) as.character(answer[[name]]) else known(answer$arrays[[name]])
+  }, simplify = FALSE))
 }
 
 #' @rdname cu_why

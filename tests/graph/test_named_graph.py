@@ -191,7 +191,7 @@ def test_subgraph_by_names(fit):
     rows = fit.edges().set_index(["from", "to"])
     for row in part.edges().itertuples(index=False):
         known = rows.loc[(row[0], row[1])] if (row[0], row[1]) in rows.index else rows.loc[(row[1], row[0])]
-        assert (row[2], row[3], row[4]) == (known["type"], known["pMax"], known["set_by"])
+        assert row[2:6] == tuple(known[["type", "pMax", "r", "set_by"]])
     assert len(part.edges()) > 1
     assert fit.subgraph([3, "radius_mean"]).labels == (fit.labels[3], "radius_mean")
     assert part.subgraph(["area_mean"]).p == 1

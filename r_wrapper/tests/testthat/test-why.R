@@ -13,7 +13,8 @@ test_that("the edges are a data frame, with what set the arrows, for pcalg's obj
     args <- c(list(S, pcalg::gaussCItest, 0.05, labels = letters[1:8]), variant)
     fit <- do.call(cu_pc, args)
     edges <- as.data.frame(fit, suffStat = S)
-    expect_identical(names(edges), c("from", "to", "type", "pMax", "set_by"))
+    expect_identical(names(edges), c("from", "to", "type", "pMax", "r", "set_by"))
+    expect_identical(edges$r, S$C[cbind(edges$from, edges$to)])
     m <- methods::as(fit@graph, "matrix")
     expect_identical(nrow(edges), sum(m != 0 & upper.tri(m) | t(m) != 0 & upper.tri(m)))
     forward <- m[cbind(edges$from, edges$to)]
@@ -22,7 +23,10 @@ test_that("the edges are a data frame, with what set the arrows, for pcalg's obj
     expect_identical(edges$pMax, fit@pMax[cbind(match(edges$from, letters), match(edges$to, letters))])
     expect_identical(nzchar(edges$set_by), edges$type != "undirected")
     expect_true(all(grepl("^(collider|R[123]) ", edges$set_by[edges$type != "undirected"])))
-    expect_identical(as.data.frame(do.call(pcalg::pc, args), suffStat = S)$set_by, edges$set_by)
+    theirs <- as.data.frame(do.call(pcalg::pc, args), suffStat = S)
+    expect_identical(theirs[c("r", "set_by")], edges[c("r", "set_by")])
+    expect_identical(as.data.frame(fit)$r, edges$r)
+    expect_identical(is.na(as.data.frame(bare(fit))$r), rep(TRUE, nrow(edges)))
   }
   expect_gt(sum(edges$type == "directed"), 0)
   sparse <- cu_pc(S, pcalg::gaussCItest, 0.05, labels = letters[1:8], sepset = "sparse", pMax = FALSE)
@@ -32,7 +36,7 @@ test_that("the edges are a data frame, with what set the arrows, for pcalg's obj
   skeleton <- as.data.frame(cu_skeleton(S, pcalg::gaussCItest, 0.05, labels = letters[1:8]))
   expect_identical(unique(skeleton$type), "undirected")
   empty <- as.data.frame(cu_pc(list(C = diag(3), n = 9), pcalg::gaussCItest, 0.05, p = 3))
-  expect_identical(dim(empty), c(0L, 5L))
+  expect_identical(dim(empty), c(0L, 6L))
 })
 
 test_that("the reason of an edge or of its absence is told, with names or positions", {

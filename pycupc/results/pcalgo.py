@@ -24,9 +24,8 @@ from pycupc.results.contradictions import CONTRADICTING, contradictions
 from pycupc.results.evidence import why_pair
 from pycupc.results.explanation import Why
 from pycupc.results.explorer_content import ExplorableGraph
-from pycupc.results.facts_in_texts import facts_of_0_2_0
 from pycupc.results.level_summary import LevelSummary, closing_lines, level_lines
-from pycupc.results.schema import Arrays, check_facts, facts_from, facts_of
+from pycupc.results.schema import Arrays, check_facts, facts_from, facts_of, older_facts
 from pycupc.results.serialisation import check_arrays
 from pycupc.results.stored import Contents, StoredResult
 from pycupc.results.tests_after_levels import LaterTests
@@ -99,7 +98,8 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
         self.sepset.labels = self.found_sepset.labels = self.labels
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state if "method" in state else facts_of_0_2_0(state, len(state["sparse_graph"])))
+        super().__setstate__(state)
+        self.__dict__ |= older_facts(state, len(self.sparse_graph))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PcAlgo):
@@ -251,6 +251,4 @@ class PcAlgo(StoredResult, TestedResult, ExplorableGraph, CausalGraph):
 
     @classmethod
     def from_contents(cls, meta: Mapping[str, Any], arrays: Arrays, known: Correlations | None = None) -> PcAlgo:
-        if "method" not in meta:
-            meta = facts_of_0_2_0(meta, len(flat.graph_from_arrays(arrays, len(meta["labels"]))))
-        return cls.from_arrays(arrays, known=known, **facts_from(meta))
+        return cls.from_arrays(arrays, known=known, **facts_from(meta, len(arrays["edge_low"])))

@@ -21,6 +21,7 @@ from pycupc.graph.sparse import TAIL
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.gaussian.suffstat import check_n
 from pycupc.orientation.trace import OrientationStatus
+from pycupc.results.facts_in_texts import engine_in_text, orientation_in_texts, skeleton_or_pc
 from pycupc.results.level_summary import LevelSummary
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -192,7 +193,8 @@ def _is(*kinds: type) -> Callable[[Any, int], bool]:
 class Fact(NamedTuple):
     """An attribute of a `PcAlgo` that is no array: the check of its value in a file of `p` variables, and both ways.
 
-    `written` makes a value for JSON, of which `read` makes the attribute. A wrong value is `shown` in the error.
+    `written` makes a value for JSON, of which `read` makes the attribute. A wrong value is `shown` in the error. Older
+    files and pickles may lack the fact if ``older(what they hold, number of edges)`` gives it.
     """
 
     name: str
@@ -200,6 +202,7 @@ class Fact(NamedTuple):
     written: Callable[[Any], Any] = _same
     read: Callable[[Any], Any] = _same
     shown: Callable[[Any], Any] = _same
+    older: Callable[[Mapping[str, Any], int], Any] | None = None
 
 
 def _levels_fit(levels: Any, p: int) -> bool:
@@ -270,7 +273,7 @@ def _kind(value: Any) -> str:
     return type(value).__name__
 
 
-#: The facts of a `PcAlgo`. Files of 0.2.0 lack `facts_in_texts.NEW_FACTS` and may lack tiers.
+#: The facts of a `PcAlgo`.
 FACTS = (
     Fact("labels", _labels_fit, list, tuple),
     Fact("max_ord", lambda value, p: type(value) is int and value >= -1),
@@ -280,15 +283,16 @@ FACTS = (
     Fact("levels", _levels_fit, lambda levels: [dict(vars(level)) for level in levels],
          lambda levels: tuple(LevelSummary(**level) for level in levels), shown=_kind),
     Fact("trace", trace_fits, trace_entries, trace_from, shown=_kind),
-    Fact("method", lambda value, p: value in ("pc", "skeleton")),
-    Fact("orientation", lambda value, p: value in (None, *get_args(OrientationStatus))),
-    Fact("engine_name", _is(str)),
+    Fact("method", lambda value, p: value in ("pc", "skeleton"),
+         older=lambda held, n_edges: skeleton_or_pc(held["call"])),
+    Fact("orientation", lambda value, p: value in (None, *get_args(OrientationStatus)), older=orientation_in_texts),
+    Fact("engine_name", _is(str), older=engine_in_text),
     Fact("n", _n_fits),
     Fact("alpha", lambda value, p: value is None or (type(value) in (int, float) and 0 <= value <= 1)),
-    Fact("tiers", _tiers_fit, _tiers_entries, _tiers_from),
+    Fact("tiers", _tiers_fit, _tiers_entries, _tiers_from, older=lambda held, n_edges: None),
 )  # fmt: skip
-#: The facts that every file has.
-_OF_0_2_0 = ("labels", "max_ord", "call", "engine", "notes", "levels", "trace", "n", "alpha")
+#: The facts that files and pickles of 0.2.0 may lack.
+NEW_FACTS = tuple(fact.name for fact in FACTS if fact.older is not None)
 
 
 def facts_of(result: Any) -> dict[str, Any]:
@@ -300,11 +304,18 @@ def check_facts(meta: Mapping[str, Any]) -> None:
     """Raise ValueError, TypeError or KeyError unless these facts of a file are of the right kind and range."""
     p = len(meta["labels"]) if isinstance(meta["labels"], list) else 0
     for fact in FACTS:
-        if fact.name in _OF_0_2_0 or fact.name in meta:
+        if fact.older is None or fact.name in meta:
             value = meta[fact.name]
             require(fact.fits(value, p), fact.name, fact.shown(value))
 
 
-def facts_from(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a `PcAlgo`, by name, from the facts of a file."""
-    return {fact.name: fact.read(meta[fact.name]) for fact in FACTS if fact.name in meta}
+def facts_from(meta: Mapping[str, Any], n_edges: int) -> dict[str, Any]:
+    """The attributes of a `PcAlgo`, by name, from the facts of a file, which may be an older one."""
+    there = {fact.name: fact.read(meta[fact.name]) for fact in FACTS if fact.name in meta}
+    return there | older_facts(meta, n_edges)
+
+
+def older_facts(held: Mapping[str, Any], n_edges: int) -> dict[str, Any]:
+    """The attributes that an older file or pickle does not have, from those that it `held`."""
+    lacking = (fact for fact in FACTS if fact.name not in held)
+    return {fact.name: fact.read(fact.older(held, n_edges)) for fact in lacking if fact.older is not None}

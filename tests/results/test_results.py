@@ -16,7 +16,8 @@ from pycupc.discrete import DiscreteSuffStat, disCItest
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph, symbol
 from pycupc.results import npz, serialisation
-from pycupc.results.facts_in_texts import NEW_FACTS, method_in_call
+from pycupc.results.facts_in_texts import method_in_call
+from pycupc.results.schema import NEW_FACTS
 from pycupc.results.serialisation import only_stored_cells
 from pycupc.system import machine
 

@@ -133,7 +133,7 @@ def evidence_arrays(
     fit: TestedResult, form: PValueForm = "evidence", *, everything: bool | None = None
 ) -> dict[str, NDArray[Any]]:
     """The arrays of evidence in the `form` of `PcAlgo.to_arrays`; C and r if `everything`, or if it is None and they
-    are not too large.
+    are not too large. For "removals" nothing is computed: C is left out if it is not there.
     """
     p_values, removals = fit.p_values, fit.removals
     out: dict[str, NDArray[Any]] = {}
@@ -148,7 +148,8 @@ def evidence_arrays(
     if form != "removals":
         out["edge_p"] = p_values.of_edges(fit.sparse_graph)
     p = fit.p
-    if wanted(p * (p + 1) // 2) and p_values.C is not None:
+    computed = form != "removals" or (p_values.known is not None and p_values.known.has_dense)
+    if wanted(p * (p + 1) // 2) and computed and p_values.C is not None:
         out["C"] = upper_triangle(p_values.C)
     return out
 

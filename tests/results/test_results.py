@@ -337,6 +337,14 @@ def test_the_bytes_for_r_are_equal_for_runs_that_are_equal(monkeypatch):
     assert [str(known.why(0, y)) for y in range(1, 9)] == [str(fit.why(0, y)) for y in range(1, 9)]
 
 
+def test_the_bytes_for_r_compute_nothing_that_is_not_wanted():
+    data = np.random.default_rng(5).standard_normal((150, 30))
+    fit = pycupc.pc(data, alpha=0.05, engine="cpu", engine_options={"correlations": "rows"})
+    without = fit.to_bytes(p_values=False)
+    assert not fit.p_values.known.has_dense
+    assert len(fit.to_bytes()) > len(without) + 8 * 30 * 31 // 2
+
+
 @pytest.mark.parametrize("damage", [b"", b"{}", b'{"sizes": [["edge_low", "i", 9]]}\n', "half", "version", "label"])
 def test_bytes_that_are_damaged_or_of_another_version_are_refused(damage):
     fit = pycupc.pc(explored_graphs.table(9), alpha=0.01)

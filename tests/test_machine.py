@@ -14,7 +14,7 @@ import pytest
 
 from pycupc import cli
 from pycupc.cli import doctor_command
-from pycupc.engines.cpu.threads import run
+from pycupc.engines.cpu.threads import drawing, run
 from pycupc.r.messages import in_r
 from pycupc.system import machine
 from pycupc.system.limits import NoThreadError
@@ -295,14 +295,14 @@ def test_refused_threads_leave_their_tasks_to_the_others(threads_at_most, most):
     states, done = set(), []
     threads_at_most(most)
     tasks = [lambda state, k=k: states.add(id(state)) or done.append(k) or 1 for k in range(50)]
-    run(tasks, 4, tests=10**9)
+    run(drawing(tasks), 4, tests=10**9)
     assert sorted(done) == list(range(50))
     assert len(states) <= most
 
 
 def test_without_any_thread_the_error_names_the_limits(threads_at_most):
     threads_at_most(0)
-    for work in (lambda: list(machine.in_threads(str, range(9), 4)), lambda: run([], 4, tests=10**9)):
+    for work in (lambda: list(machine.in_threads(str, range(9), 4)), lambda: run(drawing([]), 4, tests=10**9)):
         with pytest.raises(NoThreadError, match=r"starts no further thread; raise the limit on memory \(ulimit -v\)"):
             work()
 

@@ -162,7 +162,7 @@ class _Run:
             return run
 
         tasks = map(task, pairs[np.argsort(-degree[pairs], kind="stable")].tolist())
-        threads.run(tasks, self._n_threads, INLINE_TESTS, progress)
+        threads.run(threads.drawing(tasks), self._n_threads, INLINE_TESTS, progress)
 
     def largest_p(self, pairs: Indices) -> Floats:
         """`Answers.unfinished`."""

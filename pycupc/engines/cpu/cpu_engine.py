@@ -234,8 +234,8 @@ class CpuEngine(Engine):
             targets = graph.targets(level, side_b, findings, self.threads)
             if kept is not None:
                 targets = graph.targets_at(targets.chosen & (findings.done == OPEN))
-            for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
-                n_careful += threads.run(tasks, self.threads, tests, progress)
+            for work, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
+                n_careful += threads.run(work, self.threads, tests, progress)
         separated, stays, more = graph.settle(level, findings, self.threads)
         made = separated.n_tests, 0
         if self._gaussian:

@@ -101,7 +101,7 @@ def walk_sets(
         most, size, deep = (int(values[mine].max()) for values in (d, last, reach))
         return partial(_walk, C, asked, mine, limits, made, (most, size, deep), only_first, largest_p)
 
-    threads.run(map(task, parts) if len(pairs) else (), n_threads, int(tests), progress)
+    threads.run(threads.drawing(map(task, parts) if len(pairs) else ()), n_threads, int(tests), progress)
     return made
 
 
@@ -115,7 +115,7 @@ def walk_entries(test: GaussianTest, lists: NearLists, entries: Indices, level: 
     r, z, separated = np.full(m, math.nan), np.full(m, math.inf), np.zeros(len(lists.edge), dtype=np.bool_)
     made = work_space(Made, m=m, c=len(asked.candidates), k=level + 1, r=r, z=z)
     C, limits = frozen(test.data.C), Sizes.of(test, range(level + 1))
-    widest, state = (int(number.max()), level, level), np.zeros(4, dtype=np.int64)
+    widest, state = (int(number.max()), level, level), threads.new_state()[0]
     for side in (x < y, x > y):
         _walk(C, asked, np.flatnonzero(side & ~separated[edge]), limits, made, widest, True, True, state)
         separated[edge[made.found > 0]] = True

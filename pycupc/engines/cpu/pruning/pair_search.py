@@ -13,11 +13,12 @@ from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.conditional_covariances import Sizes
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.pruning.branch import SEPARATED
-from pycupc.engines.cpu.pruning.branch_and_bound import LEAST_DELTA, PairOutcomes, search_pairs
-from pycupc.engines.cpu.pruning.delta import find_delta
+from pycupc.engines.cpu.pruning.branch_and_bound import LEAST_DELTA, PairOutcomes, Search, search_items
+from pycupc.engines.cpu.pruning.delta import Proofs, find_delta, prove, row_space
 from pycupc.engines.cpu.pruning.minimum_search import Descent, search_smallest
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import PruningMode
+from pycupc.engines.cpu.row_items import NOTHING
 from pycupc.engines.cpu.threads import State
 from pycupc.engines.cpu.walk_arrays import Cutoff, Side
 from pycupc.engines.protocol import Floats, Mask, Questions
@@ -83,31 +84,31 @@ class PairSearch:
         self._C, self._questions, self._asked = frozen(test.data.C), questions, asked
         self._reached = reached or {}
         self._sizes = Sizes.of(test, range(SMALLEST, max(questions.sizes().stop, SMALLEST)))
-        self._offsets = np.zeros(test.p, dtype=np.int64)  # the lists of every variable begin at 0
 
     def __call__(self, i: int, first: int, z: float, spent: float, state: State) -> Outcome:
         """Search the sets of pair i with `first` members or more.
 
         z is the smallest |z| of its smaller sets, whose tests took `spent` seconds of the budget.
         """
-        variables, matrix = self._matrix(i)
-        x, candidates, asked = variables[-1], variables[:-2], self._asked_of(i)
-        delta = find_delta(matrix)
-        if not delta.min() >= LEAST_DELTA:
+        (variables, matrix), asked = self._matrix(i), self._asked_of(i)
+        d, own = len(variables) - 1, row_space(len(variables) - 1)
+        own.R[:], own.row[0] = matrix, 1
+        prove(own, d + 1)
+        if not own.delta.min() >= LEAST_DELTA:
             return Outcome(sound=False)
         size, positions = self._reached.get(i, (first, None))
         if positions is not None and not asked[positions].any():
             positions = None
-        last = min(self._questions.largest, len(candidates))
+        last = min(self._questions.largest, d - 1)
         if positions is not None or size > last:
             return _outcome(asked, range(first, size), last, positions, z)
-        sizes = self._sizes_of(i, size)
-        space, m = search_space(last, len(candidates) + 1, asked=np.append(asked, True)), len(candidates)
-        none, offsets, outcomes = np.zeros(0), self._offsets, PairOutcomes.of(1, sizes)
-        lists = offsets, np.array(variables[:-1], dtype=np.int32), none > 0
-        side = Side(self._C, *lists, offsets, np.zeros((0, 0), np.int64), Cutoff(0.0, 0.0, 0.0), 0)
-        allowance, y = self._allowance(spent), np.array([m])
-        search_pairs(side, none, x, y, sizes, allowance, outcomes, matrix, delta, *space, state)
+        sizes, none = self._sizes_of(i, size), np.zeros(0)
+        outcomes, neighbours = PairOutcomes.of(1, last, len(sizes.level)), np.array(variables[:-1], dtype=np.int32)
+        side = Side(self._C, neighbours, *NOTHING[4:], np.zeros((0, 0), np.int64), Cutoff(0.0, 0.0, 0.0), 0)
+        search = Search(np.array([d - 1]), none, np.full(1, self._allowance(spent)), none, NOTHING.left)
+        item, following = np.array([[0, 0, d, variables[-1], 0, 0, 1, 1, 0]]), np.zeros(1, np.int64)
+        proofs, space = Proofs(following, none, none), search_space(last, d, asked=np.append(asked, True))
+        search_items(side, search, item, following, sizes, proofs, outcomes, NOTHING, own, *space, state)
         done = int(outcomes.n_sizes[0])
         positions = outcomes.members[0, : size + done].tolist() if outcomes.found[0] == SEPARATED else None
         met = zip(sizes.root.tolist(), outcomes.smallest[0].tolist(), strict=True)

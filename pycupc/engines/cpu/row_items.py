@@ -7,6 +7,7 @@ smaller r^2 stay, whichever comes first.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -135,6 +136,21 @@ def count_tests(state, tests):
     """Count tests that are dealt with, as far as 64 bits go."""
     total = float(state[TESTS]) + tests
     state[TESTS] = int(total) if total < MOST_COUNTED else int(MOST_COUNTED)
+
+
+@jit_inlined
+def start_row(side, place, outcomes, bound):
+    """Set up for a walk over a row; returns the number of targets."""
+    n = 0
+    for i in range(place.d):
+        e, o = place.start + i, place.out + i
+        bound[i] = -1.0
+        outcomes.rank[o] = NO_TARGET
+        if side.chosen[e] and not 0 <= side.hint[e] < place.number:
+            bound[i] = math.inf
+            outcomes.rank[o], outcomes.smallest[o] = -1, math.inf
+            n += 1
+    return n
 
 
 @jit_inlined

@@ -24,7 +24,7 @@ from numba import uint64
 
 from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
 from pycupc.engines.cpu.graph import TESTED
-from pycupc.engines.cpu.row_items import count_tests, merge, take_item
+from pycupc.engines.cpu.row_items import count_tests, merge, start_row, take_item
 from pycupc.engines.cpu.threads import AGAIN, CAREFUL, DOUBTFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import BLOCK
 from pycupc.engines.cpu.walk_arrays import (
@@ -52,21 +52,6 @@ def _enter_row(side, mirror, start, d):
     for e in range(start, start + d if len(mirror) > 0 else start):
         if mirror[e] < e and side.hint[mirror[e]] >= 0:
             side.chosen[e] = False
-
-
-@jit_inlined
-def start_row(side, place, outcomes, bound):
-    """Set up for a walk over a row; returns the number of targets."""
-    n = 0
-    for i in range(place.d):
-        e, o = place.start + i, place.out + i
-        bound[i] = -1.0
-        outcomes.rank[o] = NO_TARGET
-        if side.chosen[e] and not 0 <= side.hint[e] < place.number:
-            bound[i] = math.inf
-            outcomes.rank[o], outcomes.smallest[o] = -1, math.inf
-            n += 1
-    return n
 
 
 @jit_inlined

@@ -22,8 +22,7 @@ from numba import uint64
 from pycupc.engines.cpu.combinations import rank_without
 from pycupc.engines.cpu.graph import ANSWERED
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, LEFT, MARGIN, TESTS, Target
-from pycupc.engines.cpu.row_items import count_tests, merge, take_item
-from pycupc.engines.cpu.set_walk import start_row
+from pycupc.engines.cpu.row_items import count_tests, merge, start_row, take_item
 from pycupc.engines.cpu.threads import STOP
 from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, START, WORK, Place, X
 from pycupc.system.jit import compiled, jit_fma, jit_part

@@ -1,5 +1,6 @@
 """What the package finds out about the machine: cores, memory, and whether a GPU can be used."""
 
+import _thread
 import contextlib
 import importlib.util
 import os
@@ -280,6 +281,7 @@ def threads_at_most(monkeypatch):
             return started[-1]
 
         monkeypatch.setattr(threading, name, start)
+        monkeypatch.setattr(_thread, "start_new_thread", start)
         return started
 
     name = "_start_new_thread" if hasattr(threading, "_start_new_thread") else "_start_joinable_thread"

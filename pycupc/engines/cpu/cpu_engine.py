@@ -224,7 +224,7 @@ class CpuEngine(Engine):
         need = lists + matrices * d * (d + 8) * 8 * self.threads
         free = free_memory() if need > SURELY_FREE else 2**62
         self._refuse_beyond(free, need, level, degrees)
-        findings, kept = graph.no_findings(), self._division.kept
+        findings, kept = graph.no_findings(self.threads), self._division.kept
         if kept is not None:
             kept.begin(level, findings.take, *FINISHED)
         progress = self._level_progress(level, degrees, findings)

@@ -109,7 +109,7 @@ class GaussianTests:
     def load_pruning(self, graph: Graph, level: int) -> None:
         """Load the code that will prune a level, or compile it."""
         for way in self._pruning.ways(graph, level):
-            targets = graph.targets(level, False, graph.no_findings())
+            targets = graph.targets(level, False, graph.no_findings(), self._n_threads)
             if self._pruning.choose(graph, targets, level, way).any():
                 load(way)
 
@@ -211,6 +211,7 @@ class GaussianTests:
         least = max(2 * TASK_TESTS, int(tests.sum()) // MOST_ITEMS)
         blocks = _row_blocks(tests, least, np.flatnonzero(wide))
         if isinstance(source, MatrixSource):
+            blocks = np.ascontiguousarray(blocks[np.argsort(-blocks[:, 2], kind="stable")])
             return level1.work_on_blocks(source.C, graph, targets, cutoff, blocks, findings)
         return threads.drawing(self._level1_tasks(source, graph, targets, cutoff, findings, blocks, wide))
 

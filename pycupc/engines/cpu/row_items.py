@@ -109,6 +109,8 @@ class RowWork(ABC):
         for part in self._parts:
             if state[STOP]:
                 break
+            if part.following[0] >= len(part.items):
+                continue
             if (widest := -(-part.widest // SPACE) * SPACE) != d:
                 if space is not None:
                     self._finish(space)

@@ -51,6 +51,12 @@ def of_width(widths: Indices) -> Iterator[slice]:
         first, before = end, int(ends[end - 1])
 
 
+def by_width(widths: Indices) -> Iterator[Indices]:
+    """The positions of elements of similar width, the wide ones first, each time in order."""
+    kind = np.ceil(np.log2(np.maximum(widths, LEAST_WIDTH)))
+    return (np.flatnonzero(kind == k) for k in np.unique(kind)[::-1])
+
+
 class MatrixSource:
     """The matrix of the correlations of p variables: the one submatrix is the whole graph."""
 
@@ -75,10 +81,9 @@ class MatrixSource:
 
     def parts(self, graph: Graph, items: Indices) -> Iterable[Part]:
         """Parts of items, which threads do; here all threads do all parts, each with rows of similar size."""
-        kind = np.ceil(np.log2(np.maximum(items[:, DEGREE], LEAST_WIDTH)))
         return [
-            Part(self.C, graph.neighbours, own, np.zeros(1, dtype=np.int64), int(own[:, DEGREE].max()))
-            for own in (items[kind == k] for k in np.unique(kind)[::-1])
+            Part(self.C, graph.neighbours, items[some], np.zeros(1, dtype=np.int64), int(items[some, DEGREE].max()))
+            for some in by_width(items[:, DEGREE])
         ]
 
 
@@ -157,23 +162,35 @@ class _Drawn:
     """Parts that threads make one after the other; a thread joins a part whose items are not all taken."""
 
     def __init__(self, parts: Iterator[Callable[[], Part]]) -> None:
-        self._parts, self._lock = parts, threading.Lock()
+        self._parts, self._changed = parts, threading.Condition()
         self._open: list[Part] = []
+        self._in_the_making = 0
 
     def __iter__(self) -> Iterator[Part]:
-        while True:
-            with self._lock:
-                self._open = [part for part in self._open if part.following[0] < len(part.items)]
-                part, make = next(iter(self._open), None), None
-                if part is None:
-                    make = next(self._parts, None)
-            if make is not None:
-                part = make()
-                with self._lock:
-                    self._open.append(part)
-            if part is None:
-                return
+        while (part := self._next()) is not None:
             yield part
+
+    def _next(self) -> Part | None:
+        with self._changed:
+            while True:
+                self._open = [part for part in self._open if part.following[0] < len(part.items)]
+                if self._open:
+                    return self._open[0]
+                if (make := next(self._parts, None)) is not None:
+                    self._in_the_making += 1
+                    break
+                if not self._in_the_making:
+                    return None
+                self._changed.wait()
+        try:
+            part = make()
+            with self._changed:
+                self._open.append(part)
+            return part
+        finally:
+            with self._changed:
+                self._in_the_making -= 1
+                self._changed.notify_all()
 
 
 #: Correlations for the tests of a level.

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TICK
 from pycupc.system import atomics
-from pycupc.system.limits import start_another
+from pycupc.system.limits import NoThreadError, start_unawaited
 from pycupc.system.machine import single_products
 
 #: Numbers of a thread: its doubtful tests so far; a flag that compiled code polls: stop; the address of
@@ -52,37 +53,69 @@ def run(work: Work, n_threads: int, tests: int, progress: Progress | None = None
     `tests` is the size of the whole work, to judge whether threads pay. The exception of a thread, or
     KeyboardInterrupt, is raised after all threads have ended.
     """
-    states = new_state(n_threads if atomics.AVAILABLE else 1)
-    errors: list[BaseException] = []
-
-    def body(state: State) -> None:
-        try:
-            work(state)
-        except BaseException as error:  # handed to the calling thread
-            errors.append(error)
-            states[:, STOP] = 1
-
+    crew = _Crew(work, new_state(n_threads if atomics.AVAILABLE else 1))
     if tests < INLINE_TESTS:
-        body(states[0])
+        crew.work_as(0)
     else:
-        threads: list[threading.Thread] = []
+        crew.run(progress)
+    if crew.errors:
+        raise crew.errors[0]
+    done = int(crew.states[:, TESTS].sum())
+    if progress is not None:
+        progress.tests += done
+    return int(crew.states[:, DOUBTFUL].sum())
+
+
+class _Crew:
+    """The threads of `run`, each with a row of `states`."""
+
+    def __init__(self, work: Work, states: NDArray[np.int64]) -> None:
+        self._work, self.states = work, states
+        self.errors: list[BaseException] = []
+        # The threads that run, or have run; and those that have ended.
+        self._begun: list[int] = []
+        self._ended: list[int] = []
+        self._wake = threading.Semaphore(0)
+
+    def work_as(self, k: int) -> None:
+        """What thread k does."""
+        self._begun.append(k)
+        try:
+            if not self.states[k, STOP]:
+                self._work(self.states[k])
+        except BaseException as error:  # handed to the calling thread
+            self.errors.append(error)
+            self.states[:, STOP] = 1
+        finally:
+            self._ended.append(k)
+            self._wake.release()
+
+    def run(self, progress: Progress | None) -> None:
+        """Start the threads, unless one has ended, as nothing is left to take then, and wait for their ends."""
+        started = 0
         try:
             with single_products():
-                for state in states:
-                    if not start_another(threading.Thread(target=body, args=(state,), daemon=True), threads):
-                        break
-                _wait(threads, states, progress)
+                while started < len(self.states) and not self._ended and self._starts(started):
+                    started += 1
+                while len(self._ended) < started:
+                    if progress is not None:
+                        progress.report(progress.tests + int(self.states[:, TESTS].sum()))
+                    self._wake.acquire(timeout=TICK)
         except BaseException:
-            states[:, STOP] = 1
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
+            self.states[:, STOP] = 1
+            while len(self._ended) < len(self._begun):  # a thread that begins later ends at once
+                self._wake.acquire(timeout=TICK)
             raise
-    if errors:
-        raise errors[0]
-    if progress is not None:
-        progress.tests += int(states[:, TESTS].sum())
-    return int(states[:, DOUBTFUL].sum())
+
+    def _starts(self, k: int) -> bool:
+        """Start thread k; False if the system refuses it, so that the others do its part."""
+        try:
+            start_unawaited(partial(self.work_as, k))
+        except NoThreadError:
+            if k == 0:
+                raise
+            return False
+        return True
 
 
 def drawing(tasks: Iterable[Task]) -> Work:
@@ -98,11 +131,3 @@ def drawing(tasks: Iterable[Task]) -> Work:
             state[TESTS] += task(state)
 
     return work
-
-
-def _wait(threads: list[threading.Thread], states: NDArray[np.int64], progress: Progress | None) -> None:
-    for thread in threads:
-        while thread.is_alive():
-            if progress is not None:
-                progress.report(progress.tests + int(states[:, TESTS].sum()))
-            thread.join(TICK)

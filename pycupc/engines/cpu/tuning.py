@@ -141,6 +141,8 @@ SUBSETS_OF = 9
 LEAST_SCORE, LEAST_SHARE = 1e-6, 0.02
 #: Most steps of the relaxation; the smallest weight of a candidate in it. Measured.
 STEPS, LEAST_WEIGHT = 8, 1e-5
+#: Gaussian tests that take as long as the proof about a row, per cubed number of neighbours. Measured.
+TESTS_PER_CUBE = 0.003
 #: Steps of the power method for delta; tries to prove delta, each with a smaller one.
 ITERATIONS, TRIES = 12, 20
 #: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere as long as the tests.
@@ -150,7 +152,7 @@ PATIENCE = 60.0
 ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
 #: Tests that an item of the walk with bounds answers; pairs of a row that an item of searches decides, fewer if they
 #: take more than `SEARCH_SECONDS`.
-WALKED_TESTS, ITEM_PAIRS, SEARCH_SECONDS = 1_000_000, 64, 2e-3
+WALKED_TESTS, ITEM_PAIRS, SEARCH_SECONDS = 1_000_000, 16, 5e-4
 #: Mode "checked": pairs checked at a time, about; sets of each that are tested, about; and seconds of these, at most,
 #: on the clock of a budget, as a set with many members has many subsets.
 CHECKED_PAIRS, CHECKED_SETS, CHECKED_SECONDS = 500, 10_000, 0.1

@@ -12,11 +12,14 @@ import numpy as np
 from numba import uint64
 
 from pycupc.engines.cpu.graph import Graph, Indices
+from pycupc.engines.cpu.row_items import RowWork, take_item, whole_rows
+from pycupc.engines.cpu.submatrices import CorrelationSource
+from pycupc.engines.cpu.threads import STOP, State, new_state
 from pycupc.engines.cpu.tuning import ITERATIONS, TRIES
-from pycupc.engines.cpu.walk_arrays import AT, DEGREE, ROW, START, X, work_space
-from pycupc.engines.protocol import Floats
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, ROW, START, Part, X, work_space
+from pycupc.engines.protocol import Floats, Mask
 from pycupc.system.atomics import atomic_add
-from pycupc.system.jit import compiled, jit_fma, jit_inlined, jit_part
+from pycupc.system.jit import compiled, frozen, jit_fma, jit_inlined, jit_part
 
 #: Allowance for the rounding of a factorisation that proves something.
 PROOF = 1e-10
@@ -53,15 +56,27 @@ def row_space(d: int) -> RowMatrix:
     return work_space(RowMatrix, n=d + 1)
 
 
-def is_definite(R: Floats, less: Floats | float = 0.0) -> bool:
-    """Whether R - diag(less) is positive definite; False if R has NaN."""
-    rest = R.copy()
-    rest.flat[:: len(R) + 1] -= less + PROOF
-    try:
-        pivots = np.linalg.cholesky(rest).diagonal()
-    except np.linalg.LinAlgError:
-        return False
-    return bool(np.isfinite(pivots).all())  # LAPACK factorises a matrix with NaN without a word
+def is_definite(R: Floats, less: float) -> bool:
+    """Whether R - less I, where R has ones on its diagonal, is positive definite; False if R has NaN."""
+    n, proven = len(R), np.zeros(1, dtype=np.bool_)
+    item, following = np.array([[0, 0, n - 1, n - 1, 0, 0, 1, 1, 0]]), np.zeros(1, dtype=np.int64)
+    neighbours = np.arange(n - 1, dtype=np.int32)
+    prove_rows(frozen(R), neighbours, item, following, less, proven, row_space(n - 1), new_state()[0])
+    return bool(proven[0])
+
+
+class SoundRows(RowWork):
+    """The proofs that matrices of rows, less a number on the diagonal, are positive definite: written to `proven`."""
+
+    def __init__(self, source: CorrelationSource, graph: Graph, rows: Indices, less: float, proven: Mask) -> None:
+        super().__init__(source.parts(graph, whole_rows(graph, rows[np.argsort(-graph.degrees[rows], kind="stable")])))
+        self._less, self._proven = less, proven
+
+    def _make_space(self, d: int) -> RowMatrix:
+        return row_space(d)
+
+    def _walk(self, part: Part, space: RowMatrix, state: State) -> None:
+        prove_rows(part.C, part.neighbours, part.items, part.following, self._less, self._proven, space, state)
 
 
 def find_delta(R: Floats) -> Floats:
@@ -80,16 +95,23 @@ def _factorised(own, mu, n):
         for j in range(uint64(i), uint64(n)):
             U[i, j] = own.R[i, j]
         U[i, i] -= mu * d[i] + PROOF
-    for k in range(n):
-        if not U[k, k] > 0.0:  # or NaN
-            return False
-        factor = 1.0 / math.sqrt(U[k, k])
-        for j in range(uint64(k), uint64(n)):
-            U[k, j] *= factor
-        for i in range(k + 1, n):
-            factor = U[k, i]
+    for k0 in range(0, n, 4):  # four rows together: other rows are read and written once for all of them
+        end = k0 + 4 if k0 + 4 < n else n
+        for k in range(k0, end):
+            if not U[k, k] > 0.0:  # or NaN
+                return False
+            factor = 1.0 / math.sqrt(U[k, k])
+            for j in range(uint64(k), uint64(n)):
+                U[k, j] *= factor
+            for i in range(k + 1, end):
+                factor = U[k, i]
+                for j in range(uint64(i), uint64(n)):
+                    U[i, j] -= factor * U[k, j]
+        a, b, c, e = uint64(k0), uint64(k0 + 1), uint64(k0 + 2), uint64(k0 + 3)
+        for i in range(end, n):
+            fa, fb, fc, fe = U[a, i], U[b, i], U[c, i], U[e, i]
             for j in range(uint64(i), uint64(n)):
-                U[i, j] -= factor * U[k, j]
+                U[i, j] -= fa * U[a, j] + fb * U[b, j] + fc * U[c, j] + fe * U[e, j]
     return True
 
 
@@ -161,14 +183,28 @@ def prove(own, n):
 
 
 @jit_inlined
-def _gather(side, x, at, d, R):
+def _gather(C, neighbours, x, at, d, R):
     """Write the correlations of the neighbours, whose list begins at `at`, and of x."""
     for a in range(d + 1):
-        one = side.neighbours[at + a] if a < d else x
+        one = neighbours[at + a] if a < d else x
         for b in range(d):
-            R[a, b] = side.C[one, side.neighbours[at + b]]
-        R[a, d] = side.C[one, x]
+            R[a, b] = C[one, neighbours[at + b]]
+        R[a, d] = C[one, x]
         R[a, a] = 1.0
+
+
+@compiled
+def prove_rows(C, neighbours, items, following, less, proven, own, state):
+    """Write for one row after the other whether its matrix less `less` on the diagonal is positive definite."""
+    while state[STOP] == 0:
+        q = take_item(following, state)
+        if q >= len(items):
+            break
+        d = items[q, DEGREE]
+        _gather(C, neighbours, items[q, X], items[q, AT], d, own.R)
+        for k in range(d + 1):
+            own.vectors[0, k] = 1.0
+        proven[items[q, ROW]] = _factorised(own, less, d + 1)
 
 
 @jit_part
@@ -179,7 +215,7 @@ def load_row(side, item, proofs, own):
     """
     d, start, row = item[DEGREE], item[START], item[ROW]
     if own.row[0] != row + 1:
-        _gather(side, item[X], item[AT], d, own.R)
+        _gather(side.C, side.neighbours, item[X], item[AT], d, own.R)
         own.row[0] = row + 1
         if atomic_add(proofs.known, row, 0) > 0:
             for k in range(d):

@@ -9,6 +9,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,14 +132,9 @@ class _Run:
         skip = skipped(self._questions)
         asked = ~skip if len(skip) else np.ones(degree.sum(), dtype=np.bool_)
         search = PairSearch(test, self._questions, asked, reached)
-        outcomes: dict[int, Outcome] = {}
-
-        def decide(i: int, state: threads.State) -> None:
-            spent = TEST_SECONDS * int(self._n_tests[i].sum())
-            outcomes[i] = search(i, int(first[i]), -float(self._weight[i]), spent, state)
-
         progress = threads.Progress(lambda decided: self._report(len(pairs) - decided))
-        self._of_each(pairs, decide, progress)
+        spent = TEST_SECONDS * self._n_tests[pairs].sum(axis=1).astype(np.float64)
+        outcomes = search.decide(pairs, first[pairs], -self._weight[pairs], spent, self._n_threads, progress)
         unsound[[i for i, outcome in outcomes.items() if not outcome.sound]] = True
         outcomes = {i: outcome for i, outcome in outcomes.items() if outcome.sound}
         self._take(test, first, outcomes)
@@ -148,37 +144,24 @@ class _Run:
         self._warn_of(unsound, degree)
         return unsound
 
-    def _of_each(
-        self, pairs: Indices, work: Callable[[int, threads.State], None], progress: threads.Progress | None = None
-    ) -> None:
-        """Do this for each of the pairs, those with the most candidates first, in threads."""
-        degree = self._questions.candidates.sizes
-
-        def task(i: int) -> threads.Task:
-            def run(state: threads.State) -> int:
-                work(i, state)
-                return 1
-
-            return run
-
-        tasks = map(task, pairs[np.argsort(-degree[pairs], kind="stable")].tolist())
-        threads.run(threads.drawing(tasks), self._n_threads, INLINE_TESTS, progress)
-
     def largest_p(self, pairs: Indices) -> Floats:
         """`Answers.unfinished`."""
         begin, unsure = time.perf_counter(), []
         waiting = pairs[[i in self._searched for i in pairs.tolist()]]
 
-        def find(i: int, state: threads.State) -> None:
+        def find(i: int, state: threads.State) -> int:
             search, first, n_tests = self._searched[i]
             spent = TEST_SECONDS * int(self._n_tests[i, :first].sum())
             z, sure = search.smallest(i, first, n_tests, -float(self._weight[i]), spent, state)
             self._weight[i] = -z
             if not sure:
                 unsure.append(i)
+            return 1
 
         if len(waiting):
-            self._of_each(waiting, find)
+            degree = self._questions.candidates.sizes[waiting]  # those with the most candidates come first
+            tasks = (partial(find, i) for i in waiting[np.argsort(-degree, kind="stable")].tolist())
+            threads.run(threads.drawing(tasks), self._n_threads, INLINE_TESTS)
             for i in waiting.tolist():
                 del self._searched[i]
             logger.info("smallest |z| of %d pairs, for pMax: %.3f s", len(waiting), time.perf_counter() - begin)

@@ -51,6 +51,10 @@ class Search(NamedTuple):
     allowance: Floats
     price: Floats
     wide: Mask  # (p,): rows whose sets are too many to be numbered (`subsets.is_wide`)
+    # begin, end: (p,): the sizes of a row among `Sizes`.
+    begin: Indices
+    end: Indices
+    asked: Mask  # (E,): see `NodeWork.asked`; empty if all candidates are
 
 
 @jit_part
@@ -112,9 +116,11 @@ def _decide(side, nodes, sets, w, allowance, state):
 @jit_part
 def _search_pair(side, search, item, o, sizes, outcomes, own, nodes, sets, w, state):  # noqa: PLR0913 - compiled code
     """Decide a pair, a size of sets after the other; returns NONE, SEPARATED or LEFT."""
-    d, i, k, found = item[DEGREE], search.targets[o] - item[START], 0, NONE
-    w.list[0] = item[AT]
-    while found == NONE and k < len(sizes.level):
+    d, i, found = item[DEGREE], search.targets[o] - item[START], NONE
+    w.list[0], k, end = item[AT], search.begin[item[ROW]], search.end[item[ROW]]
+    for t in range(d if len(search.asked) > 0 else 0):
+        w.asked[t] = search.asked[item[START] + t]
+    while found == NONE and k < end:
         level = sizes.level[k]
         cutoff = Cutoff(sizes.value[k], sizes.low[k], sizes.high[k])
         here = Side(side.C, side.neighbours, side.chosen, side.hint, side.binomials, cutoff, level)
@@ -126,7 +132,7 @@ def _search_pair(side, search, item, o, sizes, outcomes, own, nodes, sets, w, st
         if o < len(outcomes.smallest):
             outcomes.smallest[o, k] = w.smallest[0]
         k += found == NONE
-    outcomes.n_sizes[o] = k
+    outcomes.n_sizes[o] = k - search.begin[item[ROW]]
     if found == SEPARATED and o < len(outcomes.members):
         for t in range(sizes.level[k]):
             outcomes.members[o, t] = w.first[t] - (w.first[t] > i)
@@ -156,9 +162,9 @@ def _enter(side, search, item, o, found, w, merged):
 def search_items(side, search, items, following, sizes, proofs, outcomes, merged, own, nodes, sets, w, state):  # noqa: PLR0913
     """Decide the pairs of one item after the other.
 
-    `side.level` and `side.cutoff` are those of `sizes` where the findings are entered into `merged`, else not read. The
-    nanoseconds of a search are counted by the steps made, at times measured once on one machine, so that every machine
-    decides the same pairs.
+    `side.level` and `side.cutoff` are those of `sizes` where the findings are entered into `merged`, else not read; if
+    they are not entered, the items are counted instead of the tests. The nanoseconds of a search are counted by the
+    steps made, at times measured once on one machine, so that every machine decides the same pairs.
     """
     enters = len(merged.rank) > 0
     while state[STOP] == 0 and state[REFUSED] == 0:
@@ -187,3 +193,5 @@ def search_items(side, search, items, following, sizes, proofs, outcomes, merged
                 if outcomes.found[o] in (NONE, SEPARATED):
                     merged.done[search.targets[o]] = ANSWERED
             count_tests(state, float(side.binomials[item[DEGREE] - 1, side.level]) * n_decided)
+        else:
+            count_tests(state, 1.0)

@@ -156,7 +156,9 @@ class SearchedSide(PrunedSide):
         walk = pair_seconds(graph.degrees, side.level)
         allowance, price = 1e9 * self._patience(walk), np.where(self._too_many, 0.0, 1e9 * walk)
         wide = subsets.are_wide(graph.degrees, side.level)
-        self._search, self._proofs = Search(entries, self._bound, allowance, price, wide), proofs
+        first, everything = np.zeros_like(graph.degrees), np.zeros(0, dtype=np.bool_)
+        self._search = Search(entries, self._bound, allowance, price, wide, first, first + 1, everything)
+        self._proofs = proofs
         self._sizes = Sizes.single(side.level, side.cutoff)
         self._outcomes = PairOutcomes.of(len(entries), side.level, 0, members=bool(wide.any()))
 

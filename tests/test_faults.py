@@ -384,9 +384,13 @@ class InterruptedWhenDeleted:
 @pytest.mark.parametrize("answer", [None, "is being interrupted"])
 def test_an_interrupt_that_python_ignores_is_sent_again(answer, monkeypatch, capfd):
     monkeypatch.setattr(interrupts, "PATIENCE", 600.0)
-    with pytest.raises(KeyboardInterrupt), interrupts.interrupting(answer):
+
+    def delete():
         InterruptedWhenDeleted()
         time.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt), interrupts.interrupting(answer):
+        delete()
     assert capfd.readouterr().err == ""
 
 

@@ -254,7 +254,9 @@ class Arguments:
         In the same cases as pcalg.
         """
         for name, parameter in PARAMETERS.items():
-            parameter.validate(name, getattr(self, name))
+            value = getattr(self, name)
+            if value is not getattr(Arguments, name):  # the default
+                parameter.validate(name, value)
         self._check_orientation()
         self._check_fci()
 

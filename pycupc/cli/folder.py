@@ -170,7 +170,7 @@ def _parts(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _abandoned(folder: Path, name: str) -> Iterator[Path]:
-    """The unfinished files and folders of this name that were last written so long ago that their run has been killed."""
+    """The unfinished files and folders of this name that were written so long ago that their run has been killed."""
     for path in _parts(folder, name):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _ABANDONED:

@@ -29,6 +29,7 @@ from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing.data import IncompleteTable
 from pycupc.independence.missing.reference_tests import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
+from pycupc.results.methods import METHODS
 from pycupc.system.progress import LevelBar
 from pycupc.system.text import counted
 
@@ -164,7 +165,7 @@ def test_of(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
         return {"indepTest": mixCItest, "quirks": args.quirks}
     if isinstance(suff_stat, IncompleteTable) and suff_stat.categories:
         return {"indepTest": disCItwd, "quirks": args.quirks}
-    if args.adapt_df or args.df != "pcalg" or (args.quirks and args.method == "pc"):
+    if args.adapt_df or args.df != "pcalg" or (args.quirks and not METHODS[args.method].hidden):
         text = "--df, --adapt-df and --quirks go with --test discrete, which is not imputed; the test is another one"
         raise DataError(text)
     return {"quirks": args.quirks}

@@ -16,6 +16,8 @@ from pycupc.system.localised_message import Message, Setting
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
 FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE)
+#: All families, also of the tests of users.
+EVERY = (*FAMILIES, BATCH, CUSTOM)
 #: The functions that stand for a family, by their names.
 FUNCTIONS = {function.__name__: function for family in FAMILIES for function in family.functions}
 
@@ -51,7 +53,7 @@ def observations_of(request: Request) -> Observations:
 
 def identity_of(test: IndependenceTest) -> Identity | None:
     """What determines the answers of a test besides alpha; None if that is not known."""
-    identity = next((family.identity for family in FAMILIES if isinstance(test, family.tests)), None)
+    identity = next((family.identity for family in EVERY if isinstance(test, family.tests)), None)
     return None if identity is None else identity(test)
 
 

@@ -182,6 +182,47 @@ class Moments:
     n: float | None
     note: str = ""
 
+    def correlations(self) -> NDArray[np.float64]:
+        """The correlations of each matrix, float64 (M, p, p); NaN of a variable without variance."""
+        deviations = np.sqrt(self.matrices.diagonal(axis1=1, axis2=2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: NDArray[np.float64] = self.matrices / (deviations[:, :, None] * deviations[:, None, :])
+        return found
+
+
+class MomentsOf(Protocol):
+    """Computes the covariances of data."""
+
+    def __call__(self, data: Any, *, quiet: bool = False) -> Moments:
+        """Raise TypeError or ValueError for data that have none; with `quiet`, warn of nothing."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of data that a family takes: a row of the page "What works with what".
+
+    The texts name example data: `x` a table of numbers, `k` of categories, `m` of both, `x_k` of numbers of which some
+    are classes; `x_gaps`, `k_gaps` with missing values, `x_imputed`, `k_imputed` lists of imputations; `C` and `n`
+    correlations and the number of observations, `N` a matrix of these numbers.
+    """
+
+    title: str
+    #: The first arguments of a call of `pycupc.pc`; those of the functions of R, "" where R does not have it; and the
+    #: options of the commands, None where they do not have it.
+    python: str
+    r: str = ""
+    shell: str | None = None
+    #: Whether rows can be drawn; whether effects can be computed, which are linear, and whether the test is for linear
+    #: dependence, as `cstar` needs it.
+    rows: bool = True
+    numbers: bool = False
+    linear: bool = False
+    #: How a test on a GPU is asked for, where no engine has it; and whether an executor can compute level 0 in parts.
+    gpu: str = ""
+    executor: bool = False
+    #: Functions of R that do not take it, where Python's do.
+    not_in_r: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True)
 class Family:
@@ -203,9 +244,11 @@ class Family:
     correlates: bool = False
     #: The rows of the data of a call of `pycupc.stability`; None: they cannot be drawn.
     observations: Callable[[Request], Observations] | None = None
-    #: What determines the answers of a test; None: a run cannot be kept in a checkpoint.
-    identity: Callable[[Any], Identity] | None = None
+    #: What determines the answers of a test, None if nobody knows; without it a run cannot be kept in a checkpoint.
+    identity: Callable[[Any], Identity | None] | None = None
     #: The covariances of data of the family's classes; None: effects are computed from data of other classes only.
-    moments: Callable[[Any], Moments] | None = None
+    moments: MomentsOf | None = None
+    #: The kinds of data that it takes.
+    kinds: tuple[Kind, ...] = ()
     #: The data that R sends for one of the functions.
     from_r: Callable[[FromR], Any] | None = None

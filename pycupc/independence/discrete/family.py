@@ -5,7 +5,7 @@ from __future__ import annotations
 from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.independence.discrete.test import DiscreteTest
-from pycupc.independence.registry import Family, FromR, Identity, OwnRows, Request
+from pycupc.independence.registry import Family, FromR, Identity, Kind, OwnRows, Request
 from pycupc.system.localised_message import Message, Setting
 
 
@@ -42,5 +42,8 @@ FAMILY = Family(
     function_for=lambda data: disCItest,
     observations=lambda request: OwnRows(as_discrete_suff_stat(request.suffStat, "data")),
     identity=_identity,
+    kinds=(
+        Kind("categories", "DiscreteSuffStat.from_data(k), disCItest", 'k, indepTest = "disCItest"', "--test discrete"),
+    ),
     from_r=_from_r,
 )

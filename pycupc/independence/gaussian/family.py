@@ -16,7 +16,7 @@ from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.independence.p_values import too_few_for_fisher_z as _untested  # its name in pickles of 0.2.0
-from pycupc.independence.registry import Family, FromR, Identity, Observations, Request, checked_table, digest_of
+from pycupc.independence.registry import Family, FromR, Identity, Kind, Observations, Request, checked_table, digest_of
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,25 @@ def _from_r(sent: FromR) -> Any:
     return {"C": sent.arrays["C"], "n": sent.values["n"]}
 
 
+_NUMBERS: dict[str, Any] = {"numbers": True, "linear": True}
+_MATRIX: dict[str, Any] = {**_NUMBERS, "rows": False}
+_KINDS = (
+    Kind("numbers", "x", "x", "--test gaussian", executor=True, **_NUMBERS),
+    Kind("correlations and n", '{"C": C, "n": n}', "list(C = C, n = n)", "--correlation n", **_MATRIX),
+    Kind("ranks", 'x, correlation="spearman"', "", "--correlation spearman", **_NUMBERS),
+    Kind("ranks, Kendall", 'x, correlation="kendall"', "", "--correlation kendall", **_NUMBERS),
+    Kind("classes of Gaussian variables", 'x_k, correlation="latent"', "", "--correlation latent", **_NUMBERS),
+    Kind("correlations, n by pair", '{"C": C, "n": N}', "list(C = C, n = N)", **_MATRIX),
+    Kind(
+        "numbers with gaps, pairwise",
+        'SuffStat.from_data(x_gaps, missing="pairwise")',
+        'cu_suffStat(x_gaps, missing = "pairwise")',
+        "--missing pairwise",
+        not_in_r=("cu_stability", "cu_cstar"),
+        **_NUMBERS,
+    ),
+)
+
 FAMILY = Family(
     "gaussian",
     (GaussianTest, LocalGaussianTest),
@@ -99,6 +118,7 @@ FAMILY = Family(
     correlates=True,
     observations=_observations,
     identity=_identity,
+    kinds=_KINDS,
     from_r=_from_r,
 )
 

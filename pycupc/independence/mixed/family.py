@@ -5,7 +5,7 @@ from __future__ import annotations
 from pycupc.data.mixed import MixedTable
 from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
 from pycupc.independence.mixed.test import MixedTest
-from pycupc.independence.registry import Family, FromR, Identity, OwnRows, Request
+from pycupc.independence.registry import Family, FromR, Identity, Kind, OwnRows, Request
 
 
 def _make(request: Request) -> MixedTest:
@@ -27,5 +27,6 @@ FAMILY = Family(
     function_for=lambda data: mixCItest,
     observations=lambda request: OwnRows(as_mixed(request.suffStat)),
     identity=lambda test: Identity({"indepTest": "mixCItest", "quirks": test.quirks}, tuple(test.data.arrays())),
+    kinds=(Kind("numbers and categories", "MixedTable.of(m)", 'm, indepTest = "mixCItest"', "--test mixed"),),
     from_r=_from_r,
 )

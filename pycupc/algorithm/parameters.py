@@ -241,7 +241,7 @@ class Arguments:
             metavar="K",
         ),
     ] = None
-    verbose: Annotated[bool, Parameter(_ALL, matters=False)] = False
+    verbose: Annotated[bool, Parameter(_ALL, checks.verbosity, matters=False)] = False
     progress: Annotated[ProgressHook | bool | None, Parameter(_ALL, matters=False, resampled=False)] = None
 
     @property
@@ -255,7 +255,9 @@ class Arguments:
         In the same cases as pcalg.
         """
         for name, parameter in PARAMETERS.items():
-            parameter.validate(name, getattr(self, name))
+            value = getattr(self, name)
+            if value is not getattr(Arguments, name):  # the default
+                parameter.validate(name, value)
         self._check_orientation()
         self._check_fci()
 
@@ -291,7 +293,8 @@ def _rows() -> dict[str, Parameter]:
     hints = get_type_hints(Arguments, include_extras=True)
     rows = {one.name: hints[one.name].__metadata__[0] for one in fields(Arguments) if one.name != "function"}
     of_flags = {one.name for one in fields(Arguments) if isinstance(one.default, bool)}
-    return {name: replace(row, check=checks.switch) if name in of_flags else row for name, row in rows.items()}
+    checked = {name: row.check or checks.switch for name, row in rows.items() if name in of_flags}
+    return {name: replace(row, check=checked[name]) if name in checked else row for name, row in rows.items()}
 
 
 #: The rows of the table by name.

@@ -276,6 +276,8 @@ WRONG = [
     ("run d.csv --alhpa 0.05", cli.USAGE, "there is no option --alhpa: did you mean --alpha?"),
     ("run --alhpa=0.05 d.csv", cli.USAGE, "there is no option --alhpa: did you mean --alpha?"),
     ("run d.csv --m_max 2", cli.USAGE, "there is no option --m_max: did you mean --m-max?"),
+    ("run d.csv --cores 2", cli.USAGE, "there is no option --cores: did you mean --threads?"),
+    ("run d.csv --format x", cli.USAGE, "there is no option --format; see pycupc run --help"),
     ("run d.csv -alpha 0.05", cli.USAGE, "there is no option -alpha: did you mean --alpha?"),
     ("run d.csv --zzz", cli.USAGE, "there is no option --zzz; see pycupc run --help"),
     ("run d.csv --test gausss", cli.USAGE, "or mixed, got 'gausss': did you mean gaussian?"),

@@ -283,6 +283,8 @@ def with_formulas(book, sheet):
 
 #: Formulas as Excel writes them, with values; one is an empty text.
 VALUES = {"<f>A2[+]1</f><v ?/>|<f>A2[+]1</f><v></v>": "<f>A2+1</f><v>7</v>"}
+#: Formulas with the value 0, in a file that is to be computed when it is opened.
+ZEROS = {"<f>A2[+]1</f><v ?/>|<f>A2[+]1</f><v></v>": "<f>A2+1</f><v>0</v>"}
 
 
 def with_an_empty_text(book, sheet):
@@ -478,6 +480,11 @@ REFUSED_FILES = {
     ),
     "Excel, formulas without values": (
         lambda: workbook(ROWS, with_formulas),
+        r"d.xlsx: 3 cells hold a formula without its value \(D2, D3, D7\), since .*open it in Excel or LibreOffice",
+        "d.xlsx",
+    ),
+    "Excel, formulas as XlsxWriter writes them": (
+        lambda: workbook(ROWS, with_formulas, xml=ZEROS),
         r"d.xlsx: 3 cells hold a formula without its value \(D2, D3, D7\), since .*open it in Excel or LibreOffice",
         "d.xlsx",
     ),

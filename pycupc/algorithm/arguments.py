@@ -16,7 +16,7 @@ import numpy as np
 from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiered_levels import TieredLevels
 from pycupc.data.in_memory import column_names
-from pycupc.data.names import check_labels, default_labels, is_real, is_whole
+from pycupc.data.names import check_labels, default_labels, is_whole
 from pycupc.data.pairs import Pairs, pairs_of
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import make_engine
@@ -26,7 +26,7 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import CorrelationEngine, IndependenceTest
-from pycupc.independence.custom import Batch
+from pycupc.independence.custom import check_function
 from pycupc.independence.families import family_of, make_test
 from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
@@ -101,7 +101,7 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     """
     function, engine, engine_options = given.function, given.engine, given.engine_options
     knowledge = as_knowledge(**given.knowledge)
-    _check_callable(given)
+    check_function(given.indepTest, function)
     test = _test(given, progress)
     custom = test.engine == "reference"
     if custom:
@@ -161,15 +161,6 @@ def _test(given: Arguments, progress: ProgressHook | None) -> IndependenceTest:
         by_default=given.indepTest is None,
     )
     return make_test(family, request)
-
-
-def _check_callable(given: Arguments) -> None:
-    test = given.indepTest
-    if isinstance(test, type) or not (test is None or callable(test) or isinstance(test, Batch)):
-        raise TypeError(
-            f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
-            + (f"; the significance level is alpha: {given.function}(data, alpha={test!r})" if is_real(test) else "")
-        )
 
 
 def _device(given: Arguments, p: int) -> CorrelationEngine | None:

@@ -11,7 +11,7 @@ from pycupc.independence.discrete.family import FAMILY as DISCRETE
 from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
 from pycupc.independence.missing.family import IMPUTED, TESTWISE
 from pycupc.independence.mixed.family import FAMILY as MIXED
-from pycupc.independence.registry import Family, Identity, Observations, Request, no_rows
+from pycupc.independence.registry import Family, Identity, Moments, Observations, Request, no_rows
 from pycupc.system.localised_message import Message, Setting
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
@@ -53,6 +53,12 @@ def identity_of(test: IndependenceTest) -> Identity | None:
     """What determines the answers of a test besides alpha; None if that is not known."""
     identity = next((family.identity for family in FAMILIES if isinstance(test, family.tests)), None)
     return None if identity is None else identity(test)
+
+
+def moments_of(data: Any) -> Moments | None:
+    """The covariances of data of a class of a family that tells them; None of other data."""
+    family = next((family for family in FAMILIES if isinstance(data, family.classes)), None)
+    return None if family is None or family.moments is None else family.moments(data)
 
 
 def _check(family: Family, data: Any, correlation: str | None) -> None:

@@ -46,6 +46,7 @@ class CausalStudy(Resampled[CStaR]):
     Arrays of an outcome: `cause`, `effect`, `value` of the pairs that `largest` finds; at most the largest q pairs.
     """
 
+    rows: CorrelatedRows
     causes: Ints
     effects: Ints
     q: Ints
@@ -55,8 +56,6 @@ class CausalStudy(Resampled[CStaR]):
         """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
         rows = self.resampling.indices(i)
         stat, *_ = self.rows.take(rows)
-        assert isinstance(stat, SuffStat)
-        assert isinstance(self.rows, CorrelatedRows)  # `cstar` takes no others
         fit = pc(stat, alpha=self.alphas[0], random_state=self.resampling.random_state(i), **self.arguments)
         known = any(self.arguments.get(name) is not None for name in KNOWLEDGE)
         sets = parent_sets(fit.sparse_graph, self.causes.tolist(), with_knowledge=known)
@@ -210,8 +209,8 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     n_pairs = len(of) * len(on) - len(np.intersect1d(of, on))
     if n_pairs == 0:
         raise ValueError(f"causes and effects must have a pair of different variables, got {labels[of[0]]!r} twice")
-    drawn = general.rows, general.resampling, general.alphas, general.arguments
-    study = CausalStudy(*drawn, of, on, _checked_q(q, n_pairs), bool(standardize))
+    drawn = general.resampling, general.alphas, general.arguments
+    study = CausalStudy(rows, *drawn, of, on, _checked_q(q, n_pairs), bool(standardize))
     return collected(study, plan, progress)
 
 

@@ -15,7 +15,7 @@ from pycupc.data.names import is_real, is_whole
 from pycupc.engines.protocol import Engine, EngineError
 from pycupc.graph.knowledge import Knowledge
 from pycupc.independence.families import observations_of
-from pycupc.independence.gaussian.test import GaussianTest, warn_of_few
+from pycupc.independence.gaussian.test import warn_of_few
 from pycupc.independence.registry import Observations, Request
 from pycupc.results.methods import ORIENTING
 from pycupc.stability.resample_checkpoint import seed_in
@@ -91,7 +91,7 @@ def checked_study(
     rows = observations_of(Request(data, given["indepTest"], **how))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, method, given | {"alpha": alphas[0]}, away=plan.executor is not None)
-    if isinstance(problem.test, GaussianTest):
+    if problem.test.has_r:
         warn_of_few(resampling.size, stacklevel=5)
     del given["p"]
     flags = {name: bool(given[name]) for name, default in defaults.items() if isinstance(default, bool)}

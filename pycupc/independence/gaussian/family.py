@@ -16,7 +16,16 @@ from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.independence.p_values import too_few_for_fisher_z as _untested  # its name in pickles of 0.2.0
-from pycupc.independence.registry import Family, FromR, Identity, Observations, Request, checked_table, digest_of
+from pycupc.independence.registry import (
+    Family,
+    FromR,
+    Identity,
+    Moments,
+    Observations,
+    Request,
+    checked_table,
+    digest_of,
+)
 
 
 @dataclass(frozen=True)
@@ -96,9 +105,11 @@ FAMILY = Family(
     (GaussianTest, LocalGaussianTest),
     _make,
     functions=(gaussCItest,),
+    classes=(SuffStat,),
     correlates=True,
     observations=_observations,
     identity=_identity,
+    moments=lambda data: Moments(data.C[None], data.n),
     from_r=_from_r,
 )
 

@@ -101,9 +101,8 @@ class IndependenceTest(ABC):
     na_in_rules: float = float("nan")  # the same where a rule counts all separating sets; NaN: an error
     # Whether the test is to be asked one set after the other, in pcalg's order, since it may draw random numbers.
     in_order: ClassVar[bool] = False
-    of_pairs: PairTest | None = (
-        None  # what makes the tests of many pairs at a time, of a user's own in another language
-    )
+    # A user's own test that takes many pairs at a time; None: it is asked about one set of one pair.
+    of_pairs: PairTest | None = None
 
     def cutoff(self, level: int) -> float:
         """Largest |r| that is independent given a set of this size; NaN if the test has no r."""

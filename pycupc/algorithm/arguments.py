@@ -27,7 +27,7 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import CorrelationEngine, IndependenceTest
 from pycupc.independence.custom import check_function
-from pycupc.independence.families import family_of, make_test
+from pycupc.independence.families import data_and_test, family_of, make_test
 from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
 from pycupc.results.methods import METHODS
@@ -54,6 +54,7 @@ class Problem:
     engine_name: str
     progress: ProgressHook | None
     known: Constraints | None = None
+    reason: str = ""  # why this test, if it was chosen for a file
 
     @property
     def n_pairs(self) -> int:
@@ -102,7 +103,7 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     function, engine, engine_options = given.function, given.engine, given.engine_options
     knowledge = as_knowledge(**given.knowledge)
     check_function(given.indepTest, function)
-    test = _test(given, progress)
+    test, reason = _test(given, progress)
     custom = test.engine == "reference"
     if custom:
         if engine not in ("auto", "reference"):
@@ -125,7 +126,7 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     chosen, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
     limits = (given.alpha, given.m_max, given.checkpoint, given.executor)
-    return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known)
+    return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known, reason)
 
 
 def _with_known(
@@ -139,28 +140,29 @@ def _with_known(
     return gaps if len(gaps) else None, fixed if len(fixed) else None
 
 
-def _test(given: Arguments, progress: ProgressHook | None) -> IndependenceTest:
-    """The test that `indepTest` and the data stand for."""
-    family, function = family_of(given.indepTest, given.suffStat)
+def _test(given: Arguments, progress: ProgressHook | None) -> tuple[IndependenceTest, str]:
+    """The test that `indepTest` and the data stand for; and why, if it was chosen for a file."""
+    correlations = progress.correlations if isinstance(progress, LevelBar) else None
+    how: dict[str, Any] = {"progress": correlations, "device": functools.partial(_device, given)}
+    data, test, reason = data_and_test(given.suffStat, given.indepTest, given.correlation, keep=False, **how)
+    family, function = family_of(test, data)
     quirks = bool(given.quirks)
     if quirks and function not in family.faulty and not METHODS[given.function].hidden:
         # the others have faults of their own to reproduce
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
         raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
-    correlations = progress.correlations if isinstance(progress, LevelBar) else None
     request = Request(
-        given.suffStat,
+        data,
         function,
         given.alpha,
         p=given.p or 0,
         NAdelete=bool(given.NAdelete),
         quirks=quirks,
-        correlation=given.correlation,
-        progress=correlations,
-        device=functools.partial(_device, given),
-        by_default=given.indepTest is None,
+        correlation=None if reason else given.correlation,
+        by_default=test is None,
+        **how,
     )
-    return make_test(family, request)
+    return make_test(family, request), reason
 
 
 def _device(given: Arguments, p: int) -> CorrelationEngine | None:

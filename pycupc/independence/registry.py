@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.data.content import Content, Kind
+from pycupc.data.mixed import MixedTable
 from pycupc.data.names import default_labels
 from pycupc.data.table import Table
 from pycupc.independence.base import CorrelationEngine, IndependenceTest, Indices
@@ -233,9 +234,16 @@ class TableRows:
         return digest_of((self.table.values,))
 
 
-def table_from_r(sent: FromR) -> Table:
-    """A table of numbers."""
-    return Table.of(sent.table, sent.labels)
+def mixed_from_r(sent: FromR) -> MixedTable:
+    """A table of numbers and categories; ``values["texts"]``: the categories of each column, None for numbers."""
+    categories = tuple(None if own is None else tuple(own) for own in sent.values["texts"])
+    return MixedTable(sent.table, categories, (False,) * sent.p, tuple(sent.labels))
+
+
+def table_from_r(sent: FromR) -> Table | MixedTable:
+    """A table of numbers, or of numbers and categories."""
+    mixed = any(own is not None for own in sent.values.get("texts") or ())
+    return mixed_from_r(sent) if mixed else Table.of(sent.table, sent.labels)
 
 
 def no_rows(function: Any) -> ValueError:

@@ -123,7 +123,7 @@ def _gapped_choice(content: Content, wishes: Wishes) -> Choice | None:
     ways = ["impute=20", *["pairwise"] * numbers, "drop-rows"]
     others = Words(
         f"missing={' or '.join(map(repr, ways))}",
-        f'imputations with indepTest = "{function.__name__[:-4]}MItest", or na.omit()',
+        f'imputations with indepTest = "{"gauss" if numbers else "dis"}MItest", or na.omit()',
         f"--missing {', '.join(ways)}",
     )
     this = wish("missing", "testwise", f'indepTest = "{function.__name__}"')

@@ -10,17 +10,12 @@ from pycupc.data.mixed import MixedTable
 from pycupc.data.names import listed_at
 from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
 from pycupc.independence.mixed.test import MixedTest
-from pycupc.independence.registry import Choice, Family, FromR, Identity, OwnRows, Request, Wishes, wish
+from pycupc.independence.registry import Choice, Family, Identity, OwnRows, Request, Wishes, mixed_from_r, wish
 from pycupc.system.localised_message import Message, Words
 
 
 def _make(request: Request) -> MixedTest:
     return MixedTest(as_mixed(request.suffStat), request.alpha, quirks=request.quirks)
-
-
-def _from_r(sent: FromR) -> MixedTable:
-    categories = tuple(None if own is None else tuple(own) for own in sent.values["texts"])
-    return MixedTable(sent.table, categories, (False,) * sent.p, tuple(sent.labels))
 
 
 def _choice(content: Content, wishes: Wishes) -> Choice | None:
@@ -58,7 +53,7 @@ FAMILY = Family(
     function_for=lambda data: mixCItest,
     observations=lambda request: OwnRows(as_mixed(request.suffStat)),
     identity=lambda test: Identity({"indepTest": "mixCItest", "quirks": test.quirks}, tuple(test.data.arrays())),
-    from_r=_from_r,
+    from_r=mixed_from_r,
     word="mixed",
     kind="both",
     help="both",

@@ -100,10 +100,14 @@ typed <- function(x) {
 
 # The data of a test of which R knows the name alone: a table of numbers, which may have factors among them.
 check_typed <- function(x, p, test, name) {
-  if (!is_table(x) || ncol(x) != p) refuse(name, sprintf("a table of %d columns, as `labels` or `p`, for %s", p, test), x)
+  if (!is_table(x) || ncol(x) != p) {
+    refuse(name, sprintf("a table of %d columns, as `labels` or `p`, for %s", p, test), x)
+  }
   x <- with_factors(check_columns(as.data.frame(x), name))
   other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v) || is.logical(v), NA)]
-  if (length(other)) error("`", name, "` must hold numbers and categories for ", test, "; it does not in ", quoted(other))
+  if (length(other)) {
+    error("`", name, "` must hold numbers and categories for ", test, "; it does not in ", quoted(other))
+  }
   check_rows(nrow(x), name)
   typed(x)
 }

@@ -87,7 +87,8 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   if (method != "pc" && (u2pd != "relaxed" || solve.confl)) {
     error("`u2pd` and `solve.confl` go with method = \"pc\" only")
   }
-  if (missing(indepTest) && is.data.frame(x)) {
+  by_default <- missing(indepTest)
+  if (by_default && is.data.frame(x)) {
     chosen <- chosen_test(x, "x")
     x <- chosen$data
     indepTest <- chosen$test
@@ -102,7 +103,7 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
   data <- if (test == "gaussCItest") {
     X <- check_observations(x)
     check_complete(X, column_names(x), "x", "indepTest = \"gaussCItwd\" takes NA")
-    list(x = X, by_default = missing(indepTest))
+    list(x = X, by_default = by_default)
   } else if (test %in% tests_of_micd) {
     check_of_micd(x, length(labels), test, "x")
   } else if (!test %in% built_in_tests) {

@@ -157,7 +157,7 @@ test_that("a data frame without a test gets the one that fits, said once", {
   gapped <- texts
   gapped$mpg[3] <- NA
   cases <- list(
-    list(as.data.frame(gaps), "gaussCItwd", "values are missing in 4 of 5 columns, .* \\(indepTest = \"gaussCItwd\"\\)"),
+    list(as.data.frame(gaps), "gaussCItwd", "missing in 4 of 5 columns, .* \\(indepTest = \"gaussCItwd\"\\)"),
     list(both, "mixCItest", "1 of 6 columns hold words \\(gears\\), .* \\(indepTest = \"mixCItest\"\\)"),
     list(texts, "disCItest", "holds categories, .* \\(indepTest = \"disCItest\"\\)"),
     list(gapped, "disCItwd", "holds categories; values are missing in 1 of 5 columns, .*indepTest = \"disMItest\"")

@@ -12,7 +12,15 @@ import pytest
 import pycupc
 from pycupc import cli
 from pycupc.data.mixed import MixedTable
-from pycupc.independence.families import FAMILIES, WORDS
+from pycupc.data.table import Table
+from pycupc.independence import families
+from pycupc.independence.families import FAMILIES, FUNCTIONS, WORDS
+from pycupc.independence.gaussian.ranks import ranks
+from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.gaussian.test import gaussCItest
+from pycupc.independence.registry import Choice, Family, Identity, TableRows, checked_table
+from pycupc.independence.setwise import SetwiseTest
+from pycupc.r.sent_data import data_of
 
 RNG = np.random.default_rng(4)
 NUMBERS = pd.DataFrame(np.cumsum(RNG.standard_normal((80, 4)), axis=1), columns=list("abcd"))
@@ -166,3 +174,74 @@ def test_each_family_can_be_asked_for_or_follows_from_the_table():
     assert [*WORDS] == ["gaussian", "discrete", "mixed"]
     assert all(family.word or set(family.under) <= {*WORDS} for family in FAMILIES)
     assert all(family.choice is not None for family in FAMILIES)
+
+
+# -- another family, of which nothing but the registry knows ----------------------------------------------------------
+
+
+def rankCItest(x, y, S, suffStat):
+    return gaussCItest(x, y, S, SuffStat.from_data(ranks(suffStat.values)))
+
+
+class RankTest(SetwiseTest):
+    name = "ranks"
+    engines = ("cpu", "reference")
+
+    def p_value(self, x, y, S):
+        return rankCItest(x, y, S, self.data)
+
+    def p_of_tests(self, x, y, S):
+        return np.array([self.p_value(*one) for one in zip(x.tolist(), y.tolist(), S.tolist(), strict=True)])
+
+
+class Ranked(Table):
+    p = property(lambda self: self.values.shape[1])
+
+
+def ranked(data):
+    table = data if isinstance(data, Table) else checked_table(data, None)
+    return Ranked(table.values, table.labels, table.ends)
+
+
+RANKS = Family(
+    "ranks",
+    (RankTest,),
+    lambda request: RankTest(ranked(request.suffStat), request.alpha),
+    functions=(rankCItest,),
+    observations=lambda request: TableRows(ranked(request.suffStat)),
+    identity=lambda test: Identity({"indepTest": "rankCItest"}, (test.data.values,)),
+    word="ranks",
+    help="ranks",
+    choice=lambda content, wishes: Choice("ranks", rankCItest, ranked(content.table), content, "ranks"),
+)
+
+
+@pytest.fixture
+def another_family(monkeypatch):
+    monkeypatch.setattr(families, "FAMILIES", (*FAMILIES, RANKS))
+    monkeypatch.setitem(WORDS, "ranks", RANKS)
+    monkeypatch.setitem(FUNCTIONS, "rankCItest", rankCItest)
+
+
+@pytest.mark.usefixtures("another_family")
+def test_another_family_is_known_everywhere_by_its_entry(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    NUMBERS.to_csv("d.csv", index=False)
+    scores = pd.DataFrame(ranks(NUMBERS.to_numpy()), columns=NUMBERS.columns)
+    fit, expected = (pycupc.pc(*given, alpha=0.1) for given in ((NUMBERS, rankCItest), (scores,)))
+    assert pycupc.compare(fit, expected)
+    assert pycupc.pc(NUMBERS, rankCItest, 0.1, checkpoint="kept").n_edgetests == fit.n_edgetests
+    assert pycupc.pc(NUMBERS, rankCItest, 0.1, checkpoint="kept").n_edgetests == fit.n_edgetests
+    with pytest.raises(ValueError, match="of another run: data differ"):
+        pycupc.pc(NUMBERS[::-1], rankCItest, 0.1, checkpoint="kept")
+    assert pycupc.compare(*(pycupc.fci(*given, alpha=0.1) for given in ((NUMBERS, rankCItest), (scores,))))
+    assert pycupc.stability(NUMBERS, indepTest=rankCItest, n_resamples=2, random_state=1).n_resamples == 2
+    choice = pycupc.choose("d.csv", test="ranks")
+    assert (choice.family, pycupc.choose("d.csv").family) == ("ranks", "gaussian")
+    how = ["d.csv", "--test", "ranks", "--alpha", "0.1", "--plot", "none", "--quiet"]
+    assert cli.main(["run", *how, "--out", "out"]) == 0
+    assert pycupc.compare(pycupc.PcAlgo.load("out/result.npz"), expected)
+    assert cli.main(["stability", *how, "--resamples", "2", "--out", "resampled"]) == 0
+    sent = {"x": NUMBERS.to_numpy().ravel(order="F")}
+    data, function = data_of(sent, {"test": "rankCItest", "texts": [None] * 4}, list("abcd"))
+    assert pycupc.compare(pycupc.pc(data, function, 0.1), expected)

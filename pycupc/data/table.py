@@ -106,6 +106,11 @@ class Table:
         """The labels, or names for messages."""
         return names_for(self.labels, self.values.shape[1])
 
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return len(self.values)
+
     @cached_property
     def constant(self) -> Ints:
         """The columns with one value in all rows, ascending."""

@@ -29,7 +29,7 @@ def data_of(sent: Sent, options: Mapping[str, Any], labels: Sequence[str]) -> tu
     arrays = {name: square(v) if name in SQUARE and v.size == p * p else v for name, v in sent.items()}
     table = next(sent[name] for name in ("x", "dm", "C") if name in sent).reshape(p, -1).T
     data = family.from_r(FromR(test, table, arrays, list(labels), options))
-    if options.get("texts") and test != "mixCItest":  # whose table checks its own
+    if options.get("texts") and not hasattr(data, "check_texts"):  # as a mixed table has, which checks its own
         texts = [list(own or ()) for own in options["texts"]]
         check_texts(labels, [None if are_numbers(own) else own for own in texts], [int(data.n)] * p)
         for remark in doubtful(labels, texts):

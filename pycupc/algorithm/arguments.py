@@ -32,8 +32,7 @@ from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
 from pycupc.results.methods import METHODS
 from pycupc.system.localised_message import Message, Setting, Value
-from pycupc.system.logging import level_log
-from pycupc.system.progress import LevelBar, progress_hook
+from pycupc.system.progress import LevelBar, shown
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def running(given: Arguments) -> Iterator[Problem]:
     Errors as of `Arguments.check` and `problem_of`.
     """
     given.check()
-    with progress_hook(given.progress) as hook, level_log(given.verbose):
+    with shown(given.progress, verbose=given.verbose) as hook:
         problem = problem_of(given, hook)
         with closing(problem.engine):
             yield problem
@@ -101,8 +100,9 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     EngineError if the engine cannot run on this machine.
     """
     function, engine, engine_options = given.function, given.engine, given.engine_options
-    knowledge = as_knowledge(**given.knowledge)
-    check_function(given.indepTest, function)
+    knowledge = as_knowledge(**given.knowledge) if given.knows else None
+    if given.indepTest is not None:
+        check_function(given.indepTest, function)
     test, reason = _test(given, progress)
     custom = test.engine == "reference"
     if custom:
@@ -114,7 +114,8 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
             raise ValueError(f"{text} {', '.join(engine_options)}")
     labels = _checked_labels(given, test)
     test.p = len(labels)  # which a user's function does not say
-    gaps, fixed = (pairs_of(getattr(given, name), name, labels) for name in ("fixedGaps", "fixedEdges"))
+    masks = {name: getattr(given, name) for name in ("fixedGaps", "fixedEdges")}
+    gaps, fixed = (None if mask is None else pairs_of(mask, name, labels) for name, mask in masks.items())
     known = None if knowledge is None else knowledge.of(labels)
     if known is not None:
         if METHODS[function].hidden:

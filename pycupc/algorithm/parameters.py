@@ -248,6 +248,11 @@ class Arguments:
         """The arguments that say what is known of directions, by their names."""
         return {name: getattr(self, name) for name in KNOWLEDGE}
 
+    @property
+    def knows(self) -> bool:
+        """Whether one of these is given."""
+        return any(getattr(self, name) is not None for name in KNOWLEDGE)
+
     def check(self) -> None:
         """Raise TypeError or ValueError for arguments that are invalid or exclude each other, whatever the data.
 
@@ -261,7 +266,7 @@ class Arguments:
     def _check_orientation(self) -> None:
         u2pd = self.u2pd
         if u2pd != "relaxed":
-            if any(value is not None for value in self.knowledge.values()):
+            if self.knows:
                 raise ValueError(
                     f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}"
                 )

@@ -47,7 +47,7 @@ IndepTest = Callable[[int, int, Sequence[int], Any], float] | Batch
 
 def check_function(test: Any, function: str) -> None:
     """Raise TypeError unless this may be the ``indepTest`` of a call of `function`."""
-    if isinstance(test, type) or not (test is None or callable(test) or isinstance(test, Batch)):
+    if isinstance(test, type) or not (callable(test) or isinstance(test, Batch)):
         raise TypeError(
             f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
             + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")

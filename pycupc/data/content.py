@@ -23,7 +23,7 @@ from pycupc.data.text_layout import ReadOptions, like_a_number, unit_of
 Kind = Literal["numbers", "categories", "both"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Content:
     """A table with the kind of its columns."""
 

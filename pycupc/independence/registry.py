@@ -85,7 +85,7 @@ def is_missing_way(text: str) -> bool:
     return text in MISSING_WAYS or (name == "impute" and number.isdecimal() and int(number) > 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wishes:
     """The arguments of `pycupc.choose`, but the table and how to read it.
 

@@ -9,7 +9,6 @@ from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest  # its home
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing import reference_tests
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
-from pycupc.independence.missing.impute import imputed
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest
 from pycupc.independence.registry import Choice, Family, FromR, Identity, Moments, OwnRows, Request, Wishes, wish
 from pycupc.system.localised_message import Message, Words
@@ -105,6 +104,8 @@ def _imputed_choice(content: Content, wishes: Wishes) -> Choice | None:
     M, seed = wishes.imputations, wishes.impute_seed or 0
     if not M or not _takes_gaps(content, wishes):
         return None
+    from pycupc.independence.missing.impute import imputed  # which few calls need
+
     categories, checked = content.kind == "categories", _incomplete(content, wishes)
     data = imputed(checked if categories else content.table, M, seed, categories=categories)
     text = "{begin}, so that {M} imputations by chained equations are tested together ({this})"

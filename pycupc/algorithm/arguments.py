@@ -144,7 +144,8 @@ def _with_known(
 def _test(given: Arguments, progress: ProgressHook | None) -> tuple[IndependenceTest, str]:
     """The test that `indepTest` and the data stand for; and why, if it was chosen for a file."""
     correlations = progress.correlations if isinstance(progress, LevelBar) else None
-    how: dict[str, Any] = {"progress": correlations, "device": functools.partial(_device, given)}
+    device = functools.partial(device_for, given.engine, given.numCores, given.engine_options)
+    how: dict[str, Any] = {"progress": correlations, "device": device}
     data, test, reason = data_and_test(given.suffStat, given.indepTest, given.correlation, keep=False, **how)
     family, function = family_of(test, data)
     quirks = bool(given.quirks)
@@ -166,10 +167,12 @@ def _test(given: Arguments, progress: ProgressHook | None) -> tuple[Independence
     return make_test(family, request), reason
 
 
-def _device(given: Arguments, p: int) -> CorrelationEngine | None:
+def device_for(
+    engine: str | Engine, numCores: int | None, options: dict[str, Any] | None, p: int
+) -> CorrelationEngine | None:
     """The engine that is asked for, of `p` variables, if it computes correlations on its device."""
-    engine, _ = make_engine(given.engine, p, numCores=given.numCores, options=given.engine_options)
-    return engine if engine.correlates_on_device else None
+    made, _ = make_engine(engine, p, numCores=numCores, options=options)
+    return made if made.correlates_on_device else None
 
 
 def _checked_labels(given: Arguments, test: IndependenceTest) -> tuple[str, ...]:

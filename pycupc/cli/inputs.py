@@ -7,6 +7,7 @@ import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,10 +23,8 @@ from pycupc.data.pairs import read_pairs
 from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.text_layout import is_formula
-from pycupc.engines.select import make_engine
 from pycupc.graph.drawing import positions
 from pycupc.graph.knowledge import Knowledge
-from pycupc.independence.base import CorrelationEngine
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.families import WORDS, choice_of, test_to_name
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
@@ -167,10 +166,7 @@ def _of_matrix(args: argparse.Namespace, path: Path, options: dict[str, Any]) ->
 
 def _of_table(args: argparse.Namespace, path: Path, options: dict[str, Any], bar: LevelBar | None) -> Choice:
     """The choice for a table."""
-
-    def device(p: int) -> CorrelationEngine | None:
-        engine, _ = make_engine(args.engine, p, numCores=args.threads)
-        return engine if engine.correlates_on_device else None
+    from pycupc.algorithm.arguments import device_for
 
     test = args.test
     if test == "auto" and args.example == "discrete":
@@ -187,7 +183,7 @@ def _of_table(args: argparse.Namespace, path: Path, options: dict[str, Any], bar
         args.df,
         quirks=args.quirks and args.method == "pc",
         progress=None if bar is None else bar.correlations,
-        device=device,
+        device=partial(device_for, args.engine, args.threads, None),
     )
     return choice_of(path, wishes, **options)
 

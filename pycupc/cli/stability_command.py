@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pycupc
 from pycupc.cli import inputs, method_options, option_types, output, writing
 from pycupc.cli.output import add_command
 from pycupc.cli.writing import FileKind, graph_files, pictures, text
-from pycupc.engines.protocol import EngineError
 from pycupc.graph import exports
 from pycupc.system.extras import needed
 
@@ -113,7 +113,7 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
     try:
         client = distributed.Client(address)
     except (OSError, ValueError) as error:
-        raise EngineError(f"--scheduler {address}: {error}") from error
+        raise pycupc.EngineError(f"--scheduler {address}: {error}") from error
     with client:
         yield client.get_executor()
 

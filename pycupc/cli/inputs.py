@@ -138,7 +138,7 @@ def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice,
         raise
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}: {error}") from error
-    if choice.doubtful:
+    if choice.unexpected:
         warnings.warn(f"{path}: {choice.reason}", stacklevel=2)
     formulas = [label for label in choice.labels if is_formula(label)]
     if formulas and not getattr(args, "spreadsheet", True):

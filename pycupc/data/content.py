@@ -7,7 +7,7 @@ import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,76 @@ class Content:
         return f"{name} with gaps" if len(self.gaps) else name
 
 
+@dataclass(frozen=True)
+class _Memory:
+    """A table in memory, as a table of each kind. `options`: as of `Table.of`."""
+
+    data: Any
+    options: dict[str, Any]
+
+    typed: ClassVar[bool] = False  # whether types say which columns are categories
+    #: The errors of `codes` and `mixed` after which the error of `numbers` says more.
+    no_categories: ClassVar[type[Exception]] = ValueError
+    no_words: ClassVar[type[Exception]] = TypeError
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether it can be read more than once."""
+        return True
+
+    def numbers(self) -> Table:
+        return Table.of(self.data, **self.options)
+
+    def mixed(self) -> MixedTable:
+        return MixedTable.of(self.data, **self.options)
+
+    def codes(self) -> Table:
+        """ValueError where a value is missing."""
+        return Table.of(self.data, categories=True, **self.options)
+
+    def cells(self) -> RawTable:
+        """The categories themselves, None or NaN where a value is missing."""
+        return values_of(chosen_columns(self.data, **self.options) if self.options else self.data, "data")
+
+
+class _File(_Memory):
+    """A table in a file."""
+
+    no_categories, no_words = DataError, ValueError
+
+    @property
+    def rereadable(self) -> bool:
+        return str(self.data) != STDIN
+
+    def codes(self) -> Table:
+        missing = "drop-rows" if self.options["missing"] == "drop-rows" else "error"
+        return Table.of(self.data, categories=True, **self.options | {"missing": missing})
+
+    def cells(self) -> RawTable:
+        return read_categories(os.fsdecode(self.data), ReadOptions(**self.options))
+
+
+class _Typed(_Memory):
+    """A `MixedTable`."""
+
+    typed = True
+
+    def numbers(self) -> Table:
+        if (words := self.data.categorical).any():
+            raise TypeError(f"data must be numeric, but these columns are not: {listed_at(self.data.names, words)}")
+        return Table.of_values(self.data.values, self.data.labels)
+
+    def mixed(self) -> MixedTable:
+        mixed: MixedTable = self.data
+        return mixed
+
+    def codes(self) -> Table:
+        return Table.of(self.data.cells(), self.data.labels, categories=True)
+
+    def cells(self) -> RawTable:
+        return RawTable(self.data.cells(), None if self.data.labels is None else list(self.data.labels))
+
+
 def content_of(data: Any, kind: Kind | None = None, *, together: bool = False, **options: Any) -> Content:
     """Read a table, and find out its kind unless it is given; values may be missing.
 
@@ -56,100 +126,59 @@ def content_of(data: Any, kind: Kind | None = None, *, together: bool = False, *
     both kinds even if they are in all columns. `options`: as of `Table.of`. DataError, TypeError or ValueError if it is
     no table, or of another kind.
     """
-    if _in_file(data):
-        options = {"missing": "keep", **options}
+    if isinstance(data, (str, os.PathLike)):
+        source: _Memory = _File(data, {"missing": "keep", **options})
+    else:
+        source = (_Typed if isinstance(data, MixedTable) else _Memory)(data, options)
     if kind == "both":
-        return _both(_mixed(data, options))
+        return _both(source.mixed())
     if kind == "categories":
-        return _categories(data, options)
+        return _categories(source)
     try:
-        return _numbers(data, options)
+        table = source.numbers()
     except (DataError, TypeError):
-        once = _in_file(data) and os.fspath(data) == STDIN
-        if kind == "numbers" or once or options.get("drop_non_numeric"):
+        if kind == "numbers" or not source.rereadable or options.get("drop_non_numeric"):
             raise
-        if (found := _of_words(data, options, together=together)) is None:
+        if (found := _of_words(source, together=together)) is None:
             raise
         return found
-
-
-def _in_file(data: Any) -> bool:
-    return isinstance(data, (str, os.PathLike))
-
-
-def _mixed(data: Any, options: dict[str, Any]) -> MixedTable:
-    return data if isinstance(data, MixedTable) else MixedTable.of(data, **options)
-
-
-def _numbers(data: Any, options: dict[str, Any]) -> Content:
-    if isinstance(data, MixedTable):
-        if data.categorical.any():
-            raise TypeError(
-                f"data must be numeric, but these columns are not: {listed_at(data.names, data.categorical)}"
-            )
-        table = Table.of_values(data.values, data.labels)
-    else:
-        table = Table.of(data, **options)
     return Content("numbers", table, table.ends.incomplete())
 
 
-def _categories(data: Any, options: dict[str, Any], found: str = "") -> Content:
-    """A table of categories: codes if it is complete, else texts and other values, None where one is missing."""
-    keep = options.get("missing") == "keep" and os.fspath(data) != STDIN  # which is read only once
-    if keep or not _in_file(data):
-        raw = _values(data, options)
+def _categories(source: _Memory, found: str = "") -> Content:
+    """A table of categories: codes if it is complete, else texts and other values."""
+    if source.rereadable and source.options.get("missing", "keep") == "keep":
+        raw = source.cells()
         gaps = np.flatnonzero([any(map(is_missing, column)) for column in raw.values.T])
         if len(gaps):
             return Content("categories", raw, gaps, found)
-    return Content("categories", _codes(data, options), np.zeros(0, dtype=np.int64), found)
-
-
-def _values(data: Any, options: dict[str, Any]) -> RawTable:
-    """The cells of a table of categories, None or NaN where a value is missing."""
-    if _in_file(data):
-        return read_categories(os.fspath(data), ReadOptions(**options))
-    if isinstance(data, MixedTable):
-        return RawTable(data.cells(), None if data.labels is None else list(data.labels))
-    return values_of(chosen_columns(data, **options) if options else data, "data")
-
-
-def _codes(data: Any, options: dict[str, Any]) -> Table:
-    """A table of categories; ValueError where a value is missing."""
-    if isinstance(data, MixedTable):
-        return Table.of(data.cells(), data.labels, categories=True)
-    if options.get("missing") == "keep":
-        options = options | {"missing": "error"}
-    return Table.of(data, categories=True, **options)
+    return Content("categories", source.codes(), np.zeros(0, dtype=np.int64), found)
 
 
 def _both(mixed: MixedTable, found: str = "") -> Content:
     return Content("both", mixed, np.flatnonzero(np.isnan(mixed.values).any(axis=0)), found)
 
 
-def _of_words(data: Any, options: dict[str, Any], *, together: bool) -> Content | None:
+def _of_words(source: _Memory, *, together: bool) -> Content | None:
     """The content of a table that holds words; None if they are damaged numbers or names of rows."""
     if not together:
-        with contextlib.suppress(DataError if _in_file(data) else ValueError):
-            table = _codes(data, options)
+        with contextlib.suppress(source.no_categories):
+            table = source.codes()
             known = [list(map(str, own)) for own in table.categories or ()]
             if look_categorical(known) and not _name_rows(known[0], len(table.values)):
                 return Content("categories", table, np.zeros(0, dtype=np.int64), "holds categories")
-    unfit = ValueError if _in_file(data) else TypeError  # of a file the error about numbers knows more
     try:
-        mixed = _mixed(data, options)
-    except unfit:
+        mixed = source.mixed()
+    except source.no_words:
         return None
-    words = [list(map(str, own)) for own in mixed.categories if own is not None]
-    if not words:
+    words = {j: list(map(str, own)) for j, own in enumerate(mixed.categories) if own is not None}
+    damaged = any(map(like_a_number, itertools.chain(*words.values()))) or _name_rows(words.get(0), mixed.n)
+    if not words or (damaged and not source.typed):
         return None
-    if not isinstance(data, MixedTable):  # whose types say which columns are categories
-        first = mixed.categories[0]
-        if any(map(like_a_number, itertools.chain(*words))) or _name_rows(first and list(map(str, first)), mixed.n):
-            return None
     texts = (map(str, np.unique(column[~np.isnan(column)]).tolist()) for column in mixed.numbers().T)
     if not together and 2 * len(words) >= mixed.p and not any(map(is_measured, texts)):
-        return _categories(data, options, "holds categories")
-    names = listed([mixed.names[j] for j in np.flatnonzero(mixed.categorical).tolist()], most=3)
+        return _categories(source, "holds categories")
+    names = listed([mixed.names[j] for j in words], most=3)
     return _both(mixed, f"{len(words)} of {mixed.p} columns hold words ({names})")
 
 

@@ -152,7 +152,7 @@ def data_and_test(data: Any, test: Any, correlation: str | None, **wishes: Any) 
     if test is not None or not isinstance(data, (str, os.PathLike)):
         return data, test, ""
     choice = choice_of(data, Wishes(correlation=correlation, **wishes))
-    if choice.doubtful:
+    if choice.unexpected:
         warnings.warn(f"{os.fspath(data)}: {choice.reason} (arguments of pycupc.choose)", stacklevel=2)
     return choice.data, test_to_name(choice), choice.reason
 
@@ -170,7 +170,7 @@ def _with_others(choice: Choice) -> Choice:
         if found is not None and family.name != choice.family:
             said, arguments = found
             reason = Message("{reason}; {said}", reason=choice.reason, said=said)
-            choice = replace(choice, reason=reason, alternatives=(*choice.alternatives, arguments), doubtful=True)
+            choice = replace(choice, reason=reason, alternatives=(*choice.alternatives, arguments), unexpected=True)
     return choice
 
 

@@ -148,7 +148,7 @@ class Choice:
         Which test was chosen, why, and how to choose another.
     alternatives : tuple of dict
         Arguments of `pycupc.choose` beside the table that choose something else that fits it, too.
-    doubtful : bool
+    unexpected : bool
         Whether a user should be told of the choice: it is not the Gaussian test, or another is as likely.
     reads : tuple of str
         The arguments among correlation, nearest, adaptDF, df and quirks that the test has.
@@ -160,7 +160,7 @@ class Choice:
     content: Content
     reason: str
     alternatives: tuple[dict[str, Any], ...] = ()
-    doubtful: bool = False
+    unexpected: bool = False
     reads: tuple[str, ...] = ()
 
     @property

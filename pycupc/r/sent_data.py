@@ -38,7 +38,7 @@ def data_of(sent: Sent, options: Mapping[str, Any], labels: Sequence[str]) -> tu
 
 
 def chosen(sent: Sent, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The `test` that fits a table, the `reason`, and whether it is `doubtful`: whether a user should be told.
+    """The `test` that fits a table, the `reason`, and whether it is `unexpected`: whether a user should be told.
 
     `sent`: `x`, float64, column by column; options: `labels`, and `texts`, the levels of each factor. What is said of
     the table itself is said when its test gets it.
@@ -48,7 +48,7 @@ def chosen(sent: Sent, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         choice = choice_of(table, Wishes())
-    said = {"test": choice.indepTest.__name__, "reason": in_r(choice.reason, labels), "doubtful": choice.doubtful}
+    said = {"test": choice.indepTest.__name__, "reason": in_r(choice.reason, labels), "unexpected": choice.unexpected}
     return said, {}
 
 

@@ -132,7 +132,7 @@ chosen_test <- function(x, name, say = TRUE) {
   check_rows(nrow(x), name)
   sent <- typed(x)
   reply <- compute("choose", list(labels = as.list(names(x)), texts = sent$texts), sent["x"])
-  if (say && reply$doubtful) message(reply$reason)
+  if (say && reply$unexpected) message(reply$reason)
   list(test = reply$test, data = x)
 }
 

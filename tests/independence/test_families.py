@@ -72,7 +72,7 @@ CASES = {
     ),
 }  # fmt: skip
 #: The choices of which a user is told.
-DOUBTFUL = {"codes", "gaps", "texts", "texts with gaps", "both", "latent"}
+UNEXPECTED = {"codes", "gaps", "texts", "texts with gaps", "both", "latent"}
 
 
 @pytest.fixture(params=CASES)
@@ -99,7 +99,7 @@ def test_a_table_in_memory_and_the_same_in_a_file(case):
         choice, said = caught(pycupc.choose, data, **arguments)
         assert (choice.family, choice.indepTest.__name__, said) == (family, test, [])
         assert re.search(reason, choice.reason)
-        assert choice.doubtful == (case in DOUBTFUL)
+        assert choice.unexpected == (case in UNEXPECTED)
         assert list(choice.alternatives) == alternatives
         assert tuple(choice.labels) == tuple(table.columns)
     fit, said = caught(pycupc.pc, choice.data, choice.indepTest, alpha=0.1)
@@ -120,7 +120,7 @@ def test_a_file_is_analysed_by_the_test_that_fits(case, function):
     fit, said = caught(call, "d.csv", alpha=0.1, **arguments, **more)
     choice, _ = caught(pycupc.choose, "d.csv", **arguments)
     expected, _ = caught(call, choice.data, indepTest=choice.indepTest, alpha=0.1, **more)
-    assert sum(choice.reason in one for one in said) == (case in DOUBTFUL)
+    assert sum(choice.reason in one for one in said) == (case in UNEXPECTED)
     if function == "stability":
         assert fit.summary() == expected.summary()
     else:
@@ -138,7 +138,7 @@ def test_the_command_line_makes_the_same_choice(case, capsys):
     assert pycupc.compare(pycupc.PcAlgo.load("out/result.npz"), fit)
     said = json.loads(Path("out/manifest.json").read_text())["input"]["choice"]
     assert said.split("(")[0].split("--")[0].split(";")[0] in choice.reason.replace("test=", "--test ") + "--"
-    assert capsys.readouterr().err.count(said) == (case in DOUBTFUL)
+    assert capsys.readouterr().err.count(said) == (case in UNEXPECTED)
 
 
 REFUSED = {

@@ -47,7 +47,7 @@ def _choice(content: Content, wishes: Wishes) -> Choice | None:
         return chosen(Message("{this}", this=this))
     text = "{found}, so that the G^2 test of discrete data runs ({this}); with {gaussian} only numbers are accepted"
     gaussian = wish("test", "gaussian", 'indepTest = "gaussCItest"')
-    return chosen(Message(text, found=content.found, this=this, gaussian=gaussian), doubtful=True)
+    return chosen(Message(text, found=content.found, this=this, gaussian=gaussian), unexpected=True)
 
 
 def _would_do(content: Content) -> tuple[str, dict[str, Any]] | None:

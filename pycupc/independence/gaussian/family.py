@@ -163,7 +163,7 @@ def _latent(content: Content, mixed: MixedTable, wishes: Wishes) -> Choice:
     data = SuffStat.from_data(table, correlation="latent", nearest=wishes.nearest)
     reason = Message("{this}, with words as the two classes of a variable", this=wish("correlation", "latent"))
     found = replace(content, kind="numbers", table=table)
-    return _chosen(data, found, reason, ({"test": "mixed"},), doubtful=True)
+    return _chosen(data, found, reason, ({"test": "mixed"},), unexpected=True)
 
 
 FAMILY = Family(

@@ -112,7 +112,7 @@ def _imputed_choice(content: Content, wishes: Wishes) -> Choice | None:
     this = Words(f"missing='impute={M}', impute_seed={seed}", in_shell=f"--missing impute={M} --impute-seed {seed}")
     reason = Message(text, begin=_begin(content), M=M, this=this)
     others = ({"missing": "testwise"},)
-    return Choice("imputed", IMPUTED.function_of(data), data, content, reason, others, doubtful=bool(content.found))
+    return Choice("imputed", IMPUTED.function_of(data), data, content, reason, others, unexpected=bool(content.found))
 
 
 def _gapped_choice(content: Content, wishes: Wishes) -> Choice | None:
@@ -131,7 +131,7 @@ def _gapped_choice(content: Content, wishes: Wishes) -> Choice | None:
     reason = Message(text, begin=_begin(content), this=this, others=others)
     return Choice(
         *("incomplete", function, data, content, reason, tuple({"missing": way} for way in ways)),
-        doubtful=bool(content.found) or (numbers and wishes.missing == "auto"),
+        unexpected=bool(content.found) or (numbers and wishes.missing == "auto"),
         reads=() if numbers else ("adaptDF", "quirks"),
     )
 

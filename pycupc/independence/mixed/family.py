@@ -40,7 +40,7 @@ def _choice(content: Content, wishes: Wishes) -> Choice | None:
     left_out = Words("drop_non_numeric=True", "a table without these columns", "--drop-non-numeric")
     discrete = wish("test", "discrete", 'indepTest = "disCItest"')
     reason = Message(text, found=content.found, this=this, left_out=left_out, discrete=discrete)
-    return chosen(reason, ({"drop_non_numeric": True}, {"test": "discrete"}), doubtful=True)
+    return chosen(reason, ({"drop_non_numeric": True}, {"test": "discrete"}), unexpected=True)
 
 
 FAMILY = Family(

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.engines.protocol import EngineError
     from pycupc.graph.knowledge import Knowledge
+    from pycupc.independence.choice import Choice
     from pycupc.independence.families import choose
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from pycupc.independence.missing.reference_tests import disCItwd, disMItest, gaussCItwd, gaussMItest
     from pycupc.independence.mixed.mix_ci_test import mixCItest
     from pycupc.independence.rcot import RCoT
-    from pycupc.independence.registry import Choice
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
     from pycupc.results.pcalgo import PcAlgo
@@ -77,7 +77,7 @@ __all__ = [
 
 _HOME = {
     "CStaR": "pycupc.stability.ranking",
-    "Choice": "pycupc.independence.registry",
+    "Choice": "pycupc.independence.choice",
     "Effects": "pycupc.effects.effects_result",
     "EngineError": "pycupc.engines.protocol",
     "IncompleteTable": "pycupc.independence.missing.data",

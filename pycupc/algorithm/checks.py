@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pycupc.data.names import check_real
+from pycupc.orientation.pag import ALL_RULES
 from pycupc.system.localised_message import Argument, Message, Value
 
 
@@ -62,6 +63,7 @@ def seed(_: str, value: Any) -> None:
 
 
 def rules(name: str, value: Any) -> None:
-    """A switch for each of the rules 1 to 10."""
-    if np.ndim(value) != 1 or len(value) != 10 or not all(rule in (True, False) for rule in value):
-        raise ValueError(f"{name} must be 10 values True or False, for the rules 1 to 10, got {value!r}")
+    """A switch for each of the rules for PAGs."""
+    n = len(ALL_RULES)
+    if np.ndim(value) != 1 or len(value) != n or not all(rule in (True, False) for rule in value):
+        raise ValueError(f"{name} must be {n} values True or False, for the rules 1 to {n}, got {value!r}")

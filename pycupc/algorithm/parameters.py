@@ -21,7 +21,7 @@ from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import NAMES
 from pycupc.orientation import U2pd
 from pycupc.orientation.pag import ALL_RULES
-from pycupc.results.methods import HIDDEN, METHODS, ORIENTING
+from pycupc.results.methods import HIDDEN, METHODS, OF_CPDAGS, WITHOUT_HIDDEN
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.localised_message import Argument, Message, Setting
 
@@ -29,10 +29,10 @@ Method = Literal["stable", "stable.fast"]
 Type = Literal["normal", "anytime", "adaptive"]
 Jci = Literal["0", "1", "12", "123"]
 
-#: The functions that have a parameter; besides these `ORIENTING` and `HIDDEN` of the methods.
+#: The functions that have a parameter; besides these the groups of `pycupc.results.methods`.
 _ALL = tuple(METHODS)
-_WITHOUT_HIDDEN = tuple(name for name in METHODS if name not in HIDDEN)
 _RANDOM = tuple(name for name, method in METHODS.items() if method.random)
+_WITH_RULES = tuple(name for name, method in METHODS.items() if method.rules_for_triples)
 _PC, _FCI = ("pc",), ("fci",)
 
 
@@ -137,7 +137,7 @@ class Arguments:
     checkpoint: Annotated[
         str | os.PathLike[str] | None,
         Parameter(
-            _WITHOUT_HIDDEN,
+            WITHOUT_HIDDEN,
             checks.folder,
             resampled=False,
             flag="--checkpoint",
@@ -146,13 +146,13 @@ class Arguments:
             metavar="DIR",
         ),
     ] = None
-    executor: Annotated[Executor | None, Parameter(_WITHOUT_HIDDEN, checks.executor, resampled=False)] = None
+    executor: Annotated[Executor | None, Parameter(WITHOUT_HIDDEN, checks.executor, resampled=False)] = None
 
     # what is known of directions
     tiers: Annotated[Any, Parameter(_ALL, flag="--tiers", group="tests", help=_TIERS, metavar="FILE")] = None
-    context_all: Annotated[Sequence[str | int] | None, Parameter(_WITHOUT_HIDDEN, in_r="context.all")] = None
-    context_tier: Annotated[Sequence[str | int] | None, Parameter(_WITHOUT_HIDDEN, in_r="context.tier")] = None
-    forbidden: Annotated[Any, Parameter(_WITHOUT_HIDDEN, in_r="forbEdges")] = None
+    context_all: Annotated[Sequence[str | int] | None, Parameter(WITHOUT_HIDDEN, in_r="context.all")] = None
+    context_tier: Annotated[Sequence[str | int] | None, Parameter(WITHOUT_HIDDEN, in_r="context.tier")] = None
+    forbidden: Annotated[Any, Parameter(WITHOUT_HIDDEN, in_r="forbEdges")] = None
 
     # the orientation
     u2pd: Annotated[
@@ -164,7 +164,7 @@ class Arguments:
     conservative: Annotated[
         bool,
         Parameter(
-            ORIENTING,
+            _WITH_RULES,
             flag="--conservative",
             group="orientation",
             help="decide on a triple only if all of its separating sets agree",
@@ -173,7 +173,7 @@ class Arguments:
     maj_rule: Annotated[
         bool,
         Parameter(
-            ORIENTING,
+            _WITH_RULES,
             in_r="maj.rule",
             flag="--maj-rule",
             group="orientation",
@@ -183,7 +183,7 @@ class Arguments:
     solve_confl: Annotated[
         bool,
         Parameter(
-            _PC,
+            OF_CPDAGS,
             in_r="solve.confl",
             flag="--solve-confl",
             group="orientation",

@@ -25,12 +25,13 @@ from pycupc.data.source import STDIN
 from pycupc.data.text_layout import is_formula
 from pycupc.graph.drawing import positions
 from pycupc.graph.knowledge import Knowledge
+from pycupc.independence.choice import Choice, Wishes
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.families import WORDS, choice_of, test_to_name
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.measures import definite
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.registry import Choice, Wishes
+from pycupc.results.methods import METHODS
 from pycupc.system.progress import LevelBar
 from pycupc.system.text import counted
 
@@ -181,7 +182,7 @@ def _of_table(args: argparse.Namespace, path: Path, options: dict[str, Any], bar
         args.impute_seed,
         args.adapt_df,
         args.df,
-        quirks=args.quirks and args.method == "pc",
+        quirks=args.quirks and not METHODS[args.method].hidden,
         progress=None if bar is None else bar.correlations,
         device=partial(device_for, args.engine, args.threads, None),
     )

@@ -6,9 +6,9 @@ import argparse
 import math
 from collections.abc import Callable
 
+from pycupc.independence.choice import MISSING_WAYS, is_missing_way
 from pycupc.independence.gaussian.measures import MEASURES
 from pycupc.independence.missing.impute import MAX_SEED
-from pycupc.independence.registry import MISSING_WAYS, is_missing_way
 from pycupc.system.nearest import did_you_mean
 
 

@@ -20,14 +20,14 @@ from pycupc.data.source import STDIN
 from pycupc.data.table import Table
 from pycupc.data.text_layout import ReadOptions, like_a_number, unit_of
 
-Kind = Literal["numbers", "categories", "both"]
+Columns = Literal["numbers", "categories", "both"]
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
     """A table with the kind of its columns."""
 
-    kind: Kind
+    kind: Columns
     table: Table | RawTable | MixedTable
     gaps: NDArray[np.int64]  # the columns with missing values, ascending
     found: str = ""  # of a table that holds words, how the kind was found out, in a clause
@@ -119,7 +119,7 @@ class _Typed(_Memory):
         return RawTable(self.data.cells(), None if self.data.labels is None else list(self.data.labels))
 
 
-def content_of(data: Any, kind: Kind | None = None, *, together: bool = False, **options: Any) -> Content:
+def content_of(data: Any, kind: Columns | None = None, *, together: bool = False, **options: Any) -> Content:
     """Read a table, and find out its kind unless it is given; values may be missing.
 
     `data`: a table in memory, a `MixedTable`, or the path of a file. `together`: whether a table that holds words is of

@@ -140,8 +140,9 @@ class Table:
 
     def check_scale(self) -> None:
         """ValueError if squares of the numbers of a column, which varies, are beyond the range of float64."""
+        variance_of = np.nanvar if len(self.ends.incomplete()) else np.var
         with np.errstate(over="ignore", invalid="ignore"):
-            variance = self.values.var(axis=0)
+            variance = variance_of(self.values, axis=0)
         wrong = ~((variance > 1e-290) & (variance < 1e290))
         wrong[self.constant] = False
         self._refuse(np.flatnonzero(wrong), "{data} must have variances from 1e-290 to 1e290; others: {columns}")

@@ -21,6 +21,7 @@ from pycupc.engines.protocol import (
     CountHook,
     Counts,
     Engine,
+    Finished,
     Floats,
     LevelResult,
     Lists,
@@ -91,6 +92,14 @@ class ReferenceEngine(Engine):
         p_max: Floats = np.maximum(self._largest, self._largest.T)
         np.fill_diagonal(p_max, 1.0)
         return State(x, y, z, None, p_max)
+
+    def resume(self, levels: Sequence[Finished]) -> None:
+        if (last := levels[-1]).p_max is None:
+            super().resume(levels)
+            return
+        self._graph[:] = False
+        self._graph[last.x, last.y] = self._graph[last.y, last.x] = True
+        self._largest = last.p_max.copy()
 
     # ---------------------------------------------------------------- one pair
 

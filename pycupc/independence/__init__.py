@@ -1,6 +1,7 @@
 """The conditional-independence tests: one family in each folder, and the parts that all of them share.
 
-families.py    all families, and `choose`, which says which of them fits a table; registry.py, what a family is
+families.py    all families, and `choose`, which says which of them fits a table; registry.py, what a family is;
+               choice.py, the arguments and the answer of `choose`
 base.py        a test with its data, and the questions that an engine is asked about it
 custom.py      a user's function, or object that answers many tests at a time
 rcot.py        such an object, for nonlinear dependence; compiled_rcot.py, its compiled half

@@ -12,7 +12,16 @@ import numpy as np
 from pycupc.data.names import is_real
 from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, PairTest, State
 from pycupc.independence.p_values import PValues, RecordedPValues
-from pycupc.independence.registry import Family, Observations, Request, TableRows, checked_table, no_rows
+from pycupc.independence.registry import (
+    Family,
+    Identity,
+    Kind,
+    Observations,
+    Request,
+    TableRows,
+    checked_table,
+    no_rows,
+)
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.localised_message import Message, Variable, Variables
 
@@ -31,7 +40,8 @@ class Batch(Protocol):
 
     It may have the attributes `at_once`, the most tests of a call (default 10,000); `symmetric`, whether (x, y) and
     (y, x) have the same p-value (default False: level 0 then tests both); `p` and `labels`, the number of variables and
-    their names; and a method `of(data)`, which returns the test of these data.
+    their names; a method `of(data)`, which returns the test of these data; and `identity`, a text that no test with
+    other answers has, by which a checkpoint recognises the test and its data.
     """
 
     def batch(self, x: Indices, y: Indices, S: Indices) -> Any:
@@ -119,12 +129,22 @@ class BatchTest(SetwiseTest):
 
     @cached_property
     def _given_nothing(self) -> Floats:
-        """The p-values of tests given nothing that were made, float64 (p, p), NaN where none was."""
-        return np.full((self.p, self.p), np.nan)
+        """The p-values of tests given nothing that were made, float64 (p, p), -inf where none was."""
+        return np.full((self.p, self.p), -np.inf)
 
     def unconditional(self, x: Ints, y: Ints) -> Floats:
-        p, back = (np.nan_to_num(self._given_nothing[ends], nan=self.na_p) for ends in ((x, y), (y, x)))
-        return np.where(self.symmetric | (p >= self.alpha), p, np.maximum(p, back))
+        p = self._once_given_nothing(x, y)
+        both = np.flatnonzero(~(self.symmetric | (p >= self.alpha)))
+        p[both] = np.maximum(p[both], self._once_given_nothing(y[both], x[both]))
+        return p
+
+    def _once_given_nothing(self, x: Ints, y: Ints) -> Floats:
+        """The p-values given nothing, `na_p` in place of NaN; a resumed run has not made all of these tests."""
+        new = np.flatnonzero(np.isneginf(self._given_nothing[x, y]))
+        if len(new):
+            none = np.empty((len(new), 0), dtype=np.int64)
+            self.single_tests(x[new].astype(np.int64), y[new].astype(np.int64), none)
+        return np.nan_to_num(self._given_nothing[x, y], nan=self.na_p)
 
     def _called(self, x: Indices, y: Indices, S: Indices) -> Floats:
         answer = self.function.batch(x, y, S)
@@ -165,5 +185,26 @@ def _observations(request: Request) -> Observations:
     return TableRows(checked_table(request.suffStat, request.labels))
 
 
-BATCH = Family("batch", (BatchTest,), _make_batch, observations=_observations)
-CUSTOM = Family("custom", (CustomTest,), _make_custom)
+def _identity(test: BatchTest | CustomTest) -> Identity | None:
+    """What the test says of itself (`identity`), else a hash of its code and data; None if neither is to be had."""
+    from pycupc.independence.content_digest import content_digest  # for checkpoints only
+
+    function, data = test.function, (test.suff_stat,) if isinstance(test, CustomTest) else ()
+    if isinstance(function, PairTest):  # the code is in another process
+        return None
+    said = getattr(function, "identity", None)
+    digests = content_digest(*((said, *data) if isinstance(said, str) else (function, *data)))
+    if digests is None:
+        return None
+    name = getattr(function, "__name__", type(function).__name__)
+    names = ("indepTest", "suffStat")[: len(digests)]
+    return Identity({"name": str(name), "NAdelete": test.na_p == 1.0, **dict(zip(names, digests, strict=True))}, ())
+
+
+_NONLINEAR = Kind("numbers, nonlinear dependence", "x, RCoT()", numbers=True, gpu="`RCoT(device=0)`")
+_OWN = Kind(
+    "a function of yours", '{"C": C, "n": n}, own', "list(C = C, n = n), indepTest = own", rows=False, numbers=True
+)
+
+BATCH = Family("batch", (BatchTest,), _make_batch, observations=_observations, identity=_identity, kinds=(_NONLINEAR,))
+CUSTOM = Family("custom", (CustomTest,), _make_custom, identity=_identity, kinds=(_OWN,))

@@ -11,17 +11,20 @@ from typing import Any
 from pycupc.data.content import content_of
 from pycupc.data.text_layout import ReadOptions
 from pycupc.independence.base import IndependenceTest
+from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.custom import BATCH, CUSTOM, Batch
 from pycupc.independence.discrete.family import FAMILY as DISCRETE
 from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
 from pycupc.independence.missing.family import IMPUTED, TESTWISE
 from pycupc.independence.mixed.family import FAMILY as MIXED
-from pycupc.independence.registry import Choice, Family, Identity, Moments, Observations, Request, Wishes, no_rows, wish
+from pycupc.independence.registry import Family, Identity, Moments, Observations, Request, no_rows
 from pycupc.system.localised_message import Message, Setting, Words
 from pycupc.system.nearest import did_you_mean, hinted
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
 FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE)
+#: All families, also of the tests of users.
+EVERY = (*FAMILIES, BATCH, CUSTOM)
 #: The functions that stand for a family, by their names.
 FUNCTIONS = {function.__name__: function for family in FAMILIES for function in family.functions}
 
@@ -61,7 +64,7 @@ def observations_of(request: Request) -> Observations:
 
 def identity_of(test: IndependenceTest) -> Identity | None:
     """What determines the answers of a test besides alpha; None if that is not known."""
-    identity = next((family.identity for family in FAMILIES if isinstance(test, family.tests)), None)
+    identity = next((family.identity for family in EVERY if isinstance(test, family.tests)), None)
     return None if identity is None else identity(test)
 
 
@@ -134,7 +137,7 @@ def choice_of(data: Any, wishes: Wishes, **options: Any) -> Choice:
     if named is None and wishes.test != "auto":
         raise ValueError(f"test must be one of 'auto', {', '.join(map(repr, WORDS))}, got {wishes.test!r}")
     options |= {"missing": wishes.missing} if wishes.missing in ("drop-rows", "error") else {}
-    kind, together = None if named is None else named.kind, wishes.correlation is not None
+    kind, together = None if named is None else named.columns, wishes.correlation is not None
     content = content_of(data, kind, together=together, **options)
     for family in FAMILIES:
         asked = named is None or family is named or wishes.test in family.under
@@ -190,10 +193,10 @@ def _checked(choice: Choice, wishes: Wishes) -> Choice:
     return choice
 
 
-def moments_of(data: Any) -> Moments | None:
-    """The covariances of data of a class of a family that tells them; None of other data."""
+def moments_of(data: Any, *, quiet: bool = False) -> Moments | None:
+    """The covariances of data of a class of a family that tells them, see `MomentsOf`; None of other data."""
     family = next((family for family in FAMILIES if isinstance(data, family.classes)), None)
-    return None if family is None or family.moments is None else family.moments(data)
+    return None if family is None or family.moments is None else family.moments(data, quiet=quiet)
 
 
 def _check(family: Family, data: Any, correlation: str | None) -> None:

@@ -8,28 +8,22 @@ outside the folder compares classes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.data.content import Content, Kind
+from pycupc.data.content import Columns, Content
 from pycupc.data.mixed import MixedTable
-from pycupc.data.names import default_labels
 from pycupc.data.table import Table
 from pycupc.independence.base import CorrelationEngine, IndependenceTest, Indices
-from pycupc.system.localised_message import Words
+from pycupc.independence.choice import Choice, Wishes, no_device
 from pycupc.system.progress import CountHook
 
 #: Bytes of data that are hashed at a time.
 HASHED = 1 << 25
-
-
-def no_device(p: int) -> CorrelationEngine | None:
-    """No engine computes correlations of `p` variables on its device."""
-    return None
 
 
 @dataclass(frozen=True)
@@ -73,101 +67,6 @@ class FromR:
     def p(self) -> int:
         """Number of variables."""
         return len(self.labels)
-
-
-#: The ways to treat missing values of `Wishes.missing`, besides "impute=M".
-MISSING_WAYS = ("auto", "testwise", "pairwise", "pairwise=min", "pairwise=harmonic", "drop-rows", "error")
-
-
-def is_missing_way(text: str) -> bool:
-    """Whether this is a way to treat missing values: a word, or impute=M with a whole number from 2."""
-    name, _, number = text.partition("=")
-    return text in MISSING_WAYS or (name == "impute" and number.isdecimal() and int(number) > 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Wishes:
-    """The arguments of `pycupc.choose`, but the table and how to read it.
-
-    `device`, `progress`: as of `Request`. `keep`: whether the rows of a table stay when their correlations have been
-    computed.
-    """
-
-    test: str = "auto"
-    missing: str = "auto"
-    correlation: str | None = None
-    nearest: bool = False
-    impute_seed: int | None = None
-    adaptDF: bool = False
-    df: str = "pcalg"
-    quirks: bool = False
-    progress: CountHook | None = None
-    device: Callable[[int], CorrelationEngine | None] = no_device
-    keep: bool = True
-
-    def __post_init__(self) -> None:
-        if not is_missing_way(self.missing):
-            ways = ", ".join(map(repr, MISSING_WAYS))
-            raise ValueError(f"missing must be one of {ways}, or 'impute=M' with M from 2, got {self.missing!r}")
-
-    @property
-    def pairwise(self) -> str:
-        """The rule of pairwise deletion, "" if it is not wished."""
-        name, _, rule = self.missing.partition("=")
-        return (rule or "mean") if name == "pairwise" else ""
-
-    @property
-    def imputations(self) -> int:
-        """The number of imputations, 0 if none are wished."""
-        name, _, number = self.missing.partition("=")
-        return int(number) if name == "impute" else 0
-
-
-def wish(name: str, value: str, in_r: str | None = None) -> Words:
-    """An argument of `pycupc.choose` in a sentence; `in_r`: words for users of R."""
-    return Words(f"{name}={value!r}", in_r, f"--{name} {value}")
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """The test that fits a table: what `pycupc.choose` returns.
-
-    ``pycupc.pc(choice.data, choice.indepTest)`` runs it.
-
-    Attributes
-    ----------
-    family : str
-        The family of the test: gaussian, discrete, mixed, incomplete or imputed.
-    indepTest : callable
-        The test, as `pycupc.pc` takes it.
-    data : object
-        The data, as the test takes them.
-    content : pycupc.data.content.Content
-        The table as it was read, and what it holds.
-    reason : str
-        Which test was chosen, why, and how to choose another.
-    alternatives : tuple of dict
-        Arguments of `pycupc.choose` beside the table that choose something else that fits it, too.
-    unexpected : bool
-        Whether a user should be told of the choice: it is not the Gaussian test, or another is as likely.
-    reads : tuple of str
-        The arguments among correlation, nearest, adaptDF, df and quirks that the test has.
-    """
-
-    family: str
-    indepTest: Any
-    data: Any
-    content: Content
-    reason: str
-    alternatives: tuple[dict[str, Any], ...] = ()
-    unexpected: bool = False
-    reads: tuple[str, ...] = ()
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """Names of the variables; without names "1", "2", ..., as in `pc`."""
-        labels: Sequence[str] | None = self.data.labels
-        return default_labels(self.data.p) if labels is None else labels
 
 
 class Observations(Protocol):
@@ -293,6 +192,47 @@ class Moments:
     n: float | None
     note: str = ""
 
+    def correlations(self) -> NDArray[np.float64]:
+        """The correlations of each matrix, float64 (M, p, p); NaN of a variable without variance."""
+        deviations = np.sqrt(self.matrices.diagonal(axis1=1, axis2=2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: NDArray[np.float64] = self.matrices / (deviations[:, :, None] * deviations[:, None, :])
+        return found
+
+
+class MomentsOf(Protocol):
+    """Computes the covariances of data."""
+
+    def __call__(self, data: Any, *, quiet: bool = False) -> Moments:
+        """Raise TypeError or ValueError for data that have none; with `quiet`, warn of nothing."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of data that a family takes: a row of the page "What works with what".
+
+    The texts name example data: `x` a table of numbers, `k` of categories, `m` of both, `x_k` of numbers of which some
+    are classes; `x_gaps`, `k_gaps` with missing values, `x_imputed`, `k_imputed` lists of imputations; `C` and `n`
+    correlations and the number of observations, `N` a matrix of these numbers.
+    """
+
+    title: str
+    #: The first arguments of a call of `pycupc.pc`; those of the functions of R, "" where R does not have it; and the
+    #: options of the commands, None where they do not have it.
+    python: str
+    r: str = ""
+    shell: str | None = None
+    #: Whether rows can be drawn; whether effects can be computed, which are linear, and whether the test is for linear
+    #: dependence, as `cstar` needs it.
+    rows: bool = True
+    numbers: bool = False
+    linear: bool = False
+    #: How a test on a GPU is asked for, where no engine has it; and whether an executor can compute level 0 in parts.
+    gpu: str = ""
+    executor: bool = False
+    #: Functions of R that do not take it, where Python's do.
+    not_in_r: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True)
 class Family:
@@ -314,16 +254,18 @@ class Family:
     correlates: bool = False
     #: The rows of the data of a call of `pycupc.stability`; None: they cannot be drawn.
     observations: Callable[[Request], Observations] | None = None
-    #: What determines the answers of a test; None: a run cannot be kept in a checkpoint.
-    identity: Callable[[Any], Identity] | None = None
+    #: What determines the answers of a test, None if nobody knows; without it a run cannot be kept in a checkpoint.
+    identity: Callable[[Any], Identity | None] | None = None
     #: The covariances of data of the family's classes; None: effects are computed from data of other classes only.
-    moments: Callable[[Any], Moments] | None = None
+    moments: MomentsOf | None = None
+    #: The kinds of data that it takes.
+    kinds: tuple[Kind, ...] = ()
     #: The data that R sends for one of the functions.
     from_r: Callable[[FromR], Any] = table_from_r
     #: The word of ``test`` of `pycupc.choose`, and of ``--test``; the kind of columns that it takes, and its help; ""
     #: if the family has none of its own.
     word: str = ""
-    kind: Kind = "numbers"
+    columns: Columns = "numbers"
     help: str = ""
     #: The words of other families under which this one is chosen, too, where their test does not take the table.
     under: tuple[str, ...] = ()

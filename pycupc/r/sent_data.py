@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from pycupc.data.categories import are_numbers, check_texts, doubtful
 from pycupc.independence.base import IndependenceTest
+from pycupc.independence.choice import Wishes
 from pycupc.independence.families import FUNCTIONS, choice_of, family_of
-from pycupc.independence.registry import FromR, Request, Wishes, mixed_from_r
+from pycupc.independence.registry import FromR, Request, mixed_from_r
 from pycupc.r.messages import in_r
 from pycupc.r.r_memory import square
 

@@ -267,7 +267,7 @@ WRONG = [
     ("stability none.csv", cli.DATA, "none.csv: no such file"),
     ("stability d.csv --out .", cli.USAGE, "exists; choose another --out"),
     ("cstar d.csv --effect v9", cli.DATA, "v9"),
-    ("cstar d.csv --test discrete", cli.DATA, "data must be a table of numbers, for gaussCItest"),
+    ("cstar d.csv --test discrete", cli.DATA, "data must be numbers, for a test of linear dependence"),
     ("cstar d.csv --units --correlation spearman", cli.DATA, "standardize=False needs Pearson's correlations"),
     ("jump", cli.USAGE, "there is no command jump; there are run, plot, stability, cstar, estimate, compare, doctor"),
     ("rum d.csv", cli.USAGE, "there is no command rum: did you mean run?"),

@@ -14,11 +14,12 @@ from pycupc import cli
 from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
 from pycupc.independence import families
+from pycupc.independence.choice import Choice
 from pycupc.independence.families import FAMILIES, FUNCTIONS, WORDS
 from pycupc.independence.gaussian.ranks import ranks
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import gaussCItest
-from pycupc.independence.registry import Choice, Family, Identity, TableRows, checked_table
+from pycupc.independence.registry import Family, Identity, TableRows, checked_table
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.r.sent_data import data_of
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from pycupc.data.content import Content
 from pycupc.data.table import Table
+from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.independence.discrete.test import DiscreteTest
-from pycupc.independence.registry import Choice, Family, FromR, Identity, OwnRows, Request, Wishes, wish
+from pycupc.independence.registry import Family, FromR, Identity, Kind, OwnRows, Request
 from pycupc.system.localised_message import Message, Setting
 
 
@@ -67,9 +68,12 @@ FAMILY = Family(
     function_for=lambda data: disCItest,
     observations=lambda request: OwnRows(as_discrete_suff_stat(request.suffStat, "data")),
     identity=_identity,
+    kinds=(
+        Kind("categories", "DiscreteSuffStat.from_data(k), disCItest", 'k, indepTest = "disCItest"', "--test discrete"),
+    ),
     from_r=_from_r,
     word="discrete",
-    kind="categories",
+    columns="categories",
     help="G^2 of categories",
     choice=_choice,
     would_do=_would_do,

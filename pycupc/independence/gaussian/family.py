@@ -14,6 +14,7 @@ from pycupc.data.mixed import MixedTable
 from pycupc.data.names import listed_at
 from pycupc.data.table import Table
 from pycupc.independence.base import Indices
+from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
 from pycupc.independence.gaussian.latent import levels_of
 from pycupc.independence.gaussian.measures import Measure
@@ -22,17 +23,15 @@ from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.independence.p_values import too_few_for_fisher_z as _untested  # its name in pickles of 0.2.0
 from pycupc.independence.registry import (
-    Choice,
     Family,
     FromR,
     Identity,
+    Kind,
     Moments,
     Observations,
     Request,
-    Wishes,
     checked_table,
     digest_of,
-    wish,
 )
 from pycupc.system.localised_message import Message
 
@@ -166,6 +165,25 @@ def _latent(content: Content, mixed: MixedTable, wishes: Wishes) -> Choice:
     return _chosen(data, found, reason, ({"test": "mixed"},), unexpected=True)
 
 
+_NUMBERS: dict[str, Any] = {"numbers": True, "linear": True}
+_MATRIX: dict[str, Any] = {**_NUMBERS, "rows": False}
+_KINDS = (
+    Kind("numbers", "x", "x", "--test gaussian", executor=True, **_NUMBERS),
+    Kind("correlations and n", '{"C": C, "n": n}', "list(C = C, n = n)", "--correlation n", **_MATRIX),
+    Kind("ranks", 'x, correlation="spearman"', "", "--correlation spearman", **_NUMBERS),
+    Kind("ranks, Kendall", 'x, correlation="kendall"', "", "--correlation kendall", **_NUMBERS),
+    Kind("classes of Gaussian variables", 'x_k, correlation="latent"', "", "--correlation latent", **_NUMBERS),
+    Kind("correlations, n by pair", '{"C": C, "n": N}', "list(C = C, n = N)", **_MATRIX),
+    Kind(
+        "numbers with gaps, pairwise",
+        'SuffStat.from_data(x_gaps, missing="pairwise")',
+        'cu_suffStat(x_gaps, missing = "pairwise")',
+        "--missing pairwise",
+        not_in_r=("cu_stability", "cu_cstar"),
+        **_NUMBERS,
+    ),
+)
+
 FAMILY = Family(
     "gaussian",
     (GaussianTest, LocalGaussianTest),
@@ -175,7 +193,8 @@ FAMILY = Family(
     correlates=True,
     observations=_observations,
     identity=_identity,
-    moments=lambda data: Moments(data.C[None], data.n),
+    moments=lambda data, *, quiet=False: Moments(data.C[None], data.n),
+    kinds=_KINDS,
     from_r=_from_r,
     word="gaussian",
     help="partial correlations of numbers",

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pycupc.data.content import Content
+from pycupc.data.table import Table
+from pycupc.independence.base import Floats
+from pycupc.independence.choice import Choice, Wishes, wish
+from pycupc.independence.gaussian.measures import Measure, deviations_of
 from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest  # its home in pickles of 0.2.0
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.missing import reference_tests
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest
-from pycupc.independence.registry import Choice, Family, FromR, Identity, Moments, OwnRows, Request, Wishes, wish
+from pycupc.independence.registry import Family, FromR, Identity, Kind, Moments, OwnRows, Request
 from pycupc.system.localised_message import Message, Words
 
 
@@ -30,13 +36,28 @@ def _identity(test: ImputedTest | TestwiseTest) -> Identity:
     return Identity(facts, tuple(data.arrays()))
 
 
-def _imputed_moments(data: MultipleImputation) -> Moments:
+def _imputed_rows(request: Request) -> OwnRows:
+    data = _imputed_data(request)
+    if data.rows is None and not data.categories:
+        raise ValueError("data must hold the imputed tables: resampling draws rows, which matrices do not have")
+    return OwnRows(data)
+
+
+def _imputed_moments(data: MultipleImputation, *, quiet: bool = False) -> Moments:
     if data.categories:
         raise TypeError("effects need numbers, got imputations of categories")
     if data.rows is None:
         return Moments(data.matrices, float(data.n))
     _check_units(data)
-    return Moments(np.array([np.cov(values, rowvar=False) for values in data.rows]), float(data.n))
+    return Moments(np.array([_covariance(values) for values in data.rows]), float(data.n))
+
+
+def _covariance(values: Floats) -> Floats:
+    """The covariances of a complete table; 0, without rounding, of a variable with one value."""
+    constant = (values == values[0]).all(axis=0)
+    C = np.cov(values, rowvar=False)
+    C[constant], C[:, constant] = 0.0, 0.0
+    return C
 
 
 def _check_units(data: MultipleImputation | IncompleteTable) -> None:
@@ -44,13 +65,17 @@ def _check_units(data: MultipleImputation | IncompleteTable) -> None:
         raise ValueError("effects need numbers between 1e-77 and 1e77 in size, for their units; scale others")
 
 
-def _gapped_moments(data: IncompleteTable) -> Moments:
+def _gapped_moments(data: IncompleteTable, *, quiet: bool = False) -> Moments:
     """Pairwise-complete covariances: test-wise deletion has no matrix of its own for each test."""
     if data.categories:
         raise TypeError("effects need numbers, got categories with gaps")
     _check_units(data)
-    stat = SuffStat.from_data(data.values, missing="pairwise")
-    deviations = np.nanstd(data.values, axis=0, ddof=1)
+    table = Table.of_values(data.values, data.labels)
+    if quiet:
+        stat = SuffStat.from_table(table, Measure(n_rule="mean"))
+    else:
+        stat = SuffStat.from_data(table, missing="pairwise")
+    deviations = deviations_of(data.values)
     C = stat.C * np.outer(deviations, deviations)
     return Moments(C[None], None, "from pairwise-complete covariances, without intervals")
 
@@ -136,6 +161,9 @@ def _gapped_choice(content: Content, wishes: Wishes) -> Choice | None:
     )
 
 
+_NUMBERS: dict[str, Any] = {"numbers": True, "linear": True}
+_NO_ROWS_IN_R = ("cu_stability", "cu_cstar")
+
 IMPUTED = Family(
     "imputed",
     (ImputedTest,),
@@ -143,9 +171,26 @@ IMPUTED = Family(
     functions=(reference_tests.gaussMItest, reference_tests.disMItest),
     classes=(MultipleImputation,),
     function_for=lambda data: reference_tests.disMItest if data.categories else reference_tests.gaussMItest,
-    observations=lambda request: OwnRows(_imputed_data(request)),
+    observations=_imputed_rows,
     identity=_identity,
     moments=_imputed_moments,
+    kinds=(
+        Kind(
+            "imputed numbers",
+            "MultipleImputation(x_imputed)",
+            'x_imputed, indepTest = "gaussMItest"',
+            "--missing impute=3",
+            not_in_r=_NO_ROWS_IN_R,
+            **_NUMBERS,
+        ),
+        Kind(
+            "imputed categories",
+            "MultipleImputation(k_imputed, categories=True)",
+            'k_imputed, indepTest = "disMItest"',
+            "--test discrete --missing impute=3",
+            not_in_r=_NO_ROWS_IN_R,
+        ),
+    ),
     from_r=_imputed_from_r,
     under=("gaussian", "discrete"),
     choice=_imputed_choice,
@@ -163,6 +208,22 @@ TESTWISE = Family(
     observations=lambda request: OwnRows(_gapped_data(request)),
     identity=_identity,
     moments=_gapped_moments,
+    kinds=(
+        Kind(
+            "numbers with gaps, test-wise",
+            "IncompleteTable(x_gaps)",
+            'x_gaps, indepTest = "gaussCItwd"',
+            "--missing testwise",
+            not_in_r=("cu_cstar",),
+            **_NUMBERS,
+        ),
+        Kind(
+            "categories with gaps, test-wise",
+            "IncompleteTable(k_gaps, categories=True)",
+            'k_gaps, indepTest = "disCItwd"',
+            "--test discrete --missing testwise",
+        ),
+    ),
     from_r=_gapped_from_r,
     under=("gaussian", "discrete"),
     choice=_gapped_choice,

@@ -8,9 +8,10 @@ from functools import partial
 from pycupc.data.content import Content
 from pycupc.data.mixed import MixedTable
 from pycupc.data.names import listed_at
+from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.mixed.mix_ci_test import as_mixed, mixCItest
 from pycupc.independence.mixed.test import MixedTest
-from pycupc.independence.registry import Choice, Family, Identity, OwnRows, Request, Wishes, mixed_from_r, wish
+from pycupc.independence.registry import Family, Identity, Kind, OwnRows, Request, mixed_from_r
 from pycupc.system.localised_message import Message, Words
 
 
@@ -53,9 +54,10 @@ FAMILY = Family(
     function_for=lambda data: mixCItest,
     observations=lambda request: OwnRows(as_mixed(request.suffStat)),
     identity=lambda test: Identity({"indepTest": "mixCItest", "quirks": test.quirks}, tuple(test.data.arrays())),
+    kinds=(Kind("numbers and categories", "MixedTable.of(m)", 'm, indepTest = "mixCItest"', "--test mixed"),),
     from_r=mixed_from_r,
     word="mixed",
-    kind="both",
+    columns="both",
     help="both",
     choice=_choice,
 )

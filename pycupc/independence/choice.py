@@ -1,4 +1,4 @@
-"""The wishes about the test of a table, and the choice that follows: the arguments and the answer of `pycupc.choose`."""
+"""The wishes about the test of a table, and the choice: the arguments and the answer of `pycupc.choose`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
 from pycupc.independence import families
 from pycupc.independence.choice import Choice
-from pycupc.independence.families import FAMILIES, FUNCTIONS, WORDS
+from pycupc.independence.families import EVERY, FAMILIES, FUNCTIONS, WORDS
 from pycupc.independence.gaussian.ranks import ranks
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.gaussian.test import gaussCItest
@@ -220,6 +220,7 @@ RANKS = Family(
 @pytest.fixture
 def another_family(monkeypatch):
     monkeypatch.setattr(families, "FAMILIES", (*FAMILIES, RANKS))
+    monkeypatch.setattr(families, "EVERY", (RANKS, *EVERY))
     monkeypatch.setitem(WORDS, "ranks", RANKS)
     monkeypatch.setitem(FUNCTIONS, "rankCItest", rankCItest)
 

@@ -146,14 +146,14 @@ def choice_of(data: Any, wishes: Wishes, **options: Any) -> Choice:
     raise ValueError(f"no test takes this table of {content}")
 
 
-def data_and_test(data: Any, test: Any, correlation: str | None, **wishes: Any) -> tuple[Any, Any, str]:
+def data_and_test(data: Any, indepTest: Any, correlation: str | None, **wishes: Any) -> tuple[Any, Any, str]:
     """The data and the ``indepTest`` of a call, and why they are these.
 
     Of the path of a file without a test they are those that fit the table, and a warning tells of a choice that a user
     may not expect; else they are as given, and the reason is "".
     """
-    if test is not None or not isinstance(data, (str, os.PathLike)):
-        return data, test, ""
+    if indepTest is not None or not isinstance(data, (str, os.PathLike)):
+        return data, indepTest, ""
     choice = choice_of(data, Wishes(correlation=correlation, **wishes))
     if choice.unexpected:
         warnings.warn(f"{os.fspath(data)}: {choice.reason} (arguments of pycupc.choose)", stacklevel=2)

@@ -87,9 +87,9 @@ def checked_study(
     if "rules" in defaults:
         given["rules"] = tuple(map(bool, given["rules"]))
     correlation, by_default = given.pop("correlation", None), given["indepTest"] is None and name != "cstar"
-    if name != "cstar":  # which has one test
-        data, given["indepTest"], reason = data_and_test(data, given["indepTest"], correlation)
-        correlation = None if reason else correlation
+    wishes = {"test": "gaussian"} if name == "cstar" else {}  # which takes numbers only
+    data, given["indepTest"], reason = data_and_test(data, given["indepTest"], correlation, **wishes)
+    correlation = None if reason else correlation
     how = {"labels": given["labels"], "correlation": correlation, "by_default": by_default}
     rows = observations_of(Request(data, given["indepTest"], **how))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())

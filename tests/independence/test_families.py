@@ -110,6 +110,20 @@ def test_a_table_in_memory_and_the_same_in_a_file(case):
             assert caught(pycupc.choose, "d.csv", **other)[0].reason != choice.reason
 
 
+def test_cstar_of_a_file_takes_numbers_with_or_without_gaps(tmp_path):
+    path = tmp_path / "d.csv"
+    how = {"n_resamples": 2, "random_state": 1}
+    for table in (NUMBERS, gaps(NUMBERS)):
+        table.to_csv(path, index=False)
+        found, said = caught(pycupc.cstar, path, **how)
+        assert sum("values are missing" in one for one in said) == (table is not NUMBERS)
+        choice, _ = caught(pycupc.choose, table)
+        assert found.summary() == caught(pycupc.cstar, choice.data, **how)[0].summary()
+    BOTH.to_csv(path, index=False)
+    with pytest.raises(ValueError, match="column 5 .* is not a number"):
+        pycupc.cstar(path, **how)
+
+
 @pytest.mark.parametrize("function", ["pc", "fci", "stability"])
 def test_a_file_is_analysed_by_the_test_that_fits(case, function):
     """The choice is said once, and kept in the result."""

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pycupc.algorithm import checks
 from pycupc.engines.protocol import Engine, ProgressHook
+from pycupc.engines.select import NAMES
 from pycupc.orientation import U2pd
 from pycupc.orientation.pag import ALL_RULES
 from pycupc.results.methods import HIDDEN, METHODS, OF_CPDAGS, WITHOUT_HIDDEN
@@ -43,6 +44,7 @@ class Parameter:
     # Raises TypeError or ValueError unless a value is valid by itself; called with the name and the value.
     check: Callable[[str, Any], None] | None = None
     choices: tuple[str, ...] = ()  # of an argument with a few values
+    words: tuple[str, ...] = ()  # of its option, where the argument in Python takes other values too
     in_r: str = ""  # the name in R, where it differs
     # Of an argument that the command line has: its option, the group of options and the text of the help.
     flag: str = ""
@@ -225,9 +227,10 @@ class Arguments:
     budget: Annotated[float | None, Parameter(_FCI, _SECONDS, resampled=False)] = None
 
     # how the work is done
-    engine: Annotated[str | Engine, Parameter(_ALL, matters=False, flag="--engine", group="tests", help=_ENGINE)] = (
-        "auto"
-    )
+    engine: Annotated[
+        str | Engine,
+        Parameter(_ALL, matters=False, words=(*NAMES, "schur"), flag="--engine", group="tests", help=_ENGINE),
+    ] = "auto"
     engine_options: Annotated[dict[str, Any] | None, Parameter(_ALL, matters=False)] = None
     numCores: Annotated[
         int | None,
@@ -249,6 +252,11 @@ class Arguments:
         """The arguments that say what is known of directions, by their names."""
         return {name: getattr(self, name) for name in KNOWLEDGE}
 
+    @property
+    def knows(self) -> bool:
+        """Whether one of these is given."""
+        return any(getattr(self, name) is not None for name in KNOWLEDGE)
+
     def check(self) -> None:
         """Raise TypeError or ValueError for arguments that are invalid or exclude each other, whatever the data.
 
@@ -264,7 +272,7 @@ class Arguments:
     def _check_orientation(self) -> None:
         u2pd = self.u2pd
         if u2pd != "relaxed":
-            if any(value is not None for value in self.knowledge.values()):
+            if self.knows:
                 raise ValueError(
                     f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}"
                 )

@@ -25,8 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pycupc.independence.base import Floats, Indices
-from pycupc.independence.custom import Search
+from pycupc.independence.base import Floats, Indices, Search
 from pycupc.system.ignored_interrupts import when_ignored
 from pycupc.system.limits import start
 
@@ -250,7 +249,7 @@ class _OfPython:
 
 
 class UsersTest:
-    """A user's `indepTest`, which R calls: a `pycupc.independence.custom.PairTest`.
+    """A user's `indepTest`, which R calls: a `pycupc.independence.base.PairTest`.
 
     It sends events "tests" with the level, alpha, the p-value that stands for NA, and for each pair x, y, the number of
     candidates, and the candidates one after the other, all from 0; `reverse` is the place from 1 of the reversed pair

@@ -156,11 +156,12 @@ def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
     assert [line.split(",")[:3] for line in one.splitlines()] == [line.split(",")[:3] for line in two.splitlines()]
 
 
-def test_engine_that_can_computes_the_correlations(here, monkeypatch):
+def test_engine_that_can_computes_the_correlations_of_ranks(here, monkeypatch):
+    """It computes others when it runs, as in `pc`."""
     shapes = []
     monkeypatch.setattr(CpuEngine, "correlates_on_device", True)
     monkeypatch.setattr(CpuEngine, "correlation", lambda _, X: shapes.append(X.shape) or np.corrcoef(X, rowvar=False))
-    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    assert run("run", "--example", "--plot", "none", "--quiet", "--correlation", "spearman") == cli.OK
     assert shapes == [(569, 30)]
 
 

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +32,14 @@ from pycupc.independence.base import IndependenceTest, no_p_value
 from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.independence.gaussian.test import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest, compares_r
+from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.logging import logger
 
 #: Searches pairs of the questions, given the sets of some size or more of each: how far they get, by pair.
 OnDevice = Callable[[GaussianTest, Questions, Indices, Indices], dict[int, Reached]]
+#: What makes the tests of a class whose sets are tested in turns.
+_IN_TURN: dict[type[IndependenceTest], Callable[..., Iterator[None]]] = {DiscreteTest: tests_in_turn}
 
 
 def first_separating(
@@ -50,9 +53,9 @@ def first_separating(
     """See `Engine.first_separating`; `device` searches before the CPU does."""
     run, m = _Run(test, questions, n_threads, progress), len(questions.x)
     sizes = run.sizes
-    first = first_searched(questions, pruning) if pruning and isinstance(test, GaussianTest) else np.full(m, sizes.stop)
+    first = first_searched(questions, pruning) if pruning and compares_r(test) else np.full(m, sizes.stop)
     run.enumerate(np.full(m, sizes.start), first)
-    if isinstance(test, GaussianTest) and (first < sizes.stop).any():
+    if compares_r(test) and (first < sizes.stop).any():
         unsound = run.search(test, first, device)
         run.enumerate(first, np.where(unsound, sizes.stop, 0))
     return run.answers()
@@ -84,7 +87,7 @@ class _Run:
 
     def enumerate(self, begin: Indices, end: Indices) -> None:
         """Test the pairs that are left given their sets of begin[i] to end[i] - 1 members."""
-        if isinstance(self._test, GaussianTest):
+        if compares_r(self._test):
             self._walk(self._test, begin, end)
             return
         for size in self.sizes:
@@ -101,10 +104,10 @@ class _Run:
         """Make the tests of the pairs that are `asked` given their sets of one size, some at a time."""
         test, over, separated = self._test, self._over, self._separated
         found = Found(self._n_tests, self._weight, self._value, separated, self._inside, self._room, over)
-        if isinstance(test, DiscreteTest):
-            yield from tests_in_turn(test, self._questions, size, asked, found, self._n_threads)
+        if (in_turn := _IN_TURN.get(type(test))) is not None:
+            yield from in_turn(test, self._questions, size, asked, found, self._n_threads)
             return
-        made = rounds(test, self._questions, size, asked, self._room, over, self._n_threads)
+        made = rounds(cast("SetwiseTest", test), self._questions, size, asked, self._room, over, self._n_threads)
         for owner, positions, _, independent, p in made:
             take_round(self._questions.candidates.offsets, owner, positions, independent, p, test.na_p, found)
             yield
@@ -222,14 +225,15 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
     """See `Engine.count_separating`."""
     m, (offsets, candidates), sizes = len(questions.x), questions.candidates, questions.sizes()
     room = np.full(m, 2**62)
-    if isinstance(test, GaussianTest):
+    if compares_r(test):
         ask = _asked(questions, np.full(m, sizes.start), np.full(m, sizes.stop - 1), room)
         made = walk_sets(test, questions, ask, n_threads, only_first=False)
         return Counts(made.found, made.containing)
     found, containing = np.zeros(m, dtype=np.int64), np.zeros(len(candidates), dtype=np.int64)
     asked, over = np.ones(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
     for size in sizes:
-        for owner, positions, sets, independent, p in rounds(test, questions, size, asked, room, over, n_threads):
+        made_of_size = rounds(cast("SetwiseTest", test), questions, size, asked, room, over, n_threads)
+        for owner, positions, sets, independent, p in made_of_size:
             if (undefined := np.flatnonzero(np.isnan(p))).size:
                 independent[undefined], i = True, undefined[0]
                 if np.isnan(test.na_in_rules):

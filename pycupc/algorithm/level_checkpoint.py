@@ -29,7 +29,7 @@ from pycupc.independence.registry import Identity, digest_of
 from pycupc.results import npz
 from pycupc.results.npz import StudyFile
 from pycupc.results.schema import Array, check, names, require
-from pycupc.system.localised_message import Message, Setting
+from pycupc.system.localised_message import Argument, Message, Setting, Words
 from pycupc.system.version import __version__
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ _ARRAYS = (
     *(Array(name, "index", "edges") for name in ("left_x", "left_y")),
     Array("z", "number", "edges", -math.inf),
     Array("answered", "size", "answered", high=255, optional=True),
+    Array("p_max", "number", "cells", -math.inf, optional=True),
 )
 #: Seconds after which a finished part of a level is written.
 _PATIENCE = 50.0
@@ -66,10 +67,15 @@ class Checkpoint:
 
     def __init__(self, folder: str | PathLike[str], problem: Problem) -> None:
         of_test = identity_of(problem.test)
-        if of_test is None or problem.engine.name == "reference":
+        if of_test is None:
+            text = "checkpoint needs a test that can be recognised, and the content of this {test} or of its suffStat "
+            text += "cannot be described; {remedy}"
+            named = "give indepTest an attribute identity, a text that no test with other answers has"
+            remedy = Words(named, "take a test of the package, or leave checkpoint out")
+            raise ValueError(Message(text, test=Argument("indepTest"), remedy=remedy))
+        if problem.engine.name == "reference" and problem.test.engine != "reference":
             cpu, gpu = Setting("engine", "cpu"), Setting("engine", "gpu")
-            text = "a checkpoint needs {cpu} or {gpu}, and a test of pycupc: a user's own cannot be recognised"
-            raise ValueError(Message(text, cpu=cpu, gpu=gpu))
+            raise ValueError(Message("a checkpoint of this test needs {cpu} or {gpu}", cpu=cpu, gpu=gpu))
         identity = _identity(problem, of_test)
         _RUN.open(folder, identity)
         self._folder, self._p = Path(folder), len(problem.labels)
@@ -92,9 +98,13 @@ class Checkpoint:
         """Write a level that has just finished."""
         state, answered = levels.state(), levels.answered(result.level)
         of_level = result.x, result.y, result.r, result.S.reshape(-1), state.x, state.y, state.z
-        arrays: dict[str, NDArray[Any]] = dict(zip(names(_ARRAYS[:-1]), of_level, strict=True))
+        arrays: dict[str, NDArray[Any]] = dict(
+            zip(names(row for row in _ARRAYS if not row.optional), of_level, strict=True)
+        )
         if answered is not None:
             arrays["answered"] = np.packbits(answered)
+        if state.p_max is not None:
+            arrays["p_max"] = state.p_max.reshape(-1)
         meta = {"run": self._key, "level": result.level, "entries": 0 if answered is None else len(answered)}
         facts = {name: getattr(result, name) for name in _FACTS}
         npz.write(self._level(result.level), meta | facts, arrays, _LEVEL)
@@ -108,7 +118,7 @@ class Checkpoint:
     def _read(self, path: Path, level: int) -> Finished:
         with npz.reading(path, _LEVEL) as (meta, arrays):
             self._check(meta)
-            check(_ARRAYS, arrays, self._p)
+            check(_ARRAYS, arrays, self._p, {"cells": self._p**2})
             x, y, r, S, left_x, left_y, z = (arrays[row.name] for row in _ARRAYS if not row.optional)
             require(len(S) == level * len(x), "S", S.shape)
             require(not (left_x >= left_y).any(), "left_x", "above left_y")
@@ -117,7 +127,8 @@ class Checkpoint:
             answered = None
             if "answered" in arrays:
                 answered = np.unpackbits(arrays["answered"].astype(np.uint8), count=meta["entries"]).astype(np.bool_)
-        return Finished(result._replace(more=bool(result.more)), left_x, left_y, z, answered)
+            p_max = arrays["p_max"].reshape(self._p, self._p) if "p_max" in arrays else None
+        return Finished(result._replace(more=bool(result.more)), left_x, left_y, z, answered, p_max)
 
     def _check(self, meta: Mapping[str, Any]) -> None:
         if meta["run"] != self._key:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pycupc.results.methods import METHODS
+from pycupc.results.methods import METHODS, OF_CPDAGS
 
 
 def method_in_call(call: str) -> str | None:
@@ -22,7 +22,7 @@ def method_in_call(call: str) -> str | None:
 
 def skeleton_or_pc(call: str) -> str:
     """The `PcAlgo.method` of a call: "skeleton" if the call does not say, though edges may have directions."""
-    return "pc" if method_in_call(call) == "pc" else "skeleton"
+    return name if (name := method_in_call(call)) in OF_CPDAGS else "skeleton"
 
 
 def engine_in_text(held: Mapping[str, Any], n_edges: int) -> str:
@@ -32,6 +32,6 @@ def engine_in_text(held: Mapping[str, Any], n_edges: int) -> str:
 
 def orientation_in_texts(held: Mapping[str, Any], n_edges: int) -> str | None:
     """Its `PcAlgo.orientation`."""
-    oriented = skeleton_or_pc(held["call"]) == "pc" and n_edges and engine_in_text(held, n_edges) != "R"
+    oriented = skeleton_or_pc(held["call"]) in OF_CPDAGS and n_edges and engine_in_text(held, n_edges) != "R"
     relaxed = "relaxed" if oriented else None  # of which there was no note
     return str(held["notes"].get("orientation", "")).rpartition(": ")[2] or relaxed

@@ -23,6 +23,7 @@ from pycupc.independence.gaussian.suffstat import check_n
 from pycupc.orientation.trace import OrientationStatus
 from pycupc.results.facts_in_texts import engine_in_text, orientation_in_texts, skeleton_or_pc
 from pycupc.results.level_summary import LevelSummary
+from pycupc.results.methods import WITHOUT_HIDDEN
 
 Arrays = Mapping[str, NDArray[Any]]
 Trace = Mapping[tuple[int, int], tuple[Any, ...]]
@@ -283,7 +284,7 @@ FACTS = (
     Fact("levels", _levels_fit, lambda levels: [dict(vars(level)) for level in levels],
          lambda levels: tuple(LevelSummary(**level) for level in levels), shown=_kind),
     Fact("trace", trace_fits, trace_entries, trace_from, shown=_kind),
-    Fact("method", lambda value, p: value in ("pc", "skeleton"),
+    Fact("method", lambda value, p: value in WITHOUT_HIDDEN,
          older=lambda held, n_edges: skeleton_or_pc(held["call"])),
     Fact("orientation", lambda value, p: value in (None, *get_args(OrientationStatus)), older=orientation_in_texts),
     Fact("engine_name", _is(str), older=engine_in_text),

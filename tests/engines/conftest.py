@@ -5,7 +5,7 @@ import pytest
 
 from pycupc.engines import subsets
 from pycupc.engines.cpu import tuning
-from pycupc.engines.cpu.pruning import pruned_sides, node
+from pycupc.engines.cpu.pruning import node, pruned_sides
 
 
 @pytest.fixture(params=["walk", "search", "wide"])

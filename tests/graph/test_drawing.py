@@ -11,9 +11,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 
-from pycupc.graph.drawing import describe, draw, labelled, network, plot, save
+from pycupc.graph.drawing import describe, draw, network, plot, save
 from pycupc.graph.drawing.layout import layout
 from pycupc.graph.drawing.network import place_dots
+from pycupc.graph.drawing.routes import Routes
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
 
 
@@ -78,21 +79,73 @@ def test_an_undirected_edge_does_not_run_through_the_boxes_of_its_rank():
     assert (xy[tail[:3], 1] > xy[head[:3], 1]).all()
 
 
-def curve(u, v, xy, sizes):
-    """Points of the drawn curve of an edge."""
-    return labelled._points(xy[u], xy[v], labelled._bend(u, v, xy, sizes), np.linspace(0, 1, 50))
+def finely(line):
+    """Points on a line, at most a hundredth of it apart."""
+    return np.concatenate([line[:-1] + (line[1:] - line[:-1]) * k / 20 for k in range(20)])
+
+
+def crossed_boxes(graph, xy, sizes):
+    """The edges that run through the box of another variable."""
+    routes, found = Routes(xy, sizes), []
+    tail, head, _ = graph.edge_list()
+    for u, v in zip(tail.tolist(), head.tolist(), strict=True):
+        points = finely(routes.curve(u, v))
+        inside = (np.abs(points[:, None] - xy) < sizes / 2).all(axis=2).any(axis=0)
+        inside[[u, v]] = False
+        found += [(u, v, w) for w in np.flatnonzero(inside).tolist()]
+    return found
+
+
+@pytest.mark.parametrize(("p", "edges"), [(12, 20), (30, 60), (60, 60), (60, 180)])
+def test_no_edge_crosses_the_name_of_another_variable(p, edges):
+    graph = random_graph(p, edges, p)
+    sizes = np.column_stack([np.random.default_rng(p).uniform(0.5, 2.2, p), np.full(p, 0.27)])
+    assert crossed_boxes(graph, layout(graph, sizes), sizes) == []
 
 
 def test_edges_bend_around_boxes_and_stay_within_the_picture():
     xy, sizes = np.array([(0, 3), (-0.3, 2), (0.6, 1), (0, 0.0), (-3, 0), (3, 3)]), np.tile([1.0, 0.3], (6, 1))
-    around = curve(0, 3, xy, sizes)  # left of one box and right of the other
+    around = Routes(xy, sizes).curve(0, 3)  # left of one box and right of the other
     assert not ((np.abs(around[:, None] - xy[1:3]) < sizes[1:3] / 2).all(axis=2)).any()
     tail, head = acyclic(60, 180, 3)
     sizes = np.tile([0.8, 0.27], (60, 1))
     xy = layout_of(tail, head, np.ones(180, bool), sizes)
-    ends = np.concatenate([curve(u, v, xy, sizes) for u, v in zip(tail, head, strict=True)])
+    routes = Routes(xy, sizes)
+    ends = np.concatenate([routes.curve(u, v) for u, v in zip(tail, head, strict=True)])
     assert (ends >= (xy - sizes / 2).min(axis=0) - 0.15).all()
     assert (ends <= (xy + sizes / 2).max(axis=0) + 0.15).all()
+
+
+def test_where_no_curve_is_free_an_edge_goes_around_the_corners_of_boxes():
+    wall = [(x, 1.0) for x in (-2.4, -1.2, 0.0, 1.2, 2.4)]  # without a gap
+    xy = np.array([(0, 2), (0, 0.0), *wall])
+    sizes = np.tile([1.2, 0.3], (len(xy), 1))
+    routes = Routes(xy, sizes)
+    assert routes._bend(0, 1) is None
+    points = finely(routes.curve(0, 1))
+    assert not ((np.abs(points[:, None] - xy[2:]) < sizes[2:] / 2).all(axis=2)).any()
+    assert distance(points[0], (xy[0] - sizes[0] / 2, xy[0] + sizes[0] / 2)) < 0.04
+    assert distance(points[-1], (xy[1] - sizes[1] / 2, xy[1] + sizes[1] / 2)) < 0.04
+
+
+def test_small_components_lie_in_the_gaps_beside_large_ones_and_none_overlap():
+    tail = np.array([0, 0, 0, 0, 1, 6, 7, 9])  # a tree that is wide above and narrow below, and two small components
+    head = np.array([1, 2, 3, 4, 5, 7, 8, 10])
+    sizes = np.tile([1.0, 0.27], (11, 1))
+    xy = layout_of(tail, head, np.ones(8, bool), sizes)
+    assert np.ptp(xy[:, 1]) < 3.6  # in rows they took 4.6
+    overlap = ((sizes[:, None] + sizes[None]) / 2 - np.abs(xy[:, None] - xy[None]) > 1e-6).all(axis=2)
+    assert not (overlap & ~np.eye(11, dtype=bool)).any()
+
+
+def test_variables_without_an_edge_are_named_in_a_line_of_text():
+    g = np.zeros((5, 5), np.int8)
+    g[0, 1] = 1
+    ax = drawn(SparseGraph.from_dense(g), ["a", "b", "alone", "$x", "last"])
+    assert {"a", "b", "without an edge: alone, $x, last"} <= {t.get_text() for t in ax.texts}
+    assert set(boxes_of(ax)) == {"a", "b"}
+    ax = drawn(SparseGraph.from_dense(g), ["a", "b", "alone", "c", "d"], around="alone")
+    assert set(boxes_of(ax)) == {"alone"}  # which is highlighted
 
 
 def test_one_arrow_of_a_cycle_points_up():
@@ -336,6 +389,20 @@ def test_no_label_covers_an_arrowhead(p, edges):
     low, high = tips.min(axis=1), tips.max(axis=1)
     covered = (labels[:, None, :2] < high - 0.5).all(axis=2) & (labels[:, None, 2:] > low + 0.5).all(axis=2)
     assert not covered.any()
+
+
+@pytest.mark.parametrize(("p", "edges"), [(61, 60), (120, 150), (300, 320)])
+def test_lines_cover_no_letters_of_the_names_of_dots(p, edges):
+    ax = drawn(random_graph(p, edges, p), [f"variable {i}" for i in range(p)])
+    lines = [c for c in ax.collections if type(c) is LineCollection]
+    names = [t for t in ax.texts if t.get_text().startswith("variable ")]
+    ends = np.concatenate([np.array(c.get_segments()) for c in lines if len(c.get_segments())])
+    renderer, back = FigureCanvasAgg(ax.figure).get_renderer(), ax.transData.inverted()
+    crossed = [network.crossed(*back.transform(t.get_window_extent(renderer).get_points()), ends).any() for t in names]
+    assert np.mean(crossed) < 0.4  # most names lie where there is no line; behind the others the lines are interrupted
+    for name in names:
+        assert name.get_bbox_patch().get_facecolor() == (1, 1, 1, 1)
+        assert name.get_zorder() > max(c.get_zorder() for c in ax.collections)
 
 
 def test_lines_end_where_dots_and_arrowheads_cover_them():

@@ -54,9 +54,9 @@ def draw_network(
     if named == graph.p:
         dots = np.stack([xy - radius[:, None], xy + radius[:, None]])
         obstacles = np.concatenate([dots, *heads], axis=1)
-    places = place_labels(xy, radius, order, np.array(boxes).reshape(-1, 2), obstacles)
+    places = place_labels(xy, radius, order, np.array(boxes).reshape(-1, 2), obstacles, lines)
     style: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 5, "color": INK, "parse_math": False}
-    style["bbox"] = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0}  # to read labels over lines
+    style["bbox"] = {"facecolor": "white", "linewidth": 0, "pad": 0.5}  # lines end at a label and go on behind it
     for v, (x, y) in places.items():
         canvas.text(x, y, short(labels[v]), points, **style)
     canvas.text(canvas.low[0] + 0.1, canvas.high[1] - 0.1, title, 10 * enlarged, va="top", color=INK)
@@ -112,13 +112,16 @@ def _text_size(text: str, points: float) -> tuple[float, float]:
 
 
 def place_labels(
-    xy: Floats, radius: Floats, order: Places, sizes: Floats, obstacles: Floats
+    xy: Floats, radius: Floats, order: Places, sizes: Floats, obstacles: Floats, lines: Floats
 ) -> dict[int, tuple[float, float]]:
     """Centres of labels beside their dots, so that no label covers another label or an obstacle.
 
+    A label covers no line either, unless each free place beside its dot does.
+
     `xy` (p, 2) and `radius` (p,) are the dots; `order`, int (k,), the variables to name, the most important first;
     `sizes` (k, 2) the widths and heights of their labels; `obstacles` (2, q, 2) the lower left and upper right corners
-    of dots and arrowheads. Returns the centres of the labels for which there is room, by variable.
+    of dots and arrowheads; `lines` (m, 2, 2) the ends of edges. Returns the centres of the labels for
+    which there is room, by variable.
     """
     taken_low, taken_high = obstacles
     sides = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)])
@@ -127,10 +130,27 @@ def place_labels(
     for v, size in zip(order.tolist(), sizes, strict=True):
         beside = max(radius[v], 0.05) + 0.015  # further candidates lie beyond the arrowheads at this dot
         away = diagonal * [[[beside]], [[beside + HEAD]], [[beside + 2 * HEAD]]]
+        chosen = None
         for centre in (xy[v] + sides * (size / 2 + away)).reshape(-1, 2):
             low, high = centre - size / 2, centre + size / 2
-            if not ((taken_low < high) & (taken_high > low)).all(axis=1).any():
-                taken_low, taken_high = np.vstack([taken_low, low]), np.vstack([taken_high, high])
-                placed[v] = float(centre[0]), float(centre[1])
+            if ((taken_low < high) & (taken_high > low)).all(axis=1).any():
+                continue
+            free = not crossed(low, high, lines).any()
+            if free or chosen is None:
+                chosen = low, high
+            if free:
                 break
+        if chosen is not None:
+            low, high = chosen
+            taken_low, taken_high = np.vstack([taken_low, low]), np.vstack([taken_high, high])
+            placed[v] = float((low[0] + high[0]) / 2), float((low[1] + high[1]) / 2)
     return placed
+
+
+def crossed(low: Floats, high: Floats, lines: Floats) -> NDArray[np.bool_]:
+    """Which of the `lines` (m, 2, 2) meet the rectangle with these corners."""
+    start, step = lines[:, 0], lines[:, 1] - lines[:, 0]
+    step = np.where(np.abs(step) < 1e-9, 1e-9, step)
+    one, two = (low - start) / step, (high - start) / step
+    enter, leave = np.minimum(one, two).max(axis=1), np.maximum(one, two).min(axis=1)
+    return np.asarray((enter < leave) & (leave > 0) & (enter < 1))

@@ -71,8 +71,7 @@ class Routes:
 
     def _detour(self, u: int, v: int) -> Floats:
         """The shortest way from u to v around the boxes of others, its corners rounded, float64 (k, 2)."""
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import dijkstra
+        from scipy.sparse import csgraph
 
         ends = self.xy[[u, v]]
         nodes = np.concatenate([self._corners, ends])
@@ -82,7 +81,8 @@ class Routes:
             seen = ~self._blocked(np.broadcast_to(nodes[k], nodes.shape), nodes, without=(u, v))
             seen[k] = False
             length[k] = length[:, k] = np.where(seen, np.linalg.norm(nodes - self.xy[own], axis=1), 0)
-        _, before = dijkstra(csr_array(length), indices=np.int64(len(nodes) - 2), return_predecessors=True)
+        shortest: Any = csgraph.dijkstra
+        _, before = shortest(length, indices=len(nodes) - 2, return_predecessors=True)
         way = [len(nodes) - 1]
         while before[way[-1]] >= 0:
             way.append(int(before[way[-1]]))

@@ -27,7 +27,18 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 _FOLDER = Path(__file__).parent / "page"
-_SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
+_SCRIPTS = (
+    "data.js",
+    "place.js",
+    "layers.js",
+    "routes.js",
+    "state.js",
+    "view.js",
+    "boxes.js",
+    "table.js",
+    "panels.js",
+    "main.js",
+)
 #: Most variables and edges that a page holds.
 MAX_NODES, MAX_EDGES = 5_000, 20_000
 

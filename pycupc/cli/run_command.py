@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pycupc
-from pycupc.cli import inputs, method_options, option_types, output, writing
-from pycupc.cli.choice import Data
+from pycupc.cli import inputs, method_options, option_types, output, picture_options, writing
+from pycupc.cli.choice import Data, labels_of
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
@@ -58,6 +58,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     evidence = "keep all correlations and r in result.npz, however many (see PcAlgo.save)"
     add("--evidence", action="store_true", help=evidence)
     method_options.add_options(folder, "folder")
+    picture_options.add_options(folder, "run")
     add("--keep-partial", action="store_true", help="if interrupted, write the skeleton after the finished levels")
 
 
@@ -79,6 +80,7 @@ def main(args: argparse.Namespace) -> int:
             suff_stat, record.source = inputs.read(args, bar)
         _check_space(record.folder, suff_stat.p, args)
         inputs.check_around(args, suff_stat)
+        picture_options.picture_arguments(args, labels_of(suff_stat))  # before the tests, which may take hours
         with record.timed(args.method):
             fit, interruption = _fit(args, suff_stat)
         if args.to_cpdag and interruption is None:
@@ -165,7 +167,8 @@ def _no_sepsets(fit: PcAlgo | PagAlgo, args: argparse.Namespace) -> str | None:
 def _draw(fit: PcAlgo | PagAlgo, path: Path, args: argparse.Namespace) -> None:
     from pycupc.graph import drawing
 
-    drawing.save(fit.sparse_graph, fit.labels, path, around=args.around or None, radius=args.distance)
+    look = picture_options.picture_arguments(args, fit.labels)
+    drawing.save(fit.sparse_graph, fit.labels, path, around=args.around or None, radius=args.distance, **look)
 
 
 def _edges_parquet(fit: PcAlgo | PagAlgo, path: Path, _: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from pycupc.graph.drawing import describe, draw, network, plot, save
 from pycupc.graph.drawing.layout import layout
+from pycupc.graph.drawing.modules import modules_of
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.drawing.routes import Routes
 from pycupc.graph.sparse import ARROW, TAIL, SparseGraph
@@ -477,6 +478,126 @@ def test_vector_files_keep_their_lines(tmp_path):
     text = (tmp_path / "g.svg").read_text(encoding="utf-8")
     assert "<image" not in text
     assert text.count('clip-path="url(') >= len(graph)
+
+
+def four():
+    """a --> b --> c, a --- d, and e without an edge."""
+    g = np.zeros((5, 5), np.int8)
+    g[0, 1] = g[1, 2] = g[0, 3] = g[3, 0] = 1
+    return SparseGraph.from_dense(g), list("abcde")
+
+
+def test_groups_differ_in_colour_and_form_and_are_named():
+    graph, labels = four()
+    ax = drawn(graph, labels, groups={"first": ["a", "b"], "second": ["c"]})
+    fills = {tuple(patch.get_facecolor()): type(patch.get_path()) for patch in ax.patches}
+    assert len(fills) == 3  # two groups, and d, which has none
+    assert {"first", "second"} <= {t.get_text() for t in ax.texts}
+    assert not {"first", "second"} & {
+        t.get_text() for t in drawn(graph, labels, groups=["first"] * 4 + [None], legend=False).texts
+    }
+    vertices = {len(patch.get_path().vertices) for patch in drawn(graph, labels, groups=list("wxyz") + [None]).patches}
+    assert len(vertices) > 1  # the fourth has its corners cut off
+    large = random_graph(90, 120, 4)
+    ax = drawn(large, groups=[str(i % 3) for i in range(90)])
+    dots = [c for c in ax.collections if type(c) is PathCollection and not is_of_arrowheads(c) and c.get_zorder() == 3]
+    assert len({len(c.get_paths()[0].vertices) for c in dots}) >= 2
+    assert len({tuple(c.get_facecolor()[0]) for c in dots}) == 3
+
+
+def test_tiers_are_rows_the_earliest_above():
+    graph, labels = random_graph(20, 30, 1), [f"v{i}" for i in range(20)]
+    tier = np.arange(20) % 3
+    ax = drawn(graph, labels, tiers=tier)
+    at = {t.get_text(): t.get_position()[1] for t in ax.texts if t.get_text() in labels}
+    rows = [[at[f"v{i}"] for i in range(20) if tier[i] == k and f"v{i}" in at] for k in range(3)]
+    assert min(rows[0]) > max(rows[1]) > min(rows[1]) > max(rows[2])
+    assert {"tier 1", "tier 2", "tier 3"} <= {t.get_text() for t in ax.texts}
+    by_lists = drawn(graph, labels, tiers=[[labels[i] for i in range(20) if tier[i] == k] for k in range(3)])
+    assert {t.get_text(): t.get_position()[1] for t in by_lists.texts if t.get_text() in labels} == at
+
+
+def test_paths_are_highlighted():
+    graph, labels = four()
+    ax = drawn(graph, labels, paths=[["a", "b", "c"]])
+    halos = [c for c in ax.collections if isinstance(c, LineCollection) and c.get_zorder() == 0.5]
+    assert sum(len(c.get_segments()) for c in halos) == 2
+    assert halos[0].get_linewidth()[0] > 4
+
+
+def test_a_picture_without_title_and_legend_of_a_given_size():
+    graph, labels = four()
+    ax = drawn(graph, labels, title=False, legend=False, figsize=(3.5, 2.5))
+    assert tuple(ax.figure.get_size_inches()) == (3.5, 2.5)
+    assert {t.get_text() for t in ax.texts} == {*"abcd", "without an edge: e"}
+    larger = drawn(graph, labels, figsize=(7, 5))
+    size = {t.get_text(): t.get_fontsize() for t in larger.texts}
+    assert size["a"] > next(t.get_fontsize() for t in ax.texts if t.get_text() == "a")
+    figure = Figure(figsize=(8, 4))
+    with pytest.raises(ValueError, match="figsize is the size of a new figure: leave out ax"):
+        plot(graph, labels, ax=figure.add_subplot(1, 2, 1), figsize=(3, 3))
+
+
+def test_a_subplot_takes_the_shape_in_which_the_text_is_largest():
+    graph, labels = random_graph(30, 40, 3), [f"variable {i}" for i in range(30)]
+    figure = Figure(figsize=(12, 6))
+    first, second = (plot(graph, labels, ax=figure.add_subplot(1, 2, k + 1)) for k in (0, 1))
+    assert first.texts[0].get_fontsize() == second.texts[0].get_fontsize() > 3.8
+    wide = (np.ptp(first.get_xlim()) / np.ptp(first.get_ylim()), 12 * first.get_position().width)
+    assert wide[0] == pytest.approx(wide[1] / (6 * first.get_position().height))  # the drawing fills the axes
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"groups": {"x": ["q"]}}, "groups: there is no variable 'q'"),
+        ({"groups": {"x": ["a"], "y": ["a"]}}, "groups must not share a variable, got 'a' in 'y' again"),
+        ({"groups": ["x"]}, "a sequence of 5 names, one for each variable .* got list of length 1"),
+        ({"groups": "abcde"}, "groups must map names to variables, .* got str"),
+        ({"tiers": [1, 2]}, "tiers must have a number for each of the 5 variables, got 2"),
+        ({"paths": [["a", "c"]]}, "paths must follow edges, got 'a' and 'c', which are not adjacent"),
+        ({"paths": ["ab"]}, "paths must be a sequence of paths"),
+        ({"title": True}, "title must be a text, None for the usual one or False for none"),
+        ({"figsize": (0, 1)}, "figsize must be a width and a height in inches"),
+    ],
+)
+def test_wrong_options_of_a_picture_are_refused(options, text):
+    graph, labels = four()
+    with pytest.raises(ValueError, match=text):
+        drawn(graph, labels, **options)
+
+
+def test_options_that_a_large_picture_cannot_show_are_refused():
+    graph = random_graph(90, 120, 4)
+    with pytest.raises(ValueError, match="tiers are drawn as rows of at most 60 variables, got 90"):
+        drawn(graph, tiers=[0] * 90)
+    chain = SparseGraph.undirected(3_500, np.arange(3_499), np.arange(1, 3_500))
+    with pytest.raises(ValueError, match="groups and paths are drawn of at most 3,000 variables"):
+        drawn(chain, paths=[[0, 1]])
+
+
+def test_modules_of_a_large_graph_lie_apart_and_their_hubs_are_named():
+    rng = np.random.default_rng(2)
+    hub, low, high = [40 * k for k in range(16)], [], []
+    for h in hub:
+        low += [h] * 39 + rng.integers(h, h + 40, 30).tolist()
+        high += [*range(h + 1, h + 40), *rng.integers(h, h + 40, 30).tolist()]
+    low += hub[:-1]
+    high += [h + 1 for h in hub[1:]]
+    pairs = np.unique(np.sort(np.column_stack([low, high]), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    graph = SparseGraph.undirected(640, *pairs.T)
+    module = modules_of(graph)
+    assert len(np.unique(module)) == 16
+    assert all(len(set(module[h : h + 40].tolist())) == 1 for h in hub)
+    ax = drawn(graph)
+    assert {f"v{h}" for h in hub} <= {t.get_text() for t in ax.texts}
+    assert any("areas: modules" in t.get_text() for t in ax.texts)
+    xy, _ = place_dots(graph, module)
+    centre = np.array([xy[h : h + 40].mean(axis=0) for h in hub])
+    nearest = np.linalg.norm(xy[:, None] - centre, axis=2).argmin(axis=1)
+    assert (nearest == np.arange(640) // 40).mean() > 0.97
+    assert modules_of(random_graph(700, 3_500, 1)) is None  # without structure there are none
 
 
 def test_components_of_any_size_of_a_large_graph_are_placed_without_overlaps():

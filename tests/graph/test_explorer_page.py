@@ -313,7 +313,8 @@ CROSSED = """
     for (const v of boxed.nodes) {
       if (touches(k, v)) continue;
       const [x, y, w, h] = boxOf(v);
-      if (points.some((p, i) => i && meets(points[i - 1], p, [x + w / 2, y + h / 2, w, h], 0))) through.push([name(v), k]);
+      const box = [x + w / 2, y + h / 2, w, h];
+      if (points.some((p, i) => i && meets(points[i - 1], p, box, 0))) through.push([name(v), k]);
     }
   }
   return [view.labelled.length, boxed.nodes.length, through];

@@ -10,18 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.drawing.layered import layered_layout
+from pycupc.graph.drawing.layered import ASPECT, layered_layout
+from pycupc.graph.drawing.modules import modular_layout
 from pycupc.graph.drawing.stress import stress_layout
 from pycupc.graph.sparse import DIRECTED, SparseGraph
 
 Floats = NDArray[np.float64]
 
 
-def layout(graph: SparseGraph, sizes: Floats, spacing: float | None = None) -> Floats:
+def layout(
+    graph: SparseGraph,
+    sizes: Floats,
+    spacing: float | None = None,
+    module: NDArray[np.int64] | None = None,
+    aspect: float = ASPECT,
+) -> Floats:
     """Place boxes in layers, or dots at a `spacing`, so that neighbours lie near each other and arrows point down.
 
-    `sizes`, (p, 2), are widths and heights; boxes do not overlap. Returns the centres, float (p, 2); nodes without
-    edges are in rows below the others, or packed with them where they are in layers.
+    `sizes`, (p, 2), are widths and heights; boxes do not overlap. `module`, int (p,) or None: the modules that dots
+    keep to, -1 in components without; `aspect`: the width of layers, see `layered_layout`. Returns the centres, float
+    (p, 2); nodes without edges are in rows below the others, or packed with them where they are in layers.
     """
     from scipy.sparse.csgraph import connected_components
 
@@ -38,10 +46,10 @@ def layout(graph: SparseGraph, sizes: Floats, spacing: float | None = None) -> F
     for part in parts[:linked]:
         own = graph.subgraph(part)
         if spacing is None:
-            placed.append(layered_layout(own, sizes[part]))
+            placed.append(layered_layout(own, sizes[part], aspect=aspect))
         else:
-            reach = max(0.75 * spacing, 1.3 * float(sizes[part].max()))
-            placed.append(_push_apart(stress_layout(own.adjacency()) * spacing, reach))
+            of_part = None if module is None else module[part]
+            placed.append(_dots(own, spacing, 1.3 * float(sizes[part].max()), of_part))
     xy, size = np.concatenate([*placed, np.zeros((len(parts) - linked, 2))]), sizes[nodes]
     if spacing is not None:  # wider for labels, and so that most arrows of a component point down
         tail, head, kind = graph.edge_list()
@@ -57,6 +65,16 @@ def layout(graph: SparseGraph, sizes: Floats, spacing: float | None = None) -> F
     else:
         corners = _below(high - low, linked)
     return (xy - low[component] + corners[component])[place]
+
+
+def _dots(graph: SparseGraph, spacing: float, least: float, module: NDArray[np.int64] | None) -> Floats:
+    """Places of the dots of a component, by its modules if it has some."""
+    pattern = graph.adjacency()
+    if module is None or module[0] < 0:
+        xy = stress_layout(pattern) * spacing
+    else:
+        xy = modular_layout(pattern, module - module.min(), spacing)
+    return _push_apart(xy, max(0.75 * spacing, least))
 
 
 def _below(extents: Floats, linked: int) -> Floats:

@@ -15,7 +15,7 @@ from pycupc.cli.output import OK, add_command
 if TYPE_CHECKING:
     from pycupc.stability import Consensus, PagConsensus
 
-_PICTURES = (".png", ".svg", ".pdf")
+_PICTURES = (".png", ".svg", ".pdf", ".tikz")
 
 _DESCRIPTION = """\
 Draw a result, or the neighbourhood of some of its variables:
@@ -38,7 +38,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("result", metavar="RESULT", type=Path, help="a folder of results, or a result file")
     add("--around", action="append", metavar="NAME", help="draw this variable and its neighbourhood; may be repeated")
     add("--radius", type=int, metavar="K", help="size of the neighbourhood of --around in edges (default: 2)")
-    add("--out", type=Path, metavar="FILE", help=".png, .svg, .pdf or .html (default: a .png named after the variable)")
+    add(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help=".png, .svg, .pdf, .tikz or .html (default: a .png named after the variable)",
+    )
     picture_options.add_options(parser, "plot")
     add("--data", metavar="FILE", help="observations, for correlations that the explorer shows and the result lacks")
     add("--open", action="store_true", help="open what was written, or graph.html of the folder RESULT")

@@ -265,6 +265,8 @@ def test_the_command_line_has_the_options_of_pictures(here, capsys):
     text = (here / "a.svg").read_text("utf-8")
     assert "size" in text
     assert "#f2c14e" in text  # the path
+    assert cli.main(["plot", "results", "--out", "a.tikz"]) == cli.OK
+    assert "begin{tikzpicture}" in (here / "a.tikz").read_text("utf-8")
     (here / "tiers.txt").write_text("/knowledge\naddtemporal\n1 *_mean\n2 *_se\n3 *_worst\n", "utf-8")
     assert cli.main([*plot, "--tiers", "tiers.txt"]) == cli.OK
     assert "tier 3" in (here / "a.svg").read_text("utf-8")

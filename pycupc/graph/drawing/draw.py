@@ -35,6 +35,7 @@ from pycupc.graph.drawing.canvas import EDGE_STYLES, GREY, filled_figure
 from pycupc.graph.drawing.labelled import draw_labelled
 from pycupc.graph.drawing.look import Look
 from pycupc.graph.drawing.network import draw_network
+from pycupc.graph.drawing.tikz import tikz
 from pycupc.graph.sparse import KINDS, SparseGraph
 from pycupc.system.caches import set_environment
 from pycupc.system.extras import needed
@@ -105,11 +106,30 @@ def plot(
 def save(graph: SparseGraph, labels: Sequence[str], *paths: str | Path, dpi: int = 150, **options: Any) -> None:
     """Draw a graph into files without a display; the same graph gives the same bytes.
 
-    The endings of `paths` determine the formats: .png (of `dpi` pixels per inch), .svg or .pdf. `options` as of `plot`.
+    The endings of `paths` determine the formats: .png (of `dpi` pixels per inch), .svg, .pdf or .tikz. `options` as of
+    `plot`.
     """
-    figure, ax = _new_axes()
-    plot(graph, labels, ax=ax, **options)
-    save_figure(figure, *paths, dpi=dpi)
+    texts = [path for path in paths if Path(path).suffix.lower() == ".tikz"]
+    for path in texts:
+        with whole_file(Path(path)) as file:
+            file.write(tikz_of(graph, labels, **options).encode())
+    if len(texts) < len(paths):
+        figure, ax = _new_axes()
+        plot(graph, labels, ax=ax, **options)
+        save_figure(figure, *[path for path in paths if path not in texts], dpi=dpi)
+
+
+def tikz_of(
+    graph: SparseGraph, labels: Sequence[str], *, around: Variables | None = None, radius: int = 2, **options: Any
+) -> str:
+    """A graph as TikZ; the arguments of `plot` but for the axes. ValueError if it is too large, or as of `plot`."""
+    labels = [str(label) for label in labels]
+    look = Look.of(graph, labels, **options)
+    if around is not None:
+        part, nodes, _, _ = neighbourhood(graph, labels, around, radius, MAX_LABELLED)
+        look = look.part(nodes, graph.edge_number(nodes[part.low], nodes[part.high]))
+        graph, labels = part, [labels[v] for v in nodes.tolist()]
+    return tikz(graph, labels, look)
 
 
 def save_figure(figure: Figure, *paths: str | Path, dpi: int = 150) -> None:

@@ -31,7 +31,7 @@ def draw_labelled(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: st
     nodes = np.flatnonzero(boxed)
     drawn, shown = graph.subgraph(nodes), [shown[v] for v in nodes.tolist()]
     look = look.part(nodes, np.arange(len(graph)))
-    sizes = np.array([[0.16 + 0.078 * max(len(label), 2), 0.27] for label in shown]).reshape(-1, 2)
+    sizes = box_sizes(shown)
     room = room_of(ax, look.figsize)
     xy = _places(drawn, sizes, look, room)
     below = Below.of(graph, look, alone, title, corners(xy, sizes))
@@ -54,13 +54,19 @@ def draw_labelled(graph: SparseGraph, labels: Sequence[str], ax: Axes, title: st
 def _places(graph: SparseGraph, sizes: Floats, look: Look, room: Floats | None) -> Floats:
     """Centres of the boxes; for a given room, of several shapes the one that can be drawn largest."""
     if room is None:
-        return _in_layers(graph, sizes, look, ASPECT)
-    found = [_in_layers(graph, sizes, look, aspect) for aspect in (0.6, 0.9, 1.3, 1.8, ASPECT, 3.2)]
+        return in_layers(graph, sizes, look)
+    found = [in_layers(graph, sizes, look, aspect) for aspect in (0.6, 0.9, 1.3, 1.8, ASPECT, 3.2)]
     extents = [np.subtract(*corners(xy, sizes)[::-1]) + 0.6 for xy in found]
     return found[int(np.argmax([(room / extent).min() for extent in extents]))]
 
 
-def _in_layers(graph: SparseGraph, sizes: Floats, look: Look, aspect: float) -> Floats:
+def box_sizes(labels: Sequence[str]) -> Floats:
+    """Widths and heights of boxes that hold these labels, float64 (p, 2), in inches."""
+    return np.array([[0.16 + 0.078 * max(len(short(label)), 2), 0.27] for label in labels]).reshape(-1, 2)
+
+
+def in_layers(graph: SparseGraph, sizes: Floats, look: Look, aspect: float = ASPECT) -> Floats:
+    """Centres of the boxes of a graph, by tiers if the look has them."""
     if look.tier is not None and graph.p:
         return layered_layout(graph, sizes, look.tier, aspect)
     return layout(graph, sizes, aspect=aspect)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,13 @@ CORNER, CLEAR, AROUND = 0.08, 0.03, 0.1
 POINTS = 40
 
 
+class Way(NamedTuple):
+    """A "straight" line; a cubic "curve" with two control points; or a "detour" by some points; float64 (k, 2)."""
+
+    kind: str
+    points: Floats
+
+
 class Routes:
     """The curves of the edges between boxes with the centres `xy` and the `sizes`, float64 (p, 2) both, in inches.
 
@@ -40,7 +47,11 @@ class Routes:
     def curve(self, u: int, v: int) -> Floats:
         """Points on the way from the outline of one box to the outline of the other, float64 (`POINTS`, 2)."""
         bend = self._bend(u, v)
-        way = self._detour(u, v) if bend is None else _points(self.xy[u], self.xy[v], bend, np.linspace(0, 1, 400))[0]
+        way = (
+            _rounded(self._corners_on_detour(u, v))
+            if bend is None
+            else _points(self.xy[u], self.xy[v], bend, np.linspace(0, 1, 400))[0]
+        )
         outside = []
         for w in (u, v):
             beyond = np.maximum(np.abs(way - self.xy[w]) - self.sizes[w] / 2 + CORNER, 0)
@@ -48,6 +59,14 @@ class Routes:
         first, last = int(outside[0].argmax()), len(way) - 1 - int(outside[1][::-1].argmax())
         drawn: Floats = way[np.linspace(first, max(first, last), POINTS).astype(int)]
         return drawn
+
+    def way(self, u: int, v: int) -> Way:
+        """The way from the centre of one box to the centre of the other, in the terms of programs that draw."""
+        if (bend := self._bend(u, v)) is None:
+            return Way("detour", self._corners_on_detour(u, v)[1:-1])
+        if not bend.any():
+            return Way("straight", np.zeros((0, 2)))
+        return Way("curve", np.concatenate(_controls(self.xy[u], self.xy[v], bend[None]))[:, 0])
 
     def _bend(self, u: int, v: int) -> Floats | None:
         """The smallest curvatures at both ends with which the edge u, v crosses no box of other variables.
@@ -69,8 +88,8 @@ class Routes:
                 return found
         return None
 
-    def _detour(self, u: int, v: int) -> Floats:
-        """The shortest way from u to v around the boxes of others, its corners rounded, float64 (k, 2)."""
+    def _corners_on_detour(self, u: int, v: int) -> Floats:
+        """The shortest way from u to v around the boxes of others, by their corners, float64 (k, 2)."""
         from scipy.sparse import csgraph
 
         ends = self.xy[[u, v]]
@@ -86,7 +105,8 @@ class Routes:
         way = [len(nodes) - 1]
         while before[way[-1]] >= 0:
             way.append(int(before[way[-1]]))
-        return _rounded(nodes[way[::-1]])
+        found: Floats = nodes[way[::-1]]
+        return found
 
     @cached_property
     def _corners(self) -> Floats:
@@ -146,8 +166,13 @@ def _points(a: Floats, b: Floats, bends: Floats, t: Floats) -> Floats:
 
     With equal curvatures at both ends a curve is a parabola.
     """
-    across, t, bends = np.array([b[1] - a[1], a[0] - b[0]]) * (2 / 3), t[:, None], np.atleast_2d(bends)
-    one = (a + (b - a) / 3 + bends[:, :1] * across)[:, None]
-    two = (b + (a - b) / 3 + bends[:, 1:] * across)[:, None]
+    one, two = _controls(a, b, np.atleast_2d(bends))
+    t = t[:, None]
     points: Floats = (1 - t) ** 3 * a + 3 * t * (1 - t) * ((1 - t) * one + t * two) + t**3 * b
     return points
+
+
+def _controls(a: Floats, b: Floats, bends: Floats) -> tuple[Floats, Floats]:
+    """The two control points of each of the curves, float64 (k, 1, 2) both."""
+    across = np.array([b[1] - a[1], a[0] - b[0]]) * (2 / 3)
+    return (a + (b - a) / 3 + bends[:, :1] * across)[:, None], (b + (a - b) / 3 + bends[:, 1:] * across)[:, None]

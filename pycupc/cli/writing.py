@@ -129,7 +129,7 @@ def pictures(
     """The pictures, which ``draw(result, path, args)`` draws."""
     return tuple(
         FileKind(f"{name}.{form}", description, draw, drawn=True, form=form, **options)
-        for form in ("png", "svg", "pdf")
+        for form in ("png", "svg", "pdf", "tikz")
     )
 
 

@@ -217,6 +217,16 @@ class Exported:
         lines += [f"  {quoted[u]} -> {quoted[v]}{_DOT_STYLES[kind]};" for u, v, kind in edges]
         return "\n".join(lines) + "\n}\n"
 
+    def to_tikz(self, **options: Any) -> str:
+        """A picture for LaTeX, as ``plot`` draws it, with its options `around`, `radius`, `groups`, `tiers`, `paths`.
+
+        Needs ``\\usetikzlibrary{arrows.meta,shapes.misc}``. ValueError for more than 60 variables with an edge or 180
+        edges.
+        """
+        from pycupc.graph.drawing import tikz_of
+
+        return tikz_of(self.sparse_graph, self._names(), **options)
+
     def to_json(self) -> str:
         """JSON text: nodes and edges, ``convention`` says how to read an edge. Numbers that are not finite are null."""
         columns = self.edge_columns()

@@ -279,5 +279,6 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
         find_untested=test.find_untested(sepset, p_values),
         tiers=problem.tiers,
         notes=({"quirks": note} if note else {})
+        | ({"test": problem.reason} if problem.reason else {})
         | ({} if problem.known is None else {"known_before": problem.known.summary()}),
     )

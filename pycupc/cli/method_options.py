@@ -14,7 +14,6 @@ from typing import Any
 from pycupc.algorithm.parameters import PARAMETERS, Arguments
 from pycupc.cli.option_types import level, natural, positive
 from pycupc.cli.output import one_of
-from pycupc.engines.select import NAMES
 from pycupc.results.methods import METHODS, OF_CPDAGS, ORIENTING
 
 #: The types of the options that are neither switches nor have a few words.
@@ -27,7 +26,6 @@ _TYPES: dict[str, Callable[[str], Any]] = {
 }
 #: The arguments whose option names a file, and that are its content.
 _FILES = ("fixedGaps", "fixedEdges", "tiers")
-_WORDS = {"engine": (*NAMES, "schur")}
 _DEFAULTS = {one.name: one.default for one in dataclasses.fields(Arguments)}
 
 
@@ -38,7 +36,7 @@ def add_options(group: argparse._ArgumentGroup, name: str, *, of_resamples: bool
             how: dict[str, Any] = {"default": _DEFAULTS[parameter], "help": row.help}
             if isinstance(_DEFAULTS[parameter], bool):
                 how["action"] = "store_true"
-            elif words := row.choices or _WORDS.get(parameter):
+            elif words := row.choices or row.words:
                 how |= one_of(*words)
             else:
                 how |= {"type": _TYPES.get(parameter, _value_of(parameter)), "metavar": row.metavar}

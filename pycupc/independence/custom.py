@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
+from pycupc.data.names import is_real
+from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, PairTest, State
 from pycupc.independence.p_values import PValues, RecordedPValues
 from pycupc.independence.registry import (
     Family,
@@ -52,19 +53,15 @@ class Batch(Protocol):
 
 #: indepTest(x, y, S, suffStat) -> p-value, or a test that answers many at a time
 IndepTest = Callable[[int, int, Sequence[int], Any], float] | Batch
-#: Ordered pair (x, y), and the neighbours of x but y, from which conditioning sets are taken.
-Search = tuple[int, int, list[int]]
 
 
-@runtime_checkable
-class PairTest(Protocol):
-    """An `indepTest` in another process or language, which takes many pairs at a time."""
-
-    def search(self, level: int, wanted: list[Search], alpha: float, na_p: float) -> list[tuple[int, bool, float]]:
-        """For each pair the number of tests until the first that separates it, whether one does, and the largest p.
-
-        A pair whose reverse has been separated by this call is not tested: 0 tests. NaN counts as `na_p`.
-        """
+def check_function(test: Any, function: str) -> None:
+    """Raise TypeError unless this may be the ``indepTest`` of a call of `function`."""
+    if isinstance(test, type) or not (callable(test) or isinstance(test, Batch)):
+        raise TypeError(
+            f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
+            + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
+        )
 
 
 class CustomTest(IndependenceTest):
@@ -83,6 +80,7 @@ class CustomTest(IndependenceTest):
         self.function: Any = function
         self.suff_stat, self.alpha, self.p = suff_stat, alpha, p
         self.n, self.na_p = None, float(NAdelete)
+        self.of_pairs = function if isinstance(function, PairTest) else None
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         p = self.function(x, y, tuple(S), self.suff_stat)
@@ -90,7 +88,7 @@ class CustomTest(IndependenceTest):
             value = float(p)
         except (TypeError, ValueError) as error:
             raise type(error)(f"indepTest must return one number, got {p!r} for x={x}, y={y}, S={tuple(S)}") from error
-        if (value < 0 or value > 1) and not isinstance(self.function, PairTest):  # R counts on pcalg's answer
+        if (value < 0 or value > 1) and self.of_pairs is None:  # R counts on pcalg's answer
             raise ValueError(f"indepTest must return a p-value in [0, 1], got {value} for x={x}, y={y}, S={tuple(S)}")
         return value
 

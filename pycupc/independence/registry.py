@@ -15,17 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.content import Columns, Content
+from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
 from pycupc.independence.base import CorrelationEngine, IndependenceTest, Indices
+from pycupc.independence.choice import Choice, Wishes, no_device
 from pycupc.system.progress import CountHook
 
 #: Bytes of data that are hashed at a time.
 HASHED = 1 << 25
-
-
-def no_device(p: int) -> CorrelationEngine | None:
-    """No engine computes correlations of `p` variables on its device."""
-    return None
 
 
 @dataclass(frozen=True)
@@ -133,6 +131,18 @@ class TableRows:
 
     def digest(self) -> str:
         return digest_of((self.table.values,))
+
+
+def mixed_from_r(sent: FromR) -> MixedTable:
+    """A table of numbers and categories; ``values["texts"]``: the categories of each column, None for numbers."""
+    categories = tuple(None if own is None else tuple(own) for own in sent.values["texts"])
+    return MixedTable(sent.table, categories, (False,) * sent.p, tuple(sent.labels))
+
+
+def table_from_r(sent: FromR) -> Table | MixedTable:
+    """A table of numbers, or of numbers and categories."""
+    mixed = any(own is not None for own in sent.values.get("texts") or ())
+    return mixed_from_r(sent) if mixed else Table.of(sent.table, sent.labels)
 
 
 def no_rows(function: Any) -> ValueError:
@@ -251,4 +261,20 @@ class Family:
     #: The kinds of data that it takes.
     kinds: tuple[Kind, ...] = ()
     #: The data that R sends for one of the functions.
-    from_r: Callable[[FromR], Any] | None = None
+    from_r: Callable[[FromR], Any] = table_from_r
+    #: The word of ``test`` of `pycupc.choose`, and of ``--test``; the kind of columns that it takes, and its help; ""
+    #: if the family has none of its own.
+    word: str = ""
+    columns: Columns = "numbers"
+    help: str = ""
+    #: The words of other families under which this one is chosen, too, where their test does not take the table.
+    under: tuple[str, ...] = ()
+    #: The choice for a table with these wishes; None if it is of another family. ValueError if the wishes do not fit.
+    choice: Callable[[Content, Wishes], Choice | None] | None = None
+    #: Where nobody has named a test, and another family has been chosen though this one is as likely: the sentence that
+    #: says so, and the arguments of `pycupc.choose` that choose it.
+    would_do: Callable[[Content], tuple[str, dict[str, Any]] | None] | None = None
+
+    def function_of(self, data: Any) -> Any:
+        """The function that stands for data of the family's classes."""
+        return self.functions[0] if self.function_for is None else self.function_for(data)

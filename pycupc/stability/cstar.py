@@ -21,7 +21,7 @@ from pycupc.effects.parent_sets import parent_sets
 from pycupc.effects.pooled import PooledLocalEffects
 from pycupc.effects.regression import weights_of
 from pycupc.engines.select import DEVICE_ENGINES
-from pycupc.independence.families import family_of
+from pycupc.independence.families import family_of, moments_of
 from pycupc.independence.gaussian.family import CorrelatedRows
 from pycupc.independence.gaussian.measures import deviations_of
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -123,14 +123,15 @@ class CausalStudy(Resampled[CStaR]):
 
 def _moments(data: Any, *, quiet: bool = False) -> Moments:
     """The covariances of data of a family that has them; ValueError where effects cannot be computed."""
-    family, _ = family_of(None, data)
     text = "data must be numbers, for a test of linear dependence (gaussCItest, gaussMItest, gaussCItwd): effects are "
-    if family.moments is None:
-        raise ValueError(f"{text}linear, got data of kind {family.name!r} or another test")
     try:
-        return family.moments(data, quiet=quiet)
+        moments = moments_of(data, quiet=quiet)
     except TypeError:  # of categories
         raise ValueError(f"{text}linear, got {data!r}") from None
+    if moments is None:
+        kind = family_of(None, data)[0].name
+        raise ValueError(f"{text}linear, got data of kind {kind!r} or another test")
+    return moments
 
 
 def _outcome(i: int, *pairs: NDArray[Any]) -> Outcome:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from pycupc.data.content import Content
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats
+from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.gaussian.measures import Measure, deviations_of
 from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest  # its home in pickles of 0.2.0
 from pycupc.independence.gaussian.suffstat import SuffStat
@@ -15,6 +17,7 @@ from pycupc.independence.missing import reference_tests
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation, as_imputation, as_incomplete
 from pycupc.independence.missing.test import ImputedTest, TestwiseTest
 from pycupc.independence.registry import Family, FromR, Identity, Kind, Moments, OwnRows, Request
+from pycupc.system.localised_message import Message, Words
 
 
 def _imputed_data(request: Request) -> MultipleImputation:
@@ -92,6 +95,72 @@ def _gapped_from_r(sent: FromR) -> IncompleteTable:
     return IncompleteTable(incomplete, sent.labels, categories=True, adaptDF=sent.values["adaptDF"])
 
 
+def _takes_gaps(content: Content, wishes: Wishes) -> bool:
+    """Whether a table is one for tests of data with gaps; ValueError if the wishes do not fit."""
+    if not len(content.gaps) or content.kind == "both":
+        return False
+    if content.kind == "categories":
+        drop, testwise = wish("missing", "drop-rows", "na.omit()"), wish("missing", "testwise")
+        if wishes.df != "pcalg":
+            text = "{df} needs complete rows, and values are missing: {drop}"
+            raise ValueError(Message(text, df=wish("df", "observed"), drop=drop))
+        if wishes.pairwise:
+            text = "{pairwise} takes numbers, and the table has categories: {testwise}"
+            raise ValueError(Message(text, pairwise=wish("missing", "pairwise"), testwise=testwise))
+    return True
+
+
+def _incomplete(content: Content, wishes: Wishes) -> IncompleteTable:
+    if content.kind == "numbers":
+        return IncompleteTable(content.table)
+    table = content.table
+    return IncompleteTable(table.values, table.names, categories=True, adaptDF=wishes.adaptDF)
+
+
+def _begin(content: Content) -> Message:
+    """The clause about a table with gaps."""
+    if content.kind == "numbers":
+        return Message("{where}", where=content.where)
+    found = content.found or wish("test", "discrete")
+    return Message("{found}; {where}", found=found, where=content.where)
+
+
+def _imputed_choice(content: Content, wishes: Wishes) -> Choice | None:
+    M, seed = wishes.imputations, wishes.impute_seed or 0
+    if not M or not _takes_gaps(content, wishes):
+        return None
+    from pycupc.independence.missing.impute import imputed  # which few calls need
+
+    categories, checked = content.kind == "categories", _incomplete(content, wishes)
+    data = imputed(checked if categories else content.table, M, seed, categories=categories)
+    text = "{begin}, so that {M} imputations by chained equations are tested together ({this})"
+    this = Words(f"missing='impute={M}', impute_seed={seed}", in_shell=f"--missing impute={M} --impute-seed {seed}")
+    reason = Message(text, begin=_begin(content), M=M, this=this)
+    others = ({"missing": "testwise"},)
+    return Choice("imputed", IMPUTED.function_of(data), data, content, reason, others, unexpected=bool(content.found))
+
+
+def _gapped_choice(content: Content, wishes: Wishes) -> Choice | None:
+    if not _takes_gaps(content, wishes):
+        return None
+    data, numbers = _incomplete(content, wishes), content.kind == "numbers"
+    function = TESTWISE.function_of(data)
+    text = "{begin}, so that each test takes the rows that are complete in its variables ({this}); others: {others}"
+    ways = ["impute=20", *["pairwise"] * numbers, "drop-rows"]
+    others = Words(
+        f"missing={' or '.join(map(repr, ways))}",
+        f'imputations with indepTest = "{"gauss" if numbers else "dis"}MItest", or na.omit()',
+        f"--missing {', '.join(ways)}",
+    )
+    this = wish("missing", "testwise", f'indepTest = "{function.__name__}"')
+    reason = Message(text, begin=_begin(content), this=this, others=others)
+    return Choice(
+        *("incomplete", function, data, content, reason, tuple({"missing": way} for way in ways)),
+        unexpected=bool(content.found) or (numbers and wishes.missing == "auto"),
+        reads=() if numbers else ("adaptDF", "quirks"),
+    )
+
+
 _NUMBERS: dict[str, Any] = {"numbers": True, "linear": True}
 _NO_ROWS_IN_R = ("cu_stability", "cu_cstar")
 
@@ -123,6 +192,8 @@ IMPUTED = Family(
         ),
     ),
     from_r=_imputed_from_r,
+    under=("gaussian", "discrete"),
+    choice=_imputed_choice,
 )
 TESTWISE = Family(
     "incomplete",
@@ -154,6 +225,8 @@ TESTWISE = Family(
         ),
     ),
     from_r=_gapped_from_r,
+    under=("gaussian", "discrete"),
+    choice=_gapped_choice,
 )
 
 __all__ = ["IMPUTED", "TESTWISE", "ImputedTest", "LocalGaussianTest", "TestwiseTest"]

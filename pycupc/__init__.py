@@ -15,7 +15,7 @@ The public names:
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
     MixedTable, mixCItest      a table of numbers and categories, and its test
-    RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
+    KCI, RCoT                  tests for nonlinear dependence, for pc(table, KCI()); RCoT for many variables or rows
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pycupc.graph.knowledge import Knowledge
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
+    from pycupc.independence.kernel.kci import KCI
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.reference_tests import disCItwd, disMItest, gaussCItwd, gaussMItest
     from pycupc.independence.mixed.mix_ci_test import mixCItest
@@ -65,11 +66,41 @@ if TYPE_CHECKING:
     from pycupc.stability.stability_run import stability
 
 __all__ = [
-    "CStaR", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable",
-    "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "adjustment_set", "compare", "cstar", "disCItwd", "disMItest", "effects", "fci",
-    "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc",
-    "rfci", "skeleton", "stability",
+    "KCI",
+    "CStaR",
+    "Effects",
+    "EngineError",
+    "IncompleteTable",
+    "Interrupted",
+    "Knowledge",
+    "MixedTable",
+    "MultipleImputation",
+    "PagAlgo",
+    "PcAlgo",
+    "RCoT",
+    "Stability",
+    "SuffStat",
+    "__version__",
+    "add_background_knowledge",
+    "adjustment_set",
+    "compare",
+    "cstar",
+    "disCItwd",
+    "disMItest",
+    "effects",
+    "fci",
+    "gaussCItest",
+    "gaussCItwd",
+    "gaussMItest",
+    "ida",
+    "ida_fast",
+    "is_adjustment_set",
+    "joint_ida",
+    "mixCItest",
+    "pc",
+    "rfci",
+    "skeleton",
+    "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -78,6 +109,7 @@ _HOME = {
     "EngineError": "pycupc.engines.protocol",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
+    "KCI": "pycupc.independence.kernel.kci",
     "Knowledge": "pycupc.graph.knowledge",
     "MixedTable": "pycupc.data.mixed",
     "MultipleImputation": "pycupc.independence.missing.data",

@@ -153,6 +153,7 @@ def _test(given: Arguments, progress: ProgressHook | None) -> IndependenceTest:
         function,
         given.alpha,
         p=given.p or 0,
+        m_max=given.m_max,
         NAdelete=bool(given.NAdelete),
         quirks=quirks,
         correlation=given.correlation,

@@ -26,6 +26,7 @@ from pycupc.independence.discrete import DiscreteSuffStat
 from pycupc.independence.gaussian.latent import levels_of
 from pycupc.independence.gaussian.measures import definite
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.kernel.kci import KernelData
 from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
 from pycupc.independence.missing.impute import imputed
 from pycupc.system.progress import LevelBar
@@ -33,7 +34,7 @@ from pycupc.system.progress import LevelBar
 #: Variables from which correlations are left to the engine, as in pycupc/engines/cpu/tuning.py.
 SIEVE_FROM = 10_000
 
-Data = SuffStat | DiscreteSuffStat | MixedTable | IncompleteTable | MultipleImputation
+Data = SuffStat | DiscreteSuffStat | MixedTable | IncompleteTable | MultipleImputation | KernelData
 
 
 class Chosen(NamedTuple):
@@ -57,6 +58,11 @@ def choose(args: argparse.Namespace, path: Path, options: dict[str, Any], bar: L
         return Chosen("correlation matrix", data, matrix, "a correlation matrix (--correlation): the Gaussian test")
     if args.test == "mixed":
         return _of_both(MixedTable.of(path, **options), "--test mixed")
+    if args.test == "kci":
+        complete = "drop-rows" if options["missing"] == "drop-rows" else "error"
+        table = Table.of(path, **options | {"missing": complete})
+        table.check()
+        return Chosen("data", KernelData.of(table), table, "--test kci")
     if args.test == "discrete" or (args.test == "auto" and args.example == "discrete"):
         return _of_categories(args, path, options, "--test discrete")
     try:

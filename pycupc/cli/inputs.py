@@ -26,6 +26,7 @@ from pycupc.graph.knowledge import Knowledge
 from pycupc.independence.discrete import DiscreteSuffStat, disCItest
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.kernel.kci import KCI, KernelData
 from pycupc.independence.missing.data import IncompleteTable
 from pycupc.independence.missing.reference_tests import disCItwd
 from pycupc.independence.mixed.mix_ci_test import mixCItest
@@ -91,8 +92,11 @@ def add_test_arguments(
         add("--alpha", type=probability, default=0.01, metavar="A", help=alpha)
     if limited:
         add_options(group, "limits")
-    test = "gaussian: partial correlations of numbers; discrete: G^2 of categories; mixed: both (auto: by the table)"
-    add("--test", **one_of("auto", "gaussian", "discrete", "mixed"), default="auto", help=test)
+    test = (
+        "gaussian: partial correlations of numbers; discrete: G^2 of categories; mixed: both (auto: by the table); "
+        "kci: kernels of numbers, for dependence of any form, up to some thousand rows"
+    )
+    add("--test", **one_of("auto", "gaussian", "discrete", "mixed", "kci"), default="auto", help=test)
     freedom = (
         "discrete: degrees of freedom: pcalg: of all configurations of the conditioning set; observed: of those that "
         "occur, which finds more edges where tables are sparse (default: pcalg)"
@@ -107,7 +111,7 @@ def check(args: argparse.Namespace) -> None:
     """Exit with a usage error if the arguments contradict each other."""
     if (args.data is None) == (not args.example):
         args.parser.error("give either DATA or --example; DATA stands before --drop and --only")
-    if args.correlation is not None and args.test in ("discrete", "mixed"):
+    if args.correlation is not None and args.test in ("discrete", "mixed", "kci"):
         args.parser.error("--correlation goes with the Gaussian test only")
     if args.df == "observed" and (args.adapt_df or args.quirks):
         args.parser.error("--df observed does not go with --adapt-df or --quirks")
@@ -162,6 +166,8 @@ def test_of(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
         if args.adapt_df or args.df != "pcalg":
             raise DataError("--df and --adapt-df go with --test discrete; the data are numbers and categories")
         return {"indepTest": mixCItest, "quirks": args.quirks}
+    if isinstance(suff_stat, KernelData):
+        return {"indepTest": KCI(), "quirks": args.quirks}
     if isinstance(suff_stat, IncompleteTable) and suff_stat.categories:
         return {"indepTest": disCItwd, "quirks": args.quirks}
     if args.adapt_df or args.df != "pcalg" or (args.quirks and args.method == "pc"):

@@ -9,13 +9,14 @@ from pycupc.independence.base import IndependenceTest
 from pycupc.independence.custom import BATCH, CUSTOM, Batch
 from pycupc.independence.discrete.family import FAMILY as DISCRETE
 from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
+from pycupc.independence.kernel.family import FAMILY as KERNEL
 from pycupc.independence.missing.family import IMPUTED, TESTWISE
 from pycupc.independence.mixed.family import FAMILY as MIXED
 from pycupc.independence.registry import Family, Identity, Observations, Request, no_rows
 from pycupc.system.localised_message import Message, Setting
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
-FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE)
+FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE, KERNEL)
 #: The functions that stand for a family, by their names.
 FUNCTIONS = {function.__name__: function for family in FAMILIES for function in family.functions}
 
@@ -26,7 +27,7 @@ def family_of(indepTest: Any, data: Any) -> tuple[Family, Any]:
         family = next((family for family in FAMILIES if isinstance(data, family.classes)), GAUSSIAN)
         return family, family.functions[0] if family.function_for is None else family.function_for(data)
     for family in FAMILIES:
-        if indepTest in family.functions:
+        if indepTest in family.functions or isinstance(indepTest, family.options):
             return family, indepTest
     return BATCH if isinstance(indepTest, Batch) else CUSTOM, indepTest
 

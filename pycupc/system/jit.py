@@ -62,6 +62,7 @@ SOURCES = (
     "system/jit.py",
     "independence/gaussian/*.py",
     "independence/discrete/*.py",
+    "independence/kernel/compiled.py",
     "independence/missing/*.py",
     "independence/mixed/*.py",
     "independence/compiled_rcot.py",

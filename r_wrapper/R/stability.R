@@ -40,7 +40,7 @@
 #'   there, even with a different `n_resamples`; a folder made with other data or arguments is refused.
 #' @param progress Show a text progress bar over the resamples? By default only in interactive sessions.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()], or the name of one, or
-#'   `"gaussCItwd"`, `"disCItwd"` or `"mixCItest"` of micd.
+#'   `"gaussCItwd"`, `"disCItwd"` or `"mixCItest"` of micd, or `"KCI"`, see [cu_pc()].
 #' @param seed A whole number, 0 or more, instead of one drawn from R's random number generator.
 #' @param quirks Should faults of pcalg be reproduced? See [cu_pc()], and for the other methods [cu_fci()].
 #' @param method The algorithm: `"pc"`, `"fci"` or `"rfci"`, the last two with the other arguments of [cu_fci()] at
@@ -93,9 +93,9 @@ cu_stability <- function(x, alpha = 0.01, n_resamples = 100, scheme = c("bootstr
       "data of any other test")
   }
   labels <- labels_for(x, labels)
-  data <- if (test == "gaussCItest") {
+  data <- if (test %in% c("gaussCItest", tests_of_tables)) {
     X <- check_observations(x)
-    check_complete(X, column_names(x), "x", "indepTest = \"gaussCItwd\" takes NA")
+    check_complete(X, column_names(x), "x", test = test)
     list(x = X, by_default = missing(indepTest))
   } else if (test %in% tests_of_micd) {
     check_of_micd(x, length(labels), test, "x")

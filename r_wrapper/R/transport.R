@@ -125,6 +125,7 @@ check_data <- function(suffStat, p, test) {
   switch(test,
     gaussCItest = check_gauss(suffStat, p, TRUE),
     disCItest = , binCItest = check_discrete(suffStat, p, test),
+    KCI = refuse("suffStat", "a table of numbers, with a row for each observation, for KCI", suffStat),
     check_of_micd(suffStat, p, test)
   )
 }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pycupc.data.table import Table
 from pycupc.independence.kernel.kci import KCI, KernelData
-from pycupc.independence.kernel.test import KernelTest, check_memory
+from pycupc.independence.kernel.test import KernelTest
 from pycupc.independence.registry import Family, FromR, Identity, Observations, Request, TableRows, checked_table
 
 #: The test by name.
@@ -13,9 +12,10 @@ DEFAULT = KCI()
 
 def _make(request: Request) -> KernelTest:
     data = KernelData.of(request.suffStat, request.labels)
+    test = KernelTest(data, request.alpha, request.function, NAdelete=request.NAdelete, quirks=request.quirks)
     if request.m_max > 0:
-        check_memory(data.n)
-    return KernelTest(data, request.alpha, request.function, NAdelete=request.NAdelete, quirks=request.quirks)
+        test.check_room_for_sets()
+    return test
 
 
 def _observations(request: Request) -> Observations:
@@ -28,8 +28,8 @@ def _identity(test: KernelTest) -> Identity:
     return Identity(facts, (test.data.table.values,))
 
 
-def _from_r(sent: FromR) -> Table:
-    return Table.of(sent.table, sent.labels)
+def _from_r(sent: FromR) -> KernelData:
+    return KernelData.of(sent.table, sent.labels)
 
 
 FAMILY = Family(

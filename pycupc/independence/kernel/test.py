@@ -24,8 +24,8 @@ KEPT, TOGETHER = 1 << 29, 1 << 28
 MOST_P = 1 << 20
 #: Rows of the factor of an end, for each variable in the set; the size from which sets may take a matrix (n, n).
 ROWS_OF_END, LARGE = 256, 3
-#: Matrices (n, n) that a thread holds at a time.
-MATRICES = 5
+#: Rows of the factor of one variable; matrices (n, n) that a thread holds at a time.
+ROWS_OF_ONE, MATRICES = 40, 7
 
 
 def bytes_of_thread(n: int) -> int:
@@ -89,9 +89,16 @@ class KernelTest(SetwiseTest):
     ) -> None:
         super().__init__(data, alpha, NAdelete=NAdelete)
         self.how, self.quirks = how, quirks
+        self.nbytes = (2 + ROWS_OF_ONE) * data.columns.nbytes
         self.cost = max(10.0, data.n**2 / 20)
         self.at_once = max(64, int(1e8 / self.cost))
         self._forget()
+
+    def check_room_for_sets(self) -> None:
+        """Count the bytes of tests given sets; MemoryError if they do not fit free memory."""
+        check_memory(n := self.data.n)
+        kept = min(KEPT + TOGETHER, self.p**2 * self._bytes_of_end(1))
+        self.nbytes += kept + min(available_cores(), max(1, free_memory() // bytes_of_thread(n))) * bytes_of_thread(n)
 
     def _forget(self) -> None:
         self._kept, self._known, self._size = Kept(KEPT), dict[bytes, float](), 0

@@ -142,7 +142,7 @@ COPY_THREADS = max(1, min(4, os.cpu_count() or 1))
 #: Bytes of a result, at most, that go to page-locked memory, not to ordinary memory. Judged.
 MOST_LOCKED = 2 << 30
 
-# -- the kernel-based test ----------------------------------------------------------------------------------------------
+# -- the kernel-based test --------------------------------------------------------------------------------------------
 
 #: Bytes of the matrices of the tests that are made together, at most, and of sets that are kept.
 KERNEL_BYTES = 24 << 30

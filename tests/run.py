@@ -4,7 +4,7 @@
 The tests, and beside them linters, formatters, type checker, layers, lintr and `R CMD check` of the R package.
 Needs a Python that `requires-python` of pyproject.toml admits, and access to PyPI; nothing else. On Debian and Ubuntu,
 as root, it installs R and a browser as well, and says so before; where it cannot, it reports the skipped parts.
-Arguments after `--` go to pytest, for example `-- tests/test_core.py -x -n 0`.
+Arguments after `--` go to pytest, for example `-- tests/algorithm/test_whole_runs.py -x -n 0`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VENV = ROOT / ".venv-tests"
 #: Test processes that run side by side, at most; some tests measure time.
 MAX_WORKERS = 4
 #: The tests of `--quick`: recorded answers of pcalg, the interface, properties.
-QUICK = ["tests/test_golden.py", "tests/test_core.py", "tests/test_properties.py"]
+QUICK = ["tests/algorithm/test_golden.py", "tests/algorithm/test_whole_runs.py", "tests/algorithm/test_properties.py"]
 
 
 def main() -> int:

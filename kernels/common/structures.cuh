@@ -1,6 +1,6 @@
 // structures.cuh -- the structures that the host passes to the kernels and reads back from them.
 //   Compiles as CUDA and as plain C++. pycupc/engines/gpu/structures.py mirrors every structure, and
-//   tests/test_kernel_helpers.py compares sizes and offsets. All pointers are to device memory. Behind each array stand
+//   tests/kernels/test_kernel_helpers.py compares sizes and offsets. All pointers are to device memory. Behind each array stand
 //   its shape and, after the semicolon, the kernels or device functions that write it.
 //   p is the number of variables, E the number of ordered pairs (x, y) with an edge x - y, n the number of
 //   observations. Ranks count from 0. "The tests" are the kernels that test a level >= 1: those in schur/, cupc/, and

@@ -1,6 +1,6 @@
 // subsets.cuh -- binomial coefficients and subsets in lexicographic order, in 64 bits, with overflow checked; and the
 //   place of a value in an ascending list.
-//   Compiles as CUDA and as plain C++ (tests/test_kernel_helpers.py).
+//   Compiles as CUDA and as plain C++ (tests/kernels/test_kernel_helpers.py).
 //   A subset s_0 < ... < s_{k-1} of {0..n-1} has lexicographic rank  C(n,k) - 1 - sum_i C(n-1-s_i, k-i):
 //   lexicographic order is the colexicographic order of the mirrored elements n-1-s_i, run backwards.
 //   Example with n = 5, k = 2: {1,3} has rank 10 - 1 - (C(3,2) + C(1,1)) = 5.

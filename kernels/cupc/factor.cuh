@@ -1,5 +1,5 @@
 // factor.cuh -- Cholesky factor of M2, the correlation matrix of a conditioning set, and the inverse from it.
-//   Compiles as CUDA and as plain C++ (tests/test_kernel_helpers.py).
+//   Compiles as CUDA and as plain C++ (tests/kernels/test_kernel_helpers.py).
 //   Lower triangles are packed by rows, and all loops unroll where the size is known.
 #pragma once
 #include "common/subsets.cuh"

@@ -1,5 +1,5 @@
 // chi_square.cuh -- from the exact sum of a contingency table to a decision and a p-value.
-//   Compiles as CUDA and as plain C++ (tests/test_kernel_discrete.py). The twins of upper_tail and degrees_of_freedom
+//   Compiles as CUDA and as plain C++ (tests/kernels/test_kernel_discrete.py). The twins of upper_tail and degrees_of_freedom
 //   are in pycupc/independence/discrete/; decisions have their bits, p-values agree to the accuracy of the mathematical
 //   library.
 #pragma once

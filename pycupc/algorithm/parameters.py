@@ -3,7 +3,8 @@
 `Arguments` is the table and the record at the same time. A field is a row, which says the name, the type, the default,
 the functions that have the parameter, the check of a value by itself, R's name, and the option of the command line.
 A call fills one row after the other. The functions, `stability`, the command line and the R side read the table; the
-signatures of the functions are written out for readers and editors, and `tests/test_parameters.py` holds them to it.
+signatures of the functions are written out for readers and editors, and `tests/algorithm/test_parameters.py` holds
+them to it.
 """
 
 from __future__ import annotations

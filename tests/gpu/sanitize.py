@@ -1,24 +1,30 @@
 """Small runs of every GPU algorithm for a memory checker to watch; answers are compared with the cpu engine.
 
 compute-sanitizer --tool memcheck --error-exitcode 9 python tests/gpu/sanitize.py
-compute-sanitizer --tool racecheck --error-exitcode 9 python tests/gpu/sanitize.py
+compute-sanitizer --tool racecheck --error-exitcode 9 python tests/gpu/sanitize.py [PART ...]
+
+racecheck takes minutes: its parts (`PARTS`) may run side by side, in processes of their own.
 """
 
 import dataclasses
 import sys
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from discrete_runs import compare as compare_discrete
 from discrete_runs import random_problem
+from sieve_data import check_sieve, difficult
 
 import pycupc
 from pycupc.engines.gpu import GpuEngine, device_largest_p_values, device_tuning
+from pycupc.engines.gpu.device import open_device, session
 from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
 from pycupc.independence.gaussian.correlation import correlation
 
@@ -38,10 +44,6 @@ def observations(seed: int, p: int, n: int, twins: bool) -> np.ndarray:
     return X
 
 
-def correlations(seed: int, p: int, n: int, twins: bool) -> np.ndarray:
-    return np.corrcoef(observations(seed, p, n, twins), rowvar=False)
-
-
 def correlate() -> None:
     for seed, p, n, _, twins in CASES:
         X = observations(seed, p, n, twins)
@@ -51,12 +53,13 @@ def correlate() -> None:
             sys.exit(1)
 
 
-def compare(engines: tuple[str, ...], what: str) -> None:
+def compare(engines: tuple[str, ...], what: str, **options: str) -> None:
     for seed, p, n, alpha, twins in CASES:
-        stat = {"C": correlations(seed, p, n, twins), "n": n}
+        X = observations(seed, p, n, twins)
+        stat = X if options else {"C": np.corrcoef(X, rowvar=False), "n": n}
         want = pycupc.pc(stat, alpha=alpha, engine="cpu")
         for engine in engines:
-            got = pycupc.pc(stat, alpha=alpha, engine=engine)
+            got = pycupc.pc(stat, alpha=alpha, engine=engine, engine_options=options or None)
             right = (
                 np.array_equal(got.graph, want.graph)
                 and got.n_edgetests == want.n_edgetests
@@ -81,28 +84,60 @@ def discrete_runs() -> None:
         vars(device_tuning).update(tuned)
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    discrete_runs()
-    if sys.argv[1:] == ["discrete"]:
-        return
-    correlate()
-    compare(("gpu", "cupc-e", "cupc-s"), "")
-    tuned = device_branch_and_bound.TUNING
+def sieve() -> None:
+    dev = open_device(0)
+    with session(dev, lambda: None):
+        for n, p in ((17, 129), (200, 300)):
+            check_sieve(dev, difficult(n, p, 0.3), 0.3)
+            print(f"p = {p}, n = {n}, the sieve: right", flush=True)
+    compare(("gpu",), ", a matrix for each row", correlations="rows")
+
+
+def searched() -> None:
     none = {"least_tests": 0.0, "tests_per_pair": 0.0, "least_sets": 0.0, "sets_per_node": 1e-3, "few_nodes": 4}
-    device_branch_and_bound.TUNING = dataclasses.replace(tuned, first_level=2, **none)
+    device_branch_and_bound.TUNING = dataclasses.replace(device_branch_and_bound.TUNING, first_level=2, **none)
     device_largest_p_values.FEW_TESTS = -1.0
     compare(("gpu",), ", pairs searched, also for pMax")
-    device_branch_and_bound.TUNING, tuned = tuned, device_bounded_walk.TUNING
-    device_bounded_walk.TUNING = dataclasses.replace(tuned, least_tests=0.0, most_left=2.0)
+
+
+def screened() -> None:
+    device_bounded_walk.TUNING = dataclasses.replace(device_bounded_walk.TUNING, least_tests=0.0, most_left=2.0)
     compare(("gpu",), ", rows screened")
-    device_bounded_walk.TUNING = tuned
+
+
+def tiles() -> None:
     device_tuning.BOUNDS = (3, 4, 5, 6, 7)
     compare(("gpu",), ", large rows in tiles")
-    device_tuning.ILL_SHARE = -1.0
+
+
+def ill_tiles() -> None:
+    device_tuning.BOUNDS, device_tuning.ILL_SHARE = (3, 4, 5, 6, 7), -1.0
     compare(("gpu",), ", large rows in tiles, kernels for ill-conditioned data")
-    device_tuning.BOUNDS = (8, 12, 16, 32, 64)
+
+
+def ill() -> None:
+    device_tuning.ILL_SHARE = -1.0
     compare(("gpu",), ", kernels for ill-conditioned data")
+
+
+#: Each leaves the tuning as it was.
+PARTS: dict[str, Callable[[], None]] = {
+    "discrete": discrete_runs,
+    "correlations": correlate,
+    "sieve": sieve,
+    **{name: partial(compare, (name,), "") for name in ("gpu", "cupc-e", "cupc-s")},
+    **{part.__name__: part for part in (searched, screened, tiles, ill_tiles, ill)},
+}
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    for name in sys.argv[1:] or PARTS:
+        modules = (device_tuning, device_branch_and_bound, device_bounded_walk, device_largest_p_values)
+        tuned = [dict(vars(module)) for module in modules]
+        PARTS[name]()
+        for module, values in zip(modules, tuned, strict=True):
+            vars(module).update(values)
 
 
 if __name__ == "__main__":

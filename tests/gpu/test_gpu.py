@@ -11,11 +11,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from math import comb
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import assert_same, take
+from common import ROOT, assert_same, take
 from gpu_on_host import compare_states, observations
 from near_copies import assert_same_evidence, near_copies
 
@@ -28,7 +27,6 @@ from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian.correlation import correlation
 from pycupc.independence.gaussian.test import GaussianTest
 
-HERE = Path(__file__).resolve().parent
 NAMES = ("gpu", "cupc-e", "cupc-s")
 #: Random problems with near copies; 1,000 of them are run once per change of a kernel.
 NEAR_COPIES = int(os.environ.get("PYCUPC_NEAR_COPIES", "60"))
@@ -350,7 +348,7 @@ def test_no_such_device():
 
 def test_hidden_device_never_falls_back():
     code = "import numpy as np, pycupc; pycupc.pc({'C': np.eye(3), 'n': 50}, engine='gpu')"
-    root = str(HERE.parents[1])
+    root = str(ROOT)
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

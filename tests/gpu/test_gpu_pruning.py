@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import assert_same, gaussian_test, take
+from common import assert_same, gaussian_test, take
 from near_copies import assert_same_evidence, near_copies
 
 from pycupc import skeleton

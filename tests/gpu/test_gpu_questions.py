@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 import pytest
 from question_cases import compare_answers, counts, random_questions
-from test_wide_rows import N, planted
+from wide_problems import N, planted
 
 import pycupc
 from pycupc.engines.cpu import CpuEngine

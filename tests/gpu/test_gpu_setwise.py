@@ -10,10 +10,9 @@ import discrete_runs
 import missing_runs
 import numpy as np
 import pytest
-from conftest import assert_same, take
-from discrete_runs import compare
-from test_kernel_discrete import TUNING
-from test_kernel_missing import TUNING as TUNING_OF_MISSING
+from common import assert_same, take
+from discrete_runs import TUNING, compare
+from missing_runs import TUNING as TUNING_OF_MISSING
 
 import pycupc
 from pycupc.engines.gpu import GpuEngine, device_tuning

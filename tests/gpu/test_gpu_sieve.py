@@ -5,7 +5,7 @@ pytest -m gpu tests/gpu
 
 import numpy as np
 import pytest
-from conftest import assert_same
+from common import assert_same
 from gpu_on_host import observations
 from sieve_data import check_sieve, difficult
 

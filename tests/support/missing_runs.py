@@ -57,3 +57,7 @@ def _test(family, X, rng, alpha, *, NAdelete, odd):
         noise = 0 if family == "disMItest" else rng.normal(size=X.shape)
         imputations.append(np.where(holes, drawn + noise, X))
     return ImputedTest(MultipleImputation(imputations, categories=family == "disMItest"), alpha, NAdelete=NAdelete)
+
+
+#: Changes of the tuning, none of which may change an answer.
+TUNING = ({"DOUBTFUL": 0}, {"OBSERVED_SHARED_BYTES": 0}, {"OBSERVED_TABLE_BYTES": 40})

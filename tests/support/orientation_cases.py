@@ -7,7 +7,7 @@ from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
-from conftest import take
+from common import take
 
 from pycupc.engines.cpu import CpuEngine
 from pycupc.engines.protocol import Engine

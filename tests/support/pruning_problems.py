@@ -5,6 +5,7 @@ A plain enumeration with numpy.linalg says which conditioning set separates each
 
 import ctypes
 import dataclasses
+import os
 from collections.abc import Callable
 from itertools import combinations
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import pycupc
 from pycupc.engines.gpu.levels import Outlook
 from pycupc.engines.gpu.structures import Counters, Graph, Level
 
@@ -129,3 +131,56 @@ def check_left_alone(pruned: Callable[[Problem], Any], r: float = 1 - 1e-5) -> t
         if {a, b} <= {i, *row} or {i, j} == {x, y}:
             assert decided[e] == 0
     return decided, problem
+
+
+CASES = int(os.environ.get("PYCUPC_PRUNING_CASES", "100"))
+
+
+def random_correlations(rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    """Correlations of one of many kinds, p 5 to 150, and a number of observations, 10 to 20,000."""
+    kind = rng.choice(["model", "model", "factor", "toeplitz", "lattice", "near copies", "copies"])
+    p, n = int(rng.choice([5, 8, 12, 15, 18, 22, 26, 30])), int(10 ** rng.uniform(1, 4.3))
+    if kind in ("model", "factor") and rng.random() < 0.1:
+        p = int(rng.integers(40, 151))
+    if kind == "toeplitz":
+        C = rng.uniform(-0.9, 0.95) ** abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    elif kind == "lattice":  # many exact ties: values on a coarse grid
+        side = np.arange(p)
+        C = np.select([side[:, None] == side, abs(side[:, None] - side) <= 2], [1.0, 0.25], 0.125)
+    else:
+        X = rng.standard_normal((max(n, 12) if kind == "model" else p + 40, p))
+        weights = np.tril(rng.uniform(-1, 1, (p, p)) * (rng.random((p, p)) < rng.uniform(0.1, 0.9)), -1)
+        for j in range(p):
+            X[:, j] += X[:, :j] @ weights[j, :j] / max(1.0, np.sqrt(j) * 0.5)
+        if kind == "factor":
+            X += rng.uniform(0.2, 2) * rng.standard_normal((len(X), 1))
+        elif kind in ("near copies", "copies"):
+            a, b = rng.choice(p, 2, replace=False)
+            X[:, a] = X[:, b] + (10 ** rng.uniform(-9, -1) * X[:, a] if kind == "near copies" else 0)
+        C = pycupc.independence.gaussian.correlation.correlation(X)
+    np.fill_diagonal(C, 1.0)
+    return C, n
+
+
+def spoilt(rng: np.random.Generator, C: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """A copy with pairs that are NaN or were edited, which may make it indefinite, and masks of gaps and fixed edges.
+
+    A row keeps both members of a NaN pair beyond level 1 only if its edges with them are fixed.
+    """
+    C, p = C.copy(), len(C)
+    masks = {name: rng.random((p, p)) < share for name, share in (("fixedGaps", 0.05), ("fixedEdges", 0.1))}
+    for _ in range(int(rng.integers(1, 4))):
+        a, b, x = rng.choice(p, 3, replace=False)
+        C[a, b] = C[b, a] = rng.choice([np.nan, np.nan, rng.uniform(-1, 1)])
+        masks["fixedGaps"][[a, x, b, x], [x, a, x, b]] = False
+        masks["fixedEdges"][[a, b], [x, x]] = True
+    return C, {name: (mask | mask.T) & ~np.eye(p, dtype=bool) for name, mask in masks.items()}
+
+
+def dense_problem() -> tuple[np.ndarray, int]:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((500, 40))
+    weights = np.tril(rng.uniform(-1, 1, (40, 40)) * (rng.random((40, 40)) < 0.5), -1)
+    for j in range(40):
+        X[:, j] += X[:, :j] @ weights[j, :j] / max(1.0, np.sqrt(j) * 0.5)
+    return np.corrcoef(X, rowvar=False), 500

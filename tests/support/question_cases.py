@@ -1,7 +1,7 @@
 """Random questions about pairs, and their answers on two engines."""
 
 import numpy as np
-from conftest import take
+from common import take
 
 import pycupc
 from pycupc.engines.protocol import Answers, Engine, Lists, Questions

@@ -1,0 +1,108 @@
+"""The CPU engine around its tests: progress, Ctrl-C, memory."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from common import gaussian_test, take
+
+import pycupc
+from pycupc.engines.cpu import cpu_engine as cpu
+from pycupc.engines.cpu import level0
+
+
+def test_progress_is_told_and_may_interrupt():
+    suff_stat = pycupc.SuffStat(np.full((80, 80), 0.9) + 0.1 * np.eye(80), 10**7)  # no edge ever goes
+    seen = []
+
+    def stop(level, done, at_most, edges):
+        seen.append((level, done, at_most, edges))
+        if level >= 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(pycupc.Interrupted, match="levels 0 to . had finished") as caught:
+        pycupc.skeleton(suff_stat, engine="cpu", progress=stop)
+    partial = caught.value.partial
+    assert partial.max_ord == seen[-1][0] - 1
+    whole = pycupc.skeleton(suff_stat, engine="cpu", m_max=partial.max_ord)
+    np.testing.assert_array_equal(partial.skeleton, whole.skeleton)
+    assert partial.sepset == whole.sepset
+    with pytest.raises(pycupc.Interrupted) as caught:
+        pycupc.pc(suff_stat, engine="cpu", progress=stop)
+    assert not caught.value.partial.oriented
+    assert "CPDAG" not in caught.value.partial.summary()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_ctrl_c_stops_in_the_middle_of_a_level():
+    code = """
+import numpy as np, pycupc
+complete = lambda p: {"C": np.full((p, p), 0.9) + 0.1 * np.eye(p), "n": 10**7}  # no edge ever goes
+s = complete(250)  # level 2 takes half a minute, levels 0 and 1 less than a second
+options = {"engine": "cpu", "numCores": 1, "engine_options": {"pruning": False}}
+pycupc.skeleton(complete(20), m_max=2, **options)  # compiled
+print("ready", flush=True)
+try:
+    pycupc.skeleton(s, **options)
+except KeyboardInterrupt as error:
+    print("stopped", error.partial.max_ord, flush=True)
+print("works", pycupc.skeleton(s, m_max=1, engine="cpu").max_ord, flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        watchdog = threading.Timer(600, process.kill)
+        watchdog.start()
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        line = process.stdout.readline()
+        rest = process.stdout.read()
+        watchdog.cancel()
+    assert line.startswith("stopped ")
+    assert rest == "works 1\n"
+
+
+def test_a_level_that_does_not_fit_memory_is_refused_before_it_starts(monkeypatch):
+    engine = take(cpu.CpuEngine(1), gaussian_test(np.full((200, 200), 0.5) + 0.5 * np.eye(200), 100, 0.01))
+    engine.run_level(0)
+    monkeypatch.setattr(cpu, "SURELY_FREE", 0)
+    monkeypatch.setattr(cpu, "free_memory", lambda: 10**5)
+    with pytest.raises(pycupc.EngineError, match=r"level 3 needs 0.0 GB .*variable 0 has 199 neighbours.*numCores"):
+        engine.run_level(3)
+
+
+def test_a_problem_that_does_not_fit_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(cpu, "free_memory", lambda: 100)
+    with pytest.raises(pycupc.EngineError, match="5 variables need about .* on engine 'cpu' and 0.0 GB are free"):
+        pycupc.skeleton(np.random.default_rng(0).standard_normal((50, 5)), engine="cpu")
+    assert not len(pycupc.skeleton({"C": np.eye(5), "n": 50}, engine="cpu").sparse_graph)  # C is there already
+
+
+def test_a_problem_that_turns_out_dense_is_refused_as_soon_as_that_is_known(monkeypatch):
+    dense = {"C": np.full((200, 200), 0.5) + 0.5 * np.eye(200), "n": 100}
+    sparse = {"C": np.eye(200), "n": 100}
+    monkeypatch.setattr(level0, "SURELY_FREE", 0)
+    monkeypatch.setattr(cpu, "SURELY_FREE", 0)
+    monkeypatch.setattr(level0, "free_memory", lambda: 200_000)
+    with pytest.raises(pycupc.EngineError, match=r"level 0 leaves more than \d+,\d+ edges among 200 .*smaller alpha"):
+        pycupc.skeleton(dense, engine="cpu")
+    pycupc.skeleton(sparse, engine="cpu")
+    monkeypatch.setattr(level0, "free_memory", lambda: 2**62)
+    for free in (2_000_000, 2_700_000):  # level 1 takes 64 bytes for each of 39,800 pairs, and 40 more if it stays
+        monkeypatch.setattr(cpu, "free_memory", lambda free=free: free)
+        with pytest.raises(pycupc.EngineError, match=r"level 1 needs .* 19,900 edges .* set m_max to 0 or less"):
+            pycupc.skeleton(dense, engine="cpu", alpha=1)
+    monkeypatch.setattr(cpu, "free_memory", lambda: 2**62)
+    assert len(pycupc.skeleton(dense, engine="cpu", alpha=1, m_max=1).sparse_graph) == 19_900
+
+
+def test_running_out_of_memory_is_an_engine_error(monkeypatch):
+    def run_out(*_):
+        raise MemoryError("Unable to allocate 137. MiB")
+
+    monkeypatch.setattr(cpu.CpuEngine, "run_level", run_out)
+    with pytest.raises(pycupc.EngineError, match=r"out of memory at level 0 of 5 .*137. MiB\); take a smaller alpha"):
+        pycupc.skeleton({"C": np.eye(5), "n": 50}, engine="cpu")

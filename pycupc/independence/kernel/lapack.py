@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cython_lapack  # here: `single_products` must find SciPy's library loaded
 
 from pycupc.independence.base import Floats
 
@@ -15,8 +16,6 @@ from pycupc.independence.base import Floats
 @cache
 def _function(name: str) -> Any:
     """A function of LAPACK, all of whose arguments are addresses."""
-    from scipy.linalg import cython_lapack
-
     capsule = cython_lapack.__pyx_capi__[name]  # type: ignore[literal-required]
     of_capsule, address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     of_capsule.restype, of_capsule.argtypes = ctypes.c_char_p, [ctypes.py_object]

@@ -173,6 +173,8 @@ class KernelTest(SetwiseTest):
         wanted = min(self.threads or available_cores(), len(items))
         if (need := bytes_of_thread(self.data.n)) * wanted > SURELY_FREE:
             wanted = min(wanted, max(1, free_memory() // need))
+        from pycupc.independence.kernel import lapack  # noqa: F401 - its threads are to be limited as well
+
         with single_products():
             run_in_threads(work, items, wanted)
 

@@ -12,7 +12,8 @@ from kernel_cases import KINDS, by_size, of_causal_learn, read, recorded, smooth
 
 import pycupc
 from pycupc import KCI, cli, fci, pc, rfci, stability
-from pycupc.independence.kernel import factors, test as module
+from pycupc.independence.kernel import factors
+from pycupc.independence.kernel import test as module
 from pycupc.independence.kernel.kci import KernelData, p_value
 from pycupc.independence.kernel.test import KernelTest, check_memory
 
@@ -179,7 +180,7 @@ def test_bad_input_is_refused(monkeypatch):
     refused(
         "data must be complete and finite; missing or infinite values in column 1",
         pc,
-        np.where(X == X[0, 1], np.nan, X),
+        np.where(X[0, 1] == X, np.nan, X),
         KCI(),
     )
     refused("indepTest must be callable .* got <class .*KCI'>", pc, X, KCI, error=TypeError)

@@ -99,7 +99,7 @@ def of_causal_learn(X: np.ndarray, keys: list[Key]) -> np.ndarray:
 
     from pycupc.system.machine import single_products
 
-    test, constant = CIT(X, "kci"), (X == X[0]).all(axis=0)
+    test, constant = CIT(X, "kci"), (X[0] == X).all(axis=0)
     with single_products(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.array([np.nan if constant[[x, y]].any() else test(x, y, S) for x, y, S in keys])

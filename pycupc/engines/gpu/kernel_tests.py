@@ -1,7 +1,7 @@
-"""The kernel-based test on a device, by CuPy: whole kernels in batches, and an interval that holds each p-value.
+"""The kernel-based test on a device: whole kernels in batches, and an interval that holds each p-value.
 
 A test whose interval does not hold alpha is decided by it; the CPU makes the others. docs/contracts/kernel_test.md has
-the proof of the interval. The levels run in the order of the engine "cpu".
+the proof of the interval. The levels run in the order of the engine "cpu". Products are CuPy's, factors by blocks.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ from typing import Any, cast
 
 import numpy as np
 
+from pycupc.engines.cpu import answers
 from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.gpu import device_tuning
 from pycupc.engines.gpu.device import Device, session
-from pycupc.engines.protocol import Floats
-from pycupc.independence.base import IndependenceTest, Indices, Mask
-from pycupc.independence.kernel.kci import RIDGE, SHARE, tail
-from pycupc.independence.kernel.test import Kept, KernelTest
+from pycupc.engines.gpu.structures import i32, i64, ptr
+from pycupc.engines.protocol import Answers, CountHook, Counts, Floats, Questions
+from pycupc.independence.base import IndependenceTest, Indices
+from pycupc.independence.kernel.kci import RIDGE, SHARE
+from pycupc.independence.kernel.test import Bounds, Kept, KernelTest
 
 #: Rounding changes the moments of a test by less than this share of them, unless the size of A or B is below `LEAST`.
 ROUNDING, LEAST = 1e-6, 1.0
 #: Matrices (n, n) that a test needs at a time, with its set and its ends, about.
-MATRICES = 14
+MATRICES = 18
+INVERT = ("kernel_test/factors", "invert_blocks")
 
 
 class KernelRounds(CpuEngine):
-    """Levels in the order of the CPU engine, whose tests given sets are made on a device."""
+    """Levels in the order of the CPU engine, whose tests given sets are made on a device; the CPU answers questions."""
 
     name = "gpu"
 
@@ -41,59 +44,98 @@ class KernelRounds(CpuEngine):
         return need, self._device.free_memory(need)
 
     def _begin(self, names: Sequence[str]) -> None:
-        self._test = DeviceKernelTest(cast("KernelTest", self._test), self._device)
+        self._exact = cast("KernelTest", self._test)
+        self._test = DeviceKernelTest(self._exact, self._device)
         super()._begin(names)
+
+    def first_separating(self, questions: Questions, progress: CountHook | None = None) -> Answers:
+        return answers.first_separating(self._exact, questions, self.threads, progress)
+
+    def count_separating(self, questions: Questions) -> Counts:
+        return answers.count_separating(self._exact, questions, self.threads)
 
 
 class DeviceKernelTest(KernelTest):
     """A `KernelTest` whose tests given sets are made on a device; those that it cannot decide, on the CPU.
 
-    Its p-values are those of A and B with all their eigenvalues, within the interval. `n_doubtful`: tests that the CPU
-    has made.
+    Its p-values are upper bounds, on the right side of alpha. `test.bounds` gets the bounds of all tests, from which
+    the exact p-values of a result are found. `n_made`, `n_doubtful`: tests, and those that the CPU has made.
     """
 
-    def __init__(self, test: KernelTest, device: Device | None) -> None:
+    def __init__(self, test: KernelTest, device: Device, xp: Any = None) -> None:
         super().__init__(test.data, test.alpha, test.how, NAdelete=test.na_p == 1.0, quirks=test.quirks)
-        self._device, self.n_doubtful = device, 0
-        self.xp: Any = np if device is None else device.cp
-        free = device_tuning.KERNEL_BYTES if device is None else device.free_memory() // 2
-        matrix = 8 * self.data.n**2
-        self._at_once = max(1, min(device_tuning.KERNEL_BYTES, free) // (MATRICES * matrix))
-        self._of_sets = Kept(min(device_tuning.KERNEL_BYTES, free // 2))
-        self.at_once = 1 << 14
+        self._device, self.n_made, self.n_doubtful = device, 0, 0
+        self.xp: Any = device.cp if xp is None else xp
+        self._bounds = test.bounds = Bounds()
+        free = min(device_tuning.KERNEL_BYTES, device.free_memory() // 2)
+        self._at_once = max(1, free // (8 * MATRICES * self.data.n**2))
+        self._of_sets = Kept(free // 2)
+        self.at_once, self.cost = 1 << 14, device_tuning.KERNEL_COST
 
     def _given(self, V: Indices) -> Floats:
-        if self._device is None:
-            return self._decided(V)
-        with session(self._device):
-            return self._decided(V)
-
-    def _decided(self, V: Indices) -> Floats:
         """The p-values of tests given sets of one size: of the doubtful ones by the CPU."""
         order = np.lexsort((V[:, 1], V[:, 0], *V[:, :1:-1].T))
-        p, doubtful = np.empty(len(V)), np.empty(len(V), dtype=np.bool_)
-        for low in range(0, len(V), self._at_once):
-            some = order[low : low + self._at_once]
-            p[some], doubtful[some] = self._on_device(V[some])
-        if len(at := np.flatnonzero(doubtful)):
-            self.n_doubtful += len(at)
-            p[at] = super()._given(V[at])
-        return p
+        low, high = np.empty((2, len(V)))
+        with session(self._device):
+            for begin in range(0, len(V), self._at_once):
+                some = order[begin : begin + self._at_once]
+                low[some], high[some] = self._on_device(V[some])
+        doubtful = np.flatnonzero(~((low > self.alpha) | (high < self.alpha)))
+        if len(doubtful):
+            low[doubtful] = high[doubtful] = super()._given(V[doubtful])
+        self.n_made, self.n_doubtful = self.n_made + len(V), self.n_doubtful + len(doubtful)
+        self._bounds.add(V, np.nan_to_num(low, nan=self.na_p), np.nan_to_num(high, nan=self.na_p))
+        return high
 
-    def _on_device(self, V: Indices) -> tuple[Floats, Mask]:
-        """The p-values of some tests, and whether their intervals hold alpha."""
+    def _on_device(self, V: Indices) -> tuple[Floats, Floats]:
+        """Bounds on the p-values of some tests; NaN where rounding may be too large."""
         xp, size = self.xp, V.shape[1] - 2
         Z = xp.asarray(self._values(size))
         sets, of_set = np.unique(V[:, 2:], axis=0, return_inverse=True)
-        R = self._left_by(sets, Z)
-        of_set = of_set.ravel()
+        R, of_set = self._left_by(sets, Z), of_set.ravel()
         x, of_x = np.unique(np.column_stack([of_set, V[:, 0]]), axis=0, return_inverse=True)
         y, of_y = np.unique(np.column_stack([of_set, V[:, 1]]), axis=0, return_inverse=True)
+        of_x, of_y = of_x.ravel(), of_y.ravel()
         of_ends = R[x[:, 0]]
         A = of_ends @ kernels(xp, Z[np.column_stack([x[:, 1], sets[x[:, 0]]])], 0.5) @ of_ends
+        size_x = xp.sqrt(xp.einsum("ijk,ijk->i", A, A))
+        most = self._most_lost(A, SHARE * size_x)
         G = self._factors(y[:, 1], size) @ R[y[:, 0]]
-        B = G.swapaxes(1, 2) @ G
-        return self._p_values(Ends(xp, A), Ends(xp, B), of_x.ravel(), of_y.ravel())
+        kept, size_y = self._kept_rows(G)
+        B = kept.swapaxes(1, 2) @ kept
+        b = xp.diagonal(B, axis1=1, axis2=2)[of_y]
+        G = G[of_y]
+        T = ((G @ A[of_x]) * G).sum(axis=(1, 2))
+        mean, lost = (xp.diagonal(A, axis1=1, axis2=2)[of_x] * b).sum(axis=1), (most[of_x] * b).sum(axis=1)
+        P = A[of_x]
+        P *= B[of_y]
+        norm = xp.sqrt(xp.einsum("ijk,ijk->i", P, P))
+        less = (SHARE * size_x)[of_x] * xp.sqrt((b**2).sum(axis=1))
+        found = xp.stack([T, mean, lost, norm, less, xp.minimum(size_x[of_x], size_y[of_y])])
+        T, mean, lost, norm, less, least = getattr(xp, "asnumpy", np.asarray)(found)
+        low, high = interval(T, (mean - lost, mean), (norm - less, norm))
+        low[least < LEAST] = high[least < LEAST] = np.nan
+        return low, high
+
+    def _most_lost(self, A: Any, tau: Any) -> Any:
+        """At least the diagonal of the part of A with eigenvalues up to tau: of 4 tau^2 A (A + tau I)^-2, (m, n)."""
+        xp, at = self.xp, np.arange(A.shape[1])
+        M = A.copy()
+        M[:, at, at] += tau[:, None]
+        X = self._inverse_factors(M)
+        inverse = X.swapaxes(1, 2) @ X
+        tau = tau[:, None]
+        most = xp.diagonal(inverse, axis1=1, axis2=2) - tau * xp.einsum("ijk,ijk->ij", inverse, inverse)
+        return 4.0 * tau**2 * xp.maximum(most, 0.0) * (1.0 + ROUNDING)
+
+    def _kept_rows(self, G: Any) -> tuple[Any, Any]:
+        """Factors of the matrices G'G without their small eigenvalues, (m, k, n), and the sizes of these matrices."""
+        xp = self.xp
+        value, vector = np.linalg.eigh(getattr(xp, "asnumpy", np.asarray)(G @ G.swapaxes(1, 2)))
+        vector = vector * (value > SHARE * value[:, -1:])[:, None, :]
+        k = int((value > SHARE * value[:, -1:]).sum(axis=1).max())
+        rows = xp.asarray(np.ascontiguousarray(vector[:, :, -k:].swapaxes(1, 2)))
+        return rows @ G, xp.asarray(np.sqrt((value**2).sum(axis=1)))
 
     def _factors(self, y: Indices, size: int) -> Any:
         """Factors of the kernels of variables, with rows of zeros: (m, r, n)."""
@@ -109,37 +151,39 @@ class DeviceKernelTest(KernelTest):
         known = {i: kept.find(tuple(S)) for i, S in enumerate(sets.tolist())}
         new = [i for i, R in known.items() if R is None]
         if new:
-            made = explained(xp, kernels(xp, Z[sets[new]]))
+            made = self._explained(kernels(xp, Z[sets[new]]))
             for i, R in zip(new, made, strict=True):
                 known[i] = kept.get(tuple(sets[i].tolist()), R.copy)
         return xp.stack(list(known.values()))
 
-    def _p_values(self, A: Ends, B: Ends, x: Indices, y: Indices) -> tuple[Floats, Mask]:
-        xp = self.xp
-        P = A.matrix[x] * B.matrix[y]
-        a, b = A.diagonal[x], B.diagonal[y]
-        norm = xp.sqrt(xp.einsum("ijk,ijk->i", P, P))
-        sums = P.sum(axis=(1, 2)), (a * b).sum(axis=1), norm, A.lost[x] * B.trace[y] + B.lost[y] * A.trace[x]
-        less = A.lost[x] * B.norm_of_diagonal[y] + B.lost[y] * A.norm_of_diagonal[x]
-        small = xp.minimum(A.size[x], B.size[y])
-        T, mean, norm, of_mean, of_norm, size = getattr(xp, "asnumpy", np.asarray)(xp.stack([*sums, less, small]))
-        p = np.asarray(tail(T, mean, 2 * norm**2))
-        low, high = interval(T, (mean - of_mean, mean), (norm - of_norm, norm))
-        return p, ~((low > self.alpha) | (high < self.alpha)) | (size < LEAST)
+    def _explained(self, K: Any) -> Any:
+        """R H = eps (H K H + eps I)^-1 - 11' / n of kernels K, (m, n, n) each; K is overwritten."""
+        n, at = K.shape[1], np.arange(K.shape[1])
+        means = K.mean(axis=1)
+        K -= means[:, None, :]
+        K -= (means - means.mean(axis=1, keepdims=True))[:, :, None]
+        K[:, at, at] += RIDGE
+        X = self._inverse_factors(K)
+        R = X.swapaxes(1, 2) @ X
+        R *= RIDGE
+        R -= 1.0 / n
+        return R
 
-
-class Ends:
-    """One end of tests, m matrices (n, n) each: A, or B.
-
-    `diagonal` (m, n); of each matrix `size`, its Frobenius norm, `lost`, the most that truncation takes of an
-    eigenvalue, `trace`, and `norm_of_diagonal`.
-    """
-
-    def __init__(self, xp: Any, matrix: Any) -> None:
-        self.matrix, self.diagonal = matrix, xp.diagonal(matrix, axis1=1, axis2=2)
-        self.size = xp.sqrt(xp.einsum("ijk,ijk->i", matrix, matrix))
-        self.lost, self.trace = SHARE * self.size, self.diagonal.sum(axis=1)
-        self.norm_of_diagonal = xp.sqrt((self.diagonal**2).sum(axis=1))
+    def _inverse_factors(self, M: Any) -> Any:
+        """The inverses of the Cholesky factors of positive definite matrices (m, n, n), which are overwritten."""
+        (m, n, _), width = M.shape, device_tuning.CHOLESKY_BLOCK
+        X = self.xp.zeros_like(M)
+        for k in range(0, n, width):
+            end = min(k + width, n)
+            self._device.launch(*INVERT, (m,), (width,), (ptr(M), ptr(X), i64(n), i64(k), i32(end - k)))
+            own = X[:, k:end, k:end]
+            if k:
+                X[:, k:end, :k] = -(own @ (M[:, k:end, :k] @ X[:, :k, :k]))
+            if end < n:
+                panel = M[:, end:, k:end] @ own.swapaxes(1, 2)
+                M[:, end:, k:end] = panel
+                M[:, end:, end:] -= panel @ panel.swapaxes(1, 2)
+        return X
 
 
 def interval(
@@ -167,38 +211,3 @@ def kernels(xp: Any, values: Any, of_others: float = 1.0) -> Any:
         out = difference if k == 0 else out + difference
     out *= -0.5
     return xp.exp(out, out=out)
-
-
-def explained(xp: Any, K: Any) -> Any:
-    """R H = eps (H K H + eps I)^-1 - 11' / n of kernels K, (m, n, n) each; K is overwritten."""
-    n = K.shape[1]
-    means = K.mean(axis=1)
-    K -= means[:, None, :]
-    K -= (means - means.mean(axis=1, keepdims=True))[:, :, None]
-    at = xp.arange(n)
-    K[:, at, at] += RIDGE
-    X = _inverse_factors(xp, K)
-    R = X.swapaxes(1, 2) @ X
-    R *= RIDGE
-    R -= 1.0 / n
-    return R
-
-
-def _inverse_factors(xp: Any, M: Any) -> Any:
-    """The inverses of the Cholesky factors of positive definite matrices (m, n, n), which are overwritten; by blocks.
-
-    CuPy factorises many small matrices at a time quickly, and large ones slowly; the rest are products.
-    """
-    n, width = M.shape[1], device_tuning.CHOLESKY_BLOCK
-    X = xp.zeros_like(M)
-    for k in range(0, n, width):
-        end = min(k + width, n)
-        own = xp.linalg.inv(xp.linalg.cholesky(M[:, k:end, k:end]))
-        X[:, k:end, k:end] = own
-        if k:
-            X[:, k:end, :k] = -(own @ (M[:, k:end, :k] @ X[:, :k, :k]))
-        if end < n:
-            M[:, end:, k:end] = M[:, end:, k:end] @ own.swapaxes(1, 2)
-            panel = M[:, end:, k:end]
-            M[:, end:, end:] -= panel @ panel.swapaxes(1, 2)
-    return X

@@ -6,16 +6,22 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-from pycupc.independence.base import Floats, Indices
+from pycupc.independence.base import Floats, Indices, State
 from pycupc.independence.kernel.kci import KCI, KernelData, p_value, tail
-from pycupc.independence.setwise import SetwiseTest
+from pycupc.independence.p_values import PValues
+from pycupc.independence.setwise import SetwiseTest, TestedPValues
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory, run_in_threads, single_products
 
 if TYPE_CHECKING:
+    from pycupc.graph.removals import Removals
+    from pycupc.graph.sepset import SepSets
+    from pycupc.graph.sparse import Ints, SparseGraph
     from pycupc.independence.kernel.factors import End, GivenSet
 
 #: Bytes of sets and ends that are kept for later tests, and of those that are computed together.
@@ -80,6 +86,76 @@ class Kept:
         return value
 
 
+class Bounds:
+    """Bounds on the p-values of the tests of a run, from which the largest p-value of each pair is found."""
+
+    def __init__(self) -> None:
+        self._pair, self._sets = list[Indices](), list[Indices]()
+        self._bounds = list[Floats]()
+
+    def add(self, V: Indices, low: Floats, high: Floats) -> None:
+        """Add tests of one size of sets, (m, 2 + l)."""
+        self._pair.append(V[:, :2])
+        self._sets.append(V[:, 2:])
+        self._bounds.append(np.array([low, high]))
+
+    def largest(self, test: KernelTest, x: Ints, y: Ints) -> Floats:
+        """The largest p-value of the tests of pairs x < y given sets, float64 (m,); -inf where there was none."""
+        out = np.full(len(x), -np.inf)
+        place = {pair: k for k, pair in enumerate(zip(x.tolist(), y.tolist(), strict=True))}
+        of_pair = [np.array([place.get((a, b), -1) for a, b in V.tolist()], dtype=np.int64) for V in self._pair]
+        best = np.full(len(x) + 1, -np.inf)  # the last for pairs that are not asked about
+        for pairs, (low, _) in zip(of_pair, self._bounds, strict=True):
+            np.maximum.at(best, pairs, low)
+        for pairs, ends, S, (_, high) in zip(of_pair, self._pair, self._sets, self._bounds, strict=True):
+            at = np.flatnonzero((pairs >= 0) & (high >= best[pairs]))
+            p = test.p_of_tests(ends[at, 0], ends[at, 1], S[at]) if len(at) else np.zeros(0)
+            np.maximum.at(out, pairs[at], np.nan_to_num(p, nan=test.na_p))
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPValues(TestedPValues):
+    """P-values of tests that another program has decided, made exactly when they are asked for.
+
+    `bounds`: of its tests. `sepset`: the separating sets.
+    """
+
+    bounds: Bounds
+    sepset: SepSets
+
+    def of_edges(self, graph: SparseGraph) -> Floats:
+        return self._of(graph, self._exact)
+
+    @property
+    def deferred(self) -> bool:
+        return True
+
+    @cached_property
+    def _exact(self) -> Floats:
+        tested, x, y = np.isfinite(self.edge_p), self.graph.low, self.graph.high
+        assert isinstance(self.test, KernelTest)
+        out = np.full(len(x), -np.inf)
+        given_nothing = self.test.unconditional(x[tested], y[tested])
+        out[tested] = np.maximum(given_nothing, self.bounds.largest(self.test, x[tested], y[tested]))
+        return out
+
+    @cached_property
+    def _removed(self) -> Floats:
+        out = [self._of_block(block.x, block.y, block.members) for block in self.sepset.blocks]
+        return np.concatenate([np.zeros(0), *out])
+
+    def _of_block(self, x: Ints, y: Ints, S: Ints) -> Floats:
+        p = self.test.p_of_tests(*(values.astype(np.int64) for values in (x, y, S)))
+        return np.nan_to_num(p, nan=self.test.na_p)
+
+    def _of_removals(self) -> Floats:
+        return self._removed
+
+    def of_removal(self, k: int) -> float:
+        return float(self._removed[k])
+
+
 class KernelTest(SetwiseTest):
     """`KCI` of a table.
 
@@ -87,6 +163,7 @@ class KernelTest(SetwiseTest):
     """
 
     name = "kernel"
+    bounds: Bounds | None = None  # of the tests of a run on a device
 
     def __init__(
         self, data: KernelData, alpha: float, how: KCI, *, NAdelete: bool = True, quirks: bool = False
@@ -116,6 +193,11 @@ class KernelTest(SetwiseTest):
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         return p_value(x, y, S, self.data, self.how, quirks=self.quirks)
+
+    def p_values(self, graph: SparseGraph, state: State, removals: Removals, sepset: SepSets) -> PValues:
+        if self.bounds is None or state.p_max is not None:
+            return super().p_values(graph, state, removals, sepset)
+        return ExactPValues(graph, removals, sepset.gaps(), -state.z, self, self.bounds, sepset)
 
     def p_of_tests(self, x: Indices, y: Indices, S: Indices) -> Floats:
         V = np.column_stack([np.minimum(x, y), np.maximum(x, y), np.sort(S, axis=1)]).astype(np.int64)

@@ -15,6 +15,7 @@ The public names:
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
     MixedTable, mixCItest      a table of numbers and categories, and its test
+    choose, Choice             the test that fits a table, why, and others that would do
     KCI, RCoT                  tests for nonlinear dependence, for pc(table, KCI()); RCoT for many variables or rows
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.engines.protocol import EngineError
     from pycupc.graph.knowledge import Knowledge
+    from pycupc.independence.choice import Choice
+    from pycupc.independence.families import choose
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.independence.kernel.kci import KCI
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KCI",
     "CStaR",
+    "Choice",
     "Effects",
     "EngineError",
     "IncompleteTable",
@@ -83,6 +87,7 @@ __all__ = [
     "__version__",
     "add_background_knowledge",
     "adjustment_set",
+    "choose",
     "compare",
     "cstar",
     "disCItwd",
@@ -105,6 +110,7 @@ __all__ = [
 
 _HOME = {
     "CStaR": "pycupc.stability.ranking",
+    "Choice": "pycupc.independence.choice",
     "Effects": "pycupc.effects.effects_result",
     "EngineError": "pycupc.engines.protocol",
     "IncompleteTable": "pycupc.independence.missing.data",
@@ -120,6 +126,7 @@ _HOME = {
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
     "adjustment_set": "pycupc.effects.adjustment",
+    "choose": "pycupc.independence.families",
     "compare": "pycupc.results.comparison",
     "cstar": "pycupc.stability.cstar",
     "disCItwd": "pycupc.independence.missing.reference_tests",

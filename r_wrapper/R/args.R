@@ -152,22 +152,20 @@ check_flag <- function(x, name) {
 check_table <- function(suffStat, p, test) {
   refuse_samples_in_columns(suffStat, "suffStat")
   if (test %in% tests_of_micd) return(check_of_micd(suffStat, p, test))
+  if (!test %in% built_in_tests) return(check_typed(suffStat, p, test, "suffStat"))
   if (ncol(suffStat) != p) refuse("suffStat", paste("a table of", p, "columns to match `labels` or `p`"), suffStat)
-  if (!test %in% c("gaussCItest", tests_of_tables)) return(check_discrete(coded(suffStat, "suffStat"), p, test))
-  if (test == "gaussCItest" && is.matrix(suffStat) && isSymmetric.matrix(unname(suffStat))) {
-    check_gauss(suffStat, p) # an error: without n
-  }
+  if (test != "gaussCItest") return(check_discrete(coded(suffStat, "suffStat"), p, test))
+  if (is.matrix(suffStat) && isSymmetric.matrix(unname(suffStat))) check_gauss(suffStat, p) # an error: without n
   x <- check_observations(suffStat, "suffStat")
-  check_complete(x, column_names(suffStat), "suffStat", test = test)
+  check_complete(x, column_names(suffStat), "suffStat", "indepTest = \"gaussCItwd\" takes NA")
   list(x = x)
 }
 
-# The observations, a matrix, must be complete for the `test`; `remedy` says what takes NA.
-check_complete <- function(x, names, name, remedy = "indepTest = \"gaussCItwd\" takes NA", test = "gaussCItest") {
+# The observations, a matrix, must be complete for gaussCItest; `remedy` says what takes NA.
+check_complete <- function(x, names, name, remedy) {
   incomplete <- which(colSums(!is.finite(x)) > 0)
   if (length(incomplete)) {
-    if (test != "gaussCItest") remedy <- "leave such rows out, or impute"
-    error("`", name, "` must be complete and finite for ", test, "; it is not in ", quoted(names[incomplete]), "; ",
+    error("`", name, "` must be complete and finite for gaussCItest; it is not in ", quoted(names[incomplete]), "; ",
       remedy)
   }
 }
@@ -228,12 +226,15 @@ need_pcalg <- function(caller, instead = "cu_plain() returns the same answer as 
 # The tests that the engines compute themselves.
 tests_of_pcalg <- c("gaussCItest", "disCItest", "binCItest")
 tests_of_micd <- c("gaussMItest", "disMItest", "gaussCItwd", "disCItwd", "mixCItest")
-tests_of_tables <- "KCI" # which neither package has
-built_in_tests <- c(tests_of_pcalg, tests_of_micd, tests_of_tables)
+built_in_tests <- c(tests_of_pcalg, tests_of_micd)
+
+# The tests of Python that are given by name alone; none if Python cannot be started, which then is not the error.
+more_tests <- function() tryCatch(setdiff(unlist(python_side()$TESTS), built_in_tests), error = function(e) character())
 
 # The name of such a test, given by name or as the function of pcalg or micd; NULL for a user's own function.
 built_in_test <- function(indepTest) {
-  if (is.character(indepTest) && length(indepTest) == 1L && indepTest %in% built_in_tests) return(indepTest)
+  by_name <- is.character(indepTest) && length(indepTest) == 1L
+  if (by_name && (indepTest %in% built_in_tests || indepTest %in% more_tests())) return(indepTest)
   if (!is.function(indepTest)) {
     refuse("indepTest", paste("a function(x, y, S, suffStat), or one of", quoted(built_in_tests)), indepTest)
   }

@@ -87,9 +87,7 @@ run_method <- function(method, suffStat, indepTest, alpha, labels, skeleton, ...
   if (is.null(suffStat) || is.null(alpha) || is.null(labels)) {
     error("the method \"", method, "\" needs `suffStat`, `alpha`, and `labels` or `p`")
   }
-  if (is.character(indepTest) && indepTest %in% tests_of_tables) {
-    if (method != "pycupc") error("pcalg has no test ", indepTest, "; compare results of cu_pc()")
-  } else if (is.character(indepTest)) { # built_in_test() has checked the name
+  if (is.character(indepTest)) { # built_in_test() has checked the name
     indepTest <- getExportedValue(if (indepTest %in% tests_of_micd) "micd" else "pcalg", indepTest)
   }
   args <- list(suffStat = suffStat, indepTest = indepTest, alpha = alpha, labels = labels, ...)

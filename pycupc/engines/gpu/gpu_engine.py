@@ -36,6 +36,9 @@ from pycupc.independence.gaussian.test import GaussianTest
 #: The algorithm of the engine "gpu" is called "schur".
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
 
+#: Levels whose kernels are compiled while a level runs.
+LEVELS_AHEAD = 3
+
 
 class GpuEngine(AnsweringOnCpu):
     """Levels on one CUDA device.
@@ -68,6 +71,7 @@ class GpuEngine(AnsweringOnCpu):
 
     side_by_side = 2
     correlates_on_device = True
+    compiles_beside = True
 
     def __init__(
         self,
@@ -162,16 +166,20 @@ class GpuEngine(AnsweringOnCpu):
             return of_data.concordances(self.device.cp, X)
 
     def _compile(self, level: int) -> None:
-        wanted = self.device.kernels.missing(self._kernels(level), self._in_rows())
-        if wanted:
-            with self._session():
-                notice = f"compiling for level {level}, once per machine"
-                self.device.kernels.load(wanted, self._in_rows(), notice)
+        if self._running is not None:  # it has been launched
+            return
+        kernels, rows = self.device.kernels, self._in_rows()
+        wanted = kernels.missing(self._kernels(level), rows)
+        if not wanted:
+            return
+        for later in range(max(level + 1, 2), level + LEVELS_AHEAD + 1):
+            if later <= self._m_max:
+                kernels.load_ahead(self._kernels(later), rows)
+        with self._session():
+            kernels.load(wanted, rows, f"compiling for level {level}, once per machine")
 
     def _kernels(self, level: int) -> list[KernelName]:
-        """Kernels that a level needs; none if it has been launched."""
-        if self._running is not None:
-            return []
+        """Kernels that a level needs; of a later level than the next, those that it needs if the graph stays."""
         graph = self._started()
         tests = graph.tests.kernels(level, graph.outlook) if level or graph.needs_host else []
         return graph.kernels(level) + tests + (sharing.KERNELS if level and self.member else [])
@@ -214,6 +222,8 @@ class GpuEngine(AnsweringOnCpu):
             self._graph = device_sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._gaussian, most)
             self._graph.member = self.member
             return None
+        first = [*(() if data.has_C else of_data.KERNELS), *DeviceGraph.kernels(0), *DeviceGraph.kernels(1)]
+        dev.kernels.load_ahead([*first, *schur.LIKELY], rows=False)
         if data.has_C:
             host = np.ascontiguousarray(data.C, dtype=np.float64)
             C = dev.cp.empty(host.shape, dtype=np.float64)

@@ -75,7 +75,7 @@ FAMILY = Family(
     function_for=lambda data: DEFAULT,
     observations=_observations,
     identity=_identity,
-    kinds=(Kind("numbers, dependence of any form", "x, KCI()", 'x, indepTest = "KCI"', "--test kci"),),
+    kinds=(Kind("numbers, dependence of any form", "x, KCI()", 'x, indepTest = "KCI"', "--test kci", numbers=True),),
     from_r=_from_r,
     word="kci",
     help="kernels of numbers, for dependence of any form, up to some thousand rows",

@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -119,14 +119,19 @@ class NamedGraph(Exported):
 
     # -- pictures -----------------------------------------------------------------------------------------------------
 
-    def plot(
+    def plot(  # noqa: PLR0913 - the options of a picture
         self,
         *,
         around: plotting.Variables | None = None,
         radius: int = 2,
-        title: str | None = None,
-        max_labelled: int = plotting.MAX_LABELLED,
+        title: str | Literal[False] | None = None,
+        legend: bool = True,
+        figsize: tuple[float, float] | None = None,
+        groups: Mapping[str, plotting.Variables] | Sequence[str | None] | None = None,
+        tiers: Any = None,
+        paths: Sequence[Sequence[str | int]] = (),
         strength: ArrayLike | None = None,
+        max_labelled: int = plotting.MAX_LABELLED,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw the graph, or the neighbourhood of some variables: ``plot(around="TP53", radius=2)``.
@@ -138,13 +143,25 @@ class NamedGraph(Exported):
             `max_labelled` variables, the nearest ones.
         radius : int, default 2
             How many edges away from them, of whatever direction, a variable may be.
-        title : str, optional
-            By default the numbers of variables and of edges of each kind.
-        max_labelled : int
-            Largest number of variables that are drawn as boxes with labels.
+        title : str or False, optional
+            By default the numbers of variables and of edges of each kind; False: none.
+        legend : bool, default True
+            Whether the kinds of edges, the groups, and what else is drawn are explained below the picture.
+        figsize : (float, float), optional
+            Width and height of the figure in inches; by default those of the drawing. The text is as large as fits.
+        groups : mapping of str to variables, or sequence of p str or None, optional
+            Groups of variables, drawn in a colour and a form of their own: the variables of each group, by label or
+            position, or the name of the group of each variable (None: no group).
+        tiers : sequence, mapping, Knowledge or path, optional
+            As of `pycupc.pc`: the variables of each tier, the earliest first, or the number of the tier of each
+            variable. The boxes of a tier lie in rows of their own, above those of later tiers.
+        paths : sequence of sequences of variables, optional
+            Paths whose edges are highlighted, such as ``[["smoking", "tar", "cancer"]]``.
         strength : sequence of m float, optional
             From 0 to 1 for each edge, in the order of `edges`: stronger edges are drawn thicker and darker, except in
             the pattern of the matrix.
+        max_labelled : int
+            Largest number of variables that are drawn as boxes with labels.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure of a suitable size.
 
@@ -157,16 +174,23 @@ class NamedGraph(Exported):
         ImportError
             If matplotlib is not installed.
         ValueError
-            If a variable of `around` does not exist, `radius` is negative, or `strength` has another length.
+            If a variable does not exist, `radius` is negative, `strength`, `groups` or `tiers` do not fit the
+            variables and edges, two variables of a path are not adjacent, or the graph is too large for `tiers`,
+            `groups` or `paths`.
         """
         return plotting.plot(
             self.sparse_graph,
             self.labels,
             ax=ax,
-            title=title,
             max_labelled=max_labelled,
             around=around,
             radius=radius,
+            title=title,
+            legend=legend,
+            figsize=figsize,
+            groups=groups,
+            tiers=tiers,
+            paths=paths,
             strength=strength,
         )
 

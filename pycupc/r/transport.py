@@ -10,9 +10,10 @@ R, which both sides see (`r_memory`).
     dm                       integer, column by column   int32 (n, p)                -
     fixedGaps, fixedEdges    raw                         uint8, bool (p, p)          -
     forbidden                raw, column by column       uint8, bool (p, p)          -
-    a result                 r_wrapper/R/pcalgo.R        pycupc.results.serialisation       1 (`conversions.from_plain`)
+    a result                 r_wrapper/R/pcalgo.R        pycupc.results.schema       1 (`conversions.from_plain`)
     frequencies              r_wrapper/R/stability.R     pycupc.r.stability_values          1
-    untested                 double                      `conversions.untested_from` 1, of x and y
+    untested                 double                      `UntestedPairs`             1, of x and y
+    evidence                 raw                         `StoredResult.to_bytes`     -
 
 A reply has the sizes of the arrays of the answer: R makes vectors for them, which `Job.fill` fills. A failure is a
 reply as well, which holds `error` (the name of the exception) and `message`.
@@ -60,11 +61,13 @@ from pycupc.system.version import __version__ as VERSION
 __all__ = ["PROTOCOL", "TESTS", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 19
+PROTOCOL = 20
 #: The names of the tests that `indepTest` may be.
 TESTS = list(FUNCTIONS)
 #: The names of arguments in R that differ, with the names in Python.
 _FROM_R = {row.in_r: name for name, row in PARAMETERS.items() if row.in_r}
+#: The types of vectors in R, by the kind of an array.
+_IN_R = {"f": "double", "i": "integer", "u": "raw"}
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 
 
@@ -92,8 +95,8 @@ class Job(Background):
         `pycupc.pc`, `stability` or `cstar` by name; `labels`; `test`: "gaussCItest", "disCItest", "binCItest", the name
         of a test of micd, or "" where R makes the tests, with `batch` many at a time; `n`, or of discrete data `nlev`,
         `adaptDF`, `df` and `texts`, the levels of each factor; `by_default`: whether the user has named no test;
-        `pMax`: whether p-values are wanted; `progress`: whether to send progress events; for "stability" and "cstar"
-        `drawn`, the seed if the user and the checkpoint give none.
+        `pMax`, `evidence`, `progress`: whether p-values, the bytes of the result and progress events are wanted; for
+        "stability" and "cstar" `drawn`, the seed if the user and the checkpoint give none.
         """
         self._in = {name: self._vectors[name] for name in names}
         self.begin(lambda: self._reply(options))
@@ -123,10 +126,7 @@ class Job(Background):
         with failures_in_reply(labels) as reply, lines_to(lambda text: self.send({"kind": "line", "text": text})):
             values, arrays = self._compute(options)
             self._out = {name: np.ascontiguousarray(values) for name, values in arrays.items()}
-            sizes = {
-                name: ["double" if values.dtype.kind == "f" else "integer", float(values.size)]
-                for name, values in self._out.items()
-            }
+            sizes = {name: [_IN_R[values.dtype.kind], float(values.size)] for name, values in self._out.items()}
             reply |= {**values, "arrays": sizes}
         return {"kind": "reply", **reply}
 
@@ -151,6 +151,8 @@ class Job(Background):
         if fit.found_sepset is not fit.sepset and "ambiguous_triples" in fit.notes:
             arrays |= sepset_arrays(fit.found_sepset, "found_")
         plain = to_plain(arrays) | untested_arrays(fit.tests_of_levels().untested)
+        if options["evidence"]:
+            plain["evidence"] = np.frombuffer(fit.to_bytes(p_values=bool(options["pMax"])), np.uint8)
         values: dict[str, Any] = {"max_ord": int(fit.max_ord), "quirks": ""}
         if isinstance(fit, PagAlgo):
             notes = (fit.skeleton_fit.notes | fit.notes).values()

@@ -29,8 +29,8 @@
 #'
 #' The graph need not be a CPDAG: if the colliders contradict each other, it may have a directed cycle, and with
 #' `conservative`, `maj.rule` or `solve.confl` it may have too few arrows or bidirected edges. `print()` and `summary()`
-#' of the result say so, in the session that computed it; pcalg's object is the same. [cu_to_cpdag()] gives the CPDAG
-#' where a DAG extends the graph, and `u2pd = "retry"` a graph that a DAG extends.
+#' of the result say so, once the session has computed such a result; pcalg's object is the same. [cu_to_cpdag()] gives
+#' the CPDAG where a DAG extends the graph, and `u2pd = "retry"` a graph that a DAG extends.
 #'
 #' Ctrl-C is an ordinary R interrupt, as in [pcalg::pc()]: `tryCatch(..., interrupt = )` can handle it, `try()` does not
 #' stop it, and the R session continues.
@@ -161,8 +161,7 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
     # pcalg's last resort before a random graph makes one without weights.
     fit <- as_pcalgo(plain, cl, if (plain$status == "forced") "none" else "double", sepset)
   }
-  remember(fit, plain$found, NULL, plain$untested, plain$note)
-  fit
+  with_evidence(fit, plain)
 }
 
 #' @rdname cu_pc
@@ -188,10 +187,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
 
   expand <- wants_list(sepset, length(labels))
   plain <- transport("skeleton", suffStat, indepTest, alpha, labels, given, expand, known)
-  fit <- as_pcalgo(plain, cl, "integer", sepset)
-  before <- if (knows) list(options = c(known$options, oriented = FALSE), arrays = known$arrays)
-  remember(fit, NULL, before, plain$untested)
-  fit
+  with_evidence(as_pcalgo(plain, cl, "integer", sepset), plain)
 }
 
 # source("r_wrapper/R/cu_pc.R") needs no installation. All files of this folder are read into a separate environment,

@@ -88,7 +88,7 @@ def test_it_loads_and_draws(page, fit):
     )
     assert colours > 50
     assert page.script("return table.rows.length") == len(fit.sparse_graph)
-    assert page.script("return view.labelled.length") >= 0.8 * P
+    assert page.script("return view.labelled.length + boxed.alone.length") == P
 
 
 def test_search_shows_the_neighbourhood_and_the_table_follows(page, fit):
@@ -232,7 +232,7 @@ def use_filter(page, field, value):
 
 def test_variables_that_filters_leave_without_edges_go_and_the_others_are_placed_again(page, fit):
     table = fit.edges()
-    places = "return state.nodes.map(v => [name(v), ...position(v)])"
+    places = "return drawnNodes().map(v => [name(v), ...position(v)])"
     before = {label: place for label, *place in page.script(places)}
     left = table[table["pMax"] <= 1e-12]
     use_filter(page, "most-p", "1e-12")
@@ -249,7 +249,9 @@ def test_variables_that_filters_leave_without_edges_go_and_the_others_are_placed
     assert len(page.script(places)) < len(before)
     page.click("#reset")
     use_filter(page, "high", "0")  # those that never had an edge have not lost any
-    assert len(page.script(places)) == int((fit.sparse_graph.degrees() == 0).sum())
+    alone = int((fit.sparse_graph.degrees() == 0).sum())
+    assert page.script("return [boxed.nodes.length, boxed.alone.length]") == [0, alone]
+    assert page.text("#alone").count(",") == alone - 1
 
 
 def test_an_empty_neighbourhood_says_that_filters_hide_it(page, fit):
@@ -294,13 +296,63 @@ def test_all_labels_are_there_at_1440_x_900_and_the_picture_is_filled(chromium, 
     show_page(explorer_content.content(explored_graphs.result(p)), tmp_path / "g.html", show=False)
     chromium.cdp("Emulation.setDeviceMetricsOverride", width=1440, height=900, deviceScaleFactor=1, mobile=False)
     chromium.open(tmp_path / "g.html")
-    assert chromium.script("return view.labelled.length") == p
+    assert chromium.script("return view.labelled.length + boxed.alone.length") == p
     low, high, size = chromium.script(
-        "const at = state.nodes.map(place), of = (f, i) => f(...at.map(a => a[i]));"
+        "const at = drawnNodes().map(place), of = (f, i) => f(...at.map(a => a[i]));"
         "return [[of(Math.min, 0), of(Math.min, 1)], [of(Math.max, 0), of(Math.max, 1)], [view.width, view.height]]"
     )
     assert all(b - a > 0.75 * s for a, b, s in zip(low, high, size, strict=True))
     chromium.cdp("Emulation.setDeviceMetricsOverride", width=1360, height=900, deviceScaleFactor=1, mobile=False)
+
+
+# names that are seen, and lines that run through the letters of a name: in the box of another variable, or over a dot's
+CROSSED = """
+  const through = [];
+  for (const k of state.edges) {
+    const points = lineOf(k);
+    for (const v of boxed.nodes) {
+      if (touches(k, v)) continue;
+      const [x, y, w, h] = boxOf(v);
+      const box = [x + w / 2, y + h / 2, w, h];
+      if (points.some((p, i) => i && meets(points[i - 1], p, box, 0))) through.push([name(v), k]);
+    }
+  }
+  return [view.labelled.length, boxed.nodes.length, through];
+"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 1000), (900, 800), (412, 915)])
+@pytest.mark.parametrize("p", [12, 30, 60])
+def test_edges_cross_no_name_and_all_names_are_shown_or_none(chromium, tmp_path, p, width, height):
+    show_page(explorer_content.content(explored_graphs.result(p)), tmp_path / "g.html", show=False)
+    chromium.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+    chromium.open(tmp_path / "g.html")
+    named, boxes, crossed = chromium.script(CROSSED)
+    assert crossed == []
+    assert named == boxes or (named == 0 and p * 1000 > 50 * width)
+    assert ("come closer (+) to read the names" in chromium.text("#mode")) == (named == 0)
+    overlap = chromium.script(
+        "const b = boxed.nodes.map(boxOf);"
+        "return b.filter((p, i) => b.some((q, j) => j < i && p[0] < q[0] + q[2] && q[0] < p[0] + p[2]"
+        " && p[1] < q[1] + q[3] && q[1] < p[1] + p[3])).length"
+    )
+    assert overlap == 0
+    chromium.script("startAt(graph.degree.indexOf(Math.max(...graph.degree))); update({ fit: true })")
+    assert chromium.script(CROSSED)[2] == []
+    chromium.cdp("Emulation.setDeviceMetricsOverride", width=1360, height=900, deviceScaleFactor=1, mobile=False)
+
+
+def test_the_dots_of_a_larger_graph_are_named_where_no_line_is(chromium, tmp_path):
+    show_page(explorer_content.content(explored_graphs.result(150)), tmp_path / "g.html", show=False)
+    chromium.open(tmp_path / "g.html")
+    assert not chromium.script("return boxed.on")
+    assert chromium.script("return view.labelled.length") > 75
+    free = chromium.script(
+        "const ink = cellsOf(state.edges.map(lineOf));"
+        "return view.labelled.filter(l => !coversInk([l.x, l.y - 7, l.x + l.width, l.y + 7], ink)).length"
+    )
+    assert free > 0.5 * chromium.script("return view.labelled.length")
+    assert chromium.complaints() == []
 
 
 def test_the_direction_of_the_edges_of_the_selected_variable(page, fit):
@@ -323,6 +375,23 @@ def test_the_table_is_sorted_and_its_rows_select_edges(page, fit):
     pair = page.script("return state.pair.map(name)")
     assert fit.why(*pair).status == "kept"
     assert page.script("return document.querySelector('[aria-selected=true][role=row]') !== null")
+
+
+def test_further_columns_are_in_the_table_and_in_the_panel(chromium, fit, tmp_path):
+    m = len(fit.sparse_graph)
+    texts = np.array([f"<b>{k}" for k in range(m)], dtype=object)
+    content = replace(explorer_content.content(fit), columns={"half": np.arange(m) / 2, "mark": texts})
+    show_page(content, tmp_path / "columns.html", show=False)
+    chromium.open(tmp_path / "columns.html")
+    titles = chromium.script("return EDGE_COLUMNS.map(([title]) => title)")
+    assert titles[4:8] == ["p", "r", "half", "mark"]
+    for column in (7, 8):
+        chromium.click(f"#head > span:nth-child({column}) > button")
+        assert len(chromium.script("return table.rows")) == m
+    assert chromium.script("return rowElement(0).textContent").find("<b>") > 0
+    facts = dict(chromium.script("return whyKept(3).facts"))
+    assert (facts["half"], facts["mark"]) == ("1.5", "<b>3")
+    assert chromium.complaints() == []
 
 
 def test_everything_can_be_reached_by_keys(page, fit):

@@ -11,6 +11,17 @@ from pycupc.graph.drawing.draw import (
     save,
     save_figure,
     small_picture,
+    tikz_of,
 )
 
-__all__ = ["MAX_LABELLED", "Variables", "describe", "plot", "positions", "save", "save_figure", "small_picture"]
+__all__ = [
+    "MAX_LABELLED",
+    "Variables",
+    "describe",
+    "plot",
+    "positions",
+    "save",
+    "save_figure",
+    "small_picture",
+    "tikz_of",
+]

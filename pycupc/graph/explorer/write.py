@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.graph.drawing import Variables, positions
+from pycupc.graph.drawing.modules import modules_of
 from pycupc.graph.drawing.network import place_dots
 from pycupc.graph.sparse import Ints, SparseGraph
 from pycupc.system.files import whole_file
@@ -27,7 +28,8 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 _FOLDER = Path(__file__).parent / "page"
-_SCRIPTS = ("data.js", "place.js", "state.js", "view.js", "table.js", "panels.js", "main.js")
+_PARTS = ("data", "place", "layers", "routes", "state", "view", "boxes", "table", "panels", "main")
+_SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 #: Most variables and edges that a page holds.
 MAX_NODES, MAX_EDGES = 5_000, 20_000
 
@@ -74,6 +76,8 @@ class Content:
     edge_r: Floats | None = None
     edge_tests: Floats | None = None
     edge_level: NDArray[np.int64] | None = None
+    # mapping of str to array (m,): further columns of the edges by title, numbers or texts.
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     # sequence of m sequences: what set its marks: each [variable at whose end the mark is, rule, variable, ...]; `pag`:
     # the rules are FCI's, not Meek's.
     reasons: Sequence[Sequence[Sequence[str | int]]] = ()
@@ -226,6 +230,8 @@ def _packed(name: str, value: Any) -> Any:
         return {key: _packed(key, part) for key, part in value.items()}
     if not isinstance(value, np.ndarray):
         return value
+    if value.dtype == object:
+        return value.tolist()
     if value.dtype.kind in "iu":
         value = value.astype(np.min_scalar_type(int(value.max(initial=0))))
     elif name not in ("edge_p", "p", "edge_tests"):
@@ -237,7 +243,7 @@ def _packed(name: str, value: Any) -> Any:
 def _data(content: Content) -> dict[str, Any]:
     """The data that the scripts read: the entries of `Content`, and in place of the graph its edges and positions."""
     graph, removed = content.graph, content.removed
-    xy = place_dots(graph)[0] if graph.p else np.zeros((0, 2))
+    xy = place_dots(graph, modules_of(graph))[0] if graph.p else np.zeros((0, 2))
     tail, head, _ = graph.edge_list()
     listed = f"all {len(removed.x):,} pairs that a non-empty set separated"
     if removed.complete_from > 1:

@@ -4,15 +4,20 @@
 /** Show the state. `fit` shows everything again; `table: false` leaves the table as it is. */
 function update({ fit: fitted = false, table: tabled = true } = {}) {
   byId("whole").disabled = !state.near;
+  if (arrange() || fitted) fit();
+  draw();
+  sayMode();
+  fillDetails();
+  if (tabled) fillTable();
+}
+
+/** Say what the picture shows. */
+function sayMode() {
   byId("mode").textContent = graph.m && !state.edges.length
     ? "no edge passes the filters"
     : state.near
     ? `${state.nodes.length} variables around ${Array.from(state.grown.keys(), (v) => shortLabel(name(v))).slice(0, 3).join(", ")}${state.grown.size > 3 ? " and others" : ""}; +n: click to add n neighbours`
-    : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges${state.edges.length > MANY ? " (undirected ones dashed when you come closer)" : ""}; neighbours lie near each other, the axes have no unit`;
-  if (fitted) fit();
-  draw();
-  fillDetails();
-  if (tabled) fillTable();
+    : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges${state.edges.length > MANY ? " (undirected ones dashed when you come closer)" : ""}; ${boxed.on ? `arrows point down where they can${namesShown() ? "" : "; come closer (+) to read the names"}` : "neighbours lie near each other, the axes have no unit"}`;
 }
 
 /** Show the neighbourhood of v. */
@@ -191,13 +196,13 @@ function start() {
   setUpPrint();
   byId("fold").onclick = fold;
   byId("whole").onclick = () => { showAll(); update({ fit: true }); };
-  byId("closer").onclick = () => { zoom(1.3); draw(); };
-  byId("farther").onclick = () => { zoom(1 / 1.3); draw(); };
-  byId("fit").onclick = () => { fit(); draw(); };
+  byId("closer").onclick = () => { zoom(1.3); draw(); sayMode(); };
+  byId("farther").onclick = () => { zoom(1 / 1.3); draw(); sayMode(); };
+  byId("fit").onclick = () => { fit(); draw(); sayMode(); };
   byId("print").onclick = () => window.print();
   for (const id of ["list-edges", "list-removed"]) byId(id).onchange = () => { table.removed = byId("list-removed").checked; table.sort = null; fillTable(); };
   byId("rows").onscroll = () => fillRows();
-  new ResizeObserver(() => { const { width, height } = view; resize(); if (Math.abs(width - view.width) + Math.abs(height - view.height) > 30) fit(); draw(); fillRows(); }).observe(view.canvas);
+  new ResizeObserver(() => { const { width, height } = view; resize(); if (Math.abs(width - view.width) + Math.abs(height - view.height) > 30) { arrange(true); fit(); } draw(); fillRows(); }).observe(view.canvas);
   readFilters(); // a browser may have kept what the fields held before the page was loaded again
   recompute();
   if (data.start !== null) startAt(data.start);

@@ -16,6 +16,7 @@ const state = {
   filtered: null, // variable -> [x, y] in the whole graph without what the filters hide; null without filters
   nodes: [], // what is drawn
   edges: [],
+  linked: [], // the edges that decide where variables lie: also those that the filter of directions hides
 };
 
 /** The filters in use, for `state.filters`; all but the filter of the selected variable's directions. */
@@ -61,6 +62,7 @@ function recompute() {
     const f = state.filter, alone = f.p === Infinity && !f.stability && !f.kinds.includes(false);
     state.nodes = [];
     for (let v = 0; v < graph.nodes; v++) if (linked[v] || (alone && inDegree(v) && !edgesOf(v).length)) state.nodes.push(v);
+    state.linked = passing;
     state.edges = state.node === null ? passing : passing.filter((k) => !touches(k, state.node) || goesTheWay(k, state.node));
     const wanted = state.filters.length ? JSON.stringify({ ...state.filter, way: null }) : "";
     if (wanted !== state.arranged) state.filtered = wanted ? placeAgain(state.nodes, passing) : null;
@@ -76,8 +78,9 @@ function recompute() {
   }
   state.nodes = Array.from(shown);
   const edges = new Set();
-  for (const v of shown) for (const k of edgesOf(v)) if (shown.has(other(k, v)) && passes(k) && (!touches(k, state.node) || goesTheWay(k, state.node))) edges.add(k);
-  state.edges = Array.from(edges).sort((a, b) => a - b);
+  for (const v of shown) for (const k of edgesOf(v)) if (shown.has(other(k, v)) && passes(k)) edges.add(k);
+  state.linked = Array.from(edges).sort((a, b) => a - b);
+  state.edges = state.linked.filter((k) => state.node === null || !touches(k, state.node) || goesTheWay(k, state.node));
   state.places = placeNodes(state.nodes, state.edges, state.places, state.parent);
 }
 

@@ -90,7 +90,8 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
 
     `options` are as of `compared`, and `known`: whether the separating sets are known, of an fciAlgo whether the tests
     found them; `before`, what was known before the tests, or None; of an fciAlgo `rules`, `jci`, `context`; `question`:
-    "edges", or "why" with the positions `x` and `y`, from 1. If R gave the data, also the options of `data_of`, and
+    "edges", or "why" with the positions `x` and `y`, from 1, or "page" with the `file` of the explorer, and `around`,
+    `radius` and `groups` as of `pycupc.r.pictures.picture`. If R gave the data, also the options of `data_of`, and
     `test`; if it knows the pairs that were not tested, the arrays of `untested_from`.
     """
     alpha, tests, data = options["alpha"], Tests(), None
@@ -116,6 +117,11 @@ def explain(sent: Sent, options: Mapping[str, Any]) -> Answer:
             fit = with_reasons(fit, tests)
     if edges:
         return _edges(fit)
+    if options["question"] == "page":
+        around = [int(v) - 1 for v in options["around"]] or None
+        groups = [str(name) or None for name in options["groups"]] or None
+        fit.explore(options["file"], show=False, around=around, radius=int(options["radius"]), groups=groups)
+        return {}, {}
     _find_untested(fit.tests_of_levels(), sent, tests)
     return _why(fit, options)
 

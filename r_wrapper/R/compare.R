@@ -113,6 +113,7 @@ uses_rule <- function(args) {
 # tests, `before`, the pairs that were `untested`, and the `note`, why the graph is not a CPDAG. They are kept here,
 # because the object, which is to be identical to pcalg's, has no place for them.
 remember <- function(fit, found = NULL, before = NULL, untested = NULL, note = NULL) {
+  plot_without_rgraphviz()
   if (is.null(found) && is.null(before) && is.null(untested) && !isTRUE(nzchar(note))) return()
   known <- list(of = found_by(fit), found = found, before = before, untested = untested, note = note)
   state$found <- utils::head(c(list(known), state$found), 16L)

@@ -46,7 +46,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def main(args: argparse.Namespace) -> int:
     """Run with parsed arguments; returns the exit code, which is DEVICE if an engine that needs no GPU fails."""
     if args.compile:
-        from pycupc.cli.compiling import compile_everything
+        from pycupc.algorithm.compiling import compile_everything
 
         seconds = compile_everything(lambda part: print(f"compiling: {part}", file=sys.stderr))
         print(f"everything was compiled, or was there, after {seconds:.0f} s", file=sys.stderr)

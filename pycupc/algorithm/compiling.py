@@ -1,4 +1,4 @@
-"""``pycupc doctor --compile``: everything is compiled once, for an image of a container or a shared folder of a cluster."""
+"""``pycupc doctor --compile``: everything is compiled once, for an image or a shared folder of a cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -33,26 +33,43 @@ def compile_everything(report: Report) -> float:
 
 def _runs() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Parts, and problems that reach all of their functions."""
-    import pycupc
-    from pycupc.discrete import DiscreteSuffStat, disCItest
+    from pycupc.algorithm.fci import fci
+    from pycupc.algorithm.pc import pc
+    from pycupc.algorithm.rfci import rfci
+    from pycupc.engines.cpu.pruning.plan import Way
+    from pycupc.engines.cpu.pruning.pruned_sides import load
+    from pycupc.independence.discrete import DiscreteSuffStat, disCItest
+    from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
+    from pycupc.independence.rcot import RCoT
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 14))
     for j in range(1, 14):
         X[:, j] += X[:, : min(j, 4)].sum(axis=1) / 2
-    C, codes = {"C": np.corrcoef(X, rowvar=False), "n": 60}, (X > 0).astype(int) + (X > 1)
+    r: Any = np.corrcoef(X, rowvar=False)
+    codes = (X > 0).astype(int) + (X > 1)
+    C = {"C": r, "n": 60}
     gaps = np.where(rng.random(X.shape) < 0.05, np.nan, X)
     wide = np.hstack([X, rng.standard_normal((60, 200))])
-    run = partial(pycupc.pc, alpha=0.2, engine="cpu")
+
+    def run(*data: Any, **how: Any) -> None:
+        fit = pc(*data, **{"alpha": 0.2, "engine": "cpu", **how})
+        fit.p_values.of_edges(fit.sparse_graph)
+        if fit.has_dag:
+            fit.to_cpdag()
 
     for pruning in (True, "always", False):
         yield "tests of correlations", partial(run, X, engine_options={"pruning": pruning})
     yield "tests of correlations", partial(run, X, engine_options={"correlations": "rows", "pruning": "always"})
+    for way in get_args(Way):
+        yield "tests of correlations", partial(load, way)
+    yield "p-values", lambda: pc(wide, alpha=0.2, engine="cpu").pMax
+    yield "n by pair", partial(run, {"C": r[:6, :6], "n": np.full((6, 6), 60)})
     yield "tests of correlations", partial(run, wide, engine_options={"correlations": "rows"})
     yield "rules", partial(run, C, maj_rule=True, solve_confl=True)
     yield "rules", partial(run, C, u2pd="retry", random_state=0)
     yield "tiers", partial(run, C, tiers=[j // 5 for j in range(14)])
-    for function in (pycupc.fci, pycupc.rfci):
+    for function in (fci, rfci):
         yield function.__name__, partial(function, C, alpha=0.2, engine="cpu")
     yield "tests of categories", partial(run, DiscreteSuffStat.from_data(codes[:, :6]), disCItest, m_max=2)
     for correlation in ("spearman", "kendall", "latent"):
@@ -62,10 +79,10 @@ def _runs() -> Iterator[tuple[str, Callable[[], Any]]]:
         some = (codes if categories else X)[:, :5]
         holes = np.where(np.isnan(gaps[:, :5]), np.nan, some)
         imputed = [np.where(np.isnan(holes), values, some) for values in (some, some[::-1])]
-        incomplete = pycupc.IncompleteTable(holes, categories=categories)
+        incomplete = IncompleteTable(holes, categories=categories)
         yield "missing values", partial(run, incomplete, m_max=2)
-        yield "missing values", partial(run, pycupc.MultipleImputation(imputed, categories=categories), m_max=2)
-    yield "RCoT", partial(run, X[:, :5], pycupc.RCoT(), m_max=1)
+        yield "missing values", partial(run, MultipleImputation(imputed, categories=categories), m_max=2)
+    yield "RCoT", partial(run, X[:, :5], RCoT(), m_max=1)
 
 
 def _compile_kernels(report: Report) -> None:

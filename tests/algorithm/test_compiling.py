@@ -1,0 +1,26 @@
+"""`compile_everything`: afterwards no function is left to be compiled."""
+
+import subprocess
+import sys
+
+import pytest
+
+_CODE = """
+import gc
+from numba.core.dispatcher import Dispatcher
+from pycupc.algorithm.compiling import compile_everything
+
+parts = []
+compile_everything(parts.append)
+assert "tiers" in parts and "RCoT" in parts
+ours = [d for d in gc.get_objects() if isinstance(d, Dispatcher) and d.py_func.__module__.startswith("pycupc")]
+ours = [d for d in ours if "compile" in vars(d)]  # of `compiled`; others are compiled into their callers
+assert len(ours) > 40
+print(sorted(d.py_func.__name__ for d in ours if not d.signatures))
+"""
+
+
+@pytest.mark.slow
+def test_nothing_is_left_to_compile():
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", _CODE], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stdout + done.stderr

@@ -16,7 +16,7 @@ The public names:
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
     MixedTable, mixCItest      a table of numbers and categories, and its test
     choose, Choice             the test that fits a table, why, and others that would do
-    RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
+    KCI, RCoT                  tests for nonlinear dependence, for pc(table, KCI()); RCoT for many variables or rows
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from pycupc.independence.families import choose
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
+    from pycupc.independence.kernel.kci import KCI
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.reference_tests import disCItwd, disMItest, gaussCItwd, gaussMItest
     from pycupc.independence.mixed.mix_ci_test import mixCItest
@@ -68,11 +69,43 @@ if TYPE_CHECKING:
     from pycupc.stability.stability_run import stability
 
 __all__ = [
-    "CStaR", "Choice", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable",
-    "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "adjustment_set", "choose", "compare", "cstar", "disCItwd", "disMItest", "effects",
-    "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest",
-    "pc", "rfci", "skeleton", "stability",
+    "KCI",
+    "CStaR",
+    "Choice",
+    "Effects",
+    "EngineError",
+    "IncompleteTable",
+    "Interrupted",
+    "Knowledge",
+    "MixedTable",
+    "MultipleImputation",
+    "PagAlgo",
+    "PcAlgo",
+    "RCoT",
+    "Stability",
+    "SuffStat",
+    "__version__",
+    "add_background_knowledge",
+    "adjustment_set",
+    "choose",
+    "compare",
+    "cstar",
+    "disCItwd",
+    "disMItest",
+    "effects",
+    "fci",
+    "gaussCItest",
+    "gaussCItwd",
+    "gaussMItest",
+    "ida",
+    "ida_fast",
+    "is_adjustment_set",
+    "joint_ida",
+    "mixCItest",
+    "pc",
+    "rfci",
+    "skeleton",
+    "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -82,6 +115,7 @@ _HOME = {
     "EngineError": "pycupc.engines.protocol",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
+    "KCI": "pycupc.independence.kernel.kci",
     "Knowledge": "pycupc.graph.knowledge",
     "MixedTable": "pycupc.data.mixed",
     "MultipleImputation": "pycupc.independence.missing.data",

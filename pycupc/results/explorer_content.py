@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pycupc.graph.drawing import Variables, describe
+from pycupc.graph.drawing.look import Look
 from pycupc.graph.explorer import Content, InlinePage, RemovedPairs, part_of, show_page
 from pycupc.graph.sepset import FlatCells
 from pycupc.graph.sparse import SparseGraph
@@ -39,6 +40,7 @@ def content(
     radius: int = 2,
     stability: ArrayLike | None = None,
     effects: Any = None,
+    groups: Any = None,
 ) -> Content:
     """Gather the content of the page of a result; arguments and errors as of `PcAlgo.explore`."""
     graph, p = fit.sparse_graph, len(fit.labels)
@@ -85,6 +87,7 @@ def content(
         n=n,
         alpha=alpha,
         effects=of_pairs,
+        **_groups(groups, fit.sparse_graph, fit.labels, nodes),
     )
 
 
@@ -99,6 +102,12 @@ def _effects(effects: Any, labels: tuple[str, ...], nodes: Integers) -> tuple[di
     return effects.on_page(nodes), ""
 
 
+def _groups(groups: Any, graph: SparseGraph, labels: Sequence[str], nodes: Integers) -> dict[str, Any]:
+    """The groups among the variables of the page, as fields of `Content`."""
+    look = Look.of(graph, labels, groups=groups)
+    return {} if look.group is None else {"groups": list(look.groups), "group": look.group[nodes] + 1}
+
+
 def consensus_content(
     graph: SparseGraph,
     labels: Sequence[str],
@@ -107,6 +116,7 @@ def consensus_content(
     *,
     around: Variables | None = None,
     radius: int = 2,
+    groups: Any = None,
 ) -> Content:
     """The content of the page of a consensus of resamples: no tests, but the shares of the resamples with each mark.
 
@@ -114,7 +124,8 @@ def consensus_content(
 
     `shares` has "adjacent"; its arrays and their order are as in `pycupc.stability.Consensus.frequencies`.
     """
-    _, at, part = part_of(graph, labels, -shares["adjacent"], around, radius, "found most often")
+    nodes, at, part = part_of(graph, labels, -shares["adjacent"], around, radius, "found most often")
+    part |= _groups(groups, graph, labels, nodes)
     on_page = {mark: share[at] for mark, share in shares.items()}
     title, facts = about
     return Content(**part, title=title, facts=facts, stability=on_page["adjacent"], shares=on_page)
@@ -190,6 +201,7 @@ class ExplorableGraph(TestedGraph):
         radius: int = 2,
         stability: ArrayLike | None = None,
         effects: Any = None,
+        groups: Any = None,
     ) -> Path | InlinePage:
         """Write the explorer of the graph and its evidence, one HTML file.
 
@@ -208,6 +220,8 @@ class ExplorableGraph(TestedGraph):
         effects : Effects, optional
             What `pycupc.effects` found with method "local": beside a chosen variable, what it moves and what moves it.
             For pages of at most 200 variables.
+        groups : mapping of str to variables, or sequence of p str or None, optional
+            Groups of variables, as of `plot`: drawn in a colour and a form of their own, and listed in the filters.
 
         Returns
         -------
@@ -217,7 +231,8 @@ class ExplorableGraph(TestedGraph):
         Raises
         ------
         ValueError
-            If `stability` has another length, `effects` has other variables, or a variable of `around` does not exist.
+            If `stability` has another length, `effects` has other variables, or a variable of `around` or `groups`
+            does not exist.
         """
-        found = content(self, around=around, radius=radius, stability=stability, effects=effects)
+        found = content(self, around=around, radius=radius, stability=stability, effects=effects, groups=groups)
         return show_page(found, path, show=show)

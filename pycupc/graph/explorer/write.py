@@ -97,6 +97,9 @@ class Content:
     start: int | None = None  # the variable whose neighbourhood is shown first
     shares: Mapping[str, Floats] = field(default_factory=dict)
     pag: bool = False
+    # groups: their names; group: int (p,): the number of the group of each variable from 1, 0 without one.
+    groups: Sequence[str] = ()
+    group: NDArray[np.int64] | None = None
     # mapping of str to float (p, p): of rows on columns: `value`, the possible effect of smallest size, its interval
     # `low` to `high`, and the `agreement` of the signs of all possible effects.
     effects: Mapping[str, Floats] = field(default_factory=dict)

@@ -15,7 +15,8 @@ The public names:
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
     MixedTable, mixCItest      a table of numbers and categories, and its test
-    RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
+    choose, Choice             the test that fits a table, why, and others that would do
+    KCI, RCoT                  tests for nonlinear dependence, for pc(table, KCI()); RCoT for many variables or rows
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
     stability, Stability       how often each edge is found on resamples of the rows
@@ -50,8 +51,11 @@ if TYPE_CHECKING:
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.engines.protocol import EngineError
     from pycupc.graph.knowledge import Knowledge
+    from pycupc.independence.choice import Choice
+    from pycupc.independence.families import choose
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
+    from pycupc.independence.kernel.kci import KCI
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.reference_tests import disCItwd, disMItest, gaussCItwd, gaussMItest
     from pycupc.independence.mixed.mix_ci_test import mixCItest
@@ -65,19 +69,53 @@ if TYPE_CHECKING:
     from pycupc.stability.stability_run import stability
 
 __all__ = [
-    "CStaR", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable",
-    "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "adjustment_set", "compare", "cstar", "disCItwd", "disMItest", "effects", "fci",
-    "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc",
-    "rfci", "skeleton", "stability",
+    "KCI",
+    "CStaR",
+    "Choice",
+    "Effects",
+    "EngineError",
+    "IncompleteTable",
+    "Interrupted",
+    "Knowledge",
+    "MixedTable",
+    "MultipleImputation",
+    "PagAlgo",
+    "PcAlgo",
+    "RCoT",
+    "Stability",
+    "SuffStat",
+    "__version__",
+    "add_background_knowledge",
+    "adjustment_set",
+    "choose",
+    "compare",
+    "cstar",
+    "disCItwd",
+    "disMItest",
+    "effects",
+    "fci",
+    "gaussCItest",
+    "gaussCItwd",
+    "gaussMItest",
+    "ida",
+    "ida_fast",
+    "is_adjustment_set",
+    "joint_ida",
+    "mixCItest",
+    "pc",
+    "rfci",
+    "skeleton",
+    "stability",
 ]  # fmt: skip
 
 _HOME = {
     "CStaR": "pycupc.stability.ranking",
+    "Choice": "pycupc.independence.choice",
     "Effects": "pycupc.effects.effects_result",
     "EngineError": "pycupc.engines.protocol",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
+    "KCI": "pycupc.independence.kernel.kci",
     "Knowledge": "pycupc.graph.knowledge",
     "MixedTable": "pycupc.data.mixed",
     "MultipleImputation": "pycupc.independence.missing.data",
@@ -88,6 +126,7 @@ _HOME = {
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
     "adjustment_set": "pycupc.effects.adjustment",
+    "choose": "pycupc.independence.families",
     "compare": "pycupc.results.comparison",
     "cstar": "pycupc.stability.cstar",
     "disCItwd": "pycupc.independence.missing.reference_tests",

@@ -18,7 +18,7 @@ from pycupc.algorithm.skeleton import find_skeleton, skeleton
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.graph.constraints import Constraints
 from pycupc.independence.custom import IndepTest
-from pycupc.orientation import Orientation, U2pd, orient
+from pycupc.orientation import Orientation, U2pd, compile_ahead, orient
 from pycupc.orientation.lines import lines_of_arrows, lines_of_triples
 from pycupc.results.contradictions import CONTRADICTING
 from pycupc.results.pcalgo import PcAlgo
@@ -153,6 +153,8 @@ def pc(  # noqa: PLR0913 - pcalg's arguments
     )
     with running(given) as problem:
         ambiguous = None
+        if problem.engine.compiles_beside:
+            compile_ahead()
         fit = find_skeleton(problem)
         if not len(fit.sparse_graph):
             return replace(fit, method="pc")

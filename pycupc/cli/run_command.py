@@ -11,23 +11,22 @@ from pathlib import Path
 
 import pycupc
 from pycupc.cli import inputs, method_options, option_types, output, picture_options, writing
-from pycupc.cli.choice import Data, labels_of
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
-from pycupc.cli.writing import FileKind, graph_files, pictures, text, too_large
+from pycupc.cli.writing import GRAPH_FILES, FileKind, graph_files, pictures, text, too_large
 from pycupc.graph import exports
 from pycupc.results.pagalgo import PagAlgo
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.results.tables import sepset_columns
 from pycupc.system.progress import level_bar
 
-_DESCRIPTION = """\
+_DESCRIPTION = f"""\
 Find the causal graph of a table of continuous or discrete data: a CPDAG (--method pc) or, if variables may be hidden,
 a PAG (--method fci or rfci); and write into a folder:
 
-    edges.csv        one line per edge: from, to, type (directed, undirected, ...), evidence
-    graph.graphml, graph.dot, graph.json       the graph for other programs
+    edges.csv        one line per edge: from, to, type (directed, undirected, ...), pMax, r, what set the arrow
+    {GRAPH_FILES}       the graph for other programs
     graph.html, graph.png                      the explorer of the graph and its evidence, and a picture (see --plot)
     sepsets.csv, amat.csv                      separating sets with their tests; adjacency matrix in pcalg's coding
     result.npz       the complete result, for pycupc.PcAlgo.load
@@ -76,13 +75,7 @@ def main(args: argparse.Namespace) -> int:
         interrupting(answer if args.keep_partial else None) as no_more_interrupts,
         writing.begun(args, "pycupc", FILES) as record,
     ):
-        with record.timed("read"), level_bar(wanted=shown) as bar:
-            suff_stat, record.source = inputs.read(args, bar)
-        _check_space(record.folder, suff_stat.p, args)
-        inputs.check_around(args, suff_stat)
-        picture_options.picture_arguments(args, labels_of(suff_stat))  # before the tests, which may take hours
-        with record.timed(args.method):
-            fit, interruption = _fit(args, suff_stat)
+        fit, interruption = _fit(args, record, shown)
         if args.to_cpdag and interruption is None:
             fit = _cpdag_of(fit)
         if "rows_dropped" in record.source:
@@ -111,12 +104,18 @@ def _check_space(folder: OutputFolder, p: int, args: argparse.Namespace) -> None
         )
 
 
-def _fit(args: argparse.Namespace, suff_stat: Data) -> tuple[PcAlgo | PagAlgo, str | None]:
-    """The result, and a message if it has only the levels before an interrupt."""
-    options = method_options.method_arguments(args, inputs.arguments_of_data(args, suff_stat))
+def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[PcAlgo | PagAlgo, str | None]:
+    """Read the data and run the method: the result, and a message if it has only the levels before an interrupt."""
     try:
-        with level_bar(wanted=output.progress_wanted(args)) as bar:
-            return getattr(pycupc, args.method)(suff_stat, alpha=args.alpha, progress=bar, **options), None
+        with level_bar(wanted=shown) as bar:
+            with record.timed("read"):
+                choice, record.source = inputs.read(args, bar)
+            _check_space(record.folder, choice.data.p, args)
+            inputs.check_around(args, choice)
+            picture_options.picture_arguments(args, choice.labels)  # before the tests, which may take hours
+            with record.timed(args.method):
+                options = method_options.method_arguments(args, inputs.arguments_of_data(args, choice))
+                return getattr(pycupc, args.method)(choice.data, alpha=args.alpha, progress=bar, **options), None
     except pycupc.Interrupted as interrupt:
         partial = interrupt.partial
         if not args.keep_partial or partial is None:

@@ -70,6 +70,7 @@ class Finished(NamedTuple):
     y: Ints
     z: Floats
     answered: Mask | None  # bool (E,), (1,) or None: see `Engine.answered`
+    p_max: Floats | None = None  # see `State`
 
 
 class PartsKept(Protocol):
@@ -121,6 +122,7 @@ class Engine(ABC):
     side_by_side: int = 1
     # Whether `correlation` computes on a device rather than in this process's threads.
     correlates_on_device: bool = False
+    compiles_beside: bool = False  # whether its code is compiled by threads that leave the interpreter to others
     divides: bool = False  # whether it makes level 0 of Gaussian data in parts, see `Division`
 
     def correlation(self, X: Floats) -> Floats:
@@ -130,6 +132,10 @@ class Engine(ABC):
     def runs(self, test: IndependenceTest) -> bool:
         """Whether the engine runs such tests."""
         return self.name in test.engines
+
+    def for_test(self, test: IndependenceTest) -> Engine:
+        """The engine that runs this test in the place of this one, if there is another."""
+        return self
 
     @abstractmethod
     def memory(self, test: IndependenceTest) -> tuple[int, int]:

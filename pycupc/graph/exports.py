@@ -92,7 +92,7 @@ class Exported:
         return out
 
     def edges(self) -> pd.DataFrame:
-        """Edge list: from, to, type (from --> to where directed), and the attributes: pMax, and what set the arrow."""
+        """Edge list: from, to, type (from --> to where directed), and pMax, r and what set the arrow."""
         return data_frame(self.edge_columns())
 
     def edge_columns(self) -> dict[str, NDArray[Any]]:

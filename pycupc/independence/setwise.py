@@ -24,6 +24,8 @@ class SetwiseTest(IndependenceTest):
     symmetric: bool = True  # whether the tests of (x, y) and (y, x) have the same p-value
     # The most tests that `single_tests` is given at a time; 0: the engine chooses, and threads may call it together.
     at_once: int = 0
+    # Threads that `single_tests` may use where it is given `at_once` tests; 0: all cores. The engine says so.
+    threads: int = 0
 
     def __init__(self, data: Any, alpha: float, *, NAdelete: bool = True) -> None:
         """`data`: with `p`, `n` and `labels`. `NAdelete`: a NaN p-value counts as 1 if True, else as 0."""
@@ -70,9 +72,11 @@ class TestedPValues(ComputedPValues):
         return self._of(graph, self.edge_p)
 
     def _put_level0(self, out: Floats) -> None:
+        wanted = np.triu(np.ones(out.shape, dtype=np.bool_), 1)
+        wanted[self.gaps[:, 0], self.gaps[:, 1]] = False
         for i in range(len(out) - 1):
-            others = np.arange(i + 1, len(out), dtype=np.int32)
-            out[i, i + 1 :] = out[i + 1 :, i] = self.test.unconditional(np.full_like(others, i), others)
+            others = np.flatnonzero(wanted[i]).astype(np.int32)
+            out[i, others] = out[others, i] = self.test.unconditional(np.full_like(others, i), others)
 
     def _of_removals(self) -> Floats:
         return self.removals.r

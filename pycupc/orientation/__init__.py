@@ -16,6 +16,9 @@ but trace.py, lines.py and conservative.py) is imported when it is needed, becau
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -23,10 +26,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pycupc.graph.sepset import SepSets
+from pycupc.graph.sepset import FlatCells, SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.orientation.conservative import TripleCheck, check_triples
 from pycupc.orientation.trace import OrientationStatus, Reason
+from pycupc.system.limits import NoThreadError, start
 
 __all__ = ["Orientation", "OrientationStatus", "TripleCheck", "U2pd", "check_triples", "orient"]
 
@@ -47,6 +51,28 @@ class Orientation:
     status: OrientationStatus = "relaxed"
     n_tries: int = 0  # how many other directions "retry" tried
     n_contradicting: int = 0  # of "relaxed": edges that colliders or rules directed both ways
+
+
+@functools.cache
+def compile_ahead() -> None:
+    """Begin to compile the code of `orient`, in a thread, by a graph of four variables; once per process.
+
+    Whoever orients meanwhile waits for what is not ready.
+    """
+
+    def run() -> None:
+        from pycupc.orientation import colliders, meek, mixed_graph
+
+        chain = SparseGraph.undirected(4, np.array([0, 1]), np.array([1, 2]))
+        x, y, size, members = ([0, 0, 1, 2, 3], [2, 3, 3, 3, 0], [1, 1, 1, 1, 2], [1, 1, 0, 1, 1, 2])
+        sets = SepSets.from_flat(chain, FlatCells(*(np.array(v, dtype=np.int32) for v in (x, y, size, members))))
+        graph = mixed_graph.undirected(chain)
+        colliders.mark_triples(graph, sets, None)
+        colliders.orient_colliders(graph, solve_confl=False)
+        meek.apply_rules(graph, solve_confl=False)
+
+    with contextlib.suppress(NoThreadError):  # then it is compiled when it is needed
+        start(threading.Thread(target=run, daemon=True))
 
 
 def orient(

@@ -20,6 +20,7 @@ from pycupc.graph.sparse import SparseGraph
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.p_values import GaussianPValues
 from pycupc.results.base import TestedGraph, TestedResult
+from pycupc.results.edge_columns import columns_on_page
 from pycupc.results.evidence import KeptEdges
 
 Integers = NDArray[np.int64]
@@ -76,6 +77,7 @@ def content(
         edge_r=fit.p_values.correlations(low, high),
         edge_tests=tests,
         edge_level=highest,
+        columns={title: values[at] for title, values in columns_on_page(fit).items()},
         reasons=_reasons(fit, low, high, names),
         stability=_frequencies(stability, len(graph), at),
         removed=removed,

@@ -60,8 +60,10 @@ _HERE = Path(__file__).resolve().parents[1]
 #: Files whose functions and constants are compiled.
 SOURCES = (
     "system/jit.py",
+    "system/atomics.py",
     "independence/gaussian/*.py",
     "independence/discrete/*.py",
+    "independence/kernel/compiled.py",
     "independence/missing/*.py",
     "independence/mixed/*.py",
     "independence/compiled_rcot.py",

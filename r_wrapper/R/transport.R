@@ -92,14 +92,18 @@ shared <- function(frame, threads) {
 }
 
 # Runs `what` ("pc", "skeleton", "fci" or "rfci") in Python and returns plain R lists, in the form that pcalgo.R
-# describes; with `expand`, the element `sets` as well. `given`: see shared(); `more`: `options`, further arguments by
-# Python's names, and `arrays`, see check_known().
-transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = FALSE, more = list()) {
+# describes; with `expand`, the element `sets` as well, with `keep` the element `evidence`. `given`: see shared();
+# `more`: `options`, further arguments by Python's names, and `arrays`, see check_known().
+transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = FALSE, more = list(), keep = TRUE) {
   p <- length(labels)
   tabular <- is_table(suffStat, indepTest)
   by_default <- tabular && missing(indepTest)
-  if (by_default) indepTest <- "gaussCItest"
   if (tabular && missing(alpha)) alpha <- 0.01
+  if (by_default) {
+    chosen <- if (is.data.frame(suffStat)) chosen_test(suffStat, "suffStat")
+    suffStat <- if (is.null(chosen)) suffStat else chosen$data
+    indepTest <- if (is.null(chosen)) "gaussCItest" else chosen$test
+  }
   test <- built_in_test(indepTest)
   alpha <- check_share(alpha, "alpha")
   reporter <- make_reporter(given$verbose, given$progress)
@@ -113,7 +117,7 @@ transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = 
   say_orders(labels, suffStat, test, given)
   batch <- attr(indepTest, "batch")
   flags <- list(pMax = check_flag(given$pMax, "pMax"), progress = as.logical(given$progress),
-    batch = is.function(batch))
+    batch = is.function(batch), evidence = keep)
   problem <- as_problem(labels, test, given, data, arguments)
   users <- if (flags$batch) function(x, y, S) batch(x, y, S, suffStat) else checked_test(indepTest, suffStat)
   compute(what, c(problem$options, flags), c(problem$arrays, more$arrays), reporter, users,
@@ -125,7 +129,7 @@ check_data <- function(suffStat, p, test) {
   switch(test,
     gaussCItest = check_gauss(suffStat, p, TRUE),
     disCItest = , binCItest = check_discrete(suffStat, p, test),
-    check_of_micd(suffStat, p, test)
+    if (test %in% tests_of_micd) check_of_micd(suffStat, p, test) else check_typed(suffStat, p, test, "suffStat")
   )
 }
 
@@ -176,6 +180,7 @@ plain_answer <- function(reply, labels, expand, test) {
     answer <- c(answer, lapply(c(edge = "edge", pdsep = "pdsep", later = "later"), part, arrays = arrays),
       list(n.edgetestsPDSEP = arrays$n.edgetestsPDSEP, max.ordPDSEP = as.integer(reply$max_ord_pdsep)))
   }
+  answer$evidence <- arrays$evidence
   if (expand) answer$sets <- expand_sepset(answer)
   answer
 }
@@ -296,5 +301,8 @@ cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCIt
   }
   given$u2pd <- match.arg(given$u2pd, c("relaxed", "retry"))
   check_orientation(given$u2pd, given$conservative, given$maj.rule, given$solve.confl)
-  transport(what, suffStat, indepTest, alpha, labels, given)
+  if (missing(indepTest) && is_table(suffStat)) {
+    return(transport(what, suffStat, , alpha, labels, given, keep = FALSE))
+  }
+  transport(what, suffStat, indepTest, alpha, labels, given, keep = FALSE)
 }

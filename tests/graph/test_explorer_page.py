@@ -506,6 +506,23 @@ def test_the_table_is_sorted_and_its_rows_select_edges(page, fit):
     assert page.script("return document.querySelector('[aria-selected=true][role=row]') !== null")
 
 
+def test_further_columns_are_in_the_table_and_in_the_panel(chromium, fit, tmp_path):
+    m = len(fit.sparse_graph)
+    texts = np.array([f"<b>{k}" for k in range(m)], dtype=object)
+    content = replace(explorer_content.content(fit), columns={"half": np.arange(m) / 2, "mark": texts})
+    show_page(content, tmp_path / "columns.html", show=False)
+    chromium.open(tmp_path / "columns.html")
+    titles = chromium.script("return EDGE_COLUMNS.map(([title]) => title)")
+    assert titles[4:8] == ["p", "r", "half", "mark"]
+    for column in (7, 8):
+        chromium.click(f"#head > span:nth-child({column}) > button")
+        assert len(chromium.script("return table.rows")) == m
+    assert chromium.script("return rowElement(0).textContent").find("<b>") > 0
+    facts = dict(chromium.script("return whyKept(3).facts"))
+    assert (facts["half"], facts["mark"]) == ("1.5", "<b>3")
+    assert chromium.complaints() == []
+
+
 def test_everything_can_be_reached_by_keys(page, fit):
     label = hub(fit)
     page.script("document.activeElement.blur()")

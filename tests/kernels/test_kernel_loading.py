@@ -2,6 +2,7 @@
 
 import logging
 import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -21,7 +22,7 @@ class Toolkit:
         self.modules: list[str] = []
         self.seconds = seconds
         compiler = SimpleNamespace(CompileException=CompileException)
-        self.cuda = SimpleNamespace(driver=None, compiler=compiler)
+        self.cuda = SimpleNamespace(driver=None, compiler=compiler, Device=lambda index: nullcontext())
 
     def RawModule(self, code: str, options: tuple[str, ...], name_expressions: tuple[str, ...] | None) -> object:
         time.sleep(self.seconds)
@@ -41,7 +42,7 @@ WANTED = [("graph/inspect", "inspect"), ("schur/sets", "schur_sets<2, false>")]
 def test_only_what_takes_long_is_announced(monkeypatch, caplog, notice_after, lines):
     monkeypatch.setattr(device_tuning, "NOTICE_AFTER", notice_after)
     toolkit = Toolkit(0.2)
-    loader = kernels.Kernels(toolkit)
+    loader = kernels.Kernels(toolkit, 0)
     with caplog.at_level(logging.INFO, logger="pycupc"):
         loader.load(WANTED, False, "compiling for level 2, once per machine")
         loader.load(WANTED, False, "compiling for level 2, once per machine")
@@ -52,10 +53,34 @@ def test_only_what_takes_long_is_announced(monkeypatch, caplog, notice_after, li
     assert loader.get(*WANTED[0]) is loader.loaded[(*WANTED[0], False)]
 
 
+def test_kernels_are_compiled_side_by_side_and_ahead_each_once(monkeypatch):
+    monkeypatch.setattr(kernels, "available_cores", lambda: 8)
+    toolkit, began = Toolkit(0.3), time.monotonic()
+    loader = kernels.Kernels(toolkit, 0)
+    wanted = [*WANTED, *(("schur/sets", f"schur_sets<{suffix}, true>") for suffix in (2, 3, 4))]
+    loader.load_ahead(wanted[1:], False)
+    loader.load_ahead(wanted[1:], False)
+    assert time.monotonic() - began < 0.2
+    loader.load(wanted, False, "")
+    assert time.monotonic() - began < 1.0
+    assert len(toolkit.modules) == len(wanted) == len(loader.loaded)
+
+
+def test_what_fails_ahead_is_told_where_it_is_needed(monkeypatch, tmp_path):
+    monkeypatch.setattr(kernels, "KERNEL_DIR", tmp_path)
+    (tmp_path / "broken.cu").write_text("this is no CUDA")
+    toolkit = Toolkit(0.0)
+    loader = kernels.Kernels(toolkit, 0)
+    loader.load_ahead([("broken", "broken")], False)
+    with pytest.raises(EngineError, match="does not compile here"):
+        loader.load([("broken", "broken")], False, "")
+    assert loader.missing([("broken", "broken")], False)
+
+
 def test_a_file_that_is_missing_or_broken(monkeypatch, tmp_path):
     monkeypatch.setattr(kernels, "KERNEL_DIR", tmp_path)
     (tmp_path / "broken.cu").write_text("this is no CUDA")
-    loader = kernels.Kernels(Toolkit(0.0))
+    loader = kernels.Kernels(Toolkit(0.0), 0)
     with pytest.raises(EngineError, match=r"nothing\.cu cannot be read"):
         loader.get("nothing", "nothing")
     with pytest.raises(EngineError, match=r"kernel broken of broken\.cu does not compile here: expected a declaration"):

@@ -1,5 +1,7 @@
 """Orientation: the rules written out literally, oracles, and what must be refused; recorded answers: test_golden.py."""
 
+import subprocess
+import sys
 from itertools import combinations, product
 
 import networkx as nx
@@ -391,3 +393,32 @@ def test_verbose_tells_of_arrows_and_triples(rule, caplog):
     assert triples[0].startswith("triple a - c - b: collider, because c is in ")
     assert sum("not oriented" in line for line in triples) == fit.notes["ambiguous_triples"]
     assert not any(r.getMessage().startswith(("collider", "rule", "triple")) for r in caplog.records)
+
+
+def test_nothing_is_left_to_compile_after_compile_ahead():
+    code = """
+import threading
+import numpy as np
+from numba.core import event
+from pycupc.graph.sepset import FlatCells, SepSets
+from pycupc.graph.sparse import SparseGraph
+from pycupc.orientation import compile_ahead, orient
+
+compile_ahead()
+for thread in set(threading.enumerate()) - {threading.main_thread()}:
+    thread.join()
+compiled = []
+listener = event.RecordingListener()
+x, y = np.triu_indices(300, 1)
+edge = np.random.default_rng(0).random(len(x)) < 0.1
+graph = SparseGraph.undirected(300, x[edge], y[edge])
+size = 1 + np.arange(np.count_nonzero(~edge)) % 2
+members = np.random.default_rng(1).integers(0, 300, size.sum())
+of_pairs = (v.astype(np.int32) for v in (x[~edge], y[~edge], size, members))
+with event.install_listener("numba:compile", listener):
+    oriented = orient(graph, SepSets.from_flat(graph, FlatCells(*of_pairs)))
+assert len(oriented.trace) > 100
+print(len(listener.buffer))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "0\n", done.stderr

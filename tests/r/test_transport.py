@@ -25,7 +25,14 @@ def vectors(monkeypatch):
 
 def options(**changed):
     arguments = {"alpha": 0.05, "numCores": 1, "engine": "cpu"}
-    given = {"labels": list("abcdef"), "progress": False, "pMax": True, "test": "gaussCItest", "n": 100}
+    given = {
+        "labels": list("abcdef"),
+        "progress": False,
+        "pMax": True,
+        "evidence": True,
+        "test": "gaussCItest",
+        "n": 100,
+    }
     return given | {"arguments": arguments} | changed
 
 
@@ -207,6 +214,42 @@ def test_close_does_not_wait_for_ever(monkeypatch):
     assert not job.close()
     go_on.set()
     assert ended.wait(600)
+
+
+class InterruptedWhenDeleted:
+    """Runs Python code while Python deletes it, where it ignores an interrupt."""
+
+    def __init__(self, runs):
+        self.runs = runs
+
+    def __del__(self):
+        self.runs()
+
+
+def test_an_interrupt_that_python_ignores_is_sent_again(monkeypatch, capsys):
+    monkeypatch.setattr(worker_thread, "PATIENCE", 600.0)
+    running, deleted = threading.Event(), []
+
+    def in_delete():
+        running.set()
+        while True:
+            time.sleep(0.001)
+
+    def compute():
+        for k in range(2):
+            InterruptedWhenDeleted(in_delete)
+            deleted.append(k)
+        while True:
+            time.sleep(0.001)
+
+    job = Background()
+    job.begin(compute)
+    assert running.wait(600)
+    began = time.monotonic()
+    assert job.close()
+    assert deleted == [0, 1]
+    assert time.monotonic() - began < 300
+    assert "ignored" not in capsys.readouterr().err
 
 
 @pytest.fixture

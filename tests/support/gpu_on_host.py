@@ -205,8 +205,10 @@ class _Kernels:
     def missing(self, wanted, rows) -> list:
         return []
 
-    def load(self, wanted, rows, notice) -> None:
+    def load(self, wanted, rows, notice="") -> None:
         """All are there."""
+
+    load_ahead = load
 
 
 class HostDevice(Device):

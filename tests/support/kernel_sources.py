@@ -1,6 +1,6 @@
 """The kernels with their templates instantiated, and their resources: for the compile tests and the committed report.
 
-python tests/kernel_sources.py          write kernels/resources_sm_90.txt (needs nvcc)
+python tests/support/kernel_sources.py          write kernels/resources_sm_90.txt (needs nvcc)
 """
 
 import ctypes
@@ -14,28 +14,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from pycupc.engines.gpu import cupc, device_correlation, device_sieve, missing, schur
+from pycupc.engines.gpu.every_kernel import TEMPLATES
 from pycupc.engines.gpu.kernels import WITH_ROW_MATRICES
-from pycupc.engines.gpu.pruning import device_bounded_walk, device_branch_and_bound
 
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 REPORT = KERNELS / "resources_sm_90.txt"
-#: The templates that the engine asks for: (file, name).
-TEMPLATES = [
-    *(
-        *schur.SETS.values(),
-        *schur.TILES.values(),
-        *device_bounded_walk.TRY.values(),
-        *device_bounded_walk.ROWS.values(),
-        *device_branch_and_bound.PAIRS,
-    ),
-    *(
-        *device_sieve.PICK.values(),
-        *device_correlation.KERNELS[:2],
-        *(k for family in range(5) for k in missing.kernels_of(family)),
-    ),
-    *((f"cupc/cupc_{algorithm}", f"cupc_{algorithm}<{t}>") for algorithm in "es" for t in cupc.TEMPLATES),
-]
 ARGUMENTS = {
     "schur_sets": "const Graph, const Level, const Queue, const unsigned* __restrict__, const int",
     "schur_tiles": "const Graph, const Level, const Queue, double*, const i64, const int",

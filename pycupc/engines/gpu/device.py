@@ -172,7 +172,7 @@ def session(dev: Device, release: Callable[[], None] = lambda: None) -> Iterator
 def _kernels(index: int) -> Kernels:
     import cupy as cp
 
-    return Kernels(cp)
+    return Kernels(cp, index)
 
 
 class _OwnedDevice:

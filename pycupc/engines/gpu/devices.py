@@ -41,6 +41,7 @@ class DevicesEngine(Engine):
 
     side_by_side = 2
     correlates_on_device = True
+    compiles_beside = True
 
     def __init__(self, engines: list[GpuEngine]) -> None:
         self._engines, self.name = engines, engines[0].name

@@ -22,19 +22,22 @@ from pycupc.engines.gpu import (
 from pycupc.engines.gpu.cupc import CupcTests, Geometry
 from pycupc.engines.gpu.device import open_device, session
 from pycupc.engines.gpu.device_graph import DeviceGraph, Running
-from pycupc.engines.gpu.families import SET_BY_SET
+from pycupc.engines.gpu.families import BY_ROUNDS, SET_BY_SET
 from pycupc.engines.gpu.kernels import KernelName
 from pycupc.engines.gpu.on_cpu import AnsweringOnCpu
 from pycupc.engines.gpu.pruning import outcome
 from pycupc.engines.gpu.sharing import Meeting, Member
 from pycupc.engines.gpu.structures import Graph, Level, Pruning
-from pycupc.engines.protocol import EngineError, Finished, Floats, LevelResult, Sampled, State
+from pycupc.engines.protocol import Engine, EngineError, Finished, Floats, LevelResult, Sampled, State
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.suffstat import MatrixFacts
 from pycupc.independence.gaussian.test import GaussianTest
 
 #: The algorithm of the engine "gpu" is called "schur".
 ALGORITHMS = ("schur", "cupc-e", "cupc-s")
+
+#: Levels whose kernels are compiled while a level runs.
+LEVELS_AHEAD = 3
 
 
 class GpuEngine(AnsweringOnCpu):
@@ -68,6 +71,7 @@ class GpuEngine(AnsweringOnCpu):
 
     side_by_side = 2
     correlates_on_device = True
+    compiles_beside = True
 
     def __init__(
         self,
@@ -118,6 +122,10 @@ class GpuEngine(AnsweringOnCpu):
         if self.device.scratch.size > device_tuning.KEPT_SCRATCH:
             self.device.scratch.release()
 
+    def for_test(self, test: IndependenceTest) -> Engine:
+        rounds = BY_ROUNDS.get(type(test)) if self.name == "gpu" else None
+        return self if rounds is None else rounds(self.device)
+
     def _session(self) -> AbstractContextManager[None]:
         return session(self.device, self.close)
 
@@ -158,16 +166,20 @@ class GpuEngine(AnsweringOnCpu):
             return of_data.concordances(self.device.cp, X)
 
     def _compile(self, level: int) -> None:
-        wanted = self.device.kernels.missing(self._kernels(level), self._in_rows())
-        if wanted:
-            with self._session():
-                notice = f"compiling for level {level}, once per machine"
-                self.device.kernels.load(wanted, self._in_rows(), notice)
+        if self._running is not None:  # it has been launched
+            return
+        kernels, rows = self.device.kernels, self._in_rows()
+        wanted = kernels.missing(self._kernels(level), rows)
+        if not wanted:
+            return
+        for later in range(max(level + 1, 2), level + LEVELS_AHEAD + 1):
+            if later <= self._m_max:
+                kernels.load_ahead(self._kernels(later), rows)
+        with self._session():
+            kernels.load(wanted, rows, f"compiling for level {level}, once per machine")
 
     def _kernels(self, level: int) -> list[KernelName]:
-        """Kernels that a level needs; none if it has been launched."""
-        if self._running is not None:
-            return []
+        """Kernels that a level needs; of a later level than the next, those that it needs if the graph stays."""
         graph = self._started()
         tests = graph.tests.kernels(level, graph.outlook) if level or graph.needs_host else []
         return graph.kernels(level) + tests + (sharing.KERNELS if level and self.member else [])
@@ -210,6 +222,8 @@ class GpuEngine(AnsweringOnCpu):
             self._graph = device_sieve.RowGraph(dev, data.rows, self._gaps, self._fixed, self._gaussian, most)
             self._graph.member = self.member
             return None
+        first = [*(() if data.has_C else of_data.KERNELS), *DeviceGraph.kernels(0), *DeviceGraph.kernels(1)]
+        dev.kernels.load_ahead([*first, *schur.LIKELY], rows=False)
         if data.has_C:
             host = np.ascontiguousarray(data.C, dtype=np.float64)
             C = dev.cp.empty(host.shape, dtype=np.float64)

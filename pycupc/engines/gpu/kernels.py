@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -13,6 +14,8 @@ from typing import Any
 
 from pycupc.engines.gpu import device_tuning
 from pycupc.engines.protocol import EngineError
+from pycupc.system.limits import NoThreadError, start
+from pycupc.system.machine import available_cores, run_in_threads
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 #: In a wheel the kernels lie inside the package, in a checkout beside it.
@@ -94,29 +97,31 @@ class Kernel:
             self._driver.launchKernel(*geometry, 0)
 
 
-class Kernels:
-    """The kernels that this process has loaded on one device. CuPy keeps compiled kernels on disk."""
+#: A kernel, and whether it is for a graph with a matrix for each row.
+_Key = tuple[str, str, bool]
 
-    def __init__(self, cp: Any) -> None:
-        self._cp = cp
-        self._lock = threading.Lock()
-        self.loaded: dict[tuple[str, str, bool], Kernel] = {}
+
+class Kernels:
+    """The kernels that this process has loaded on the device `index`. CuPy keeps compiled kernels on disk.
+
+    Several are compiled side by side: NVRTC needs neither the interpreter's lock nor the device.
+    """
+
+    def __init__(self, cp: Any, index: int) -> None:
+        self._cp, self._index = cp, index
+        self._locks: dict[_Key, threading.Lock] = {}
+        self.loaded: dict[_Key, Kernel] = {}
 
     def get(self, file: str, name: str, rows: bool = False) -> Kernel:
         """Kernel `name` of `file`, loaded at its first use; EngineError if it cannot be read or does not compile.
 
         `rows`: whether it is for a graph with a matrix for each row.
         """
-        key = file, name, rows and file in WITH_ROW_MATRICES
-        kernel = self.loaded.get(key)
-        if kernel is None:
-            with self._lock:
-                kernel = self.loaded.get(key) or self._load(*key)
-        return kernel
+        return self.loaded.get(key := _key(file, name, rows)) or self._load_once(key)
 
     def missing(self, wanted: Iterable[KernelName], rows: bool) -> list[KernelName]:
         """The `wanted` kernels that are not loaded yet."""
-        return [(f, name) for f, name in wanted if (f, name, rows and f in WITH_ROW_MATRICES) not in self.loaded]
+        return [kernel for kernel in wanted if _key(*kernel, rows) not in self.loaded]
 
     def load(self, wanted: Iterable[KernelName], rows: bool, notice: str) -> None:
         """Load kernels; `notice` is logged if that takes so long that they must be compiling."""
@@ -124,10 +129,32 @@ class Kernels:
         timer.daemon = True
         timer.start()
         try:
-            for file, name in self.missing(wanted, rows):
-                self.get(file, name, rows)
+            keys = [_key(*kernel, rows) for kernel in self.missing(wanted, rows)]
+            run_in_threads(self._load_once, keys, min(len(keys), available_cores()) or 1)
         finally:
             timer.cancel()
+
+    def load_ahead(self, wanted: Iterable[KernelName], rows: bool) -> None:
+        """Begin to load kernels that are likely to be needed soon, each in a thread of its own, and return.
+
+        Whoever needs one of them waits for its thread, and reports its failure.
+        """
+        for kernel in self.missing(wanted, rows):
+            if (key := _key(*kernel, rows)) not in self._locks:
+                with contextlib.suppress(NoThreadError):  # then it is loaded when it is needed
+                    start(threading.Thread(target=self._try, args=(key,), daemon=True))
+
+    def _try(self, key: _Key) -> None:
+        with contextlib.suppress(Exception):  # raised again where the kernel is needed
+            self._load_once(key)
+
+    def _load_once(self, key: _Key) -> Kernel:
+        """Load a kernel, or wait for the thread that does."""
+        with self._locks.setdefault(key, threading.Lock()):
+            if (kernel := self.loaded.get(key)) is None:
+                with self._cp.cuda.Device(self._index):
+                    kernel = self.loaded[key] = self._load(*key)
+        return kernel
 
     def _load(self, file: str, name: str, rows: bool) -> Kernel:
         source = KERNEL_DIR / f"{file}.cu"
@@ -136,10 +163,12 @@ class Kernels:
             expressions, options = (name,) if "<" in name else None, source_options()
             options = (*options, "-DROW_MATRICES") if rows else options
             module = self._cp.RawModule(code=code, options=options, name_expressions=expressions)
-            kernel = Kernel(module.get_function(name), self._cp.cuda.driver)
+            return Kernel(module.get_function(name), self._cp.cuda.driver)
         except OSError as error:
             raise EngineError(f"kernel file {source} cannot be read: {error}") from error
         except self._cp.cuda.compiler.CompileException as error:
             raise EngineError(f"kernel {name} of {source.name} does not compile here: {error}") from error
-        self.loaded[file, name, rows] = kernel
-        return kernel
+
+
+def _key(file: str, name: str, rows: bool) -> _Key:
+    return file, name, rows and file in WITH_ROW_MATRICES

@@ -28,6 +28,8 @@ SETS = {
     for suffix, ill in ((2, False), (3, False), (4, False), (2, True), (3, True))
 }
 TILES = {ill: ("schur/tiles", f"schur_tiles<{str(ill).lower()}>") for ill in (False, True)}
+#: Those of levels 1 and 2 in most runs.
+LIKELY = [LEVEL1, PLAN, *(SETS[suffix, False] for suffix in (2, 3, 4)), TILES[False]]
 #: Columns of the table of suffixes by suffix size: the number of neighbours of the widest row of a class that uses it.
 TABLE_COLUMNS = {2: 160, 3: 160, 4: 64}
 #: Most bytes of static shared memory of schur_sets and schur_tiles.

@@ -82,6 +82,8 @@ class Content:
     edge_r: Floats | None = None
     edge_tests: Floats | None = None
     edge_level: NDArray[np.int64] | None = None
+    # mapping of str to array (m,): further columns of the edges by title, numbers or texts.
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     # sequence of m sequences: what set its marks: each [variable at whose end the mark is, rule, variable, ...]; `pag`:
     # the rules are FCI's, not Meek's.
     reasons: Sequence[Sequence[Sequence[str | int]]] = ()
@@ -241,6 +243,8 @@ def _packed(name: str, value: Any) -> Any:
         return {key: _packed(key, part) for key, part in value.items()}
     if not isinstance(value, np.ndarray):
         return value
+    if value.dtype == object:
+        return value.tolist()
     if value.dtype.kind in "iu":
         value = value.astype(np.min_scalar_type(int(value.max(initial=0))))
     elif name not in ("edge_p", "p", "edge_tests"):

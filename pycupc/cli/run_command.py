@@ -189,6 +189,7 @@ FILES = (
             show=False,
             around=args.around or None,
             radius=args.distance,
+            name="example data" if args.example else args.data.name.split(".")[0],
             **picture_options.picture_arguments(args, fit.labels, page=True),
         ),
         left_out=too_large,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -192,7 +193,7 @@ def _facts(fit: TestedResult, graph: SparseGraph) -> str:
 class ExplorableGraph(TestedGraph):
     """A graph with the tests behind its edges that can be shown in a browser."""
 
-    def explore(
+    def explore(  # noqa: PLR0913 - the options of a page
         self,
         path: str | PathLike[str] | None = None,
         *,
@@ -202,6 +203,8 @@ class ExplorableGraph(TestedGraph):
         stability: ArrayLike | None = None,
         effects: Any = None,
         groups: Any = None,
+        name: str = "",
+        units: Mapping[str, str] | None = None,
     ) -> Path | InlinePage:
         """Write the explorer of the graph and its evidence, one HTML file.
 
@@ -222,6 +225,10 @@ class ExplorableGraph(TestedGraph):
             For pages of at most 200 variables.
         groups : mapping of str to variables, or sequence of p str or None, optional
             Groups of variables, as of `plot`: drawn in a colour and a form of their own, and listed in the filters.
+        name : str, optional
+            Name of the data, the headline of the page.
+        units : mapping of str to str, optional
+            Units of variables by label: effects in different units have axes of their own.
 
         Returns
         -------
@@ -231,8 +238,13 @@ class ExplorableGraph(TestedGraph):
         Raises
         ------
         ValueError
-            If `stability` has another length, `effects` has other variables, or a variable of `around` or `groups`
-            does not exist.
+            If `stability` has another length, `effects` has other variables, or a variable of `around`, `groups` or
+            `units` does not exist.
         """
         found = content(self, around=around, radius=radius, stability=stability, effects=effects, groups=groups)
+        units = dict(units or {})
+        if unknown := [label for label in units if label not in self.labels]:
+            raise ValueError(f"units must be of variables of the graph, got {unknown[0]!r}")
+        shown = found.labels[: found.graph.p]
+        found = replace(found, name=str(name), units=[units.get(label, "") for label in shown] if units else ())
         return show_page(found, path, show=show)

@@ -89,8 +89,8 @@ cu_explore <- function(fit, file = NULL, show = TRUE, around = NULL, radius = 2,
 page_in_document <- function(path) {
   text <- paste(readLines(path, encoding = "UTF-8", warn = FALSE), collapse = "\n")
   for (sign in list(c("&", "&amp;"), c("\"", "&quot;"))) text <- gsub(sign[1], sign[2], text, fixed = TRUE)
-  frame <- paste0("<iframe srcdoc=\"", text, "\" sandbox=\"allow-scripts allow-modals\" width=\"100%\" height=\"760\" ",
-    "style=\"border: 1px solid #ccc\"></iframe>")
+  frame <- paste0("<iframe srcdoc=\"", text, "\" sandbox=\"allow-scripts allow-modals allow-downloads\" ",
+    "width=\"100%\" height=\"760\" style=\"border: 1px solid #ccc\"></iframe>")
   structure(paste0("\n```{=html}\n", frame, "\n```\n"), class = "knit_asis", knit_cacheable = NA)
 }
 

@@ -19,6 +19,9 @@ The public names:
     KCI, RCoT                  tests for nonlinear dependence, for pc(table, KCI()); RCoT for many variables or rows
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
+    evaluate, Evaluation       a result beside the true graph
+    simulate, Simulation       a random DAG, and data from it
+    d_separated                whether a graph implies an independence
     stability, Stability       how often each edge is found on resamples of the rows
     EngineError, Interrupted   what pc and skeleton may raise besides TypeError and ValueError
 
@@ -67,45 +70,16 @@ if TYPE_CHECKING:
     from pycupc.stability.ranking import CStaR
     from pycupc.stability.stability_result import Stability
     from pycupc.stability.stability_run import stability
+    from pycupc.truth.evaluation import Evaluation, evaluate
+    from pycupc.truth.separation import d_separated
+    from pycupc.truth.simulation import Simulation, simulate
 
 __all__ = [
-    "KCI",
-    "CStaR",
-    "Choice",
-    "Effects",
-    "EngineError",
-    "IncompleteTable",
-    "Interrupted",
-    "Knowledge",
-    "MixedTable",
-    "MultipleImputation",
-    "PagAlgo",
-    "PcAlgo",
-    "RCoT",
-    "Stability",
-    "SuffStat",
-    "__version__",
-    "add_background_knowledge",
-    "adjustment_set",
-    "choose",
-    "compare",
-    "cstar",
-    "disCItwd",
-    "disMItest",
-    "effects",
-    "fci",
-    "gaussCItest",
-    "gaussCItwd",
-    "gaussMItest",
-    "ida",
-    "ida_fast",
-    "is_adjustment_set",
-    "joint_ida",
-    "mixCItest",
-    "pc",
-    "rfci",
-    "skeleton",
-    "stability",
+    "KCI", "CStaR", "Choice", "Effects", "EngineError", "Evaluation", "IncompleteTable", "Interrupted", "Knowledge",
+    "MixedTable", "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Simulation", "Stability", "SuffStat",
+    "__version__", "add_background_knowledge", "adjustment_set", "choose", "compare", "cstar", "d_separated",
+    "disCItwd", "disMItest", "effects", "evaluate", "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida",
+    "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc", "rfci", "simulate", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -113,6 +87,7 @@ _HOME = {
     "Choice": "pycupc.independence.choice",
     "Effects": "pycupc.effects.effects_result",
     "EngineError": "pycupc.engines.protocol",
+    "Evaluation": "pycupc.truth.evaluation",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
     "KCI": "pycupc.independence.kernel.kci",
@@ -122,6 +97,7 @@ _HOME = {
     "PagAlgo": "pycupc.results.pagalgo",
     "PcAlgo": "pycupc.results.pcalgo",
     "RCoT": "pycupc.independence.rcot",
+    "Simulation": "pycupc.truth.simulation",
     "Stability": "pycupc.stability.stability_result",
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
@@ -129,9 +105,11 @@ _HOME = {
     "choose": "pycupc.independence.families",
     "compare": "pycupc.results.comparison",
     "cstar": "pycupc.stability.cstar",
+    "d_separated": "pycupc.truth.separation",
     "disCItwd": "pycupc.independence.missing.reference_tests",
     "disMItest": "pycupc.independence.missing.reference_tests",
     "effects": "pycupc.effects.effects",
+    "evaluate": "pycupc.truth.evaluation",
     "fci": "pycupc.algorithm.fci",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "gaussCItwd": "pycupc.independence.missing.reference_tests",
@@ -143,6 +121,7 @@ _HOME = {
     "mixCItest": "pycupc.independence.mixed.mix_ci_test",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",
+    "simulate": "pycupc.truth.simulation",
     "skeleton": "pycupc.algorithm.skeleton",
     "stability": "pycupc.stability.stability_run",
 }

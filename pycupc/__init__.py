@@ -14,7 +14,8 @@ The public names:
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
-    MixedTable, mixCItest      a table of numbers and categories, and its test
+    MixedTable                 a table of numbers and categories: mixCItest, flexCItest; with gaps mixCItwd, flexCItwd
+    MixedImputation            several imputations of such a table: mixMItest, flexMItest
     RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
@@ -54,7 +55,9 @@ if TYPE_CHECKING:
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.reference_tests import disCItwd, disMItest, gaussCItwd, gaussMItest
-    from pycupc.independence.mixed.mix_ci_test import mixCItest
+    from pycupc.independence.mixed.data import MixedImputation
+    from pycupc.independence.mixed.mix_ci_test import flexCItest, flexCItwd, mixCItest, mixCItwd
+    from pycupc.independence.mixed.mix_mi_test import flexMItest, mixMItest
     from pycupc.independence.rcot import RCoT
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
@@ -65,11 +68,11 @@ if TYPE_CHECKING:
     from pycupc.stability.stability_run import stability
 
 __all__ = [
-    "CStaR", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedTable",
+    "CStaR", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedImputation", "MixedTable",
     "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
     "add_background_knowledge", "adjustment_set", "compare", "cstar", "disCItwd", "disMItest", "effects", "fci",
-    "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc",
-    "rfci", "skeleton", "stability",
+    "flexCItest", "flexCItwd", "flexMItest", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast",
+    "is_adjustment_set", "joint_ida", "mixCItest", "mixCItwd", "mixMItest", "pc", "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -79,6 +82,7 @@ _HOME = {
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
     "Knowledge": "pycupc.graph.knowledge",
+    "MixedImputation": "pycupc.independence.mixed.data",
     "MixedTable": "pycupc.data.mixed",
     "MultipleImputation": "pycupc.independence.missing.data",
     "PagAlgo": "pycupc.results.pagalgo",
@@ -94,6 +98,9 @@ _HOME = {
     "disMItest": "pycupc.independence.missing.reference_tests",
     "effects": "pycupc.effects.effects",
     "fci": "pycupc.algorithm.fci",
+    "flexCItest": "pycupc.independence.mixed.mix_ci_test",
+    "flexCItwd": "pycupc.independence.mixed.mix_ci_test",
+    "flexMItest": "pycupc.independence.mixed.mix_mi_test",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "gaussCItwd": "pycupc.independence.missing.reference_tests",
     "gaussMItest": "pycupc.independence.missing.reference_tests",
@@ -102,6 +109,8 @@ _HOME = {
     "is_adjustment_set": "pycupc.effects.adjustment",
     "joint_ida": "pycupc.effects.ida",
     "mixCItest": "pycupc.independence.mixed.mix_ci_test",
+    "mixCItwd": "pycupc.independence.mixed.mix_ci_test",
+    "mixMItest": "pycupc.independence.mixed.mix_mi_test",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",
     "skeleton": "pycupc.algorithm.skeleton",

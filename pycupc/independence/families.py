@@ -11,11 +11,13 @@ from pycupc.independence.discrete.family import FAMILY as DISCRETE
 from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
 from pycupc.independence.missing.family import IMPUTED, TESTWISE
 from pycupc.independence.mixed.family import FAMILY as MIXED
+from pycupc.independence.mixed.family import GAPPED as GAPPED_MIXED
+from pycupc.independence.mixed.family import IMPUTED as IMPUTED_MIXED
 from pycupc.independence.registry import Family, Identity, Observations, Request, no_rows
 from pycupc.system.localised_message import Message, Setting
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
-FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE)
+FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE, GAPPED_MIXED, IMPUTED_MIXED)
 #: The functions that stand for a family, by their names.
 FUNCTIONS = {function.__name__: function for family in FAMILIES for function in family.functions}
 

@@ -7,6 +7,7 @@ tests with these categories: they are computed once, and only the numbers of a t
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,12 @@ from pycupc.system.jit import compiled, frozen, jit_part
 
 #: Bytes of sums that a test keeps; those that were not used for longest are forgotten.
 KEPT = 1 << 28
-#: With more categories than bits, sets of them are compared as rows.
+#: Sets of up to this number of variables are compared as bits, larger ones as rows.
 BITS = 62
+#: Numbers up to which all products are summed at once.
+FEW = 8
+#: Models from which equal ones are looked for.
+MANY = 32
 
 
 class Tables(NamedTuple):
@@ -207,6 +212,13 @@ def _log_likelihoods(tables, sums, sets, work, own, common):
                 common[t] += (total * shares + _common(tables, sums, numbers, cell, present, work)) / M
 
 
+@cache
+def _triangle(d: int) -> tuple[Indices, Indices]:
+    """The places of the lower triangle of a d x d matrix."""
+    i, j = np.tril_indices(d)
+    return i.astype(np.int64), j.astype(np.int64)
+
+
 class LogLikelihoods:
     """The log-likelihoods of sets of variables of M tables.
 
@@ -232,6 +244,13 @@ class LogLikelihoods:
 
         inf where a matrix is singular. The second is 0 of one table.
         """
+        if MANY <= len(V) and len(self._place) <= BITS:  # tests of a level share models
+            _, first, again = np.unique((1 << V).sum(axis=1), return_index=True, return_inverse=True)
+            own, common = self._of_each(V[first])
+            return own[again], common[again]
+        return self._of_each(V)
+
+    def _of_each(self, V: Indices) -> tuple[Floats, Floats]:
         place, (own, common) = np.sort(self._place[V], axis=1), np.zeros((2, len(V)))
         for some in self._by_categories(place):
             members = place[some[0]]
@@ -260,7 +279,9 @@ class LogLikelihoods:
     def _filled(self, members: Indices, sets: Indices) -> Sums:
         """The sums by the configurations of these categories, with the products of all numbers of the sets."""
         sums = self._of_categories(members)
-        i, j = np.tril_indices(sets.shape[1])
+        if sums.filled.all():
+            return sums
+        i, j = _triangle(sets.shape[1])
         a, b = sets[:, i].ravel(), sets[:, j].ravel()
         pair = a * (a + 1) // 2 + b
         if not sums.filled[pair].all():
@@ -281,6 +302,10 @@ class LogLikelihoods:
         _sort(group, counts, start, order)
         pairs = q * (q + 1) // 2
         made = Sums(counts, order, np.empty((q, cells * M)), np.empty((pairs, cells * M)), np.zeros(pairs, np.bool_))
+        if q <= FEW:
+            i, j = _triangle(q)
+            _fill(self.tables.values, made, i, j)
+            made.filled[:] = True
         size = sum(array.nbytes for array in made)
         while self._sums and self._bytes + size > KEPT:
             forgotten = self._sums.pop(next(iter(self._sums)), None)

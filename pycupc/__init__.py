@@ -16,6 +16,7 @@ The public names:
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
     MixedTable                 a table of numbers and categories: mixCItest, flexCItest; with gaps mixCItwd, flexCItwd
     MixedImputation            several imputations of such a table: mixMItest, flexMItest
+    choose, Choice             the test that fits a table, why, and others that would do
     RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from pycupc.effects.ida import ida, ida_fast, joint_ida
     from pycupc.engines.protocol import EngineError
     from pycupc.graph.knowledge import Knowledge
+    from pycupc.independence.choice import Choice
+    from pycupc.independence.families import choose
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
@@ -68,15 +71,16 @@ if TYPE_CHECKING:
     from pycupc.stability.stability_run import stability
 
 __all__ = [
-    "CStaR", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedImputation", "MixedTable",
-    "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
-    "add_background_knowledge", "adjustment_set", "compare", "cstar", "disCItwd", "disMItest", "effects", "fci",
-    "flexCItest", "flexCItwd", "flexMItest", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast",
+    "CStaR", "Choice", "Effects", "EngineError", "IncompleteTable", "Interrupted", "Knowledge", "MixedImputation",
+    "MixedTable", "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Stability", "SuffStat", "__version__",
+    "add_background_knowledge", "adjustment_set", "choose", "compare", "cstar", "disCItwd", "disMItest", "effects",
+    "fci", "flexCItest", "flexCItwd", "flexMItest", "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast",
     "is_adjustment_set", "joint_ida", "mixCItest", "mixCItwd", "mixMItest", "pc", "rfci", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
     "CStaR": "pycupc.stability.ranking",
+    "Choice": "pycupc.independence.choice",
     "Effects": "pycupc.effects.effects_result",
     "EngineError": "pycupc.engines.protocol",
     "IncompleteTable": "pycupc.independence.missing.data",
@@ -92,6 +96,7 @@ _HOME = {
     "SuffStat": "pycupc.independence.gaussian.suffstat",
     "add_background_knowledge": "pycupc.algorithm.background",
     "adjustment_set": "pycupc.effects.adjustment",
+    "choose": "pycupc.independence.families",
     "compare": "pycupc.results.comparison",
     "cstar": "pycupc.stability.cstar",
     "disCItwd": "pycupc.independence.missing.reference_tests",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import signal
+from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,23 @@ FIRST = (
     *("kernel_walk", "r_package", "stability_runs", "explorer_page", "orientation", "faults", "benchmarks", "discrete"),
     "golden",
 )
+
+
+#: Files of which the time is printed at the end, the slowest first.
+SLOWEST = 15
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The seconds of the slowest files, with the modules that they import compiled."""
+    seconds: dict[str, float] = defaultdict(float)
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            seconds[report.nodeid.partition("::")[0]] += report.duration
+    slowest = sorted(seconds, key=seconds.__getitem__, reverse=True)[:SLOWEST]
+    if len(seconds) > 1:
+        terminalreporter.section(f"seconds of the {len(slowest)} slowest of {len(seconds)} files")
+        for path in slowest:
+            terminalreporter.line(f"{seconds[path]:7.1f} {path}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "pycupc"
@@ -55,6 +56,24 @@ def recognised_by_class() -> int:
     return sum(len(pattern.findall(path.read_text(encoding="utf-8"))) for path in outside)
 
 
+def as_cu_pc(columns: NDArray[np.float64], labels: list[str]) -> None:
+    """What Python does for R's ``cu_pc(X, alpha = 0.01)``, in this thread, but for the copy of the answer to R."""
+    from pycupc.r import transport
+
+    class Job(transport.Job):
+        def begin(self, compute: Callable[[], dict[str, Any]]) -> None:
+            assert compute()["error"] is None
+
+    transport.RVectors = lambda address: {"x": columns}
+    flags = {"NAdelete": True, "conservative": False, "maj.rule": False, "solve.confl": False, "quirks": False}
+    limits = {"alpha": 0.01, "m.max": float("inf"), "numCores": None}
+    arguments = {**limits, **flags, "u2pd": "relaxed", "engine": "auto", "verbose": False}
+    options = {"labels": labels, "test": "gaussCItest", "arguments": arguments, "by_default": True}
+    job = Job("pc", "address")
+    job.start(options | {"pMax": False, "progress": False, "batch": False}, ["x"])
+    assert job.close()
+
+
 def main() -> None:
     """Print the figures."""
     import pandas as pd
@@ -72,7 +91,12 @@ def main() -> None:
             with contextlib.redirect_stdout(io.StringIO()):
                 assert command(["run", str(path), "--out", str(Path(folder) / "out"), "--force", "--plot", "none"]) == 0
 
-        for name, call in {"pc(DataFrame)": lambda: pycupc.pc(frame, alpha=0.01), "pycupc run": run}.items():
+        calls: dict[str, Callable[[], object]] = {
+            "pc(DataFrame)": lambda: pycupc.pc(frame, alpha=0.01),
+            "pycupc run": run,
+            "cu_pc": lambda: as_cu_pc(X.ravel(order="F"), list(frame.columns)),
+        }
+        for name, call in calls.items():
             first, whole = entered(call)
             print(f"{name}: {first} files down to the first test, {whole} in the whole call")
     print(f"isinstance of families or their data outside pycupc/independence: {recognised_by_class()}")

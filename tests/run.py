@@ -25,8 +25,14 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv-tests"
 #: Test processes that run side by side, at most; some tests measure time.
 MAX_WORKERS = 4
-#: The tests of `--quick`: recorded answers of pcalg, the interface, properties.
-QUICK = ["tests/algorithm/test_golden.py", "tests/algorithm/test_whole_runs.py", "tests/algorithm/test_properties.py"]
+#: The tests of `--quick`, by the names of their files: recorded answers of pcalg, properties, and of every room the
+#: files that take few seconds. Together they need 40 s of one processor, compiled code being there.
+QUICK = (
+    *("golden", "properties", "whole_runs", "parameters", "arguments", "background", "level_checkpoint", "rfci"),
+    *("exports", "knowledge", "named_graph", "sepset", "explanation", "pagalgo", "results", "serialisation"),
+    *("pag_rules", "fisher_z", "custom", "batch", "content_digest", "correlation", "categories", "readers"),
+    *("cli_texts", "stability", "effects"),
+)
 
 
 def main() -> int:
@@ -35,11 +41,14 @@ def main() -> int:
     parser.add_argument("--venv", type=Path, default=VENV, help=f"virtual environment (default: {VENV.name})")
     parser.add_argument("--gpu", action="store_true", help="install CuPy too and run the tests that need a CUDA device")
     parser.add_argument("--slow", action="store_true", help="run the tests that take minutes as well")
-    parser.add_argument("--quick", action="store_true", help="the checks of the Python side and the central tests only")
+    parser.add_argument("--quick", action="store_true", help="the checks of the Python side and the quick tests only")
+    parser.add_argument("--checks", action="store_true", help="the checks of the Python side only, nothing installed")
     parser.add_argument("--no-r", action="store_true", help="install nothing for R, do not check the R package")
     parser.add_argument("--no-browser", action="store_true", help="install no browser")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     args = parser.parse_args()
+    if args.checks:
+        return run_checks(args.venv.absolute())
     with_r, with_browser = not (args.no_r or args.quick), not (args.no_browser or args.quick)
     started = time.monotonic()
     # Without its files of byte code, each of more than a hundred processes would compile NumPy, SciPy and Numba again:
@@ -67,15 +76,28 @@ def main() -> int:
             collected.result()
         if run_pytest(python, args):
             failed.append("pytest")
-        for job in jobs:
-            name, done = job.result()
-            lines = done.stdout.splitlines()
-            shown = [line for line in lines if done.returncode or line.startswith(("-- ", "Status: "))]
-            print(f"-- {name}", *shown, sep="\n", flush=True)
-            failed += [name] if done.returncode else []
+        failed += [name for name, done in (job.result() for job in jobs) if not passed(name, done)]
     result = f"failed: {', '.join(failed)}" if failed else "passed"
     report(f"{result}, after {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
+
+
+def run_checks(venv: Path) -> int:
+    """Run the checks of the source text with the programs of an environment that is there; 0 if they passed."""
+    python = python_of(venv)
+    if not python.exists():
+        sys.exit(f"run.py: --checks needs the environment {venv}, which `python3 tests/run.py --quick` makes")
+    with ThreadPoolExecutor(2) as beside:
+        done = beside.map(lambda job: check(*job), checks(python.parent))
+        failed = [name for name, of_check in done if not passed(name, of_check)]
+    return 1 if failed else 0
+
+
+def passed(name: str, done: subprocess.CompletedProcess[str]) -> bool:
+    """Print the output of a check that failed, or the results in it; returns whether it passed."""
+    shown = [line for line in done.stdout.splitlines() if done.returncode or line.startswith(("-- ", "Status: "))]
+    print(f"-- {name}", *shown, sep="\n", flush=True)
+    return done.returncode == 0
 
 
 def checks(scripts: Path) -> list[tuple[str, list[object]]]:
@@ -102,7 +124,9 @@ def run_pytest(python: Path, args: argparse.Namespace) -> int:
     """Run the selected tests, on several processes unless `args.pytest` decides otherwise; 0 if they passed."""
     without = [word for word, wanted in (("slow", args.slow), ("gpu", args.gpu)) if not wanted]
     selection = ["-m", " and ".join(f"not {word}" for word in without)] if without else []
-    selection += QUICK if args.quick else []
+    if args.quick:
+        files = sorted((ROOT / "tests").rglob("test_*.py"))
+        selection += [str(path.relative_to(ROOT)) for path in files if path.stem.removeprefix("test_") in QUICK]
     workers = 1 if args.gpu else min(os.cpu_count() or 1, MAX_WORKERS)  # one GPU, one process
     # a file in one process: its tests share what is expensive, such as an R session or kernels compiled for the host;
     # in the order of conftest.py
@@ -124,7 +148,7 @@ def announce(with_r: bool, with_browser: bool) -> None:
 
 def virtual_environment(folder: Path) -> Path:
     """Return the Python of the virtual environment in `folder`, which is made if it is not there."""
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python = python_of(folder)
     if not python.exists():
         base = suitable_python()
         report(f"making {folder} with {base}")
@@ -132,6 +156,11 @@ def virtual_environment(folder: Path) -> Path:
             shutil.rmtree(folder, ignore_errors=True)
             sys.exit("run.py: the venv module does not work here; on Debian and Ubuntu: apt install python3-venv")
     return python
+
+
+def python_of(folder: Path) -> Path:
+    """The Python of a virtual environment."""
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def suitable_python() -> str:

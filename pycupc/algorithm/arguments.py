@@ -16,7 +16,7 @@ import numpy as np
 from pycupc.algorithm.parameters import Arguments
 from pycupc.algorithm.tiered_levels import TieredLevels
 from pycupc.data.in_memory import column_names
-from pycupc.data.names import check_labels, default_labels, is_real, is_whole
+from pycupc.data.names import check_labels, default_labels, is_whole
 from pycupc.data.pairs import Pairs, pairs_of
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.engines.select import make_engine
@@ -26,14 +26,13 @@ from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
 from pycupc.graph.tiers import Tiers
 from pycupc.independence.base import CorrelationEngine, IndependenceTest
-from pycupc.independence.custom import Batch
-from pycupc.independence.families import family_of, make_test
+from pycupc.independence.custom import check_function
+from pycupc.independence.families import data_and_test, family_of, make_test
 from pycupc.independence.registry import Request
 from pycupc.orientation import TripleCheck, check_triples
 from pycupc.results.methods import METHODS
 from pycupc.system.localised_message import Message, Setting, Value
-from pycupc.system.logging import level_log
-from pycupc.system.progress import LevelBar, progress_hook
+from pycupc.system.progress import LevelBar, shown
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class Problem:
     engine_name: str
     progress: ProgressHook | None
     known: Constraints | None = None
+    reason: str = ""  # why this test, if it was chosen for a file
 
     @property
     def n_pairs(self) -> int:
@@ -87,7 +87,7 @@ def running(given: Arguments) -> Iterator[Problem]:
     Errors as of `Arguments.check` and `problem_of`.
     """
     given.check()
-    with progress_hook(given.progress) as hook, level_log(given.verbose):
+    with shown(given.progress, verbose=given.verbose) as hook:
         problem = problem_of(given, hook)
         with closing(problem.engine):
             yield problem
@@ -100,9 +100,10 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     EngineError if the engine cannot run on this machine.
     """
     function, engine, engine_options = given.function, given.engine, given.engine_options
-    knowledge = as_knowledge(**given.knowledge)
-    _check_callable(given)
-    test = _test(given, progress)
+    knowledge = as_knowledge(**given.knowledge) if given.knows else None
+    if given.indepTest is not None:
+        check_function(given.indepTest, function)
+    test, reason = _test(given, progress)
     custom = test.engine == "reference"
     if custom:
         if engine not in ("auto", "reference"):
@@ -113,7 +114,8 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
             raise ValueError(f"{text} {', '.join(engine_options)}")
     labels = _checked_labels(given, test)
     test.p = len(labels)  # which a user's function does not say
-    gaps, fixed = (pairs_of(getattr(given, name), name, labels) for name in ("fixedGaps", "fixedEdges"))
+    masks = {name: getattr(given, name) for name in ("fixedGaps", "fixedEdges")}
+    gaps, fixed = (None if mask is None else pairs_of(mask, name, labels) for name, mask in masks.items())
     known = None if knowledge is None else knowledge.of(labels)
     if known is not None:
         if METHODS[function].hidden:
@@ -125,7 +127,7 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     chosen, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
     limits = (given.alpha, given.m_max, given.checkpoint, given.executor)
-    return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known)
+    return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known, reason)
 
 
 def _with_known(
@@ -139,43 +141,38 @@ def _with_known(
     return gaps if len(gaps) else None, fixed if len(fixed) else None
 
 
-def _test(given: Arguments, progress: ProgressHook | None) -> IndependenceTest:
-    """The test that `indepTest` and the data stand for."""
-    family, function = family_of(given.indepTest, given.suffStat)
+def _test(given: Arguments, progress: ProgressHook | None) -> tuple[IndependenceTest, str]:
+    """The test that `indepTest` and the data stand for; and why, if it was chosen for a file."""
+    correlations = progress.correlations if isinstance(progress, LevelBar) else None
+    device = functools.partial(device_for, given.engine, given.numCores, given.engine_options)
+    how: dict[str, Any] = {"progress": correlations, "device": device}
+    data, test, reason = data_and_test(given.suffStat, given.indepTest, given.correlation, keep=False, **how)
+    family, function = family_of(test, data)
     quirks = bool(given.quirks)
     if quirks and function not in family.faulty and not METHODS[given.function].hidden:
         # the others have faults of their own to reproduce
         text = "{quirks} reproduces faults of pcalg's disCItest and must be {no} with any other indepTest"
         raise ValueError(Message(text, quirks=Setting("quirks", True), no=Value(False)))
-    correlations = progress.correlations if isinstance(progress, LevelBar) else None
     request = Request(
-        given.suffStat,
+        data,
         function,
         given.alpha,
         p=given.p or 0,
         NAdelete=bool(given.NAdelete),
         quirks=quirks,
-        correlation=given.correlation,
-        progress=correlations,
-        device=functools.partial(_device, given),
-        by_default=given.indepTest is None,
+        correlation=None if reason else given.correlation,
+        by_default=test is None,
+        **how,
     )
-    return make_test(family, request)
+    return make_test(family, request), reason
 
 
-def _check_callable(given: Arguments) -> None:
-    test = given.indepTest
-    if isinstance(test, type) or not (test is None or callable(test) or isinstance(test, Batch)):
-        raise TypeError(
-            f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
-            + (f"; the significance level is alpha: {given.function}(data, alpha={test!r})" if is_real(test) else "")
-        )
-
-
-def _device(given: Arguments, p: int) -> CorrelationEngine | None:
+def device_for(
+    engine: str | Engine, numCores: int | None, options: dict[str, Any] | None, p: int
+) -> CorrelationEngine | None:
     """The engine that is asked for, of `p` variables, if it computes correlations on its device."""
-    engine, _ = make_engine(given.engine, p, numCores=given.numCores, options=given.engine_options)
-    return engine if engine.correlates_on_device else None
+    made, _ = make_engine(engine, p, numCores=numCores, options=options)
+    return made if made.correlates_on_device else None
 
 
 def _checked_labels(given: Arguments, test: IndependenceTest) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pycupc.data.names import check_real
+from pycupc.data.names import check_real, is_whole
+from pycupc.orientation.pag import ALL_RULES
 from pycupc.system.localised_message import Argument, Message, Value
 
 
@@ -16,6 +17,12 @@ def switch(name: str, value: Any) -> None:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def verbosity(name: str, value: Any) -> None:
+    """True or False, or as a number, 0 or more."""
+    if not isinstance(value, (bool, np.bool_)) and not (is_whole(value) and value >= 0):
+        raise TypeError(f"{name} must be True or False, or a whole number of at least 0, got {value!r}")
 
 
 def number(expected: str, valid: Callable[[Any], object], *, none: bool = False) -> Callable[[str, Any], None]:
@@ -62,6 +69,7 @@ def seed(_: str, value: Any) -> None:
 
 
 def rules(name: str, value: Any) -> None:
-    """A switch for each of the rules 1 to 10."""
-    if np.ndim(value) != 1 or len(value) != 10 or not all(rule in (True, False) for rule in value):
-        raise ValueError(f"{name} must be 10 values True or False, for the rules 1 to 10, got {value!r}")
+    """A switch for each of the rules for PAGs."""
+    n = len(ALL_RULES)
+    if np.ndim(value) != 1 or len(value) != n or not all(rule in (True, False) for rule in value):
+        raise ValueError(f"{name} must be {n} values True or False, for the rules 1 to {n}, got {value!r}")

@@ -27,7 +27,7 @@ from pycupc.independence.families import identity_of
 from pycupc.independence.registry import Identity, digest_of
 from pycupc.results import npz
 from pycupc.results.npz import StudyFile
-from pycupc.system.localised_message import Message, Setting
+from pycupc.system.localised_message import Argument, Message, Setting, Words
 from pycupc.system.version import __version__
 
 if TYPE_CHECKING:
@@ -55,10 +55,15 @@ class Checkpoint:
 
     def __init__(self, folder: str | PathLike[str], problem: Problem) -> None:
         of_test = identity_of(problem.test)
-        if of_test is None or problem.engine.name == "reference":
+        if of_test is None:
+            text = "checkpoint needs a test that can be recognised, and the content of this {test} or of its suffStat "
+            text += "cannot be described; {remedy}"
+            named = "give indepTest an attribute identity, a text that no test with other answers has"
+            remedy = Words(named, "take a test of the package, or leave checkpoint out")
+            raise ValueError(Message(text, test=Argument("indepTest"), remedy=remedy))
+        if problem.engine.name == "reference" and problem.test.engine != "reference":
             cpu, gpu = Setting("engine", "cpu"), Setting("engine", "gpu")
-            text = "a checkpoint needs {cpu} or {gpu}, and a test of pycupc: a user's own cannot be recognised"
-            raise ValueError(Message(text, cpu=cpu, gpu=gpu))
+            raise ValueError(Message("a checkpoint of this test needs {cpu} or {gpu}", cpu=cpu, gpu=gpu))
         identity = _identity(problem, of_test)
         _RUN.open(folder, identity)
         self._folder, self._p = Path(folder), len(problem.labels)
@@ -84,6 +89,8 @@ class Checkpoint:
         arrays |= {"left_x": state.x, "left_y": state.y, "z": state.z}
         if answered is not None:
             arrays["answered"] = np.packbits(answered)
+        if state.p_max is not None:
+            arrays["p_max"] = state.p_max.reshape(-1)
         meta = {"run": self._key, "level": result.level, "entries": 0 if answered is None else len(answered)}
         facts = {name: getattr(result, name) for name in _FACTS}
         npz.write(self._level(result.level), meta | facts, arrays, _LEVEL)
@@ -106,7 +113,8 @@ class Checkpoint:
             answered = None
             if "answered" in arrays:
                 answered = np.unpackbits(arrays["answered"].astype(np.uint8), count=meta["entries"]).astype(np.bool_)
-        return Finished(result._replace(more=bool(result.more)), left_x, left_y, z, answered)
+            p_max = arrays["p_max"].reshape(self._p, self._p) if "p_max" in arrays else None
+        return Finished(result._replace(more=bool(result.more)), left_x, left_y, z, answered, p_max)
 
     def _check(self, meta: Mapping[str, Any]) -> None:
         if meta["run"] != self._key:

@@ -18,9 +18,10 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pycupc.algorithm import checks
 from pycupc.engines.protocol import Engine, ProgressHook
+from pycupc.engines.select import NAMES
 from pycupc.orientation import U2pd
 from pycupc.orientation.pag import ALL_RULES
-from pycupc.results.methods import HIDDEN, METHODS, ORIENTING
+from pycupc.results.methods import HIDDEN, METHODS, OF_CPDAGS, WITHOUT_HIDDEN
 from pycupc.results.pcalgo import PcAlgo
 from pycupc.system.localised_message import Argument, Message, Setting
 
@@ -28,10 +29,10 @@ Method = Literal["stable", "stable.fast"]
 Type = Literal["normal", "anytime", "adaptive"]
 Jci = Literal["0", "1", "12", "123"]
 
-#: The functions that have a parameter; besides these `ORIENTING` and `HIDDEN` of the methods.
+#: The functions that have a parameter; besides these the groups of `pycupc.results.methods`.
 _ALL = tuple(METHODS)
-_WITHOUT_HIDDEN = tuple(name for name in METHODS if name not in HIDDEN)
 _RANDOM = tuple(name for name, method in METHODS.items() if method.random)
+_WITH_RULES = tuple(name for name, method in METHODS.items() if method.rules_for_triples)
 _PC, _FCI = ("pc",), ("fci",)
 
 
@@ -43,6 +44,7 @@ class Parameter:
     # Raises TypeError or ValueError unless a value is valid by itself; called with the name and the value.
     check: Callable[[str, Any], None] | None = None
     choices: tuple[str, ...] = ()  # of an argument with a few values
+    words: tuple[str, ...] = ()  # of its option, where the argument in Python takes other values too
     in_r: str = ""  # the name in R, where it differs
     # Of an argument that the command line has: its option, the group of options and the text of the help.
     flag: str = ""
@@ -135,7 +137,7 @@ class Arguments:
     checkpoint: Annotated[
         str | os.PathLike[str] | None,
         Parameter(
-            _WITHOUT_HIDDEN,
+            WITHOUT_HIDDEN,
             checks.folder,
             resampled=False,
             flag="--checkpoint",
@@ -144,13 +146,13 @@ class Arguments:
             metavar="DIR",
         ),
     ] = None
-    executor: Annotated[Executor | None, Parameter(_WITHOUT_HIDDEN, checks.executor, resampled=False)] = None
+    executor: Annotated[Executor | None, Parameter(WITHOUT_HIDDEN, checks.executor, resampled=False)] = None
 
     # what is known of directions
     tiers: Annotated[Any, Parameter(_ALL, flag="--tiers", group="tests", help=_TIERS, metavar="FILE")] = None
-    context_all: Annotated[Sequence[str | int] | None, Parameter(_WITHOUT_HIDDEN, in_r="context.all")] = None
-    context_tier: Annotated[Sequence[str | int] | None, Parameter(_WITHOUT_HIDDEN, in_r="context.tier")] = None
-    forbidden: Annotated[Any, Parameter(_WITHOUT_HIDDEN, in_r="forbEdges")] = None
+    context_all: Annotated[Sequence[str | int] | None, Parameter(WITHOUT_HIDDEN, in_r="context.all")] = None
+    context_tier: Annotated[Sequence[str | int] | None, Parameter(WITHOUT_HIDDEN, in_r="context.tier")] = None
+    forbidden: Annotated[Any, Parameter(WITHOUT_HIDDEN, in_r="forbEdges")] = None
 
     # the orientation
     u2pd: Annotated[
@@ -162,7 +164,7 @@ class Arguments:
     conservative: Annotated[
         bool,
         Parameter(
-            ORIENTING,
+            _WITH_RULES,
             flag="--conservative",
             group="orientation",
             help="decide on a triple only if all of its separating sets agree",
@@ -171,7 +173,7 @@ class Arguments:
     maj_rule: Annotated[
         bool,
         Parameter(
-            ORIENTING,
+            _WITH_RULES,
             in_r="maj.rule",
             flag="--maj-rule",
             group="orientation",
@@ -181,7 +183,7 @@ class Arguments:
     solve_confl: Annotated[
         bool,
         Parameter(
-            _PC,
+            OF_CPDAGS,
             in_r="solve.confl",
             flag="--solve-confl",
             group="orientation",
@@ -225,9 +227,10 @@ class Arguments:
     budget: Annotated[float | None, Parameter(_FCI, _SECONDS, resampled=False)] = None
 
     # how the work is done
-    engine: Annotated[str | Engine, Parameter(_ALL, matters=False, flag="--engine", group="tests", help=_ENGINE)] = (
-        "auto"
-    )
+    engine: Annotated[
+        str | Engine,
+        Parameter(_ALL, matters=False, words=(*NAMES, "schur"), flag="--engine", group="tests", help=_ENGINE),
+    ] = "auto"
     engine_options: Annotated[dict[str, Any] | None, Parameter(_ALL, matters=False)] = None
     numCores: Annotated[
         int | None,
@@ -241,7 +244,7 @@ class Arguments:
             metavar="K",
         ),
     ] = None
-    verbose: Annotated[bool, Parameter(_ALL, matters=False)] = False
+    verbose: Annotated[bool, Parameter(_ALL, checks.verbosity, matters=False)] = False
     progress: Annotated[ProgressHook | bool | None, Parameter(_ALL, matters=False, resampled=False)] = None
 
     @property
@@ -249,20 +252,27 @@ class Arguments:
         """The arguments that say what is known of directions, by their names."""
         return {name: getattr(self, name) for name in KNOWLEDGE}
 
+    @property
+    def knows(self) -> bool:
+        """Whether one of these is given."""
+        return any(getattr(self, name) is not None for name in KNOWLEDGE)
+
     def check(self) -> None:
         """Raise TypeError or ValueError for arguments that are invalid or exclude each other, whatever the data.
 
         In the same cases as pcalg.
         """
         for name, parameter in PARAMETERS.items():
-            parameter.validate(name, getattr(self, name))
+            value = getattr(self, name)
+            if value is not getattr(Arguments, name):  # the default
+                parameter.validate(name, value)
         self._check_orientation()
         self._check_fci()
 
     def _check_orientation(self) -> None:
         u2pd = self.u2pd
         if u2pd != "relaxed":
-            if any(value is not None for value in self.knowledge.values()):
+            if self.knows:
                 raise ValueError(
                     f"tiers, context_all, context_tier and forbidden need u2pd='relaxed', got u2pd={u2pd!r}"
                 )
@@ -291,7 +301,8 @@ def _rows() -> dict[str, Parameter]:
     hints = get_type_hints(Arguments, include_extras=True)
     rows = {one.name: hints[one.name].__metadata__[0] for one in fields(Arguments) if one.name != "function"}
     of_flags = {one.name for one in fields(Arguments) if isinstance(one.default, bool)}
-    return {name: replace(row, check=checks.switch) if name in of_flags else row for name, row in rows.items()}
+    checked = {name: row.check or checks.switch for name, row in rows.items() if name in of_flags}
+    return {name: replace(row, check=checked[name]) if name in checked else row for name, row in rows.items()}
 
 
 #: The rows of the table by name.

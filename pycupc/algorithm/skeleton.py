@@ -138,8 +138,9 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         Folder in which the finished levels are kept, and once a minute the finished parts of a level. The same call
         resumes after them, with another number of threads, too, and after a level with another engine (only tests of
         correlations resume on a GPU).
-        Data, arguments or a version of pycupc that would give another skeleton are refused. Not for a custom
-        `indepTest`.
+        Data, arguments or a version of pycupc that would give another skeleton are refused. A custom `indepTest` is
+        recognised by its code and everything that this reads, or by its attribute `identity`, a text; it must not draw
+        random numbers.
     executor : concurrent.futures.Executor, optional
         Computes level 0 of Gaussian data without the correlation matrix (`engine_options`), in parts: of
         `concurrent.futures`, or of a Dask cluster (``Client.get_executor()``). The other levels run in this process.
@@ -278,5 +279,6 @@ def _assemble(problem: Problem, results: list[LevelResult], levels: Engine | Tie
         find_untested=test.find_untested(sepset, p_values),
         tiers=problem.tiers,
         notes=({"quirks": note} if note else {})
+        | ({"test": problem.reason} if problem.reason else {})
         | ({} if problem.known is None else {"known_before": problem.known.summary()}),
     )

@@ -75,7 +75,8 @@ class TieredLevels:
 
     def resume(self, levels: Sequence[Finished]) -> None:
         """As `Engine.resume`."""
-        self._low, self._high, self._largest, self._p_max = levels[-1].x, levels[-1].y, -levels[-1].z, None
+        last = levels[-1]
+        self._low, self._high, self._largest, self._p_max = last.x, last.y, -last.z, last.p_max
         self._lists = NearLists(self._low, self._high, self._tiers)
 
     def _level_0_asks_for_more(self, result: LevelResult) -> bool:

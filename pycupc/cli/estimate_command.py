@@ -38,14 +38,12 @@ def main(args: argparse.Namespace) -> int:
     from pycupc.algorithm.arguments import problem_of
     from pycupc.algorithm.parameters import Arguments
 
-    with shown_warnings():
-        with level_bar() as bar:
-            suff_stat, _ = inputs.read(args, bar)
-        given = inputs.arguments_of_data(args, suff_stat)
-        given |= {"suffStat": suff_stat, "alpha": args.alpha, "numCores": args.threads, "engine": args.engine}
-        with level_bar() as bar:
-            problem = problem_of(Arguments(function=args.method, **given), bar)
-            trial = TRIAL if args.levels == 2 else 0
-            estimated = estimate.run_stages(problem, last=args.levels - 1, trial=trial, pdsep_max=args.pdsep_max)
+    with shown_warnings(), level_bar() as bar:
+        choice, _ = inputs.read(args, bar)
+        given = inputs.arguments_of_data(args, choice)
+        given |= {"suffStat": choice.data, "alpha": args.alpha, "numCores": args.threads, "engine": args.engine}
+        problem = problem_of(Arguments(function=args.method, **given), bar)
+        trial = TRIAL if args.levels == 2 else 0
+        estimated = estimate.run_stages(problem, last=args.levels - 1, trial=trial, pdsep_max=args.pdsep_max)
     print(json.dumps(estimated.as_dict(), indent=1) if args.json else estimated)
     return OK

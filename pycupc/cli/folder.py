@@ -151,10 +151,27 @@ def _replace(target: Path, work: Path) -> None:
 
 
 def _clean_up(target: Path, names: frozenset[str]) -> None:
-    """Delete the folders that killed runs with this target have left."""
-    for work in target.parent.glob(f"{glob.escape(unfinished_prefix(target.name))}????????.part"):
+    """Delete the folders that killed runs with this target have left, and their unfinished files in the target."""
+    for work in _abandoned(target.parent, target.name):
         with contextlib.suppress(OSError):  # of another user, or with files of others
-            if time.time() - work.stat().st_mtime > _ABANDONED:
-                for name in names:
-                    (work / name).unlink(missing_ok=True)
-                work.rmdir()
+            for name in names:
+                (work / name).unlink(missing_ok=True)
+                for file in _parts(work, name):
+                    file.unlink(missing_ok=True)
+            work.rmdir()
+    for file in _abandoned(target, MANIFEST):
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+def _parts(folder: Path, name: str) -> Iterator[Path]:
+    """The unfinished files and folders of this name in a folder."""
+    return folder.glob(f"{glob.escape(unfinished_prefix(name))}????????.part")
+
+
+def _abandoned(folder: Path, name: str) -> Iterator[Path]:
+    """The unfinished files and folders of this name that were written so long ago that their run has been killed."""
+    for path in _parts(folder, name):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _ABANDONED:
+                yield path

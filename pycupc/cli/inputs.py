@@ -7,28 +7,31 @@ import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from pycupc.cli.choice import Data, choose, labels_of
+import numpy as np
+
 from pycupc.cli.method_options import add_options, check_method
 from pycupc.cli.option_types import correlation_argument, delimiter, imputation_seed, missing_values, probability
 from pycupc.cli.output import one_of
 from pycupc.data import EXAMPLES, DataError
-from pycupc.data.mixed import MixedTable
+from pycupc.data.content import Content
 from pycupc.data.names import listed
 from pycupc.data.pairs import read_pairs
-from pycupc.data.readers import ReadOptions
+from pycupc.data.readers import ReadOptions, read_correlation
 from pycupc.data.source import STDIN
 from pycupc.data.text_layout import is_formula
 from pycupc.graph.drawing import positions
 from pycupc.graph.knowledge import Knowledge
-from pycupc.independence.discrete import DiscreteSuffStat, disCItest
+from pycupc.independence.choice import Choice, Wishes
 from pycupc.independence.discrete.suffstat import DegreesOfFreedom
+from pycupc.independence.families import WORDS, choice_of, test_to_name
+from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.measures import definite
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.missing.data import IncompleteTable
-from pycupc.independence.missing.reference_tests import disCItwd
-from pycupc.independence.mixed.mix_ci_test import mixCItest
+from pycupc.results.methods import METHODS
 from pycupc.system.progress import LevelBar
 from pycupc.system.text import counted
 
@@ -91,8 +94,8 @@ def add_test_arguments(
         add("--alpha", type=probability, default=0.01, metavar="A", help=alpha)
     if limited:
         add_options(group, "limits")
-    test = "gaussian: partial correlations of numbers; discrete: G^2 of categories; mixed: both (auto: by the table)"
-    add("--test", **one_of("auto", "gaussian", "discrete", "mixed"), default="auto", help=test)
+    tests = "; ".join(f"{word}: {family.help}" for word, family in WORDS.items()) + " (auto: by the table)"
+    add("--test", **one_of("auto", *WORDS), default="auto", help=tests)
     freedom = (
         "discrete: degrees of freedom: pcalg: of all configurations of the conditioning set; observed: of those that "
         "occur, which finds more edges where tables are sparse (default: pcalg)"
@@ -107,7 +110,7 @@ def check(args: argparse.Namespace) -> None:
     """Exit with a usage error if the arguments contradict each other."""
     if (args.data is None) == (not args.example):
         args.parser.error("give either DATA or --example; DATA stands before --drop and --only")
-    if args.correlation is not None and args.test in ("discrete", "mixed"):
+    if args.correlation is not None and args.test != "auto" and not WORDS[args.test].correlates:
         args.parser.error("--correlation goes with the Gaussian test only")
     if args.df == "observed" and (args.adapt_df or args.quirks):
         args.parser.error("--df observed does not go with --adapt-df or --quirks")
@@ -119,69 +122,86 @@ def check(args: argparse.Namespace) -> None:
     check_method(args)
 
 
-def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Data, dict[str, Any]]:
-    """Read the data that `args` name; also returns what the manifest records about them.
+def read(args: argparse.Namespace, bar: LevelBar | None = None) -> tuple[Choice, dict[str, Any]]:
+    """Read the data that `args` name, and choose their test; also returns what the manifest records about them.
 
-    `bar` shows the progress of their correlations. DataError or ValueError if the file or its values are wrong.
+    `bar` shows the progress of their correlations, when they are computed. A warning tells of a choice that a user may
+    not expect. DataError or ValueError if the file or its values are wrong.
     """
     path: Path = EXAMPLES[args.example] if args.example else args.data
+    where = "standard input" if str(path) == STDIN else path
     options = {f.name: getattr(args, f.name) for f in fields(ReadOptions)}
-    options["missing"] = args.missing if args.missing in ("error", "drop-rows") else "keep"
+    del options["missing"]
+    is_matrix = isinstance(args.correlation, int)
     try:
-        kind, suff_stat, table, choice = choose(args, path, options, bar)
-        if args.nearest and not isinstance(suff_stat, SuffStat):
-            raise ValueError(f"--nearest goes with a test of correlations (--missing pairwise); {choice}")
+        choice = _of_matrix(args, path, options) if is_matrix else _of_table(args, path, options, bar)
     except DataError:
         raise
     except (TypeError, ValueError) as error:
-        raise DataError(f"{'standard input' if str(path) == STDIN else path}: {error}") from error
-    formulas = [label for label in labels_of(suff_stat) if is_formula(label)]
+        raise DataError(f"{where}: {error}") from error
+    if choice.unexpected:
+        warnings.warn(f"{path}: {choice.reason}", stacklevel=2)
+    formulas = [label for label in choice.labels if is_formula(label)]
     if formulas and not getattr(args, "spreadsheet", True):
         text = "a spreadsheet that opens the .csv files of the results takes these names for formulas (--spreadsheet)"
         warnings.warn(f"{text}: {listed(formulas)}", stacklevel=2)
+    table, p, n = choice.content.table, choice.data.p, choice.data.n
+    kind = "correlation matrix" if is_matrix else str(choice.content)
     if not getattr(args, "quiet", True):  # `estimate`, which may print JSON, has no --quiet
+        of = f"the correlations of {counted(p, 'variable')}, of {counted(n, 'observation')},"
+        rows = f"{counted(len(table.values), 'observation')} of {counted(p, 'variable')}"
         with contextlib.suppress(OSError):  # the summary fails too, and its error says where the results are
-            print(f"read {_shape(suff_stat, table, path)}\n")  # on a terminal at once, else with the summary
-    of_table = {"layout": table.layout, "variables": suff_stat.p, "observations": suff_stat.n}
-    return suff_stat, {"kind": kind, "choice": choice, **table.facts, **of_table}
+            print(f"read {of if is_matrix else rows} from {where}\n")  # on a terminal at once, else with the summary
+    of_table = {"layout": table.layout, "variables": p, "observations": n}
+    return choice, {"kind": kind, "choice": choice.reason, **table.facts, **of_table}
 
 
-def _shape(suff_stat: Data, table: Any, path: Path) -> str:
-    """The shape of the data in words."""
-    where, variables = "standard input" if str(path) == STDIN else path, counted(suff_stat.p, "variable")
-    if isinstance(suff_stat, SuffStat) and suff_stat.rows is None and suff_stat.pair_n is None:
-        return f"the correlations of {variables}, of {counted(suff_stat.n, 'observation')}, from {where}"
-    return f"{counted(len(table.values), 'observation')} of {variables} from {where}"
+def _of_matrix(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> Choice:
+    """The choice for a correlation matrix."""
+    matrix = read_correlation(path, ReadOptions(**options))
+    C = definite(matrix.values, nearest=True) if args.nearest else matrix.values
+    data = SuffStat(C, args.correlation, matrix.labels)
+    content = Content("numbers", matrix, np.zeros(0, dtype=np.int64))
+    return Choice("gaussian", gaussCItest, data, content, "a correlation matrix (--correlation): the Gaussian test")
 
 
-def test_of(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
-    """The arguments of `pycupc.pc` that select the test; DataError if options of the other test were given."""
-    if isinstance(suff_stat, DiscreteSuffStat):
-        return {"indepTest": disCItest, "quirks": args.quirks}
-    if isinstance(suff_stat, MixedTable):
-        if args.adapt_df or args.df != "pcalg":
-            raise DataError("--df and --adapt-df go with --test discrete; the data are numbers and categories")
-        return {"indepTest": mixCItest, "quirks": args.quirks}
-    if isinstance(suff_stat, IncompleteTable) and suff_stat.categories:
-        return {"indepTest": disCItwd, "quirks": args.quirks}
-    if args.adapt_df or args.df != "pcalg" or (args.quirks and args.method == "pc"):
-        text = "--df, --adapt-df and --quirks go with --test discrete, which is not imputed; the test is another one"
-        raise DataError(text)
-    return {"quirks": args.quirks}
+def _of_table(args: argparse.Namespace, path: Path, options: dict[str, Any], bar: LevelBar | None) -> Choice:
+    """The choice for a table."""
+    from pycupc.algorithm.arguments import device_for
+
+    test = args.test
+    if test == "auto" and args.example == "discrete":
+        test = "discrete"
+    if test == "auto" and args.command == "cstar":  # which has one test
+        test = "gaussian"
+    wishes = Wishes(
+        test,
+        args.missing,
+        args.correlation,
+        args.nearest,
+        args.impute_seed,
+        args.adapt_df,
+        args.df,
+        quirks=args.quirks and not METHODS[args.method].hidden,
+        progress=None if bar is None else bar.correlations,
+        device=partial(device_for, args.engine, args.threads, None),
+    )
+    return choice_of(path, wishes, **options)
 
 
-def check_around(args: argparse.Namespace, suff_stat: Data) -> None:
+def check_around(args: argparse.Namespace, choice: Choice) -> None:
     """DataError if --around names no variable of the data."""
     try:
         if args.around:
-            positions(args.around, labels_of(suff_stat))
+            positions(args.around, choice.labels)
     except ValueError as error:
         raise DataError(f"--{error}") from None
 
 
-def arguments_of_data(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
+def arguments_of_data(args: argparse.Namespace, choice: Choice) -> dict[str, Any]:
     """The arguments of `pycupc.pc` that depend on the data: the test, pairs, and what is known."""
-    return known(args, suff_stat) | fixed_pairs(args, labels_of(suff_stat)) | test_of(args, suff_stat)
+    test = {"indepTest": test_to_name(choice), "quirks": args.quirks}
+    return known(args, choice) | fixed_pairs(args, choice.labels) | test
 
 
 def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, Any]:
@@ -190,13 +210,13 @@ def fixed_pairs(args: argparse.Namespace, labels: Sequence[str]) -> dict[str, An
     return {name: read_pairs(path, labels) for name, path in files.items() if path is not None}
 
 
-def known(args: argparse.Namespace, suff_stat: Data) -> dict[str, Any]:
+def known(args: argparse.Namespace, choice: Choice) -> dict[str, Any]:
     """What the file of --tiers holds, as `pycupc.pc` takes it; DataError if it does not fit the variables."""
     if args.tiers is None:
         return {}
     knowledge = Knowledge.read(args.tiers)
     try:
-        knowledge.of(labels_of(suff_stat))
+        knowledge.of(choice.labels)
     except ValueError as error:
         raise DataError(f"{args.tiers}: {error}") from None
     return {"tiers": knowledge}

@@ -14,6 +14,7 @@ from typing import Any
 
 from pycupc.cli.output import INTERRUPTED
 from pycupc.system.files import remove_unfinished
+from pycupc.system.ignored_interrupts import when_ignored
 from pycupc.system.limits import UNLIMITED, NoThreadError, left_of_address_space, start
 
 #: Seconds that a command has to end after Ctrl-C or SIGTERM.
@@ -42,18 +43,27 @@ def shown_warnings() -> Iterator[list[str]]:
 def interrupting(answer: str | None = None) -> Iterator[Callable[[], None]]:
     """Let Ctrl-C and SIGTERM raise KeyboardInterrupt, so that no half-written folder remains.
 
-    With an `answer`, only the first signal does; later ones print it, as do all after a call of the yielded function.
+    A signal that Python ignores, as it arrived in a `__del__`, is sent again. With an `answer`, only the first signal
+    raises; later ones print it, as do all after a call of the yielded function.
     Where that does not end the block in time, the process is ended, see `_ending_in_time`; not after a signal that has
     an `answer`. After the block of a whole command, the program (see `pycupc.__main__`) does not heed signals: what
     ends late must not change the exit code.
     """
-    interrupted = False
+    interrupted, last = False, signal.SIGINT
 
     def no_more() -> None:
         nonlocal interrupted
         interrupted = True
 
-    def interrupt(*_: object) -> None:
+    def again() -> None:
+        nonlocal interrupted
+        interrupted = False
+        with suppress(NoThreadError):  # the user presses Ctrl-C again, then
+            start(threading.Timer(0.01, os.kill, (os.getpid(), last)))
+
+    def interrupt(number: int, *_: object) -> None:
+        nonlocal last
+        last = signal.Signals(number)
         if answer is not None:
             no_deadline()
             if interrupted:
@@ -69,7 +79,7 @@ def interrupting(answer: str | None = None) -> Iterator[Callable[[], None]]:
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     before = {number: old for number, old in before.items() if old not in (None, signal.SIG_IGN)}
     of_program = before.get(signal.SIGINT) is signal.SIG_DFL
-    with _ending_in_time() as no_deadline:
+    with when_ignored(again, threading.main_thread()), _ending_in_time() as no_deadline:
         for number in before:
             signal.signal(number, interrupt)
         try:

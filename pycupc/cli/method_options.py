@@ -14,8 +14,7 @@ from typing import Any
 from pycupc.algorithm.parameters import PARAMETERS, Arguments
 from pycupc.cli.option_types import level, natural, positive
 from pycupc.cli.output import one_of
-from pycupc.engines.select import NAMES
-from pycupc.results.methods import ORIENTING
+from pycupc.results.methods import METHODS, OF_CPDAGS, ORIENTING
 
 #: The types of the options that are neither switches nor have a few words.
 _TYPES: dict[str, Callable[[str], Any]] = {
@@ -27,7 +26,6 @@ _TYPES: dict[str, Callable[[str], Any]] = {
 }
 #: The arguments whose option names a file, and that are its content.
 _FILES = ("fixedGaps", "fixedEdges", "tiers")
-_WORDS = {"engine": (*NAMES, "schur")}
 _DEFAULTS = {one.name: one.default for one in dataclasses.fields(Arguments)}
 
 
@@ -38,7 +36,7 @@ def add_options(group: argparse._ArgumentGroup, name: str, *, of_resamples: bool
             how: dict[str, Any] = {"default": _DEFAULTS[parameter], "help": row.help}
             if isinstance(_DEFAULTS[parameter], bool):
                 how["action"] = "store_true"
-            elif words := row.choices or _WORDS.get(parameter):
+            elif words := row.choices or row.words:
                 how |= one_of(*words)
             else:
                 how |= {"type": _TYPES.get(parameter, _value_of(parameter)), "metavar": row.metavar}
@@ -69,10 +67,7 @@ def add_orientation_options(parser: argparse.ArgumentParser, *, of_resamples: bo
 def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that select the algorithm."""
     group = parser.add_argument_group("algorithm")
-    method = (
-        "pc: every common cause of two variables is among the data (a CPDAG); fci, rfci: some may be hidden (a PAG)"
-    )
-    method += "; rfci makes far fewer tests than fci"
+    method = "; ".join(METHODS[name].help for name in ORIENTING)
     group.add_argument("--method", **one_of(*ORIENTING), default="pc", help=method)
     add_options(group, "algorithm")
 
@@ -107,8 +102,9 @@ def check_method(args: argparse.Namespace) -> None:
 
 def _check_to_cpdag(args: argparse.Namespace) -> None:
     """Exit with a usage error if no CPDAG can replace the graph, or it would lose what other arguments add."""
-    if args.method != "pc":
-        args.parser.error(f"--to-cpdag goes with --method pc only; --method {args.method} gives a PAG")
+    if args.method not in OF_CPDAGS:
+        methods = " or ".join(OF_CPDAGS)
+        args.parser.error(f"--to-cpdag goes with --method {methods} only; --method {args.method} gives a PAG")
     if args.tiers is not None:
         args.parser.error("--to-cpdag does not go with --tiers: a CPDAG has no arrows that were known before")
     if args.solve_confl:

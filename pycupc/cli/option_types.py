@@ -6,6 +6,7 @@ import argparse
 import math
 from collections.abc import Callable
 
+from pycupc.independence.choice import MISSING_WAYS, is_missing_way
 from pycupc.independence.gaussian.measures import MEASURES
 from pycupc.independence.missing.impute import MAX_SEED
 from pycupc.system.nearest import did_you_mean
@@ -39,12 +40,10 @@ probability = _number(float, 0, 1, "a number from 0 to 1")
 
 def missing_values(text: str) -> str:
     """The argument of --missing: a word, or impute=M with a whole number from 2."""
-    name, _, number = text.partition("=")
-    words = ("auto", "testwise", "pairwise", "pairwise=min", "pairwise=harmonic", "drop-rows", "error")
-    if text in words or (name == "impute" and number.isdecimal() and int(number) > 1):
+    if is_missing_way(text):
         return text
-    expected = f"expected {', '.join(words)}, or impute=M with M from 2, got {text!r}"
-    raise argparse.ArgumentTypeError(expected + did_you_mean(text, (*words, "impute=M")))
+    expected = f"expected {', '.join(MISSING_WAYS)}, or impute=M with M from 2, got {text!r}"
+    raise argparse.ArgumentTypeError(expected + did_you_mean(text, (*MISSING_WAYS, "impute=M")))
 
 
 def correlation_argument(text: str) -> float | str:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pycupc
 from pycupc.cli import inputs, method_options, option_types, output, writing
-from pycupc.cli.choice import Data
 from pycupc.cli.folder import OutputFolder
 from pycupc.cli.interrupts import interrupting
 from pycupc.cli.output import INTERRUPTED, NoRoomError, add_command
@@ -75,12 +74,7 @@ def main(args: argparse.Namespace) -> int:
         interrupting(answer if args.keep_partial else None) as no_more_interrupts,
         writing.begun(args, "pycupc", FILES) as record,
     ):
-        with record.timed("read"), level_bar(wanted=shown) as bar:
-            suff_stat, record.source = inputs.read(args, bar)
-        _check_space(record.folder, suff_stat.p, args)
-        inputs.check_around(args, suff_stat)
-        with record.timed(args.method):
-            fit, interruption = _fit(args, suff_stat)
+        fit, interruption = _fit(args, record, shown)
         if args.to_cpdag and interruption is None:
             fit = _cpdag_of(fit)
         if "rows_dropped" in record.source:
@@ -109,12 +103,17 @@ def _check_space(folder: OutputFolder, p: int, args: argparse.Namespace) -> None
         )
 
 
-def _fit(args: argparse.Namespace, suff_stat: Data) -> tuple[PcAlgo | PagAlgo, str | None]:
-    """The result, and a message if it has only the levels before an interrupt."""
-    options = method_options.method_arguments(args, inputs.arguments_of_data(args, suff_stat))
+def _fit(args: argparse.Namespace, record: writing.Run, shown: bool) -> tuple[PcAlgo | PagAlgo, str | None]:
+    """Read the data and run the method: the result, and a message if it has only the levels before an interrupt."""
     try:
-        with level_bar(wanted=output.progress_wanted(args)) as bar:
-            return getattr(pycupc, args.method)(suff_stat, alpha=args.alpha, progress=bar, **options), None
+        with level_bar(wanted=shown) as bar:
+            with record.timed("read"):
+                choice, record.source = inputs.read(args, bar)
+            _check_space(record.folder, choice.data.p, args)
+            inputs.check_around(args, choice)
+            with record.timed(args.method):
+                options = method_options.method_arguments(args, inputs.arguments_of_data(args, choice))
+                return getattr(pycupc, args.method)(choice.data, alpha=args.alpha, progress=bar, **options), None
     except pycupc.Interrupted as interrupt:
         partial = interrupt.partial
         if not args.keep_partial or partial is None:

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pycupc
 from pycupc.cli import inputs, method_options, option_types, output, writing
 from pycupc.cli.output import add_command
 from pycupc.cli.writing import FileKind, graph_files, pictures, text
-from pycupc.engines.protocol import EngineError
 from pycupc.graph import exports
 from pycupc.system.extras import needed
 
@@ -87,14 +87,14 @@ def run_resampled(args: argparse.Namespace, files: Sequence[FileKind], study: Ca
         target = record.folder.target
         checkpoint = args.checkpoint or target.with_name(f"{target.name}-resamples")
         with record.timed("read"):
-            suff_stat, record.source = inputs.read(args)
+            choice, record.source = inputs.read(args)
         with record.timed(args.command), _executor(args.scheduler) as executor:
-            given = method_options.method_arguments(args, inputs.arguments_of_data(args, suff_stat))
+            given = method_options.method_arguments(args, inputs.arguments_of_data(args, choice))
             options = given | {"executor": executor, "checkpoint": checkpoint}
             options |= {"n_resamples": args.resamples, "random_state": args.seed}
             options |= {"scheme": args.scheme, "fraction": args.fraction}
             options["progress"] = output.progress_wanted(args) and sys.stderr.isatty()
-            found, facts, summary = study(args, suff_stat, record.source, options)
+            found, facts, summary = study(args, choice.data, record.source, options)
         writing.keep(record, found, facts)
     if args.checkpoint is None and record.failure is None:
         from pycupc.stability.resample_checkpoint import remove
@@ -113,7 +113,7 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
     try:
         client = distributed.Client(address)
     except (OSError, ValueError) as error:
-        raise EngineError(f"--scheduler {address}: {error}") from error
+        raise pycupc.EngineError(f"--scheduler {address}: {error}") from error
     with client:
         yield client.get_executor()
 

@@ -2,6 +2,7 @@
 
     table.py, column_checks.py    the one door, and the findings of one pass over a table
     mixed.py                      tables of numbers and categories together
+    content.py                    what a table holds: numbers, categories or both, complete or with gaps
     in_memory.py                  tables in memory: pandas, polars, Arrow, xarray, ...
     readers.py                    tables of numbers from files
     categories.py                 tables of categories from files, and as codes

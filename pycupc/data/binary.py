@@ -103,6 +103,11 @@ def arrow_values(table: Any) -> NDArray[np.float64]:
     return X
 
 
+#: The part of an Excel file about the whole book, and its sign that formulas have no values yet.
+_BOOK = "xl/workbook.xml"
+_COMPUTED_WHEN_OPENED = rb'<(\w+:)?calcPr\b[^>]*\bfullCalcOnLoad="(1|true)"'
+
+
 def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]:
     """Numbers and cells, as text, of the rows of a sheet; empty rows, and empty columns at the end, are left out.
 
@@ -123,6 +128,7 @@ def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]
                 found = enumerate(sheets[chosen].values, start=1)
                 rows = [(k, ["" if v is None else str(v) for v in row]) for k, row in found if set(row) - {None, ""}]
                 xml = archive.read(sheets[chosen]._worksheet_path)  # which has no public name
+                of_book = archive.read(_BOOK) if _BOOK in archive.namelist() else b""
     except MemoryError:
         raise
     except Exception as error:  # openpyxl, zipfile and the XML parser have many of their own
@@ -132,13 +138,17 @@ def read_sheet(source: Source, sheet: str | None) -> list[tuple[int, list[str]]]
         first = next((name for name, one in sheets.items() if one.sheet_state == "visible"), next(iter(sheets)))
         wanted = f"choose one: {option('sheet', first)}" if sheet is None else f"none is {sheet!r}"
         raise DataError(f"{source.name}: has the sheets {', '.join(names)}; {wanted}")
-    _check_cells(source.name, xml)
+    _check_cells(source.name, xml, uncomputed=re.search(_COMPUTED_WHEN_OPENED, of_book) is not None)
     width = max((k + 1 for _, row in rows for k, cell in enumerate(row) if cell), default=0)
     return [(k, (row + [""] * width)[:width]) for k, row in rows]
 
 
-def _check_cells(name: str, xml: bytes) -> None:
-    """Refuse formulas without values, and warn of merged cells: openpyxl shows empty cells in both places."""
+def _check_cells(name: str, xml: bytes, *, uncomputed: bool) -> None:
+    """Refuse formulas without values, and warn of merged cells: openpyxl shows empty cells in both places.
+
+    `uncomputed`: whether the formulas are to be computed when the file is opened. XlsxWriter writes such files, with 0
+    as the value of every formula.
+    """
     root = re.search(rb"<(\w+:)?worksheet\b", xml)
     x = b"" if root is None or root[1] is None else root[1]  # the prefix of the names
     without = rb"<%bf\b[^>]*(?:/>|>[^<]*</%bf>)\s*(?:<%bv\s*/>|<%bv>\s*</%bv>)?\s*</%bc>" % ((x,) * 6)
@@ -147,6 +157,10 @@ def _check_cells(name: str, xml: bytes) -> None:
         cell = xml[xml.rfind(b"<%bc " % x, 0, formula.start()) : formula.start()]
         if b't="str"' not in cell:  # the value is an empty text
             found.append(_place_of(cell))
+    formulas = len(re.findall(rb"<%bf\b" % x, xml)) if uncomputed else 0
+    zeros = rb"(<%bc [^>]*>)\s*<%bf\b[^>]*(?:/>|>[^<]*</%bf>)\s*<%bv>0</%bv>" % ((x,) * 5)
+    if formulas and len(cells := re.findall(zeros, xml)) == formulas:
+        found = [_place_of(cell) for cell in cells]
     if found:
         raise DataError(
             f"{name}: {len(found):,} cells hold a formula without its value ({listed(found, most=4)}), since the "

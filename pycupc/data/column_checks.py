@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -34,6 +35,8 @@ MOST_SUMMED = 128
 #: Share of the variance of a column that others leave unexplained below which they may explain it exactly, and share of
 #: its norm that is then taken for rounding. Columns that are nearly copies leave more.
 SUSPECT, ROUNDING = 1e-9, 1e-13
+#: Numbers below this have squares that may vanish; above 1 / TINY, squares that may overflow.
+TINY = 1e-100
 #: Least coefficient, of columns of variance 1, that makes a column part of a sum.
 PART_OF_SUM = 1e-6
 #: Rows from which a column that counts them is taken for their number: small arrays made by hand often begin with 1, 2,
@@ -145,18 +148,21 @@ def few_whole_numbers(X: Floats, ends: Ends, most: int) -> bool:
     """
     n, p = X.shape
     most, step = min(most, n // 2), max(SENTINEL_HEAD, BLOCK // p)
+    gaps, head = bool(np.isnan(ends.low).any()), X[:SENTINEL_HEAD]  # whose values tell for most tables
+
+    def whole(part: Floats) -> bool:
+        return not ((part != np.floor(part)) & ~np.isnan(part)).any() if gaps else bool((part == np.floor(part)).all())
+
+    if most <= 1 or not whole(head):
+        return False
     with np.errstate(invalid="ignore"):
         wide = np.flatnonzero(~(ends.high - ends.low < most)).tolist()
 
     def few(part: Floats) -> bool:
         return all((~np.isnan(np.unique(part[:, j]))).sum() <= most for j in wide)
 
-    def whole(part: Floats) -> bool:
-        return not ((part != np.floor(part)) & ~np.isnan(part)).any() if gaps else bool((part == np.floor(part)).all())
-
-    gaps, head = bool(np.isnan(ends.low).any()), X[:SENTINEL_HEAD]  # whose values tell for most tables
     parts = (X[k : k + step] for k in range(0, n, step))
-    return most > 1 and whole(head) and few(head) and all(map(whole, parts)) and few(X)
+    return few(head) and all(map(whole, parts)) and few(X)
 
 
 def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:
@@ -180,6 +186,12 @@ def sentinels(X: Floats, ends: Ends) -> Iterator[tuple[int, str, int, Floats]]:
                 yield j, number, count, rest
 
 
+@cache
+def _weights(rows: int) -> Floats:
+    """Random weights of a few rows."""
+    return np.random.default_rng(0).random((rows, 1))
+
+
 def groups_of_copies(X: Floats) -> list[list[int]]:
     """Groups of two or more equal columns of a table (n, p): ascending, and sorted by their first members.
 
@@ -187,9 +199,13 @@ def groups_of_copies(X: Floats) -> list[list[int]]:
     """
     few = X[:: -(-len(X) // FEW)]  # most columns differ in a few rows already
     with np.errstate(over="ignore", invalid="ignore"):
-        keys = np.nan_to_num((few * np.random.default_rng(0).random((len(few), 1))).sum(axis=0))
+        keys = (few * _weights(len(few))).sum(axis=0)
+    keys[np.isnan(keys)] = 0.0
     ordered = np.sort(keys)  # much faster than `np.unique` with the places
-    candidates = np.flatnonzero(np.isin(keys, ordered[1:][ordered[1:] == ordered[:-1]]))
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(again):
+        return []
+    candidates = np.flatnonzero(np.isin(keys, again))
     groups: dict[bytes, list[int]] = {}
     for some in np.array_split(candidates, len(candidates) // 256 + 1):
         columns = np.ascontiguousarray(X[:, some].T) + 0.0  # -0.0 becomes 0.0, which it is equal to
@@ -207,7 +223,7 @@ def sums_of_columns(X: Floats, columns: Ints) -> list[list[int]]:
     if not 3 <= p <= MOST_SUMMED or n <= p + 1:
         return []
     few = X[:: max(1, n // (2 * p + 16))]
-    if _spread(few[:, columns])[1] is None:  # usually
+    if _differ(few[:, columns]):  # usually
         return []
     Z, C = _spread(X[:, columns])
     if C is None:
@@ -227,6 +243,29 @@ def sums_of_columns(X: Floats, columns: Ints) -> list[list[int]]:
     return sorted(sorted(members.tolist()) for members in sets if len(members) > 1)
 
 
+def _differ(X: Floats) -> bool:
+    """Whether no column of some rows of a table is nearly a linear combination of the others and 1; False if unsure.
+
+    Such a combination is one of the differences from the first row as well, which numbers far from zero have exactly.
+    """
+    with np.errstate(all="ignore"):
+        Z = np.subtract(X[1:], X[0], dtype=np.float64)
+        C = Z.T @ Z
+        scale = np.sqrt(C.diagonal())
+        C /= scale
+        C /= scale[:, None]
+    return bool(scale.min() > TINY and scale.max() < 1 / TINY) and _is_far_from_singular(C)
+
+
+def _is_far_from_singular(C: Floats) -> bool:
+    """Whether the smallest eigenvalue of a correlation matrix is above SUSPECT."""
+    try:
+        np.linalg.cholesky(C - SUSPECT * np.eye(len(C)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 def _spread(X: Floats) -> tuple[Floats, Floats | None]:
     """The columns with mean 0 and norm 1, and their products; None if these are far from singular."""
     with np.errstate(all="ignore"):
@@ -237,10 +276,4 @@ def _spread(X: Floats) -> tuple[Floats, Floats | None]:
         norm = np.sqrt((Z * Z).sum(axis=0))
         Z /= np.where(norm > 0, norm, 1.0)
         C = Z.T @ Z
-    if not np.isfinite(C).all():
-        return Z, None
-    try:
-        np.linalg.cholesky(C - SUSPECT * np.eye(len(C)))
-    except np.linalg.LinAlgError:
-        return Z, C
-    return Z, None
+    return Z, None if not np.isfinite(C).all() or _is_far_from_singular(C) else C

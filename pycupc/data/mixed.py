@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -195,6 +196,14 @@ class MixedTable:
     def numbers(self) -> Floats:
         """The columns of numbers, float64 (n, q)."""
         return self.values[:, ~self.categorical]
+
+    def cells(self) -> NDArray[Any]:
+        """The numbers and categories themselves, object (n, p), None where one is missing."""
+        out = np.empty(self.values.shape, dtype=object)
+        for j, (column, own) in enumerate(zip(self.values.T.tolist(), self.categories, strict=True)):
+            known = [None if math.isnan(v) else v if own is None else own[int(v)] for v in column]
+            out[:, j] = known
+        return out
 
     def codes(self, columns: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The codes of columns of categories, int64 (n, q), without the categories that do not occur."""

@@ -106,12 +106,10 @@ class Pairs:
 
 
 def pairs_of(value: Any, name: str, labels: Sequence[str]) -> Pairs | None:
-    """The pairs of an argument with this name, a list of pairs of names or a matrix; None if there are none.
+    """The pairs of an argument with this name, a list of pairs of names or a matrix; None if it has none.
 
     TypeError or ValueError if it is neither, or does not fit the labels.
     """
-    if value is None:
-        return None
     p = len(labels)
     if _is_list_of_pairs(value):
         try:

@@ -106,6 +106,11 @@ class Table:
         """The labels, or names for messages."""
         return names_for(self.labels, self.values.shape[1])
 
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return len(self.values)
+
     @cached_property
     def constant(self) -> Ints:
         """The columns with one value in all rows, ascending."""
@@ -135,8 +140,9 @@ class Table:
 
     def check_scale(self) -> None:
         """ValueError if squares of the numbers of a column, which varies, are beyond the range of float64."""
+        variance_of = np.nanvar if len(self.ends.incomplete()) else np.var
         with np.errstate(over="ignore", invalid="ignore"):
-            variance = self.values.var(axis=0)
+            variance = variance_of(self.values, axis=0)
         wrong = ~((variance > 1e-290) & (variance < 1e290))
         wrong[self.constant] = False
         self._refuse(np.flatnonzero(wrong), "{data} must have variances from 1e-290 to 1e290; others: {columns}")
@@ -168,13 +174,16 @@ class Table:
     def warn_of_codes(self) -> None:
         """Warn of numbers that may be codes, where nobody has chosen the Gaussian test, which takes them as numbers."""
         if self.may_be_codes:
-            text = "every column of {data} holds few whole numbers, and the Gaussian test runs; if they are codes of "
-            text += "categories: {discrete}; if not: {gaussian}"
-            in_python = "pc(DiscreteSuffStat.from_data(data), disCItest)"
-            discrete = Words(in_python, 'indepTest = "disCItest"', "--test discrete")
-            gaussian = Words("indepTest=gaussCItest", 'indepTest = "gaussCItest"', "--test gaussian")
-            facts = {"data": Argument("data"), "discrete": discrete, "gaussian": gaussian}
-            warnings.warn(Message(text, **facts), stacklevel=3)
+            warnings.warn(self.remark_on_codes(), stacklevel=3)
+
+    def remark_on_codes(self) -> Message:
+        """The sentence about numbers that may be codes."""
+        text = "every column of {data} holds few whole numbers, and the Gaussian test runs; if they are codes of "
+        text += "categories: {discrete}; if not: {gaussian}"
+        in_python = "pc(DiscreteSuffStat.from_data(data), disCItest)"
+        discrete = Words(in_python, 'indepTest = "disCItest"', "--test discrete")
+        gaussian = Words("indepTest=gaussCItest", 'indepTest = "gaussCItest"', "--test gaussian")
+        return Message(text, data=Argument("data"), discrete=discrete, gaussian=gaussian)
 
     def check_categories(self) -> None:
         """Check that a table of categories holds nothing else, as `check_texts`.

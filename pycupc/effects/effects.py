@@ -20,8 +20,8 @@ from pycupc.effects.regression import Floats
 from pycupc.engines.protocol import EngineError
 from pycupc.engines.select import GPU_PAYS_FROM
 from pycupc.graph.named import NamedGraph
-from pycupc.independence.families import family_of
-from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
+from pycupc.independence.families import moments_of
+from pycupc.independence.gaussian.suffstat import as_suff_stat
 from pycupc.independence.registry import Moments
 from pycupc.results.causal_graph import CausalGraph
 from pycupc.system.localised_message import Argument, Message, Setting, Value
@@ -134,20 +134,16 @@ def _has_knowledge(graph: CausalGraph) -> bool:
 
 def _moments(fit: CausalGraph, data: Any) -> Moments:
     """The covariance matrices, and the number of observations if it is known."""
-    family, _ = family_of(None, data)
-    if family.moments is not None:
+    data = as_suff_stat(data) if isinstance(data, Mapping) else data
+    if (known := moments_of(data)) is not None:
         check_names("data", data, fit.labels)
-        return family.moments(data)
+        return known
     C, n = _covariances(fit, data)
     return Moments(C[None], n)
 
 
 def _covariances(fit: CausalGraph, data: Any) -> tuple[Floats, float | None]:
     """The covariance matrix, float64 (p, p), and the number of observations if it is known."""
-    if isinstance(data, (SuffStat, Mapping)):
-        stat = as_suff_stat(data)
-        check_names("data", stat, fit.labels)
-        return stat.C, stat.n
     shape = getattr(data, "shape", None)
     if shape is not None and tuple(shape) == (fit.p, fit.p):
         check_names("data", data, fit.labels)

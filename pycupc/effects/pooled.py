@@ -8,9 +8,29 @@ import numpy as np
 
 from pycupc.data.names import check_real
 from pycupc.effects.effects_result import Effects
-from pycupc.effects.local import LocalEffects
+from pycupc.effects.local import InBlocks, LocalEffects
 from pycupc.effects.orientations import Ints
+from pycupc.effects.parent_sets import ParentSets
 from pycupc.effects.regression import Floats, last_coefficient
+
+
+@dataclass(frozen=True)
+class PooledLocalEffects(InBlocks):
+    """Effects given the parents of the causes: the means over several imputations, given the same parents."""
+
+    causes: Ints
+    effects: Ints
+    sets: ParentSets
+    each: tuple[LocalEffects, ...]
+
+    @classmethod
+    def of(cls, matrices: Floats, sets: ParentSets, causes: Ints, effects: Ints) -> PooledLocalEffects:
+        """The effects in M covariance matrices, float64 (M, p, p)."""
+        return cls(causes, effects, sets, tuple(LocalEffects.of(C, sets, causes, effects) for C in matrices))
+
+    def rows(self, causes: slice) -> Floats:
+        pooled: Floats = np.mean([each.rows(causes) for each in self.each], axis=0)
+        return pooled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -27,7 +47,7 @@ class PooledEffects(Effects):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._each = [LocalEffects.of(C, self.sets, self.causes, self.effects) for C in self.matrices]
+        self._pooled = PooledLocalEffects.of(self.matrices, self.sets, self.causes, self.effects)
 
     @property
     def source(self) -> str:
@@ -35,10 +55,8 @@ class PooledEffects(Effects):
 
     def rows(self, causes: slice) -> Floats:
         if self.method == "local":
-            found = [each.rows(causes) for each in self._each]
-        else:
-            found = [self._optimal_rows(C, causes) for C in self.matrices]
-        pooled: Floats = np.mean(found, axis=0)
+            return self._pooled.rows(causes)
+        pooled: Floats = np.mean([self._optimal_rows(C, causes) for C in self.matrices], axis=0)
         return pooled
 
     def half_widths(self, members: list[int], ys: Ints, level: float) -> Floats:

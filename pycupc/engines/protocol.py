@@ -70,6 +70,7 @@ class Finished(NamedTuple):
     y: Ints
     z: Floats
     answered: Mask | None  # bool (E,), (1,) or None: see `Engine.answered`
+    p_max: Floats | None = None  # see `State`
 
 
 class PartsKept(Protocol):

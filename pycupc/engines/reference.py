@@ -21,6 +21,7 @@ from pycupc.engines.protocol import (
     CountHook,
     Counts,
     Engine,
+    Finished,
     Floats,
     LevelResult,
     Lists,
@@ -28,12 +29,11 @@ from pycupc.engines.protocol import (
     Questions,
     State,
 )
-from pycupc.independence.base import IndependenceTest, no_p_value
-from pycupc.independence.custom import CustomTest, PairTest, Search
+from pycupc.independence.base import IndependenceTest, Search, no_p_value
 from pycupc.independence.gaussian.fisher_z import z_to_p
 from pycupc.independence.gaussian.gauss_ci_test import partial_correlations
 from pycupc.independence.gaussian.suffstat import MatrixFacts
-from pycupc.independence.gaussian.test import GaussianTest
+from pycupc.independence.gaussian.test import compares_r
 from pycupc.system.machine import free_memory
 
 Set = tuple[int, ...]
@@ -70,12 +70,12 @@ class ReferenceEngine(Engine):
     name = "reference"
 
     def memory(self, test: IndependenceTest) -> tuple[int, int]:
-        computes_C = isinstance(test, GaussianTest) and not test.data.has_C
+        computes_C = compares_r(test) and not test.data.has_C
         return (PAIR_BYTES + 8 * computes_C) * test.p**2, free_memory()
 
     def _begin(self, names: Sequence[str]) -> None:
         test, p = self._test, self._test.p
-        if isinstance(test, GaussianTest):
+        if compares_r(test):
             test.data.check(MatrixFacts.of(test.data.C), names)
         self._graph = ~np.eye(p, dtype=bool)
         if self._gaps is not None:
@@ -93,12 +93,20 @@ class ReferenceEngine(Engine):
         np.fill_diagonal(p_max, 1.0)
         return State(x, y, z, None, p_max)
 
+    def resume(self, levels: Sequence[Finished]) -> None:
+        if (last := levels[-1]).p_max is None:
+            super().resume(levels)
+            return
+        self._graph[:] = False
+        self._graph[last.x, last.y] = self._graph[last.y, last.x] = True
+        self._largest = last.p_max.copy()
+
     # ---------------------------------------------------------------- one pair
 
     def _tests(self, x: int, y: int, sets: Iterable[Set], na_p: float) -> Iterator[Made]:
         """The tests given one set after the other, all of one size; Gaussian ones are computed a few at a time."""
         test, sets, at_once = self._test, iter(sets), 4
-        if not isinstance(test, GaussianTest):
+        if not compares_r(test):
             for S in sets:
                 p = test.p_value(x, y, S)
                 p = na_p if math.isnan(p) else p
@@ -146,8 +154,8 @@ class ReferenceEngine(Engine):
     def _searched(self, level: int, before: Mask) -> Iterator[tuple[int, int, int, Searched]]:
         """The pairs that are tested, with their numbers, in order; a pair that has been removed before is left out."""
         wanted = self._wanted(level, before)
-        users = self._test.function if isinstance(self._test, CustomTest) else None
-        if not isinstance(users, PairTest):
+        users = self._test.of_pairs
+        if users is None:
             for number, (x, y, candidates) in wanted:
                 yield number, x, y, self._search(x, y, combinations(candidates, level))
             return
@@ -201,9 +209,9 @@ class ReferenceEngine(Engine):
 
     def _together(self, questions: Questions) -> list[Searched] | None:
         """The searches of all pairs in one call of a `PairTest`; None for other tests, and where it cannot be."""
-        users, level = self._test.function if isinstance(self._test, CustomTest) else None, questions.smallest
+        users, level = self._test.of_pairs, questions.smallest
         limited = questions.skip is not None or questions.budget is not None or questions.largest != level
-        if limited or not isinstance(users, PairTest):
+        if limited or users is None:
             return None
         pairs = list(zip(questions.x.tolist(), questions.y.tolist(), strict=True))
         wanted = [(x, y, questions.candidates.of_one(i)) for i, (x, y) in enumerate(pairs)]

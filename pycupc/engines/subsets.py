@@ -51,9 +51,18 @@ def by_degree(function: Callable[[int], float], degrees: Counts) -> NDArray[np.f
 
 def are_too_many(degrees: Counts, level: int) -> NDArray[np.bool_]:
     """The rows, given their numbers of neighbours, that cannot be enumerated, bool (p,)."""
-    if _most_numbered(int(degrees.max(initial=0)), level) < TOO_MANY:
+    return _have_as_many(degrees, level, TOO_MANY)
+
+
+def are_wide(degrees: Counts, level: int) -> NDArray[np.bool_]:
+    """The rows, given their numbers of neighbours, that are wide, bool (p,)."""
+    return _have_as_many(degrees, level, WIDE)
+
+
+def _have_as_many(degrees: Counts, level: int, sets: int) -> NDArray[np.bool_]:
+    if _most_numbered(int(degrees.max(initial=0)), level) < sets:
         return np.zeros(len(degrees), dtype=np.bool_)
-    return by_degree(lambda d: _most_numbered(d, level) >= TOO_MANY, degrees) > 0
+    return by_degree(lambda d: _most_numbered(d, level) >= sets, degrees) > 0
 
 
 def _most_numbered(d: int, level: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,21 @@ class State(NamedTuple):
     largest_p: Floats | LargestP | None = None
 
 
+#: Ordered pair (x, y), and the neighbours of x but y, from which conditioning sets are taken.
+Search = tuple[int, int, list[int]]
+
+
+@runtime_checkable
+class PairTest(Protocol):
+    """An `indepTest` in another process or language, which takes many pairs at a time."""
+
+    def search(self, level: int, wanted: list[Search], alpha: float, na_p: float) -> list[tuple[int, bool, float]]:
+        """For each pair the number of tests until the first that separates it, whether one does, and the largest p.
+
+        A pair whose reverse has been separated by this call is not tested: 0 tests. NaN counts as `na_p`.
+        """
+
+
 class IndependenceTest(ABC):
     """A conditional-independence test with its data and alpha: x and y are independent if p >= alpha."""
 
@@ -86,6 +101,8 @@ class IndependenceTest(ABC):
     na_in_rules: float = float("nan")  # the same where a rule counts all separating sets; NaN: an error
     # Whether the test is to be asked one set after the other, in pcalg's order, since it may draw random numbers.
     in_order: ClassVar[bool] = False
+    # A user's own test that takes many pairs at a time; None: it is asked about one set of one pair.
+    of_pairs: PairTest | None = None
 
     def cutoff(self, level: int) -> float:
         """Largest |r| that is independent given a set of this size; NaN if the test has no r."""

@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, State
+from pycupc.data.names import is_real
+from pycupc.independence.base import Floats, IndependenceTest, Indices, Mask, PairTest, State
 from pycupc.independence.p_values import PValues, RecordedPValues
-from pycupc.independence.registry import Family, Observations, Request, TableRows, checked_table, no_rows
+from pycupc.independence.registry import (
+    Family,
+    Identity,
+    Kind,
+    Observations,
+    Request,
+    TableRows,
+    checked_table,
+    no_rows,
+)
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.localised_message import Message, Variable, Variables
 
@@ -30,7 +40,8 @@ class Batch(Protocol):
 
     It may have the attributes `at_once`, the most tests of a call (default 10,000); `symmetric`, whether (x, y) and
     (y, x) have the same p-value (default False: level 0 then tests both); `p` and `labels`, the number of variables and
-    their names; and a method `of(data)`, which returns the test of these data.
+    their names; a method `of(data)`, which returns the test of these data; and `identity`, a text that no test with
+    other answers has, by which a checkpoint recognises the test and its data.
     """
 
     def batch(self, x: Indices, y: Indices, S: Indices) -> Any:
@@ -42,19 +53,15 @@ class Batch(Protocol):
 
 #: indepTest(x, y, S, suffStat) -> p-value, or a test that answers many at a time
 IndepTest = Callable[[int, int, Sequence[int], Any], float] | Batch
-#: Ordered pair (x, y), and the neighbours of x but y, from which conditioning sets are taken.
-Search = tuple[int, int, list[int]]
 
 
-@runtime_checkable
-class PairTest(Protocol):
-    """An `indepTest` in another process or language, which takes many pairs at a time."""
-
-    def search(self, level: int, wanted: list[Search], alpha: float, na_p: float) -> list[tuple[int, bool, float]]:
-        """For each pair the number of tests until the first that separates it, whether one does, and the largest p.
-
-        A pair whose reverse has been separated by this call is not tested: 0 tests. NaN counts as `na_p`.
-        """
+def check_function(test: Any, function: str) -> None:
+    """Raise TypeError unless this may be the ``indepTest`` of a call of `function`."""
+    if isinstance(test, type) or not (callable(test) or isinstance(test, Batch)):
+        raise TypeError(
+            f"indepTest must be callable (x, y, S, suffStat) -> p, got {test!r}"
+            + (f"; the significance level is alpha: {function}(data, alpha={test!r})" if is_real(test) else "")
+        )
 
 
 class CustomTest(IndependenceTest):
@@ -73,6 +80,7 @@ class CustomTest(IndependenceTest):
         self.function: Any = function
         self.suff_stat, self.alpha, self.p = suff_stat, alpha, p
         self.n, self.na_p = None, float(NAdelete)
+        self.of_pairs = function if isinstance(function, PairTest) else None
 
     def p_value(self, x: int, y: int, S: Sequence[int]) -> float:
         p = self.function(x, y, tuple(S), self.suff_stat)
@@ -80,7 +88,7 @@ class CustomTest(IndependenceTest):
             value = float(p)
         except (TypeError, ValueError) as error:
             raise type(error)(f"indepTest must return one number, got {p!r} for x={x}, y={y}, S={tuple(S)}") from error
-        if (value < 0 or value > 1) and not isinstance(self.function, PairTest):  # R counts on pcalg's answer
+        if (value < 0 or value > 1) and self.of_pairs is None:  # R counts on pcalg's answer
             raise ValueError(f"indepTest must return a p-value in [0, 1], got {value} for x={x}, y={y}, S={tuple(S)}")
         return value
 
@@ -121,12 +129,22 @@ class BatchTest(SetwiseTest):
 
     @cached_property
     def _given_nothing(self) -> Floats:
-        """The p-values of tests given nothing that were made, float64 (p, p), NaN where none was."""
-        return np.full((self.p, self.p), np.nan)
+        """The p-values of tests given nothing that were made, float64 (p, p), -inf where none was."""
+        return np.full((self.p, self.p), -np.inf)
 
     def unconditional(self, x: Ints, y: Ints) -> Floats:
-        p, back = (np.nan_to_num(self._given_nothing[ends], nan=self.na_p) for ends in ((x, y), (y, x)))
-        return np.where(self.symmetric | (p >= self.alpha), p, np.maximum(p, back))
+        p = self._once_given_nothing(x, y)
+        both = np.flatnonzero(~(self.symmetric | (p >= self.alpha)))
+        p[both] = np.maximum(p[both], self._once_given_nothing(y[both], x[both]))
+        return p
+
+    def _once_given_nothing(self, x: Ints, y: Ints) -> Floats:
+        """The p-values given nothing, `na_p` in place of NaN; a resumed run has not made all of these tests."""
+        new = np.flatnonzero(np.isneginf(self._given_nothing[x, y]))
+        if len(new):
+            none = np.empty((len(new), 0), dtype=np.int64)
+            self.single_tests(x[new].astype(np.int64), y[new].astype(np.int64), none)
+        return np.nan_to_num(self._given_nothing[x, y], nan=self.na_p)
 
     def _called(self, x: Indices, y: Indices, S: Indices) -> Floats:
         answer = self.function.batch(x, y, S)
@@ -167,5 +185,26 @@ def _observations(request: Request) -> Observations:
     return TableRows(checked_table(request.suffStat, request.labels))
 
 
-BATCH = Family("batch", (BatchTest,), _make_batch, observations=_observations)
-CUSTOM = Family("custom", (CustomTest,), _make_custom)
+def _identity(test: BatchTest | CustomTest) -> Identity | None:
+    """What the test says of itself (`identity`), else a hash of its code and data; None if neither is to be had."""
+    from pycupc.independence.content_digest import content_digest  # for checkpoints only
+
+    function, data = test.function, (test.suff_stat,) if isinstance(test, CustomTest) else ()
+    if isinstance(function, PairTest):  # the code is in another process
+        return None
+    said = getattr(function, "identity", None)
+    digests = content_digest(*((said, *data) if isinstance(said, str) else (function, *data)))
+    if digests is None:
+        return None
+    name = getattr(function, "__name__", type(function).__name__)
+    names = ("indepTest", "suffStat")[: len(digests)]
+    return Identity({"name": str(name), "NAdelete": test.na_p == 1.0, **dict(zip(names, digests, strict=True))}, ())
+
+
+_NONLINEAR = Kind("numbers, nonlinear dependence", "x, RCoT()", numbers=True, gpu="`RCoT(device=0)`")
+_OWN = Kind(
+    "a function of yours", '{"C": C, "n": n}, own', "list(C = C, n = n), indepTest = own", rows=False, numbers=True
+)
+
+BATCH = Family("batch", (BatchTest,), _make_batch, observations=_observations, identity=_identity, kinds=(_NONLINEAR,))
+CUSTOM = Family("custom", (CustomTest,), _make_custom, identity=_identity, kinds=(_OWN,))

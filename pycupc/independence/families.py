@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import inspect
+import os
+import warnings
+from dataclasses import fields, replace
 from typing import Any
 
+from pycupc.data.content import content_of
+from pycupc.data.text_layout import ReadOptions
 from pycupc.independence.base import IndependenceTest
+from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.custom import BATCH, CUSTOM, Batch
 from pycupc.independence.discrete.family import FAMILY as DISCRETE
 from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
@@ -13,20 +19,27 @@ from pycupc.independence.missing.family import IMPUTED, TESTWISE
 from pycupc.independence.mixed.family import FAMILY as MIXED
 from pycupc.independence.mixed.family import GAPPED as GAPPED_MIXED
 from pycupc.independence.mixed.family import IMPUTED as IMPUTED_MIXED
-from pycupc.independence.registry import Family, Identity, Observations, Request, no_rows
-from pycupc.system.localised_message import Message, Setting
+from pycupc.independence.registry import Family, Identity, Moments, Observations, Request, no_rows
+from pycupc.system.localised_message import Message, Setting, Words
+from pycupc.system.nearest import did_you_mean, hinted
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
-FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE, GAPPED_MIXED, IMPUTED_MIXED)
+FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE, IMPUTED_MIXED, GAPPED_MIXED)
+#: All families, also of the tests of users.
+EVERY = (*FAMILIES, BATCH, CUSTOM)
 #: The functions that stand for a family, by their names.
 FUNCTIONS = {function.__name__: function for family in FAMILIES for function in family.functions}
+
+
+#: The words of ``test`` of `choose`, and of ``--test``, with the families that have them.
+WORDS = {family.word: family for family in FAMILIES if family.word}
 
 
 def family_of(indepTest: Any, data: Any) -> tuple[Family, Any]:
     """The family that ``indepTest``, or without it the class of the data, stands for; and the function that does."""
     if indepTest is None:
         family = next((family for family in FAMILIES if isinstance(data, family.classes)), GAUSSIAN)
-        return family, family.functions[0] if family.function_for is None else family.function_for(data)
+        return family, family.function_of(data)
     for family in FAMILIES:
         if indepTest in family.functions:
             return family, indepTest
@@ -53,8 +66,139 @@ def observations_of(request: Request) -> Observations:
 
 def identity_of(test: IndependenceTest) -> Identity | None:
     """What determines the answers of a test besides alpha; None if that is not known."""
-    identity = next((family.identity for family in FAMILIES if isinstance(test, family.tests)), None)
+    identity = next((family.identity for family in EVERY if isinstance(test, family.tests)), None)
     return None if identity is None else identity(test)
+
+
+@hinted
+def choose(
+    data: Any,
+    *,
+    test: str = "auto",
+    missing: str = "auto",
+    correlation: str | None = None,
+    nearest: bool = False,
+    impute_seed: int | None = None,
+    adaptDF: bool = False,
+    df: str = "pcalg",
+    **options: Any,
+) -> Choice:
+    """Choose the test that fits a table, as ``pycupc run`` does.
+
+    Parameters
+    ----------
+    data : table, or path of a file
+        Rows are observations, columns variables: numbers, words or categories, also with missing values.
+    test : {"auto", "gaussian", "discrete", "mixed"}, default "auto"
+        The test of numbers, of categories, or of both; by default the columns decide.
+    missing : str, default "auto"
+        Of missing values: "testwise", the default, leaves incomplete rows out of each test; "pairwise",
+        "pairwise=min" and "pairwise=harmonic" take for each correlation the rows with both values; "impute=M" tests M
+        imputations by chained equations. Of a file also "drop-rows" and "error".
+    correlation : {"pearson", "spearman", "kendall", "normal-scores", "latent"}, optional
+    nearest : bool, default False
+        Of numbers, see `SuffStat.from_data`.
+    impute_seed : int, optional
+        Seed of the imputations; by default 0.
+    adaptDF : bool, default False
+    df : {"pcalg", "observed"}, default "pcalg"
+        Of categories, see `pycupc.discrete.DiscreteSuffStat`.
+    **options
+        How to read a file, as for `pycupc.data.read_data`. Of these, `only`, `drop` and `drop_non_numeric` choose the
+        columns of a DataFrame, too.
+
+    Returns
+    -------
+    Choice
+        Its `reason` says which test it is, why, and how to choose another; ``pc(choice.data, choice.indepTest)`` runs
+        it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `data` is no table that a test takes, or an argument has no such value or does not fit the table.
+
+    Examples
+    --------
+    >>> import numpy as np, pycupc
+    >>> X = np.random.default_rng(1).standard_normal((100, 3))
+    >>> X[0, 0] = np.nan
+    >>> choice = pycupc.choose(X)
+    >>> choice.family, choice.indepTest.__name__
+    ('incomplete', 'gaussCItwd')
+    """
+    if unknown := sorted(options.keys() - {one.name for one in fields(ReadOptions)}):
+        known = (*inspect.signature(choose).parameters, *(one.name for one in fields(ReadOptions)))
+        raise TypeError(f"choose has no argument {unknown[0]}{did_you_mean(unknown[0], known)}")
+    return choice_of(data, Wishes(test, missing, correlation, nearest, impute_seed, adaptDF, df), **options)
+
+
+def choice_of(data: Any, wishes: Wishes, **options: Any) -> Choice:
+    """`choose` with these wishes."""
+    named = WORDS.get(wishes.test)
+    if named is None and wishes.test != "auto":
+        raise ValueError(f"test must be one of 'auto', {', '.join(map(repr, WORDS))}, got {wishes.test!r}")
+    options |= {"missing": wishes.missing} if wishes.missing in ("drop-rows", "error") else {}
+    kind, together = None if named is None else named.columns, wishes.correlation is not None
+    content = content_of(data, kind, together=together, **options)
+    for family in FAMILIES:
+        asked = named is None or family is named or wishes.test in family.under
+        if asked and family.choice is not None and (choice := family.choice(content, wishes)) is not None:
+            return _checked(choice if named or wishes.correlation else _with_others(choice), wishes)
+    raise ValueError(f"no test takes this table of {content}")
+
+
+def data_and_test(data: Any, indepTest: Any, correlation: str | None, **wishes: Any) -> tuple[Any, Any, str]:
+    """The data and the ``indepTest`` of a call, and why they are these.
+
+    Of the path of a file without a test they are those that fit the table, and a warning tells of a choice that a user
+    may not expect; else they are as given, and the reason is "".
+    """
+    if indepTest is not None or not isinstance(data, (str, os.PathLike)):
+        return data, indepTest, ""
+    choice = choice_of(data, Wishes(correlation=correlation, **wishes))
+    if choice.unexpected:
+        warnings.warn(f"{os.fspath(data)}: {choice.reason} (arguments of pycupc.choose)", stacklevel=2)
+    return choice.data, test_to_name(choice), choice.reason
+
+
+def test_to_name(choice: Choice) -> Any:
+    """The ``indepTest`` of a call; None of numbers whose class says it, as in checkpoints of 0.2.0."""
+    by_class = choice.content.kind == "numbers" and family_of(None, choice.data)[1] is choice.indepTest
+    return None if by_class else choice.indepTest
+
+
+def _with_others(choice: Choice) -> Choice:
+    """The choice, with the families that are as likely."""
+    for family in FAMILIES:
+        found = None if family.would_do is None else family.would_do(choice.content)
+        if found is not None and family.name != choice.family:
+            said, arguments = found
+            reason = Message("{reason}; {said}", reason=choice.reason, said=said)
+            choice = replace(choice, reason=reason, alternatives=(*choice.alternatives, arguments), unexpected=True)
+    return choice
+
+
+def _checked(choice: Choice, wishes: Wishes) -> Choice:
+    """The choice; ValueError if there are wishes that its test would not read."""
+    given = {"df": wishes.df != "pcalg", "adaptDF": wishes.adaptDF, "quirks": wishes.quirks}
+    if any(wished and name not in choice.reads for name, wished in given.items()):
+        text = "{options} go with {discrete}, which is not imputed; the test is another one: {reason}"
+        options = Words("adaptDF and df", in_shell="--df, --adapt-df and --quirks")
+        raise ValueError(Message(text, options=options, discrete=wish("test", "discrete"), reason=choice.reason))
+    if wishes.correlation is not None and "correlation" not in choice.reads:
+        raise ValueError(f"correlation goes with the Gaussian test only, got {wishes.correlation!r}; {choice.reason}")
+    if wishes.nearest and "nearest" not in choice.reads:
+        text = "{nearest} goes with a test of correlations ({pairwise}); {reason}"
+        nearest, pairwise = Words("nearest=True", in_shell="--nearest"), wish("missing", "pairwise")
+        raise ValueError(Message(text, nearest=nearest, pairwise=pairwise, reason=choice.reason))
+    return choice
+
+
+def moments_of(data: Any, *, quiet: bool = False) -> Moments | None:
+    """The covariances of data of a class of a family that tells them, see `MomentsOf`; None of other data."""
+    family = next((family for family in FAMILIES if isinstance(data, family.classes)), None)
+    return None if family is None or family.moments is None else family.moments(data, quiet=quiet)
 
 
 def _check(family: Family, data: Any, correlation: str | None) -> None:
@@ -64,5 +208,6 @@ def _check(family: Family, data: Any, correlation: str | None) -> None:
         text = "{setting} goes with the Gaussian test and complete numbers only"
         raise ValueError(Message(text, setting=Setting("correlation", correlation)))
     if family is GAUSSIAN and own is not family:
-        name = own.function_for(data).__name__ if own.function_for is not None else own.name
-        raise TypeError(f"a {type(data).__name__} needs indepTest=pycupc.{name}, got the Gaussian test")
+        raise TypeError(
+            f"a {type(data).__name__} needs indepTest=pycupc.{own.function_of(data).__name__}, got the Gaussian test"
+        )

@@ -18,6 +18,7 @@ from pycupc.data.names import check_real
 from pycupc.data.table import Table
 from pycupc.independence.base import Floats, Indices
 from pycupc.independence.compiled_rcot import RIDGE, Data, RcotWork, Sets, Tests, multiply
+from pycupc.independence.registry import digest_of
 from pycupc.system.machine import available_cores, gpu_works, run_in_threads
 
 #: Random pairs of observations from which the median distance is taken: its standard error is about 1 %.
@@ -93,6 +94,12 @@ class RCoT:
             self._values = self._arrays.concatenate([values, self._arrays.ones_like(values[:1])])
             self._distances = (values[:, i] - values[:, j]) ** 2
             self._ends = _standardised(self._arrays, self._mapped(np.arange(self.p)[:, None], self.of_ends))
+
+    @property
+    def identity(self) -> str:
+        """What determines the answers, by which a checkpoint recognises the test and its data."""
+        values = getattr(self._arrays, "asnumpy", np.asarray)(self._values)
+        return f"{self.__name__} on {'cpu' if self.device is None else 'gpu'}: {digest_of((values,))}"
 
     def of(self, data: Any) -> RCoT:
         """The test of these data, with the same options; None stands for the data that this test has."""

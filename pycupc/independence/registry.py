@@ -15,17 +15,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pycupc.data.content import Columns, Content
+from pycupc.data.mixed import MixedTable
 from pycupc.data.table import Table
 from pycupc.independence.base import CorrelationEngine, IndependenceTest, Indices
+from pycupc.independence.choice import Choice, Wishes, no_device
 from pycupc.system.progress import CountHook
 
 #: Bytes of data that are hashed at a time.
 HASHED = 1 << 25
-
-
-def no_device(p: int) -> CorrelationEngine | None:
-    """No engine computes correlations of `p` variables on its device."""
-    return None
 
 
 @dataclass(frozen=True)
@@ -135,6 +133,18 @@ class TableRows:
         return digest_of((self.table.values,))
 
 
+def mixed_from_r(sent: FromR) -> MixedTable:
+    """A table of numbers and categories; ``values["texts"]``: the categories of each column, None for numbers."""
+    categories = tuple(None if own is None else tuple(own) for own in sent.values["texts"])
+    return MixedTable(sent.table, categories, (False,) * sent.p, tuple(sent.labels))
+
+
+def table_from_r(sent: FromR) -> Table | MixedTable:
+    """A table of numbers, or of numbers and categories."""
+    mixed = any(own is not None for own in sent.values.get("texts") or ())
+    return mixed_from_r(sent) if mixed else Table.of(sent.table, sent.labels)
+
+
 def no_rows(function: Any) -> ValueError:
     """The error about a test from whose data rows cannot be drawn."""
     return ValueError(
@@ -182,6 +192,47 @@ class Moments:
     n: float | None
     note: str = ""
 
+    def correlations(self) -> NDArray[np.float64]:
+        """The correlations of each matrix, float64 (M, p, p); NaN of a variable without variance."""
+        deviations = np.sqrt(self.matrices.diagonal(axis1=1, axis2=2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: NDArray[np.float64] = self.matrices / (deviations[:, :, None] * deviations[:, None, :])
+        return found
+
+
+class MomentsOf(Protocol):
+    """Computes the covariances of data."""
+
+    def __call__(self, data: Any, *, quiet: bool = False) -> Moments:
+        """Raise TypeError or ValueError for data that have none; with `quiet`, warn of nothing."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of data that a family takes: a row of the page "What works with what".
+
+    The texts name example data: `x` a table of numbers, `k` of categories, `m` of both, `x_k` of numbers of which some
+    are classes; `x_gaps`, `k_gaps` with missing values, `x_imputed`, `k_imputed` lists of imputations; `C` and `n`
+    correlations and the number of observations, `N` a matrix of these numbers.
+    """
+
+    title: str
+    #: The first arguments of a call of `pycupc.pc`; those of the functions of R, "" where R does not have it; and the
+    #: options of the commands, None where they do not have it.
+    python: str
+    r: str = ""
+    shell: str | None = None
+    #: Whether rows can be drawn; whether effects can be computed, which are linear, and whether the test is for linear
+    #: dependence, as `cstar` needs it.
+    rows: bool = True
+    numbers: bool = False
+    linear: bool = False
+    #: How a test on a GPU is asked for, where no engine has it; and whether an executor can compute level 0 in parts.
+    gpu: str = ""
+    executor: bool = False
+    #: Functions of R that do not take it, where Python's do.
+    not_in_r: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True)
 class Family:
@@ -203,9 +254,27 @@ class Family:
     correlates: bool = False
     #: The rows of the data of a call of `pycupc.stability`; None: they cannot be drawn.
     observations: Callable[[Request], Observations] | None = None
-    #: What determines the answers of a test; None: a run cannot be kept in a checkpoint.
-    identity: Callable[[Any], Identity] | None = None
+    #: What determines the answers of a test, None if nobody knows; without it a run cannot be kept in a checkpoint.
+    identity: Callable[[Any], Identity | None] | None = None
     #: The covariances of data of the family's classes; None: effects are computed from data of other classes only.
-    moments: Callable[[Any], Moments] | None = None
+    moments: MomentsOf | None = None
+    #: The kinds of data that it takes.
+    kinds: tuple[Kind, ...] = ()
     #: The data that R sends for one of the functions.
-    from_r: Callable[[FromR], Any] | None = None
+    from_r: Callable[[FromR], Any] = table_from_r
+    #: The word of ``test`` of `pycupc.choose`, and of ``--test``; the kind of columns that it takes, and its help; ""
+    #: if the family has none of its own.
+    word: str = ""
+    columns: Columns = "numbers"
+    help: str = ""
+    #: The words of other families under which this one is chosen, too, where their test does not take the table.
+    under: tuple[str, ...] = ()
+    #: The choice for a table with these wishes; None if it is of another family. ValueError if the wishes do not fit.
+    choice: Callable[[Content, Wishes], Choice | None] | None = None
+    #: Where nobody has named a test, and another family has been chosen though this one is as likely: the sentence that
+    #: says so, and the arguments of `pycupc.choose` that choose it.
+    would_do: Callable[[Content], tuple[str, dict[str, Any]] | None] | None = None
+
+    def function_of(self, data: Any) -> Any:
+        """The function that stands for data of the family's classes."""
+        return self.functions[0] if self.function_for is None else self.function_for(data)

@@ -70,9 +70,11 @@ class TestedPValues(ComputedPValues):
         return self._of(graph, self.edge_p)
 
     def _put_level0(self, out: Floats) -> None:
+        wanted = np.triu(np.ones(out.shape, dtype=np.bool_), 1)
+        wanted[self.gaps[:, 0], self.gaps[:, 1]] = False
         for i in range(len(out) - 1):
-            others = np.arange(i + 1, len(out), dtype=np.int32)
-            out[i, i + 1 :] = out[i + 1 :, i] = self.test.unconditional(np.full_like(others, i), others)
+            others = np.flatnonzero(wanted[i]).astype(np.int32)
+            out[i, others] = out[others, i] = self.test.unconditional(np.full_like(others, i), others)
 
     def _of_removals(self) -> Floats:
         return self.removals.r

@@ -21,11 +21,12 @@ Reason = tuple[Any, ...]
 #: the colliders' arrows and adds colliders), "random" (the CPDAG of a random DAG on the skeleton).
 OrientationStatus = Literal["relaxed", "extendable", "reoriented", "forced", "random"]
 
-#: What set a mark, as a number; rules 1 to 10 have their own. What was known before comes after them: `FIRST_KNOWN` and
-#: the position in `KNOWN`.
+#: What set a mark, as a number, also in pickles; rules 1 to 10 have their own. What was known before comes after them:
+#: `FIRST_KNOWN` and the position in `KNOWN`. Further rules have the numbers from `FURTHER` on.
 COLLIDER = 11
 KNOWN = (*REASONS, "JCI")
 FIRST_KNOWN = 12
+FURTHER = 18
 
 #: The reasons by number: their name, and the order of their variables: 0 and 1 are the ends, 1 with the mark, 2 and 3
 #: the further variables.

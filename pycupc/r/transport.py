@@ -38,13 +38,14 @@ from pycupc.effects.adjustment import adjustment_set, is_adjustment_set
 from pycupc.effects.ida import ida, ida_fast, joint_ida
 from pycupc.graph.named import NamedGraph
 from pycupc.graph.sparse import SparseGraph
+from pycupc.independence.families import FUNCTIONS
 from pycupc.independence.gaussian.suffstat import SuffStat
 from pycupc.independence.p_values import PValues
 from pycupc.r.conversions import to_plain, untested_arrays
 from pycupc.r.messages import failures_in_reply, in_r
 from pycupc.r.r_explanation import Answer, compared, cpdag_of, explain
 from pycupc.r.r_memory import RVectors
-from pycupc.r.sent_data import Sent, data_of
+from pycupc.r.sent_data import Sent, chosen, data_of
 from pycupc.r.stability_values import answer, ranking_values, to_values
 from pycupc.r.worker_thread import Background, UsersBatch, UsersTest
 from pycupc.results.pagalgo import PagAlgo
@@ -56,10 +57,12 @@ from pycupc.system.logging import lines_to
 from pycupc.system.machine import gpu_works, version_of
 from pycupc.system.version import __version__ as VERSION
 
-__all__ = ["PROTOCOL", "VERSION", "Job", "situation"]
+__all__ = ["PROTOCOL", "TESTS", "VERSION", "Job", "situation"]
 
 #: Version of the messages that the two halves exchange; must equal `protocol` of r_wrapper/R/python.R.
-PROTOCOL = 18
+PROTOCOL = 19
+#: The names of the tests that `indepTest` may be.
+TESTS = list(FUNCTIONS)
 #: The names of arguments in R that differ, with the names in Python.
 _FROM_R = {row.in_r: name for name, row in PARAMETERS.items() if row.in_r}
 _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
@@ -68,7 +71,8 @@ _MASKS = ("fixedGaps", "fixedEdges", "forbidden")
 class Job(Background):
     """One computation, driven by R: `start`, `step` until the reply, `fill`, `close`.
 
-    `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "compare", "explain"
+    `what` is "pc", "skeleton", "fci", "rfci", "stability", "cstar", "effects", "correlations", "choose", "compare",
+    "explain"
     (the edges of a result, or `why`), "cpdag" or "ask" (a question about a result of "stability"); `address`: of the R
     environment with the vectors of the arrays. OSError if this process cannot see them.
     """
@@ -128,7 +132,7 @@ class Job(Background):
 
     def _compute(self, options: dict[str, Any]) -> Answer:
         others = {"compare": compared, "explain": explain, "cpdag": cpdag_of, "ask": answer}
-        others |= {"effects": effects, "correlations": _correlations}
+        others |= {"effects": effects, "correlations": _correlations, "choose": chosen}
         if self._what in others:
             return others[self._what](self._in, options)
         return self._resampled(options) if self._what in ("stability", "cstar") else self._run(options)

@@ -20,12 +20,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
 
-from pycupc.independence.base import Floats, Indices
-from pycupc.independence.custom import Search
+from pycupc.independence.base import Floats, Indices, Search
+from pycupc.system.ignored_interrupts import when_ignored
 from pycupc.system.limits import start
 
 #: Seconds that R waits for an event before it looks for an interrupt.
@@ -46,7 +47,8 @@ class Background:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._worker: _Worker | None = None
-        self._finished = threading.Event()
+        #: True: the computation has ended; False: its thread has ignored an interrupt.
+        self._ends: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._begun = self._done = self._closing = False
         self._handler = _OfPython.installed()
@@ -70,10 +72,10 @@ class Background:
                 self._events.put(event)
             except KeyboardInterrupt:  # from `close`; nobody waits for an event any more
                 self._done = True
-            self._finished.set()
+            self._ends.put(True)
         except KeyboardInterrupt:  # the same, a moment later
             self._done = True
-            self._finished.set()
+            self._ends.put(True)
 
     def send(self, event: Event) -> None:
         """Send an event to R. Called by the computing thread."""
@@ -117,18 +119,22 @@ class Background:
         return stopped
 
     def _stop(self) -> bool:
-        worker, interrupted, last = self._worker, False, time.monotonic() + LONGEST
-        while worker is not None and worker.exists() and not self._finished.is_set():
-            with self._lock:
-                told = not self._done and self._begun and worker.exists() and _raise_interrupt(worker)
-                interrupted |= told
-                wait = PATIENCE if self._done or told else 0.005
-            self._answers.put(None)
-            if time.monotonic() > last:
-                worker.tasks.put(None)
-                return False
-            self._finished.wait(min(wait, LONGEST))
-        if worker is not None and worker.exists():
+        worker, interrupted, ended, last = self._worker, False, False, time.monotonic() + LONGEST
+        if worker is None:
+            return True
+        with when_ignored(lambda: self._ends.put(False), worker):
+            while worker.exists() and not ended:
+                with self._lock:
+                    told = not self._done and self._begun and worker.exists() and _raise_interrupt(worker)
+                    interrupted |= told
+                    wait = PATIENCE if self._done or told else 0.005
+                self._answers.put(None)
+                if time.monotonic() > last:
+                    worker.tasks.put(None)
+                    return False
+                with suppress(queue.Empty):
+                    ended = self._ends.get(timeout=min(wait, LONGEST))
+        if worker.exists():
             worker.leave(keep=interrupted)
         self._worker = None
         return True
@@ -243,7 +249,7 @@ class _OfPython:
 
 
 class UsersTest:
-    """A user's `indepTest`, which R calls: a `pycupc.independence.custom.PairTest`.
+    """A user's `indepTest`, which R calls: a `pycupc.independence.base.PairTest`.
 
     It sends events "tests" with the level, alpha, the p-value that stands for NA, and for each pair x, y, the number of
     candidates, and the candidates one after the other, all from 0; `reverse` is the place from 1 of the reversed pair

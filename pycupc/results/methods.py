@@ -23,6 +23,10 @@ class Method:
     title: str
     #: Whether it draws random numbers, and so takes a ``random_state``.
     random: bool = False
+    #: Whether it takes the rules of pcalg for triples, ``conservative`` and ``maj_rule``.
+    rules_for_triples: bool = True
+    #: What it does, in the help of the command line.
+    help: str = ""
 
     @property
     def hidden(self) -> bool:
@@ -34,12 +38,21 @@ class Method:
 METHODS = {
     method.name: method
     for method in (
-        Method("pc", "cpdag", "PC-stable", random=True),
-        Method("skeleton", "skeleton", "PC-stable"),
-        Method("fci", "pag", "FCI"),
-        Method("rfci", "pag", "RFCI"),
+        Method(
+            "pc",
+            "cpdag",
+            "PC-stable",
+            random=True,
+            help="pc: every common cause of two variables is among the data (a CPDAG)",
+        ),
+        Method("skeleton", "skeleton", "PC-stable", rules_for_triples=False),
+        Method("fci", "pag", "FCI", help="fci: some may be hidden (a PAG)"),
+        Method("rfci", "pag", "RFCI", help="rfci: so, too, with far fewer tests than fci"),
     )
 }
-#: The methods that orient edges, and the methods whose result is a PAG.
+#: The methods that orient edges, the methods whose result is a PAG, and the others.
 ORIENTING = tuple(name for name, method in METHODS.items() if method.graph != "skeleton")
 HIDDEN = tuple(name for name, method in METHODS.items() if method.hidden)
+WITHOUT_HIDDEN = tuple(name for name in METHODS if name not in HIDDEN)
+#: The methods whose result is a CPDAG.
+OF_CPDAGS = tuple(name for name, method in METHODS.items() if method.graph == "cpdag")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from pycupc.results.explanation import Why
 from pycupc.results.explorer_content import ExplorableGraph
 from pycupc.results.facts_in_texts import NEW_FACTS, facts_of_0_2_0
 from pycupc.results.level_summary import LevelSummary, closing_lines, level_lines
+from pycupc.results.methods import METHODS
 from pycupc.results.serialisation import check_arrays, check_meta
 from pycupc.results.tests_after_levels import LaterTests
 from pycupc.system.text import counted
@@ -64,7 +65,7 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     n : float or None
         Number of observations (pcalg's slot of this name stays empty).
     alpha : float or None
-    method : {"pc", "skeleton"}
+    method : {"pc", "skeleton"}, or another method of `pycupc.results.methods` without hidden variables
         Which of the two made the result; "skeleton" also for the skeleton of `fci`.
     engine : str
         Which engine ran, and why it was chosen.
@@ -90,7 +91,7 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     sepset: SepSets
     n_edgetests: list[int]
     call: str = ""
-    method: Literal["pc", "skeleton"] = "skeleton"
+    method: str = "skeleton"
     engine: str = ""
     engine_name: str = ""
     orientation: OrientationStatus | None = None
@@ -127,7 +128,7 @@ class PcAlgo(TestedResult, ExplorableGraph, CausalGraph):
     @property
     def oriented(self) -> bool:
         """Whether the edges have been oriented, as by `pc`, although none need have a direction."""
-        return self.method == "pc" or self.edge_counts()[1] < len(self.sparse_graph)
+        return METHODS[self.method].graph == "cpdag" or self.edge_counts()[1] < len(self.sparse_graph)
 
     def cpdag_note(self, *, remedy: bool = True) -> str:
         """That arrows or tests contradict each other where the graph is not a CPDAG, without a full stop; else "".

@@ -53,6 +53,7 @@ from pycupc.independence.gaussian.suffstat import check_n
 from pycupc.independence.p_values import Floats, PValues, RecordedPValues
 from pycupc.orientation.trace import OrientationStatus
 from pycupc.results.level_summary import LevelSummary
+from pycupc.results.methods import WITHOUT_HIDDEN
 
 
 def check_meta(meta: Mapping[str, Any]) -> None:
@@ -64,7 +65,7 @@ def check_meta(meta: Mapping[str, Any]) -> None:
     for name, kind in {"call": str, "engine": str, "notes": dict, "levels": list, "trace": list}.items():
         require(isinstance(meta[name], kind), name, type(meta[name]).__name__)
     status = (None, *get_args(OrientationStatus))
-    for name, values in {"method": ("pc", "skeleton"), "orientation": status}.items():
+    for name, values in {"method": WITHOUT_HIDDEN, "orientation": status}.items():
         require(name not in meta or meta[name] in values, name, meta.get(name))
     require(isinstance(meta.get("engine_name", ""), str), "engine_name", meta.get("engine_name"))
     if meta["n"] is not None:

@@ -18,10 +18,14 @@ from pycupc.algorithm.pc import pc
 from pycupc.data.names import check_real, is_whole, positions
 from pycupc.effects.local import LocalEffects, largest
 from pycupc.effects.parent_sets import parent_sets
+from pycupc.effects.pooled import PooledLocalEffects
 from pycupc.effects.regression import weights_of
 from pycupc.engines.select import DEVICE_ENGINES
+from pycupc.independence.families import family_of, moments_of
 from pycupc.independence.gaussian.family import CorrelatedRows
+from pycupc.independence.gaussian.measures import deviations_of
 from pycupc.independence.gaussian.suffstat import SuffStat
+from pycupc.independence.registry import Moments
 from pycupc.stability.ranking import CStaR, Floats
 from pycupc.stability.rows import Ints, Scheme
 from pycupc.stability.stability_arguments import Plan, checked_study
@@ -55,14 +59,18 @@ class CausalStudy(Resampled[CStaR]):
         """Run `pc` on resample `i`, and find the pairs with the largest effects in its graph."""
         rows = self.resampling.indices(i)
         stat, *_ = self.rows.take(rows)
-        assert isinstance(stat, SuffStat)
-        assert isinstance(self.rows, CorrelatedRows)  # `cstar` takes no others
         fit = pc(stat, alpha=self.alphas[0], random_state=self.resampling.random_state(i), **self.arguments)
         known = any(self.arguments.get(name) is not None for name in KNOWLEDGE)
         sets = parent_sets(fit.sparse_graph, self.causes.tolist(), with_knowledge=known)
         k, deviations = int(self.q[-1]), None
+        if not isinstance(self.rows, CorrelatedRows):
+            moments = _moments(stat, quiet=True)
+            matrices = moments.correlations() if self.standardize else moments.matrices
+            return _outcome(i, *largest(PooledLocalEffects.of(matrices, sets, self.causes, self.effects), k))
         if not self.standardize:
-            deviations = self.rows.table.values[rows].std(axis=0, ddof=1)
+            values = self.rows.table.values[rows]
+            complete = self.rows.measure.n_rule is None
+            deviations = values.std(axis=0, ddof=1) if complete else deviations_of(values)
         on_device = fit.engine_name in DEVICE_ENGINES
         X = stat.correlations.data if on_device and not stat.has_C else None
         if X is not None and len(self.effects) > FEW:  # the device has had all correlations
@@ -106,7 +114,24 @@ class CausalStudy(Resampled[CStaR]):
         """As of every study, with the candidates and q."""
         chosen = {"causes": self.causes, "effects": self.effects}
         own = {name: "all" if len(given) == self.p else given.tolist() for name, given in chosen.items()}
-        return {**super().identity, **own, "q": self.q.tolist(), "standardize": self.standardize}
+        own |= {"q": self.q.tolist(), "standardize": self.standardize}
+        if not isinstance(self.rows, CorrelatedRows):
+            family, test = family_of(self.arguments["indepTest"], self.rows.whole())
+            own |= {"indepTest": test.__name__, "data_kind": family.name}
+        return {**super().identity, **own}
+
+
+def _moments(data: Any, *, quiet: bool = False) -> Moments:
+    """The covariances of data of a family that has them; ValueError where effects cannot be computed."""
+    text = "data must be numbers, for a test of linear dependence (gaussCItest, gaussMItest, gaussCItwd): effects are "
+    try:
+        moments = moments_of(data, quiet=quiet)
+    except TypeError:  # of categories
+        raise ValueError(f"{text}linear, got {data!r}") from None
+    if moments is None:
+        kind = family_of(None, data)[0].name
+        raise ValueError(f"{text}linear, got data of kind {kind!r} or another test")
+    return moments
 
 
 def _outcome(i: int, *pairs: NDArray[Any]) -> Outcome:
@@ -152,7 +177,9 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     Parameters
     ----------
     data : table, array_like (n, p), or path of a file
-        Observations, as for `SuffStat.from_data`.
+        Observations, as for `SuffStat.from_data`. A `MultipleImputation`: the effects of a resample are the means over
+        its imputations. An `IncompleteTable`, or a `SuffStat` with ``missing="pairwise"``: they come from the
+        covariances of the rows that are complete in each pair.
     causes, effects : str, int, or sequence of them, optional
         The candidates, by label or position; by default all variables.
     q : int, or sequence of them, optional
@@ -199,11 +226,11 @@ def cstar(  # noqa: PLR0913 - as stability, and the candidates
     plan = Plan(n_resamples, scheme, fraction, random_state, executor, checkpoint)
     general = checked_study(data, plan, alpha, arguments, name="cstar")
     rows = general.rows
-    if not isinstance(rows, CorrelatedRows) or rows.measure.n_rule is not None:
-        raise ValueError("data must be a table of numbers, for gaussCItest: effects are linear and need complete data")
-    if not standardize and rows.measure.name != "pearson":
+    if not isinstance(rows, CorrelatedRows):
+        _moments(rows.whole())
+    elif not standardize and rows.measure.name != "pearson":
         raise ValueError("standardize=False needs Pearson's correlations: others have no units of the data")
-    if not standardize:
+    elif not standardize:
         rows.table.check_scale()
     labels = general.arguments["labels"]
     of, on = _candidates("causes", causes, labels), _candidates("effects", effects, labels)

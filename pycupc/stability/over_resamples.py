@@ -45,8 +45,8 @@ class OverResamples:
 
     def indices(self, i: int) -> Ints:
         """The rows of resample `i`, 0-based, ascending: it has the graph of ``pycupc.pc(data[indices(i)], ...)``."""
-        if not is_whole(i) or i < 0:
-            raise ValueError(f"i must be the number of a resample, 0 or more, got {i!r}")
+        if not is_whole(i) or i not in self.resamples:
+            raise ValueError(f"i must be the number of a resample, 0 to {self.resamples.max(initial=0)}, got {i!r}")
         return self.resampling.indices(int(i))
 
     def summary(self) -> str:

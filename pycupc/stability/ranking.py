@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pycupc.data.names import check_count, check_labels, check_real
 from pycupc.graph.lists import spans
 from pycupc.independence.gaussian.ranks import ranks
+from pycupc.independence.missing.family import IMPUTED
 from pycupc.results import npz
 from pycupc.results.serialisation import indices, require
 from pycupc.stability import bounds
@@ -121,8 +122,9 @@ class CStaR(OverResamples):
         """Bound on the expected number of false pairs among those selected in at least a share `threshold`.
 
         q^2 / ((2 threshold - 1) N) with N candidate pairs; infinite for a threshold of at most 1/2, or if no theorem
-        holds, as for bootstrap resamples. `pycupc.stability.bounds.meinshausen_buehlmann` states the assumptions: the
-        pairs without an effect are exchangeable, and the ranking is no worse than a random one.
+        holds, as for bootstrap resamples, and for imputed data, whose halves are not independent: the imputations of
+        one were drawn with the rows of the other. `pycupc.stability.bounds.meinshausen_buehlmann` states the
+        assumptions: the pairs without an effect are exchangeable, and the ranking is no worse than a random one.
 
         Raises
         ------
@@ -131,7 +133,8 @@ class CStaR(OverResamples):
         """
         check_real("threshold", "a number from 0 to 1", threshold, lambda share: 0 <= share <= 1)
         most = float(self.q[self._at(q)])
-        if self.resampling.scheme == "bootstrap" or self.resampling.fraction != 0.5:
+        imputed = self.arguments.get("data_kind") == IMPUTED.name
+        if imputed or self.resampling.scheme == "bootstrap" or self.resampling.fraction != 0.5:
             return math.inf
         return bounds.meinshausen_buehlmann(most, self.n_pairs, float(threshold))
 

@@ -14,8 +14,8 @@ from pycupc.algorithm.parameters import KNOWLEDGE, PARAMETERS, Arguments, defaul
 from pycupc.data.names import is_real, is_whole
 from pycupc.engines.protocol import Engine, EngineError
 from pycupc.graph.knowledge import Knowledge
-from pycupc.independence.families import observations_of
-from pycupc.independence.gaussian.test import GaussianTest, warn_of_few
+from pycupc.independence.families import data_and_test, observations_of
+from pycupc.independence.gaussian.test import warn_of_few
 from pycupc.independence.registry import Observations, Request
 from pycupc.results.methods import ORIENTING
 from pycupc.stability.resample_checkpoint import seed_in
@@ -86,12 +86,15 @@ def checked_study(
         Arguments(function=method, alpha=level, **given).check()
     if "rules" in defaults:
         given["rules"] = tuple(map(bool, given["rules"]))
-    by_default = given["indepTest"] is None and name != "cstar"  # which has one test
-    how = {"labels": given["labels"], "correlation": given.pop("correlation", None), "by_default": by_default}
+    correlation, by_default = given.pop("correlation", None), given["indepTest"] is None and name != "cstar"
+    wishes = {"test": "gaussian"} if name == "cstar" else {}  # which takes numbers only
+    data, given["indepTest"], reason = data_and_test(data, given["indepTest"], correlation, **wishes)
+    correlation = None if reason else correlation
+    how = {"labels": given["labels"], "correlation": correlation, "by_default": by_default}
     rows = observations_of(Request(data, given["indepTest"], **how))
     resampling = Resampling(rows.n, plan.scheme, plan.fraction, plan.seed())
     problem = _problem(rows, method, given | {"alpha": alphas[0]}, away=plan.executor is not None)
-    if isinstance(problem.test, GaussianTest):
+    if problem.test.has_r:
         warn_of_few(resampling.size, stacklevel=5)
     del given["p"]
     flags = {name: bool(given[name]) for name, default in defaults.items() if isinstance(default, bool)}

@@ -2,6 +2,7 @@
 
 jit.py, caches.py        compiled code, and the folders that keep it
 machine.py               cores, memory and devices
+ignored_interrupts.py    interrupts that Python ignores
 limits.py                limits of this process: its address space, threads that the system refuses
 extras.py                packages that only some uses need
 files.py                 files that appear when they are complete

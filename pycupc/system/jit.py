@@ -60,6 +60,7 @@ _HERE = Path(__file__).resolve().parents[1]
 #: Files whose functions and constants are compiled.
 SOURCES = (
     "system/jit.py",
+    "system/atomics.py",
     "independence/gaussian/*.py",
     "independence/discrete/*.py",
     "independence/missing/*.py",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
+from collections.abc import Callable
 
 #: Stands for the bytes of an address space without a limit.
 UNLIMITED = 2**62
@@ -36,6 +38,17 @@ def start(thread: threading.Thread) -> None:
     """Start a thread; NoThreadError if the system refuses it."""
     try:
         thread.start()
+    except RuntimeError as error:  # "can't start new thread"
+        raise NoThreadError from error
+
+
+def start_unawaited(function: Callable[[], None]) -> None:
+    """Let a daemon thread call a function, which raises nothing; NoThreadError if the system refuses it.
+
+    `start` returns when the thread runs, which takes long where all cores work already; this returns before.
+    """
+    try:
+        _thread.start_new_thread(function, ())
     except RuntimeError as error:  # "can't start new thread"
         raise NoThreadError from error
 

@@ -51,8 +51,8 @@ def unprinted() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def level_log(verbose: bool) -> AbstractContextManager[None]:
-    """With `verbose`, show the package's log lines, even if logging is not configured."""
-    if not verbose or sys.stderr is None:
+def level_log() -> AbstractContextManager[None]:
+    """Show the package's log lines, even if logging is not configured."""
+    if sys.stderr is None:
         return nullcontext()
     return lines_to(None if logger.hasHandlers() else lambda line: sys.stderr.write(f"pycupc: {line}\n"))

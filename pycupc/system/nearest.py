@@ -14,12 +14,15 @@ _ELSEWHERE = {
     "significancelevel": ("alpha",),
     "njobs": ("numCores", "threads"),
     "ncores": ("numCores", "threads"),
+    "cores": ("numCores", "threads"),
     "seed": ("random_state",),
     "maxcondvars": ("m_max",),
     "depth": ("m_max",),
     "suffstat": ("data",),
 }
 _DATA = {"data", "df", "X"}
+#: Share of two names that agrees, from which on they are alike: one wrong letter of three.
+_ALIKE = 0.65
 
 
 def nearest(given: str, names: Iterable[str]) -> str | None:
@@ -31,7 +34,7 @@ def nearest(given: str, names: Iterable[str]) -> str | None:
     for other in _ELSEWHERE.get(plain, ()):
         if _plain(other) in there:
             return there[_plain(other)]
-    found = [plain] if plain in there else get_close_matches(plain, there, n=1)
+    found = [plain] if plain in there else get_close_matches(plain, there, n=1, cutoff=_ALIKE)
     return there[found[0]] if found else None
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, cast
 
-from pycupc.system.logging import SHOWN, lines_to, unprinted
+from pycupc.system.logging import SHOWN, level_log, lines_to, unprinted
 
 #: Called as hook(level, tests_done, tests_at_most, edges_left) during a level, and often, so it must be quick.
 ProgressHook = Callable[[int, int, int, int], None]
@@ -100,6 +100,13 @@ def progress_hook(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be True, False, None, or callable ({arguments}), got {progress!r}")
     yield progress
+
+
+@contextmanager
+def shown(progress: Any, *, verbose: bool) -> Iterator[ProgressHook | None]:
+    """As `progress_hook`; meanwhile the package's log lines are shown if `verbose`."""
+    with progress_hook(progress) as hook, level_log() if verbose else nullcontext():
+        yield hook
 
 
 @contextmanager

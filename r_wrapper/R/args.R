@@ -152,6 +152,7 @@ check_flag <- function(x, name) {
 check_table <- function(suffStat, p, test) {
   refuse_samples_in_columns(suffStat, "suffStat")
   if (test %in% tests_of_micd) return(check_of_micd(suffStat, p, test))
+  if (!test %in% built_in_tests) return(check_typed(suffStat, p, test, "suffStat"))
   if (ncol(suffStat) != p) refuse("suffStat", paste("a table of", p, "columns to match `labels` or `p`"), suffStat)
   if (test != "gaussCItest") return(check_discrete(coded(suffStat, "suffStat"), p, test))
   if (is.matrix(suffStat) && isSymmetric.matrix(unname(suffStat))) check_gauss(suffStat, p) # an error: without n
@@ -227,9 +228,13 @@ tests_of_pcalg <- c("gaussCItest", "disCItest", "binCItest")
 tests_of_micd <- c("gaussMItest", "disMItest", "gaussCItwd", "disCItwd", "mixCItest")
 built_in_tests <- c(tests_of_pcalg, tests_of_micd)
 
+# The tests of Python that are given by name alone; none if Python cannot be started, which then is not the error.
+more_tests <- function() tryCatch(setdiff(unlist(python_side()$TESTS), built_in_tests), error = function(e) character())
+
 # The name of such a test, given by name or as the function of pcalg or micd; NULL for a user's own function.
 built_in_test <- function(indepTest) {
-  if (is.character(indepTest) && length(indepTest) == 1L && indepTest %in% built_in_tests) return(indepTest)
+  by_name <- is.character(indepTest) && length(indepTest) == 1L
+  if (by_name && (indepTest %in% built_in_tests || indepTest %in% more_tests())) return(indepTest)
   if (!is.function(indepTest)) {
     refuse("indepTest", paste("a function(x, y, S, suffStat), or one of", quoted(built_in_tests)), indepTest)
   }

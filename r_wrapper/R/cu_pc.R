@@ -73,7 +73,8 @@
 #'   function `indepTest(x, y, S, suffStat)` is called once per test: the answer is the same, at the speed of R. If it
 #'   has an attribute `"batch"`, that is called instead: a function of the same arguments for many tests at a time, with
 #'   vectors `x` and `y` and a matrix `S` of a row for each test, which returns their p-values. `indepTest` may be left
-#'   out, and is then `gaussCItest`, if `suffStat` holds observations.
+#'   out if `suffStat` holds observations: it is then `gaussCItest`, and of a data frame with NA, texts or factors the
+#'   test that fits, which a message names.
 #' @param alpha Significance level of each test. It may be left out, and is then 0.01, if `suffStat` holds observations.
 #' @param labels Names of the variables (character). Give either `labels` or `p`, or neither if `suffStat` holds
 #'   observations, whose column names are then used. A message says so if `labels` are the column names of `C` or of

@@ -89,8 +89,51 @@ check_mixed <- function(x, p, name) {
     error("`", name, "` must be complete and finite for mixCItest; it is not in ", quoted(incomplete), "; leave such ",
       "rows out, or impute")
   }
+  typed(x)
+}
+
+# The columns of a data frame of numbers and factors: numbers, or codes from 0; and the levels, NULL for numbers.
+typed <- function(x) {
   values <- lapply(x, function(v) if (is.factor(v)) as.integer(v) - 1 else as.double(v))
   list(x = unlist(values, use.names = FALSE), texts = texts_of(x, vapply(x, is.factor, NA)))
+}
+
+# The data of a test of which R knows the name alone: a table of numbers, which may have factors among them.
+check_typed <- function(x, p, test, name) {
+  if (!is_table(x) || ncol(x) != p) {
+    refuse(name, sprintf("a table of %d columns, as `labels` or `p`, for %s", p, test), x)
+  }
+  x <- with_factors(check_columns(as.data.frame(x), name))
+  other <- names(x)[!vapply(x, function(v) is.factor(v) || is.numeric(v) || is.logical(v), NA)]
+  if (length(other)) {
+    error("`", name, "` must hold numbers and categories for ", test, "; it does not in ", quoted(other))
+  }
+  check_rows(nrow(x), name)
+  typed(x)
+}
+
+# Texts as factors; logical values too, if there are texts or factors beside them.
+with_factors <- function(x) {
+  texts <- vapply(x, is.character, NA)
+  if (any(texts | vapply(x, is.factor, NA))) texts <- texts | vapply(x, is.logical, NA)
+  x[texts] <- lapply(x[texts], factor)
+  x
+}
+
+# The test that fits a data frame, by name, and the data as it takes them; a message says which and why unless nobody
+# can be surprised. Complete numbers need no question, and what is no table of numbers and categories is an error of
+# gaussCItest.
+chosen_test <- function(x, name, say = TRUE) {
+  numbers <- vapply(x, function(v) is.numeric(v) || is.logical(v), NA)
+  known <- numbers | vapply(x, function(v) is.factor(v) || is.character(v), NA)
+  gaps <- anyNA(without_missing_codes(x))
+  if (all(numbers) && !gaps || !all(known) || length(x) < 2L) return(list(test = "gaussCItest", data = x))
+  x <- with_factors(check_columns(x, name))
+  check_rows(nrow(x), name)
+  sent <- typed(x)
+  reply <- compute("choose", list(labels = as.list(names(x)), texts = sent$texts), sent["x"])
+  if (say && reply$unexpected) message(reply$reason)
+  list(test = reply$test, data = x)
 }
 
 # The user's test of many pairs at a time: the attribute "batch" of `indepTest`, a function (x, y, S, suffStat) of the

@@ -98,8 +98,12 @@ transport <- function(what, suffStat, indepTest, alpha, labels, given, expand = 
   p <- length(labels)
   tabular <- is_table(suffStat, indepTest)
   by_default <- tabular && missing(indepTest)
-  if (by_default) indepTest <- "gaussCItest"
   if (tabular && missing(alpha)) alpha <- 0.01
+  if (by_default) {
+    chosen <- if (is.data.frame(suffStat)) chosen_test(suffStat, "suffStat")
+    suffStat <- if (is.null(chosen)) suffStat else chosen$data
+    indepTest <- if (is.null(chosen)) "gaussCItest" else chosen$test
+  }
   test <- built_in_test(indepTest)
   alpha <- check_share(alpha, "alpha")
   reporter <- make_reporter(given$verbose, given$progress)
@@ -125,7 +129,7 @@ check_data <- function(suffStat, p, test) {
   switch(test,
     gaussCItest = check_gauss(suffStat, p, TRUE),
     disCItest = , binCItest = check_discrete(suffStat, p, test),
-    check_of_micd(suffStat, p, test)
+    if (test %in% tests_of_micd) check_of_micd(suffStat, p, test) else check_typed(suffStat, p, test, "suffStat")
   )
 }
 
@@ -296,5 +300,6 @@ cu_plain <- function(what = c("pc", "skeleton"), suffStat, indepTest = "gaussCIt
   }
   given$u2pd <- match.arg(given$u2pd, c("relaxed", "retry"))
   check_orientation(given$u2pd, given$conservative, given$maj.rule, given$solve.confl)
+  if (missing(indepTest) && is_table(suffStat)) return(transport(what, suffStat, , alpha, labels, given))
   transport(what, suffStat, indepTest, alpha, labels, given)
 }

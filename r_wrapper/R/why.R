@@ -117,7 +117,9 @@ explain <- function(fit, suffStat, alpha, ...) {
 # the call does not say which, its form decides.
 data_of_result <- function(fit, suffStat) {
   labels <- names_in(fit)
-  test <- test_in_call(fit, suffStat)
+  chosen <- if (is.null(fit@call$indepTest) && is.data.frame(suffStat)) chosen_test(suffStat, "suffStat", say = FALSE)
+  if (!is.null(chosen)) suffStat <- chosen$data
+  test <- if (is.null(chosen)) test_in_call(fit, suffStat) else chosen$test
   if (is_table(suffStat) && ncol(suffStat) != length(labels)) {
     refuse("suffStat", paste("the data of the result, with", length(labels), "variables"), suffStat)
   }
@@ -136,7 +138,7 @@ test_in_call <- function(fit, suffStat) {
   given <- fit@call$indepTest
   if (is.call(given) && length(given) == 3L && as.character(given[[1]]) %in% c("::", ":::")) given <- given[[3]]
   name <- if (is.symbol(given) || is.character(given)) as.character(given)
-  if (isTRUE(name %in% built_in_tests)) return(name)
+  if (isTRUE(name %in% c(built_in_tests, more_tests()))) return(name)
   is_coded <- is.list(suffStat) && !is.data.frame(suffStat) && !is.null(suffStat$dm)
   if (is_coded) "disCItest" else "gaussCItest"
 }

@@ -1,4 +1,5 @@
-# Ctrl-C, sent by the parent after each "go", must be R's interrupt, and the next call must work:
+# Ctrl-C, sent by the parent after each "go", must be R's interrupt, and the next call must work. No call ends by itself,
+# so that each Ctrl-C finds one, however long the parent waits:
 #
 #   Rscript interrupt.R TIMES
 #   engine  while an engine computes          short  while short calls follow one another
@@ -22,9 +23,9 @@ calls <- list(
   engine = function() cu_plain("skeleton", S, alpha = 0.01, p = p),
   test = function() cu_plain("skeleton", list(), slow_test, 0.01, p = 12),
   short = function() repeat cu_plain("skeleton", few, alpha = 0.01, p = 8),
-  rule = function() cu_plain("pc", list(C = 0.5 + diag(0.5, 24), n = 1e6), alpha = 1e-9, p = 24, m.max = 0,
+  rule = function() repeat cu_plain("pc", list(C = 0.5 + diag(0.5, 24), n = 1e6), alpha = 1e-9, p = 24, m.max = 0,
     fixedGaps = outer(1:24, 1:24, function(i, j) i + j == 7), conservative = TRUE),
-  stability = function() cu_stability(rows, n_resamples = 1e4, seed = 1, checkpoint = kept)
+  stability = function() cu_stability(rows, n_resamples = 1e5, seed = 1, checkpoint = kept)
 )
 kept <- file.path(tempdir(), "kept")
 some <- list(C = S$C[1:40, 1:40], n = 4000)

@@ -1,8 +1,10 @@
 """A run that is cut off resumes from its checkpoint and gives the result of an uninterrupted one; level 0 in parts."""
 
+import math
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -130,8 +132,9 @@ def test_refuses_another_run_by_name(tmp_path, monkeypatch):
 
 def test_refuses_what_it_cannot_keep(tmp_path):
     data = {"C": correlation(X), "n": 200}
-    for options in ({"engine": "reference"}, {"engine": "auto", "indepTest": lambda x, y, S, data: 1.0, "p": 40}):
-        refused("a checkpoint needs engine='cpu' or engine='gpu'", run, tmp_path / "a", data, **options)
+    refused(
+        "a checkpoint of this test needs engine='cpu' or engine='gpu'", run, tmp_path / "a", data, engine="reference"
+    )
     (tmp_path / "note.txt").write_text("")
     refused("holds other files and no run.json", run, tmp_path)
     refused("checkpoint must be the path of a folder, got 3", run, 3, error=TypeError)
@@ -180,6 +183,81 @@ def test_every_family_goes_on_after_the_levels_that_are_kept(tmp_path, family):
     refused(
         "is of another run: alpha was 0.3, now 0.2", pycupc.pc, data, checkpoint=tmp_path / "a", **how | {"alpha": 0.2}
     )
+
+
+def fisher(x, y, S, data):
+    """A user's own test, without pycupc."""
+    W = [x, y, *S]
+    P = np.linalg.inv(data["C"][np.ix_(W, W)])
+    r = -P[0, 1] / np.sqrt(P[0, 0] * P[1, 1])
+    return math.erfc(abs(math.atanh(r)) * math.sqrt((data["n"] - len(S) - 3) / 2))
+
+
+def fisher_of_side_b(x, y, S, data):
+    """A test that is not symmetric, and has no p-value for some sets."""
+    return math.nan if len(S) == 2 and min(S) > max(x, y) else fisher(x, y, S, data) ** (0.5 if x > y else 1.0)
+
+
+class Batches:
+    """`fisher` of many tests at a time."""
+
+    def __init__(self, C, n, single=fisher):
+        self.data, self.single, self.p = {"C": C, "n": n}, single, len(C)
+
+    def batch(self, x, y, S):
+        tests = zip(x.tolist(), y.tolist(), S.tolist(), strict=True)
+        return [self.single(*test, self.data) for test in tests]
+
+
+C = {"C": np.corrcoef(X[:, :8], rowvar=False), "n": len(X)}
+OF_USERS = {
+    "function": lambda: (C, fisher, {"p": 8}),
+    "not symmetric": lambda: (C, fisher_of_side_b, {"p": 8, "fixedGaps": [("1", "5")], "fixedEdges": [("2", "3")]}),
+    "tiers": lambda: (C, fisher, {"p": 8, "tiers": [k // 3 for k in range(8)]}),
+    "batches": lambda: (None, Batches(C["C"], C["n"], fisher_of_side_b), {"fixedGaps": [("1", "5")]}),
+    "RCoT": lambda: (X[:, :8], pycupc.RCoT(features=20), {"alpha": 0.05}),
+}
+
+
+@pytest.mark.parametrize("case", OF_USERS)
+def test_a_test_of_the_users_goes_on_after_the_levels_that_are_kept(tmp_path, case):
+    data, test, options = OF_USERS[case]()
+    how = {"alpha": 0.3, "labels": None, **options}
+    whole = pycupc.pc(data, test, **how)
+    assert pycupc.pc(data, test, checkpoint=tmp_path, **how) == whole
+    levels = sorted(tmp_path.glob("level-*.npz"))
+    assert len(levels) > 2
+    for first in range(len(levels)):
+        for path in levels[first:]:
+            path.unlink()
+        again = pycupc.pc(data, test, checkpoint=tmp_path, **how)
+        assert again == whole
+        np.testing.assert_array_equal(again.pMax, whole.pMax)
+    levels[-1].write_bytes(b"nothing")  # so it is read
+    refused("is not a level", pycupc.pc, data, test, checkpoint=tmp_path, **how)
+
+
+def test_two_tests_of_the_users_are_never_mixed(tmp_path):
+    def one(x, y, S, data):
+        return fisher(x, y, S, data)
+
+    def kept(test, data=C, **how):
+        return pycupc.pc(data, test, p=8, alpha=0.3, checkpoint=tmp_path, **how)
+
+    first, code = kept(one), one.__code__
+    assert kept(one) == first
+    one.__code__ = (lambda x, y, S, data: fisher(x, y, S, data) / 2).__code__  # the same name
+    refused("of another run: indepTest differ", kept, one)
+    one.__code__ = code
+    refused("of another run: suffStat differ", kept, one, C | {"n": 100})
+    refused("of another run: NAdelete was True, now False", kept, one, NAdelete=False)
+    refused("of another run: .*indepTest differ", kept, fisher)
+    refused("of another run: .*indepTest differ", kept, Batches(C["C"], C["n"]), None)
+    lock = threading.Lock()
+    one.lock = lock
+    refused("checkpoint needs a test that can be recognised, .*attribute identity", kept, one)
+    one.identity = "fisher, without a lock"
+    refused("of another run: indepTest differ", kept, one)
 
 
 def test_a_damaged_level_is_named(tmp_path):

@@ -47,6 +47,18 @@ def test_arguments_reach_the_call_unchanged():
                     getattr(pycupc, function)(X, **{own.get(name, name): b"?"})
 
 
+@pytest.mark.parametrize("verbose", [True, 0, 2, np.int64(1)])
+def test_verbose_may_be_a_number(verbose):
+    Arguments(function="pc", verbose=verbose).check()
+
+
+@pytest.mark.parametrize("verbose", [None, "x", -1, 1.5])
+def test_wrong_verbose(verbose):
+    text = f"verbose must be True or False, or a whole number of at least 0, got {verbose!r}"
+    with pytest.raises(TypeError, match=text):
+        Arguments(function="pc", verbose=verbose).check()
+
+
 def test_arguments_are_frozen():
     with pytest.raises(FrozenInstanceError):
         Arguments(function="pc").alpha = 0.05

@@ -65,25 +65,26 @@ def test_threads_do_not_matter(seed, p, n, alpha, threads):
 @COMMON
 @given(**sizes)
 def test_both_sides_at_once_are_one_after_the_other(seed, p, n, alpha):
-    """A small level, whose sides are tested together, has the answer and the doubtful tests of tasks for each side."""
+    """A small level, whose sides are tested together, has the answer and the doubtful tests of items of each side."""
     suff_stat = pycupc.SuffStat.from_data(draw_data(seed, 3 * p, n + 20, awkward=True))
     at_once = pycupc.skeleton(suff_stat, alpha=alpha, engine="cpu", numCores=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pycupc.engines.cpu.gaussian.INLINE_TESTS", 0)
-        in_tasks = pycupc.skeleton(suff_stat, alpha=alpha, engine="cpu", numCores=1)
-    assert_same(at_once, in_tasks)
-    np.testing.assert_array_equal(at_once.pMax, in_tasks.pMax)
-    assert [level.n_careful for level in at_once.levels] == [level.n_careful for level in in_tasks.levels]
+        in_items = pycupc.skeleton(suff_stat, alpha=alpha, engine="cpu", numCores=1)
+    assert_same(at_once, in_items)
+    np.testing.assert_array_equal(at_once.pMax, in_items.pMax)
+    assert [level.n_careful for level in at_once.levels] == [level.n_careful for level in in_items.levels]
 
 
-def test_tasks_do_not_matter(monkeypatch):
-    """Rows that are divided into many tasks, on threads, give the answer of a single task."""
-    from pycupc.engines.cpu import gaussian, threads
+def test_items_do_not_matter(monkeypatch):
+    """Rows that are divided into many items, on threads, give the answer of whole rows."""
+    from pycupc.engines.cpu import gaussian, plain_walk, threads
 
     suff_stat = pycupc.SuffStat.from_data(draw_data(5, 60, 150, awkward=False))
     whole = pycupc.skeleton(suff_stat, alpha=0.3, engine="cpu", numCores=1)
-    monkeypatch.setattr(gaussian, "TASK_TESTS", 40)
-    monkeypatch.setattr(gaussian, "GATHER_SHARE", 0)
+    for module in (gaussian, plain_walk):
+        monkeypatch.setattr(module, "TASK_TESTS", 40)
+    monkeypatch.setattr(plain_walk, "GATHER_SHARE", 0)
     monkeypatch.setattr(gaussian, "INLINE_TESTS", 0)
     monkeypatch.setattr(threads, "INLINE_TESTS", 0)
     divided = pycupc.skeleton(suff_stat, alpha=0.3, engine="cpu", numCores=4)

@@ -21,7 +21,7 @@ import pytest
 
 import pycupc
 from pycupc import cli
-from pycupc.cli import writing
+from pycupc.cli import interrupts, writing
 from pycupc.cli.run_command import FILES
 from pycupc.data import load_example
 
@@ -368,6 +368,29 @@ def test_a_signal_ends_a_command_that_hangs_in_a_library(here, lock, moment, cod
     if moment == "write":
         assert (here / "kept" / "level-0000.npz").is_file()
         finish(start("--out", "other", "--checkpoint", "kept"))
+
+
+class InterruptedWhenDeleted:
+    """Presses Ctrl-C, and runs Python code, while Python deletes it, where it ignores an exception."""
+
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            time.sleep(0.001)
+
+
+@posix
+@pytest.mark.parametrize("answer", [None, "is being interrupted"])
+def test_an_interrupt_that_python_ignores_is_sent_again(answer, monkeypatch, capfd):
+    monkeypatch.setattr(interrupts, "PATIENCE", 600.0)
+
+    def delete():
+        InterruptedWhenDeleted()
+        time.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt), interrupts.interrupting(answer):
+        delete()
+    assert capfd.readouterr().err == ""
 
 
 @posix

@@ -198,6 +198,20 @@ def test_folders_of_killed_runs_are_deleted_and_no_others(tmp_path):
     assert contents(tmp_path) == [*there, "out", "out/edges.csv", "out/manifest.json"]
 
 
+def test_files_that_a_killed_run_was_writing_are_deleted(tmp_path):
+    write(tmp_path / "out")
+    work = tmp_path / ".out-abcdefgh.part"
+    work.mkdir()
+    (work / ".edges.csv-12345678.part").write_text("1")
+    killed, young = (tmp_path / "out" / f".manifest.json-{name}.part" for name in ("abcdefgh", "ijklmnop"))
+    for file in (killed, young):
+        file.write_text("{")
+    for path in (work, killed):
+        os.utime(path, (0, 0))
+    write(tmp_path / "out", "2", force=True)
+    assert contents(tmp_path) == ["out", f"out/{young.name}", "out/edges.csv", "out/manifest.json"]
+
+
 @pytest.mark.parametrize("name", ["a" * 250, "é" * 125])
 def test_a_name_of_the_greatest_length(tmp_path, name):
     write(tmp_path / name)

@@ -156,11 +156,12 @@ def test_run_on_a_correlation_matrix_gives_the_same_graph(here):
     assert [line.split(",")[:3] for line in one.splitlines()] == [line.split(",")[:3] for line in two.splitlines()]
 
 
-def test_engine_that_can_computes_the_correlations(here, monkeypatch):
+def test_engine_that_can_computes_the_correlations_of_ranks(here, monkeypatch):
+    """It computes others when it runs, as in `pc`."""
     shapes = []
     monkeypatch.setattr(CpuEngine, "correlates_on_device", True)
     monkeypatch.setattr(CpuEngine, "correlation", lambda _, X: shapes.append(X.shape) or np.corrcoef(X, rowvar=False))
-    assert run("run", "--example", "--plot", "none", "--quiet") == cli.OK
+    assert run("run", "--example", "--plot", "none", "--quiet", "--correlation", "spearman") == cli.OK
     assert shapes == [(569, 30)]
 
 
@@ -266,7 +267,7 @@ WRONG = [
     ("stability none.csv", cli.DATA, "none.csv: no such file"),
     ("stability d.csv --out .", cli.USAGE, "exists; choose another --out"),
     ("cstar d.csv --effect v9", cli.DATA, "v9"),
-    ("cstar d.csv --test discrete", cli.DATA, "data must be a table of numbers, for gaussCItest"),
+    ("cstar d.csv --test discrete", cli.DATA, "data must be numbers, for a test of linear dependence"),
     ("cstar d.csv --units --correlation spearman", cli.DATA, "standardize=False needs Pearson's correlations"),
     ("jump", cli.USAGE, "there is no command jump; there are run, plot, stability, cstar, estimate, compare, doctor"),
     ("rum d.csv", cli.USAGE, "there is no command rum: did you mean run?"),
@@ -276,6 +277,8 @@ WRONG = [
     ("run d.csv --alhpa 0.05", cli.USAGE, "there is no option --alhpa: did you mean --alpha?"),
     ("run --alhpa=0.05 d.csv", cli.USAGE, "there is no option --alhpa: did you mean --alpha?"),
     ("run d.csv --m_max 2", cli.USAGE, "there is no option --m_max: did you mean --m-max?"),
+    ("run d.csv --cores 2", cli.USAGE, "there is no option --cores: did you mean --threads?"),
+    ("run d.csv --format x", cli.USAGE, "there is no option --format; see pycupc run --help"),
     ("run d.csv -alpha 0.05", cli.USAGE, "there is no option -alpha: did you mean --alpha?"),
     ("run d.csv --zzz", cli.USAGE, "there is no option --zzz; see pycupc run --help"),
     ("run d.csv --test gausss", cli.USAGE, "or mixed, got 'gausss': did you mean gaussian?"),

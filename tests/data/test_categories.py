@@ -352,7 +352,8 @@ def test_the_command_line_names_the_test_for_codes(here, capsys, gap):
     frame = codes().astype(object)
     frame.loc[5, "a"] = None if gap else frame["a"][5]
     frame.to_csv("d.csv", index=False)
-    said = "every column holds few whole numbers: if they are codes of categories: --test discrete; if not: --test gaus"
+    said = "every column of data holds few whole numbers, and the Gaussian test runs; if they are codes of categories: "
+    said += "--test discrete; if not: --test gaussian"
     how = ["--plot", "none", "--force", "--quiet"]
     for options in ([], ["--missing", "drop-rows"], ["--missing", "testwise"], ["--missing", "pairwise"]):
         assert run("run", "d.csv", *how, *options) == cli.OK

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from common import assert_same, refused
 
-from pycupc import SuffStat, pc
+from pycupc import SuffStat, gaussCItest, pc
 from pycupc.data import DataError, binary
 from pycupc.data.readers import ReadOptions, read_table
 
@@ -283,6 +283,8 @@ def with_formulas(book, sheet):
 
 #: Formulas as Excel writes them, with values; one is an empty text.
 VALUES = {"<f>A2[+]1</f><v ?/>|<f>A2[+]1</f><v></v>": "<f>A2+1</f><v>7</v>"}
+#: Formulas with the value 0, in a file that is to be computed when it is opened.
+ZEROS = {"<f>A2[+]1</f><v ?/>|<f>A2[+]1</f><v></v>": "<f>A2+1</f><v>0</v>"}
 
 
 def with_an_empty_text(book, sheet):
@@ -481,6 +483,11 @@ REFUSED_FILES = {
         r"d.xlsx: 3 cells hold a formula without its value \(D2, D3, D7\), since .*open it in Excel or LibreOffice",
         "d.xlsx",
     ),
+    "Excel, formulas as XlsxWriter writes them": (
+        lambda: workbook(ROWS, with_formulas, xml=ZEROS),
+        r"d.xlsx: 3 cells hold a formula without its value \(D2, D3, D7\), since .*open it in Excel or LibreOffice",
+        "d.xlsx",
+    ),
     "Excel, a word below an empty row": (
         lambda: workbook([NAMES, X[0].tolist(), [], *X[1:3].tolist(), [1, "x", 3, 4]]),
         r"line 6 \(row 4 of the data\), column 2 \('b'\): 'x' is not a number",
@@ -525,8 +532,9 @@ REFUSED_FILES = {
 def test_refused_in_files(kind, tmp_path):
     content, words, name = (*REFUSED_FILES[kind], "d.csv")[:3]
     path = write(tmp_path / name, content)
+    test = gaussCItest if kind in ("missing", "Parquet, text") else None  # else another test takes the table
     with pytest.raises(ValueError, match=words) as caught:
-        pc(path)
+        pc(path, test)
     if kind not in ("correlations", "one observation"):  # said of the table, whatever it came from
         assert isinstance(caught.value, DataError)
         assert str(caught.value).startswith(str(path))

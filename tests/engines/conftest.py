@@ -5,7 +5,7 @@ import pytest
 
 from pycupc.engines import subsets
 from pycupc.engines.cpu import tuning
-from pycupc.engines.cpu.pruning import bounded_tasks, node
+from pycupc.engines.cpu.pruning import node, pruned_sides
 
 
 @pytest.fixture(params=["walk", "search", "wide"])
@@ -17,7 +17,7 @@ def everywhere(request, monkeypatch):
     monkeypatch.setattr(tuning, "MANY_NEIGHBOURS", 0)
     monkeypatch.setattr(node, "SETS_PER_PAIR", 0.05)
     monkeypatch.setattr(
-        bounded_tasks, "pair_seconds", lambda degrees, level: np.full(len(degrees), 1e-3)
+        pruned_sides, "pair_seconds", lambda degrees, level: np.full(len(degrees), 1e-3)
     )  # time for deep trees
     monkeypatch.setattr(tuning, "WALKED_LEVEL", 4 if request.param == "walk" else 0)
     return request.param

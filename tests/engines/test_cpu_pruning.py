@@ -19,11 +19,11 @@ from scipy.special import ndtr, ndtri
 import pycupc
 from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.cpu_engine import CpuEngine
-from pycupc.engines.cpu.pruning import bound, bounded_tasks, bounded_walk, bounded_walk_arrays, node, plan
+from pycupc.engines.cpu.pruning import bound, bounded_walk, bounded_walk_arrays, node, plan, pruned_sides
 from pycupc.engines.cpu.pruning.delta import PROOF, find_delta
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests, SmallestZ
 from pycupc.engines.cpu.submatrices import MatrixSource
-from pycupc.engines.cpu.walk_arrays import Cutoff, Place, Side, work_space
+from pycupc.engines.cpu.walk_arrays import DEGREE, Cutoff, Part, Place, Side, work_space
 from pycupc.engines.protocol import EngineError
 from pycupc.independence.gaussian import fisher_z
 
@@ -132,7 +132,7 @@ def root_of(M: np.ndarray, m: int, taken: bool = False) -> tuple[node.Nodes, nod
     nodes, _, work = node.search_space(m + 1, q + 2)
     order = [*range(q), q + 1, q]
     R = M[np.ix_(order, order)]
-    node.root(R, find_delta(R), q, m, nodes)
+    node.root(R, find_delta(R), q + 1, q, m, nodes)
     work.keep[:q] = np.arange(q)
     node.child(nodes, node.BASE, node.ROOT, work, q, 0 if taken else -1, taken)
     return nodes, work, node.ROOT, m - taken
@@ -242,9 +242,9 @@ def skipped(M: np.ndarray, level: int, c: float, prefix: tuple[int, ...], s: int
     """The targets that the walk skips after the prefix and s, bool (d,); x is last in M."""
     d = len(M) - 1
     w = work_space(bounded_walk_arrays.BoundedWork, u=level, d=d, level=level)
-    lists = np.array([0] * (d + 1) + [d]), np.arange(d, dtype=np.int32), np.ones(d, dtype=np.bool_)
+    lists = np.arange(d, dtype=np.int32), np.ones(d, dtype=np.bool_)
     side = Side(M, *lists, np.full(d, -1), np.zeros((0, 0), np.int64), Cutoff.around(c), level)
-    row = Place(d, d, 0, 0, 0)
+    row = Place(d, d, 0, 0, 0, 0)
     w.bound[:] = c * c
     bounded_walk._gather(side, row, w)
     for u, member in enumerate(prefix):
@@ -288,13 +288,13 @@ def test_checked_certificates_hold_and_a_wrong_one_is_reported(everywhere, monke
     fit = run(C, n, 0.05, "checked", m_max=4)
     assert sum(level.n_bounds for level in fit.levels) > 0
 
-    decided = bounded_tasks.PrunedSide.forget_left
+    decided = pruned_sides.PrunedSide.forget_left
 
     def forget(self):
         decided(self)
         self._findings.rank[:] = -1
 
-    monkeypatch.setattr(bounded_tasks.PrunedSide, "forget_left", forget)
+    monkeypatch.setattr(pruned_sides.PrunedSide, "forget_left", forget)
     refused(r"a bound is wrong: it says None for the first set", run, C, n, 0.05, "checked", m_max=4, error=EngineError)
 
 
@@ -346,19 +346,22 @@ def test_pruning_is_one_of_four(pruning):
 
 @pytest.mark.filterwarnings("ignore:.*correlation:UserWarning")
 def test_no_answer_depends_on_memory_as_it_was(monkeypatch, everywhere):
-    """Work space is not cleared between tasks: no number in it may be read before it is written."""
-    space_of_thread = bounded_tasks.PrunedSide._space
+    """Work space is not cleared between items: no number in it may be read before it is written."""
 
-    def poisoned(self, widest):
-        space = space_of_thread(self, widest)
-        arrays = space if isinstance(space[0], np.ndarray) else [array for part in space for array in part]
-        constant = getattr(space[-1], "sets_per_pair", None)
-        for array in arrays:
-            if isinstance(array, np.ndarray) and array.dtype == np.float64 and array is not constant:
-                array.fill(np.nan)
-        return space
+    def one_by_one(self, graph, items):
+        return [Part(self.C, graph.neighbours, item[None], np.zeros(1, np.int64), item[DEGREE]) for item in items]
 
-    monkeypatch.setattr(bounded_tasks.PrunedSide, "_space", poisoned)
+    monkeypatch.setattr(MatrixSource, "parts", one_by_one)
+    for kind in (pruned_sides.WalkedSide, pruned_sides.SearchedSide):
+
+        def poisoned(self, part, space, state, walk=kind._walk):
+            constant = getattr(space[-1], "sets_per_pair", None)
+            for array in itertools.chain(*space):
+                if array.dtype == np.float64 and array is not constant:
+                    array.fill(np.nan)
+            walk(self, part, space, state)
+
+        monkeypatch.setattr(kind, "_walk", poisoned)
     rng = np.random.default_rng((1, 0, 1))
     for _ in range(12):
         C, n = random_correlations(rng)

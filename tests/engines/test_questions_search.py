@@ -180,13 +180,13 @@ def test_checked_answers_are_tested(monkeypatch):
     plain, checked = answered(test, questions, pruning=False), answered(test, questions, pruning="checked")
     np.testing.assert_array_equal(plain.n_tests, checked.n_tests)
     assert plain.found.any()
-    search = pair_search.PairSearch.__call__
+    search = pair_search.PairSearch._outcome
 
     def wrong(self, *arguments):
         outcome = search(self, *arguments)
         return outcome if outcome.positions is None else outcome._replace(n_tests=[0, 10**6], positions=None)
 
-    monkeypatch.setattr(pair_search.PairSearch, "__call__", wrong)
+    monkeypatch.setattr(pair_search.PairSearch, "_outcome", wrong)
     with pytest.raises(EngineError, match="a bound is wrong: it says None for the first set"):
         answered(test, questions, pruning="checked")
 

@@ -21,7 +21,7 @@ from pycupc.engines.cpu import tuning
 from pycupc.engines.cpu.combinations import rank_without, ranked, unrank
 from pycupc.engines.cpu.cpu_engine import CpuEngine
 from pycupc.engines.cpu.graph import FarSet
-from pycupc.engines.cpu.pruning import bounded_tasks
+from pycupc.engines.cpu.pruning import pruned_sides
 from pycupc.engines.protocol import EngineError, Pairs
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.test import GaussianTest
@@ -159,14 +159,14 @@ def test_tests_of_discrete_data_have_no_bounds(monkeypatch):
 def test_checked_bounds_of_such_levels_hold_and_a_wrong_one_is_reported(monkeypatch):
     C = planted(80, 3, 8, list(range(10, 34)))
     assert started(C, "checked", tested=slice(0, 10)).run_level(24).n_removed == 1
-    decided = bounded_tasks.PrunedSide.forget_left
+    decided = pruned_sides.PrunedSide.forget_left
 
     def next_set(self):
         decided(self)
         for entry, (rank, positions) in self._findings.far.items():
             self._findings.far[entry] = FarSet(rank + 1, (*positions[:-1], positions[-1] + 1))
 
-    monkeypatch.setattr(bounded_tasks.PrunedSide, "forget_left", next_set)
+    monkeypatch.setattr(pruned_sides.PrunedSide, "forget_left", next_set)
     with pytest.raises(EngineError, match=r"wrong: it says .* for the first set that separates variables 3 and 8 "):
         started(C, "checked", tested=slice(0, 10)).run_level(24)
 

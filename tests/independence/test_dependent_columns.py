@@ -159,3 +159,20 @@ def test_only_columns_that_add_up_are_named():
     rare[[3, 500], [0, 1]] = 1.0  # constant in most rows
     X = np.column_stack([rare, 1 - rare.sum(axis=1), rng.standard_normal(1000)])
     assert sums_of_columns(X, every[:4]) == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("change", ["far from zero", "small", "large", "float32", "one large row", "constant at first"])
+def test_sums_are_found_whatever_the_scale(change):
+    """A few rows show that most tables have none; they must not hide one."""
+    X = np.random.default_rng(2).integers(-9, 10, (300, 6)).astype(float)
+    if change == "constant at first":
+        X[:200, 1] = 3.0
+    X[:, 5] = X[:, 1] + X[:, 2] - X[:, 4]
+    changed = {
+        "far from zero": X + 2.0**50,
+        "small": X * 2.0**-500,
+        "large": X * 2.0**500,
+        "float32": X.astype(np.float32),
+        "one large row": X * np.where(np.arange(300) == 7, 2.0**20, 1.0)[:, None],
+    }
+    assert sums_of_columns(changed.get(change, X), np.arange(6)) == [[1, 2, 4, 5]]

@@ -1,11 +1,17 @@
 """The ten rules of PAGs: compiled against the plain oracle, and the oracle against a running pcalg."""
 
 import os
+import re
 
 import numpy as np
 import pag_oracle
 import pytest
+from common import ROOT
 from latent_cases import WEIGHTS, live, oriented, random_case, rule_10_case
+
+from pycupc.orientation.pag import ALL_RULES, FCI_LOOPS, RFCI_LOOPS, local_rules
+from pycupc.orientation.pag.mark_lists import TAIL_OF_RULE_1
+from pycupc.orientation.trace import COLLIDER, FIRST_KNOWN, FURTHER, KNOWN
 
 #: How many times as many random problems as usual.
 MORE = int(os.environ.get("PYCUPC_LATENT_CASES", "1"))
@@ -67,3 +73,18 @@ def test_a_large_sparse_graph_takes_no_matrix():
     graph = SparseGraph.undirected(p, low, high)
     found = orient_pag(graph, SepSets(graph))  # a matrix of marks would take 2.5 GB
     assert found.graph.counts()["bidirected"] > 1_000
+
+
+def test_every_rule_is_in_the_tables():
+    """A rule is repeated in one loop, scans some entries, and says how its reasons read unless they are paths."""
+    numbers = range(1, len(ALL_RULES) + 1)
+    for loops in (FCI_LOOPS, RFCI_LOOPS):
+        assert sorted(number for loop in loops for number in loop) == [*numbers]
+    assert {*local_rules.SCANNED} == {*numbers}
+    assert {f"R{number}" for number in local_rules.LOCAL_RULES} <= {name for name, _ in local_rules.FORMS.values()}
+    taken = range(COLLIDER, FURTHER)  # by colliders, and by what was known
+    assert FIRST_KNOWN + len(KNOWN) <= TAIL_OF_RULE_1 < FURTHER
+    assert {*local_rules.FORMS} & {*taken} == {TAIL_OF_RULE_1}
+    text = (ROOT / "r_wrapper" / "R" / "cu_fci.R").read_text(encoding="utf-8")
+    assert set(re.findall(r"rules = rep\(TRUE, (\d+)\)", text)) == {str(len(ALL_RULES))}
+    assert re.findall(r"length\(rules\) != (\d+)L", text) == [str(len(ALL_RULES))]

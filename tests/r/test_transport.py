@@ -209,6 +209,42 @@ def test_close_does_not_wait_for_ever(monkeypatch):
     assert ended.wait(600)
 
 
+class InterruptedWhenDeleted:
+    """Runs Python code while Python deletes it, where it ignores an interrupt."""
+
+    def __init__(self, runs):
+        self.runs = runs
+
+    def __del__(self):
+        self.runs()
+
+
+def test_an_interrupt_that_python_ignores_is_sent_again(monkeypatch, capsys):
+    monkeypatch.setattr(worker_thread, "PATIENCE", 600.0)
+    running, deleted = threading.Event(), []
+
+    def in_delete():
+        running.set()
+        while True:
+            time.sleep(0.001)
+
+    def compute():
+        for k in range(2):
+            InterruptedWhenDeleted(in_delete)
+            deleted.append(k)
+        while True:
+            time.sleep(0.001)
+
+    job = Background()
+    job.begin(compute)
+    assert running.wait(600)
+    began = time.monotonic()
+    assert job.close()
+    assert deleted == [0, 1]
+    assert time.monotonic() - began < 300
+    assert "ignored" not in capsys.readouterr().err
+
+
 @pytest.fixture
 def other_handler():
     """Python's usual handler of Ctrl-C, as before the first computation; in the end the one that was there."""

@@ -356,8 +356,112 @@ def test_wrong_data():
     refused("resampling draws rows", pycupc.cstar, {"C": np.eye(3), "n": 50})
     extreme = np.random.default_rng(1).standard_normal((30, 3)) * [1, 1e-200, 1]
     refused("variances from 1e-290 to 1e290; others: column 1", pycupc.cstar, extreme, standardize=False)
-    with pytest.raises(ValueError, match="data must be a table of numbers, for gaussCItest: effects are linear"):
-        pycupc.cstar(discrete(n=30))
+    refused(
+        "data must be numbers, for a test of linear dependence .*got data of kind 'discrete'",
+        pycupc.cstar,
+        discrete(n=30),
+    )
+    refused("for a test of linear dependence", pycupc.cstar, gaussian(n=30, p=3), indepTest=pycupc.RCoT())
+    codes = pycupc.IncompleteTable([[0, 1], [1, 0], [0, np.nan], [1, 1]], categories=True)
+    refused("for a test of linear dependence .*got IncompleteTable", pycupc.cstar, codes)
+    of_matrices = pycupc.MultipleImputation.from_correlations([np.eye(3)] * 2, 50)
+    for resampled in (pycupc.cstar, pycupc.stability):
+        refused("data must hold the imputed tables: resampling draws rows", resampled, of_matrices)
+
+
+def possible(x, y, C, fit):
+    """The possible effects of x on y, also where the graph is no CPDAG."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pycupc.ida(x, y, C, fit)
+
+
+def with_gaps(data, share=0.08):
+    rng = np.random.default_rng(4)
+    return data.mask(rng.random(data.shape) < share), rng
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_imputed_data_pool_the_effects_of_each_resample(data, standardize):
+    """A plain loop: `pc` on the same rows of each imputation, the mean of `ida` over them given the same parents."""
+    gaps, rng = with_gaps(data)
+    tables = [gaps.fillna(0.0) + gaps.isna() * rng.standard_normal(data.shape) for _ in range(3)]
+    options = {"n_resamples": 6, "alpha": 0.1, "random_state": 9, "q": 30, "standardize": standardize}
+    result = pycupc.cstar(pycupc.MultipleImputation(tables), **options)
+    cov = np.corrcoef if standardize else np.cov
+    for i in range(6):
+        rows = result.indices(i)
+        drawn = [table.iloc[rows] for table in tables]
+        fit = pycupc.pc(pycupc.MultipleImputation(drawn), alpha=0.1)
+        want = {}
+        for x, y in ((x, y) for x in range(6) for y in range(6) if x != y):
+            values = np.mean([possible(x, y, cov(table, rowvar=False), fit) for table in drawn], axis=0)
+            want[x, y] = values[np.argmin(np.abs(values))]
+        part = slice(*result.start[i : i + 2])
+        got = dict(
+            zip(
+                zip(result.cause[part].tolist(), result.effect[part].tolist(), strict=True),
+                result.value[part],
+                strict=True,
+            )
+        )
+        assert {pair for pair, value in want.items() if abs(value) > 1e-12} == set(got)
+        for pair, value in got.items():
+            assert value == pytest.approx(want[pair], abs=1e-12)
+    assert result.arguments["indepTest"] == "gaussMItest"
+    assert result.bound(0.9) == np.inf  # the halves are not independent
+    assert np.isnan(result.to_pandas()["pcer"]).all()
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_gaps_give_the_effects_of_the_pairwise_covariances(data, standardize):
+    gaps, _ = with_gaps(data)
+    options = {"n_resamples": 6, "alpha": 0.1, "random_state": 9, "q": 30, "standardize": standardize}
+    kinds = {
+        "gaussCItwd": (pycupc.IncompleteTable(gaps), lambda table: pycupc.IncompleteTable(table)),
+        "gaussCItest": (
+            pycupc.SuffStat.from_data(gaps, missing="pairwise"),
+            lambda table: pycupc.SuffStat.from_data(table, missing="pairwise"),
+        ),
+    }
+    for name, (whole, of) in kinds.items():
+        result = pycupc.cstar(whole, **options)
+        for i in range(6):
+            drawn = gaps.iloc[result.indices(i)]
+            fit = pycupc.pc(of(drawn), alpha=0.1)
+            C = drawn.corr().to_numpy()
+            if not standardize:
+                C = C * np.outer(drawn.std(), drawn.std())
+            part = slice(*result.start[i : i + 2])
+            assert len(result.value[part])
+            for x, y, value in zip(result.cause[part], result.effect[part], result.value[part], strict=True):
+                values = possible(int(x), int(y), C, fit)
+                assert value == pytest.approx(values[np.argmin(np.abs(values))], abs=1e-12)
+        assert result.arguments["indepTest"] == name
+        assert np.isfinite(result.bound(0.9))
+
+
+def test_a_variable_that_a_resample_lacks_has_no_effect_and_no_warning():
+    """In some resample a column has no value, or one, or shares one row with another: its effects are undefined."""
+    X = np.random.default_rng(2).standard_normal((24, 4)).cumsum(axis=1)
+    few, constant = X.copy(), X.copy()
+    few[3:, 0] = np.nan
+    constant[2:, 0] = 0.1
+    tables = [constant, constant + [0, *np.random.default_rng(3).standard_normal(3)]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gaps, imputed = pycupc.IncompleteTable(few), pycupc.MultipleImputation(tables)
+        whole = [pycupc.effects(pycupc.pc(data, alpha=0.1), data) for data in (gaps, imputed)]
+    assert [each.C.shape for each in whole] == [(4, 4)] * 2
+    for data in (gaps, imputed):
+        for standardize in (True, False):
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                one = pycupc.cstar(data, n_resamples=1, random_state=1, q=3, standardize=standardize)
+                several = pycupc.cstar(data, n_resamples=20, random_state=1, q=3, standardize=standardize)
+            assert len(told) % 2 == 0  # both calls say the same about the whole, and nothing about resamples
+            assert np.isfinite(several.value).all()
+            assert len(one.value) <= 3
 
 
 def test_too_many_parent_sets_name_the_resample(data, monkeypatch):

@@ -94,7 +94,8 @@ def test_methods_of_the_result():
         refused(r"threshold must be a number from 0 to 1, got 1.5", method, 1.5)
         refused(r"threshold must be a number from 0 to 1, got 'x'", method, "x", error=TypeError)
     refused(r"alpha must be one of 0.01, 0.1, got 0.05", result.edges, alpha=0.05)
-    refused("i must be the number of a resample", result.indices, -1)
+    for i in (-1, 2, 0.5):
+        refused(f"i must be the number of a resample, 0 to 1, got {i}", result.indices, i)
     refused("n_false must be a number of edges, got 'few'", result.threshold_for, "few", error=TypeError)
     refused("n_false must be a number of edges above 0, got 0", result.threshold_for, 0)
 

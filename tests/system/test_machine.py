@@ -1,5 +1,6 @@
 """What the package finds out about the machine: cores, memory, and whether a GPU can be used."""
 
+import _thread
 import contextlib
 import importlib.util
 import os
@@ -14,7 +15,7 @@ from common import ROOT
 
 from pycupc import cli
 from pycupc.cli import doctor_command
-from pycupc.engines.cpu.threads import run
+from pycupc.engines.cpu.threads import drawing, run
 from pycupc.r.messages import in_r
 from pycupc.system import machine
 from pycupc.system.limits import NoThreadError
@@ -279,6 +280,7 @@ def threads_at_most(monkeypatch):
             return started[-1]
 
         monkeypatch.setattr(threading, name, start)
+        monkeypatch.setattr(_thread, "start_new_thread", start)
         return started
 
     name = "_start_new_thread" if hasattr(threading, "_start_new_thread") else "_start_joinable_thread"
@@ -294,14 +296,14 @@ def test_refused_threads_leave_their_tasks_to_the_others(threads_at_most, most):
     states, done = set(), []
     threads_at_most(most)
     tasks = [lambda state, k=k: states.add(id(state)) or done.append(k) or 1 for k in range(50)]
-    run(tasks, 4, tests=10**9)
+    run(drawing(tasks), 4, tests=10**9)
     assert sorted(done) == list(range(50))
     assert len(states) <= most
 
 
 def test_without_any_thread_the_error_names_the_limits(threads_at_most):
     threads_at_most(0)
-    for work in (lambda: list(machine.in_threads(str, range(9), 4)), lambda: run([], 4, tests=10**9)):
+    for work in (lambda: list(machine.in_threads(str, range(9), 4)), lambda: run(drawing([]), 4, tests=10**9)):
         with pytest.raises(NoThreadError, match=r"starts no further thread; raise the limit on memory \(ulimit -v\)"):
             work()
 

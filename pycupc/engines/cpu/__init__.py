@@ -3,13 +3,15 @@
 cpu_engine.py                      the levels, whichever tests they run
 graph.py, combinations.py          the graph between levels; subsets and their ranks
 gaussian.py, setwise_levels.py     the two kinds of tests: which code runs which level
-level0.py, level1.py, set_walk.py  the Gaussian tests of level 0, of level 1, and of the higher levels
+level0.py, level1.py               the Gaussian tests of level 0, and of level 1
+plain_walk.py, set_walk.py         those of the higher levels: their items, and the compiled walk
 pruning/                           bounds that answer Gaussian tests
 answers.py, gaussian_questions.py  questions about single pairs; Gaussian tests given all subsets, in one walk
 batches.py, discrete_turns.py      questions about tests without bounds: the next sets of each pair at a time; G^2 tests
 conditional_covariances.py         sets of the candidates of a pair, depth first, for that walk and for searches
 check.py                           tests of some pairs that bounds have decided, in the mode "checked"
-row_tasks.py, threads.py           rows cut into tasks, and the threads that take them
+row_items.py, threads.py           the items of a side, and the threads that take them
+walk_arrays.py, submatrices.py     arrays that walks read and write; where they read correlations
 tuning.py                          numbers that change time and memory, and no answer
 """
 

@@ -9,7 +9,8 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +32,14 @@ from pycupc.independence.base import IndependenceTest, no_p_value
 from pycupc.independence.discrete.test import DiscreteTest
 from pycupc.independence.gaussian import fisher_z
 from pycupc.independence.gaussian.partial_correlation import canonical_r
-from pycupc.independence.gaussian.test import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest, compares_r
+from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.logging import logger
 
 #: Searches pairs of the questions, given the sets of some size or more of each: how far they get, by pair.
 OnDevice = Callable[[GaussianTest, Questions, Indices, Indices], dict[int, Reached]]
+#: What makes the tests of a class whose sets are tested in turns.
+_IN_TURN: dict[type[IndependenceTest], Callable[..., Iterator[None]]] = {DiscreteTest: tests_in_turn}
 
 
 def first_separating(
@@ -49,9 +53,9 @@ def first_separating(
     """See `Engine.first_separating`; `device` searches before the CPU does."""
     run, m = _Run(test, questions, n_threads, progress), len(questions.x)
     sizes = run.sizes
-    first = first_searched(questions, pruning) if pruning and isinstance(test, GaussianTest) else np.full(m, sizes.stop)
+    first = first_searched(questions, pruning) if pruning and compares_r(test) else np.full(m, sizes.stop)
     run.enumerate(np.full(m, sizes.start), first)
-    if isinstance(test, GaussianTest) and (first < sizes.stop).any():
+    if compares_r(test) and (first < sizes.stop).any():
         unsound = run.search(test, first, device)
         run.enumerate(first, np.where(unsound, sizes.stop, 0))
     return run.answers()
@@ -83,7 +87,7 @@ class _Run:
 
     def enumerate(self, begin: Indices, end: Indices) -> None:
         """Test the pairs that are left given their sets of begin[i] to end[i] - 1 members."""
-        if isinstance(self._test, GaussianTest):
+        if compares_r(self._test):
             self._walk(self._test, begin, end)
             return
         for size in self.sizes:
@@ -100,10 +104,10 @@ class _Run:
         """Make the tests of the pairs that are `asked` given their sets of one size, some at a time."""
         test, over, separated = self._test, self._over, self._separated
         found = Found(self._n_tests, self._weight, self._value, separated, self._inside, self._room, over)
-        if isinstance(test, DiscreteTest):
-            yield from tests_in_turn(test, self._questions, size, asked, found, self._n_threads)
+        if (in_turn := _IN_TURN.get(type(test))) is not None:
+            yield from in_turn(test, self._questions, size, asked, found, self._n_threads)
             return
-        made = rounds(test, self._questions, size, asked, self._room, over, self._n_threads)
+        made = rounds(cast("SetwiseTest", test), self._questions, size, asked, self._room, over, self._n_threads)
         for owner, positions, _, independent, p in made:
             take_round(self._questions.candidates.offsets, owner, positions, independent, p, test.na_p, found)
             yield
@@ -131,14 +135,9 @@ class _Run:
         skip = skipped(self._questions)
         asked = ~skip if len(skip) else np.ones(degree.sum(), dtype=np.bool_)
         search = PairSearch(test, self._questions, asked, reached)
-        outcomes: dict[int, Outcome] = {}
-
-        def decide(i: int, state: threads.State) -> None:
-            spent = TEST_SECONDS * int(self._n_tests[i].sum())
-            outcomes[i] = search(i, int(first[i]), -float(self._weight[i]), spent, state)
-
         progress = threads.Progress(lambda decided: self._report(len(pairs) - decided))
-        self._of_each(pairs, decide, progress)
+        spent = TEST_SECONDS * self._n_tests[pairs].sum(axis=1).astype(np.float64)
+        outcomes = search.decide(pairs, first[pairs], -self._weight[pairs], spent, self._n_threads, progress)
         unsound[[i for i, outcome in outcomes.items() if not outcome.sound]] = True
         outcomes = {i: outcome for i, outcome in outcomes.items() if outcome.sound}
         self._take(test, first, outcomes)
@@ -148,37 +147,24 @@ class _Run:
         self._warn_of(unsound, degree)
         return unsound
 
-    def _of_each(
-        self, pairs: Indices, work: Callable[[int, threads.State], None], progress: threads.Progress | None = None
-    ) -> None:
-        """Do this for each of the pairs, those with the most candidates first, in threads."""
-        degree = self._questions.candidates.sizes
-
-        def task(i: int) -> threads.Task:
-            def run(state: threads.State) -> int:
-                work(i, state)
-                return 1
-
-            return run
-
-        tasks = map(task, pairs[np.argsort(-degree[pairs], kind="stable")].tolist())
-        threads.run(tasks, self._n_threads, INLINE_TESTS, progress)
-
     def largest_p(self, pairs: Indices) -> Floats:
         """`Answers.unfinished`."""
         begin, unsure = time.perf_counter(), []
         waiting = pairs[[i in self._searched for i in pairs.tolist()]]
 
-        def find(i: int, state: threads.State) -> None:
+        def find(i: int, state: threads.State) -> int:
             search, first, n_tests = self._searched[i]
             spent = TEST_SECONDS * int(self._n_tests[i, :first].sum())
             z, sure = search.smallest(i, first, n_tests, -float(self._weight[i]), spent, state)
             self._weight[i] = -z
             if not sure:
                 unsure.append(i)
+            return 1
 
         if len(waiting):
-            self._of_each(waiting, find)
+            degree = self._questions.candidates.sizes[waiting]  # those with the most candidates come first
+            tasks = (partial(find, i) for i in waiting[np.argsort(-degree, kind="stable")].tolist())
+            threads.run(threads.drawing(tasks), self._n_threads, INLINE_TESTS)
             for i in waiting.tolist():
                 del self._searched[i]
             logger.info("smallest |z| of %d pairs, for pMax: %.3f s", len(waiting), time.perf_counter() - begin)
@@ -239,14 +225,15 @@ def count_separating(test: IndependenceTest, questions: Questions, n_threads: in
     """See `Engine.count_separating`."""
     m, (offsets, candidates), sizes = len(questions.x), questions.candidates, questions.sizes()
     room = np.full(m, 2**62)
-    if isinstance(test, GaussianTest):
+    if compares_r(test):
         ask = _asked(questions, np.full(m, sizes.start), np.full(m, sizes.stop - 1), room)
         made = walk_sets(test, questions, ask, n_threads, only_first=False)
         return Counts(made.found, made.containing)
     found, containing = np.zeros(m, dtype=np.int64), np.zeros(len(candidates), dtype=np.int64)
     asked, over = np.ones(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
     for size in sizes:
-        for owner, positions, sets, independent, p in rounds(test, questions, size, asked, room, over, n_threads):
+        made_of_size = rounds(cast("SetwiseTest", test), questions, size, asked, room, over, n_threads)
+        for owner, positions, sets, independent, p in made_of_size:
             if (undefined := np.flatnonzero(np.isnan(p))).size:
                 independent[undefined], i = True, undefined[0]
                 if np.isnan(test.na_in_rules):

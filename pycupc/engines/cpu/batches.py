@@ -11,14 +11,13 @@ from pycupc.engines.cpu.combinations import next_subset
 from pycupc.engines.cpu.graph import Indices
 from pycupc.engines.cpu.tuning import CAUTIOUS, COSTLY, FIRST_ROUND, GROWTH, PART_SETS, ROUND_SETS, ROUND_WORK
 from pycupc.engines.protocol import Floats, Mask, Questions
-from pycupc.independence.base import IndependenceTest
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.jit import compiled, jit_inlined
 from pycupc.system.machine import in_threads
 
 
 def rounds(
-    test: IndependenceTest, questions: Questions, size: int, asked: Mask, room: Indices, over: Mask, n_threads: int
+    test: SetwiseTest, questions: Questions, size: int, asked: Mask, room: Indices, over: Mask, n_threads: int
 ) -> Iterator[tuple[Indices, Indices, Indices, Mask, Floats]]:
     """Tests of all sets of one size: the number of the pair, the positions of the set, its members, the outcome, p.
 
@@ -30,7 +29,6 @@ def rounds(
     chosen = np.tile(np.arange(size), (len(degree), 1))
     left = asked & ~over & (degree >= size)
     x, y = questions.x.astype(np.int64), questions.y.astype(np.int64)
-    assert isinstance(test, SetwiseTest)
     at_once, growth = (FIRST_ROUND, GROWTH) if test.cost < COSTLY else CAUTIOUS
     most = ROUND_SETS if test.cost < COSTLY else max(1, int(ROUND_WORK / test.cost))
     tests, limit = test.single_tests, test.at_once

@@ -41,7 +41,7 @@ from pycupc.graph.tiers import NearLists
 from pycupc.independence.base import IndependenceTest
 from pycupc.independence.gaussian.centred_columns import Columns
 from pycupc.independence.gaussian.suffstat import SuffStat
-from pycupc.independence.gaussian.test import GaussianTest
+from pycupc.independence.gaussian.test import GaussianTest, compares_r
 from pycupc.independence.setwise import SetwiseTest
 from pycupc.system.localised_message import Argument, Message, Variable
 from pycupc.system.machine import SURELY_FREE, available_cores, free_memory
@@ -110,7 +110,7 @@ class CpuEngine(Engine):
 
     def _begin(self, names: Sequence[str]) -> None:
         test = self._test
-        if isinstance(test, GaussianTest):
+        if compares_r(test):
             data, reading = test.data, self._reading(test)
             if self._division.executor is not None and reading == "dense":
                 raise EngineError(
@@ -122,8 +122,8 @@ class CpuEngine(Engine):
             self._tests: GaussianTests | SetwiseTests = GaussianTests(
                 data.correlations, data.n, self._pruning, self.threads, reading
             )
-        elif isinstance(test, SetwiseTest):
-            self._tests = SetwiseTests(test, self.threads)
+        else:
+            self._tests = SetwiseTests(cast("SetwiseTest", test), self.threads)
         self._first = FirstGraph(test.p, self._gaps, self._fixed)
         self._graph: Graph | None = None  # exists from level 0 on
 
@@ -224,7 +224,7 @@ class CpuEngine(Engine):
         need = lists + matrices * d * (d + 8) * 8 * self.threads
         free = free_memory() if need > SURELY_FREE else 2**62
         self._refuse_beyond(free, need, level, degrees)
-        findings, kept = graph.no_findings(), self._division.kept
+        findings, kept = graph.no_findings(self.threads), self._division.kept
         if kept is not None:
             kept.begin(level, findings.take, *FINISHED)
         progress = self._level_progress(level, degrees, findings)
@@ -234,8 +234,8 @@ class CpuEngine(Engine):
             targets = graph.targets(level, side_b, findings, self.threads)
             if kept is not None:
                 targets = graph.targets_at(targets.chosen & (findings.done == OPEN))
-            for tasks, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
-                n_careful += threads.run(tasks, self.threads, tests, progress)
+            for work, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
+                n_careful += threads.run(work, self.threads, tests, progress)
         separated, stays, more = graph.settle(level, findings, self.threads)
         made = separated.n_tests, 0
         if self._gaussian:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -11,17 +10,19 @@ from numba import uint64
 
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.combinations import put_in_order
-from pycupc.engines.cpu.conditional_covariances import Sizes, choose, give, space_for_sets
+from pycupc.engines.cpu.conditional_covariances import ConditionalCovariances, Sizes, choose, give, space_for_sets
 from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.threads import CAREFUL, STOP, WANTED
-from pycupc.engines.cpu.tuning import INLINE_TESTS, TASK_TESTS
-from pycupc.engines.cpu.walk_arrays import work_space
+from pycupc.engines.cpu.row_items import RowWork, count_tests, take_item
+from pycupc.engines.cpu.submatrices import by_width
+from pycupc.engines.cpu.threads import AGAIN, CAREFUL, STOP, WANTED
+from pycupc.engines.cpu.tuning import INLINE_TESTS
+from pycupc.engines.cpu.walk_arrays import Part, work_space
 from pycupc.engines.protocol import Answers, Floats, Lists, Mask, Questions
 from pycupc.engines.subsets import about
 from pycupc.graph.lists import starts
 from pycupc.graph.tiers import NearLists
 from pycupc.independence.gaussian.fisher_z import z_to_p
-from pycupc.independence.gaussian.partial_correlation import canonical_space, careful_address, given_set
+from pycupc.independence.gaussian.partial_correlation import canonical_space, given_set
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR, R_MAX
 from pycupc.system.jit import compiled, frozen, jit_fma, jit_inlined, jit_part
@@ -88,20 +89,14 @@ def walk_sets(
     last = reach = np.minimum(asked.last, d)
     r, z = np.full(m, math.nan), np.full(m, math.inf)
     made = work_space(Made, m=m, c=len(asked.candidates), k=sizes.stop, r=r, z=z)
-    C, limits = frozen(test.data.C), Sizes.of(test, range(sizes.stop))
+    limits = Sizes.of(test, range(sizes.stop))
     pairs, tests = np.flatnonzero(asked.first <= last), m * sum(about(int(d.max(initial=0)), k) for k in sizes)
-    parts = [pairs]
     if tests >= INLINE_TESTS:  # an upper bound: there may be work for several threads
         load, reach = _loads(asked.first, last, d)
         pairs, tests = pairs[np.argsort(-load[pairs], kind="stable")], load.sum()
-        parts = np.split(pairs, np.flatnonzero(np.diff(np.cumsum(load[pairs]) // TASK_TESTS)) + 1)
     largest_p = only_first and questions.largest_p
-
-    def task(mine: Indices) -> threads.Task:
-        most, size, deep = (int(values[mine].max()) for values in (d, last, reach))
-        return partial(_walk, C, asked, mine, limits, made, (most, size, deep), only_first, largest_p)
-
-    threads.run(map(task, parts) if len(pairs) else (), n_threads, int(tests), progress)
+    work = _PairWalk(test, asked, pairs, limits, made, (reach, last), only_first=only_first, largest_p=largest_p)
+    threads.run(work, n_threads, int(tests), progress)
     return made
 
 
@@ -114,10 +109,10 @@ def walk_entries(test: GaussianTest, lists: NearLists, entries: Indices, level: 
     _list(asked, tiers.limit(x, y), lists.start, lists.neighbour, tiers.tier)
     r, z, separated = np.full(m, math.nan), np.full(m, math.inf), np.zeros(len(lists.edge), dtype=np.bool_)
     made = work_space(Made, m=m, c=len(asked.candidates), k=level + 1, r=r, z=z)
-    C, limits = frozen(test.data.C), Sizes.of(test, range(level + 1))
-    widest, state = (int(number.max()), level, level), np.zeros(4, dtype=np.int64)
+    limits, state = Sizes.of(test, range(level + 1)), threads.new_state()[0]
     for side in (x < y, x > y):
-        _walk(C, asked, np.flatnonzero(side & ~separated[edge]), limits, made, widest, True, True, state)
+        pairs = np.flatnonzero(side & ~separated[edge])
+        _PairWalk(test, asked, pairs, limits, made, (size, size), only_first=True, largest_p=True)(state)
         separated[edge[made.found > 0]] = True
     found, p = made.found > 0, np.full(m, -math.inf)
     left = ~found & (z < math.inf)
@@ -126,15 +121,33 @@ def walk_entries(test: GaussianTest, lists: NearLists, entries: Indices, level: 
     return Answers(found, S, r, p, made.n_tests, made.open)
 
 
-def _walk(C, asked, mine, limits, made, widest, only_first, largest_p, state):  # noqa: PLR0913 - as the compiled code
-    """A `threads.Task`: walk these pairs; `widest`: the most candidates, the largest and the deepest size of a set."""
-    done, (most, size, deep) = 0, widest
-    sets, work = space_for_sets(deep, most), work_space(SubsetWork, t=size + 1, elimination=canonical_space(size))
-    while done < len(mine) and not state[STOP]:
-        if state[WANTED]:  # for the first time: load it and begin the pair again
-            state[[CAREFUL, WANTED]] = careful_address(), 0
-        done += _walk_pairs(C, asked, mine[done:], limits, made, sets, work, only_first, largest_p, state)
-    return len(mine)
+class _PairWalk(RowWork):
+    """The walk over the sets of pairs, each of which is an item; those with most candidates come first."""
+
+    def __init__(
+        self, test: GaussianTest, asked: Asked, pairs: Indices, limits: Sizes, made: Made,
+        most: tuple[Indices, Indices], *, only_first: bool, largest_p: bool,
+    ) -> None:  # fmt: skip
+        """`most`: of each pair the largest size that is reached, and the largest one of all."""
+        widths = np.diff(asked.offsets)[pairs]
+        none, C = np.zeros(0, np.int32), frozen(test.data.C)
+        super().__init__([
+            Part(C, none, pairs[some], np.zeros(1, dtype=np.int64), int(widths[some].max()))
+            for some in by_width(widths)
+        ])  # fmt: skip
+        self._deepest, self._largest = (int(sizes[pairs].max(initial=0)) for sizes in most)
+        self._asked, self._limits, self._made = asked, limits, made
+        self._only_first, self._largest_p = only_first, largest_p
+
+    def _make_space(self, d: int) -> tuple[ConditionalCovariances, SubsetWork]:
+        size = min(self._largest, d)
+        work = work_space(SubsetWork, t=size + 1, elimination=canonical_space(size))
+        return space_for_sets(min(self._deepest, d), d), work
+
+    def _walk(self, part: Part, space: tuple[ConditionalCovariances, SubsetWork], state: threads.State) -> None:
+        shared = self._limits, self._made
+        how = self._only_first, self._largest_p
+        _walk_pairs(part.C, self._asked, part.items, part.following, *shared, *space, *how, state)
 
 
 def _loads(first: Indices, last: Indices, d: Indices) -> tuple[Floats, Indices]:
@@ -298,9 +311,12 @@ def _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state
 
 
 @compiled
-def _walk_pairs(C, asked, pairs, sizes, made, sets, work, only_first, largest_p, state):  # noqa: PLR0913 - compiled code
-    """Write the outcomes of these pairs; returns how many, fewer than all if it is stopped or WANTED."""
-    for n in range(len(pairs)):
+def _walk_pairs(C, asked, pairs, following, sizes, made, sets, work, only_first, largest_p, state):  # noqa: PLR0913
+    """Write the outcomes of one pair after the other, until none is left, or it is stopped or WANTED."""
+    while state[STOP] == 0:
+        n = take_item(following, state)
+        if n >= len(pairs):
+            break
         i = pairs[n]
         q = asked.offsets[i + 1] - asked.offsets[i]
         last = min(asked.last[i], q)
@@ -326,9 +342,10 @@ def _walk_pairs(C, asked, pairs, sizes, made, sets, work, only_first, largest_p,
             go = _visit(C, asked, i, sizes, made, sets, work, low, high, q, only_first, state)
             low = high + 1
         if state[WANTED] or state[STOP]:
-            return n
+            state[AGAIN] = n + 1
+            break
         for size in range(asked.first[i], last + 1):
             if largest_p and work.bound[size] < math.inf:
                 z = sizes.root[size] * math.atanh(min(math.sqrt(work.bound[size]), R_MAX))
                 made.z[i] = min(made.z[i], z)
-    return len(pairs)
+        count_tests(state, 1.0)

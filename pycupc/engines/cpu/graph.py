@@ -100,6 +100,17 @@ class Findings(NamedTuple):
         return subsets.exact_sum(ranks[~far]) + sum(map(self.first, entries[far].tolist())) + len(entries)
 
 
+class Settled(NamedTuple):
+    """Numbers of entries of each row, (p,) int64, and the sum of the ranks of those that are separated."""
+
+    in_vain: Indices  # tested, but not separated
+    stay: Indices
+    separated: Indices
+    # rank_high, rank_low: sums of the higher and of the lower 32 bits of ranks, without `FAR`.
+    rank_high: Indices
+    rank_low: Indices
+
+
 class Separated(NamedTuple):
     """The removals of a level, as in `LevelResult`, and the number of its tests."""
 
@@ -169,21 +180,36 @@ class Graph:
         at += at >= np.repeat(entries, d)
         return Questions(x, self.neighbours[entries], Lists(starts(d), self.neighbours[at]), level, level)
 
-    def no_findings(self) -> Findings:
+    def no_findings(self, n_threads: int = 1) -> Findings:
         """Findings of a level of which no test has been made."""
         n = len(self.neighbours)
-        return Findings(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.inf), {}, np.zeros(n, np.int8))
+        rank, smallest = np.empty(n, dtype=np.int64), np.empty(n)
+
+        def fill(first: int, end: int) -> None:
+            rank[first:end], smallest[first:end] = -1, np.inf
+
+        _in_parts(fill, n, n, n_threads)
+        return Findings(rank, np.zeros(n), smallest, {}, np.zeros(n, np.int8))
 
     @cached_property
     def lists(self) -> NeighbourLists:
-        mirror = np.empty(len(self.neighbours), dtype=np.int64)
-        lists = NeighbourLists(self.offsets, self.neighbours, self.fixed, mirror)
-        _find_mirror_entries(lists, self.offsets[:-1].copy())
+        return self._find_lists(1)
+
+    def _find_lists(self, n_threads: int) -> NeighbourLists:
+        lists = NeighbourLists(self.offsets, self.neighbours, self.fixed, np.empty(len(self.neighbours), np.int64))
+        following = self.offsets[:-1].copy()
+
+        def find(first: int, end: int) -> None:
+            _find_mirror_entries(lists, (first, end), following)
+
+        _in_parts(find, len(following), len(self.neighbours), n_threads)
         return lists
 
     def targets(self, level: int, side_b: bool, findings: Findings, n_threads: int = 1) -> Targets:
         """The entries that a side tests: side A pairs x < y, side B pairs x > y that side A has not separated."""
         chosen, per_row = np.zeros(len(self.neighbours), dtype=np.bool_), np.zeros_like(self.offsets[1:])
+        if "lists" not in vars(self):
+            self.lists = self._find_lists(n_threads)
         lists = self.lists
 
         def choose(first: int, end: int) -> None:
@@ -201,20 +227,28 @@ class Graph:
     def settle(self, level: int, findings: Findings, n_threads: int = 1) -> tuple[Separated, Indices, bool]:
         """The pairs that the two sides have separated, the entries of the edges that stay, and `LevelResult.more`."""
         lists, degrees, rank = self.lists, self.degrees, findings.rank
-        in_vain, stay = np.zeros_like(degrees), np.empty(len(rank), dtype=np.bool_)
+        counts = np.zeros((len(degrees), len(Settled._fields)), dtype=np.int64)
 
-        def look(first: int, end: int) -> None:
-            _settle(lists, rank, (first, end), in_vain, stay)
+        def count(first: int, end: int) -> None:
+            _count_settled(lists, rank, (first, end), counts)
 
-        _in_parts(look, len(degrees), len(rank), n_threads)
-        entries = np.flatnonzero(rank >= 0)  # in order of (x, y)
-        ends = np.searchsorted(entries, self.offsets)
-        per_row = ends[1:] - ends[:-1]
-        x = np.repeat(np.arange(len(degrees), dtype=np.int32), per_row)
+        _in_parts(count, len(degrees), len(rank), n_threads)
+        number = Settled(*counts.T)
+        first_gone, first_kept = starts(number.separated), starts(number.stay)
+        entries, stay = (np.empty(first[-1], dtype=np.int64) for first in (first_gone, first_kept))
+        x, y, r = np.empty(len(entries), np.int32), np.empty(len(entries), np.int32), np.empty(len(entries))
+
+        def list_them(first: int, end: int) -> None:
+            gone = entries, x, y, r
+            _list_settled(lists, rank, findings.r, (first, end), first_gone, gone, first_kept, stay)
+
+        _in_parts(list_them, len(degrees), len(rank), n_threads)
         S = self._sets(level, entries, x, findings, n_threads)
-        n_tests = findings.n_tests(entries) + subsets.level_tests(degrees, in_vain, level)
-        more = self.widest - 1 > level and bool((in_vain + per_row > 0)[degrees - 1 > level].any())
-        return Separated(x, self.neighbours[entries], S, findings.r[entries], n_tests), np.flatnonzero(stay), more
+        n_tests = (int(number.rank_high.sum()) << 32) + int(number.rank_low.sum()) + len(entries)
+        n_tests += sum(far.rank for e, far in findings.far.items() if rank[e] == FAR)
+        n_tests += subsets.level_tests(degrees, number.in_vain, level)
+        more = self.widest - 1 > level and bool((number.in_vain + number.separated > 0)[degrees - 1 > level].any())
+        return Separated(x, y, S, r, n_tests), stay, more
 
     def _sets(self, level: int, entries: Indices, x: Ints, findings: Findings, n_threads: int) -> Ints:
         """The separating sets of these entries, int32 (m, level)."""
@@ -256,14 +290,20 @@ def _in_parts(work: Callable[[int, int], None], n: int, n_entries: int, n_thread
 
 
 @compiled
-def _find_mirror_entries(lists, following):
-    """Write `mirror`; `following`, the first entry of each row on entry, is used up."""
+def _find_mirror_entries(lists, rows, following):
+    """Write `mirror` of the entries whose neighbour is in `rows`; `following`, the first entry of each row on entry, is
+    used up.
+    """
     offsets, neighbours, mirror = lists.offsets, lists.neighbours, lists.mirror
     for x in range(len(offsets) - 1):  # rows ascending, so each row y is met by its neighbours in its own order
-        for e in range(offsets[x], offsets[x + 1]):
+        e, end = offsets[x], offsets[x + 1]
+        if rows[0] > 0:
+            e += np.searchsorted(neighbours[e:end], rows[0])
+        while e < end and neighbours[e] < rows[1]:
             y = neighbours[e]
             mirror[e] = following[y]
             following[y] += 1
+            e += 1
 
 
 @compiled
@@ -280,19 +320,38 @@ def _choose_targets(lists, rank, level, side_b, rows, chosen, per_row):
 
 
 @compiled
-def _settle(lists, rank, rows, in_vain, stay):
-    """Write which entries of these rows stay, and how many of each row were tested without being separated."""
+def _count_settled(lists, rank, rows, counts):
+    """Write the numbers of `Settled` of these rows."""
     offsets, mirror = lists.offsets, lists.mirror
     for x in range(rows[0], rows[1]):
         for e in range(offsets[x], offsets[x + 1]):
-            stay[e] = False
             if rank[e] >= 0:
-                continue
-            if rank[mirror[e]] < 0:
-                stay[e] = True
-                in_vain[x] += not lists.fixed[e]
+                counts[x, 2] += 1
+                if rank[e] != FAR:
+                    counts[x, 3] += rank[e] >> 32
+                    counts[x, 4] += rank[e] & 0xFFFFFFFF
+            elif rank[mirror[e]] < 0:
+                counts[x, 1] += 1
+                counts[x, 0] += not lists.fixed[e]
             else:  # the other side separated it: it was tested here only if that was side B, after this one
-                in_vain[x] += mirror[e] > e
+                counts[x, 0] += mirror[e] > e
+
+
+@compiled
+def _list_settled(lists, rank, r, rows, first_gone, gone, first_kept, kept):
+    """Write the entries of these rows that stay, and those that are separated with x, y and r, from the places on where
+    each row begins.
+    """
+    entries, xs, ys, rs = gone
+    for x in range(rows[0], rows[1]):
+        i, k = first_gone[x], first_kept[x]
+        for e in range(lists.offsets[x], lists.offsets[x + 1]):
+            if rank[e] >= 0:
+                entries[i], xs[i], ys[i], rs[i] = e, x, lists.neighbours[e], r[e]
+                i += 1
+            elif rank[lists.mirror[e]] < 0:
+                kept[k] = e
+                k += 1
 
 
 @compiled

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from pycupc.engines.cpu.graph import Findings, Graph, Indices, Targets
-from pycupc.engines.cpu.submatrices import ColumnSource, CorrelationSource, Submatrix
-from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State
+from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
+from pycupc.engines.cpu.row_items import count_tests, take_item
+from pycupc.engines.cpu.submatrices import ColumnSource, Submatrix
+from pycupc.engines.cpu.threads import DOUBTFUL, STOP, State, Work
 from pycupc.engines.cpu.tuning import FIRST_SETS, LEVEL1_TILE, NEXT_SETS, SPARSE
 from pycupc.engines.cpu.walk_arrays import NO_MIRROR, Cutoff
 from pycupc.engines.protocol import Floats, Ints
@@ -42,20 +43,31 @@ class Pair(NamedTuple):
     i: int
 
 
-def run_rows(
-    source: CorrelationSource,
-    graph: Graph,
-    targets: Targets,
-    cutoff: Cutoff,
-    rows: Indices,
-    findings: Findings,
-    state: State,
+def work_on_blocks(
+    C: Floats, graph: Graph, targets: Targets, cutoff: Cutoff, blocks: Indices, findings: Findings,
     mirror: Indices = NO_MIRROR,
-) -> None:
-    """Test the targets of these rows, which are consecutive; `mirror` as in `Items`."""
-    for _, own in source.submatrices(graph, rows):
-        found = tuple(values[own.entries] for values in findings[:3])
-        _run_submatrix(own, targets, cutoff, found, state, mirror)
+) -> Work:  # fmt: skip
+    """The tests of all targets of a side, the correlations given as a matrix; `mirror`: those of both sides, if given.
+
+    `blocks`, int64 (m, 3): consecutive rows low .. high - 1, and the number of their tests. Threads take them in turn.
+    """
+    lists, found, following = (graph.offsets, targets.chosen), findings[:3], np.zeros(1, np.int64)
+
+    def work(state: State) -> None:
+        tile = _tile(C, graph.neighbours, graph.widest, len(C))
+        _run_blocks(tile, *lists, mirror, cutoff, blocks, following, found, findings.done, state)
+
+    return work
+
+
+def run_rows(
+    source: ColumnSource, graph: Graph, targets: Targets, cutoff: Cutoff, rows: Indices, findings: Findings,
+    state: State,
+) -> None:  # fmt: skip
+    """Test the targets of these rows, which are consecutive."""
+    for own in source.submatrices(graph, rows):
+        found = findings.rank[own.entries], findings.r[own.entries], findings.smallest[own.entries]
+        _run_submatrix(own, targets, cutoff, found, findings.done[own.entries], state)
 
 
 def run_part_of_hub(
@@ -69,7 +81,7 @@ def run_part_of_hub(
     x, n = int(np.searchsorted(graph.offsets, entries[0], side="right")) - 1, len(entries)
     own = source.extract_of_hub(graph, x, entries)
     rank, r, smallest = np.full(n, -1), np.zeros(n), np.full(n, math.inf)
-    _run_submatrix(own, targets, cutoff, (rank, r, smallest), state)
+    _run_submatrix(own, targets, cutoff, (rank, r, smallest), np.zeros(n, np.int8), state)
     found, at = np.flatnonzero(rank >= 0), entries - graph.offsets[x]
     z = at[rank[found] + (rank[found] >= found)]
     rank[found] = z - (z > at[found])
@@ -79,15 +91,22 @@ def run_part_of_hub(
 
 
 def _run_submatrix(
-    own: Submatrix, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], state: State, mirror: Indices = NO_MIRROR
+    own: Submatrix, targets: Targets, cutoff: Cutoff, found: tuple[Any, ...], done: Any, state: State
 ) -> None:
-    """Test the targets of a submatrix; `found`: its stretches of `Findings`."""
+    """Test the targets of a submatrix; `found` and `done`: its stretches of `Findings`."""
     low, high = int(own.rows[0]), int(own.rows[-1]) + 1
-    widest, height = int(np.diff(own.offsets[low : high + 1]).max()), min(LEVEL1_TILE, high - low)
+    widest = int(np.diff(own.offsets[low : high + 1]).max())
+    tile, block = _tile(own.C, own.neighbours, widest, high - low), np.array([[low, high, 0]])
+    lists, following = (own.offsets, targets.chosen[own.entries]), np.zeros(1, np.int64)
+    _run_blocks(tile, *lists, NO_MIRROR, cutoff, block, following, found, done, state)
+
+
+def _tile(C: Floats, neighbours: Ints, widest: int, rows: int) -> Tile:
+    """Work space for rows with up to `widest` neighbours, of which there are this number."""
+    height = min(LEVEL1_TILE, rows)
     correlation, variance = np.empty((height, widest)), np.empty((height, widest))
-    spread = np.full((height, len(own.C)), -math.inf)
-    tile = Tile(own.C, own.neighbours, correlation, variance, spread, np.empty(height, np.int64))
-    _run_rows(tile, own.offsets, targets.chosen[own.entries], mirror, cutoff, low, high, found, state)
+    spread = np.full((height, len(C)), -math.inf)
+    return Tile(C, neighbours, correlation, variance, spread, np.empty(height, np.int64))
 
 
 @jit_inlined
@@ -176,28 +195,44 @@ def _clear_tile(tile, offsets, x0, x1):
 
 
 @compiled
-def _run_rows(tile, offsets, chosen, mirror, cutoff, low, high, findings, state):  # noqa: PLR0913
-    """`run_rows`, in tiles of LEVEL1_TILE rows x by as many rows y; `findings` are those that are arrays."""
+def _run_blocks(tile, offsets, chosen, mirror, cutoff, blocks, following, findings, done, state):  # noqa: PLR0913
+    """Test the rows of one block after the other, in tiles of LEVEL1_TILE rows x by as many rows y.
+
+    `findings` are those that are arrays, but for `done`, which becomes TESTED.
+    """
+    while state[STOP] == 0:
+        q = take_item(following, state)
+        if q >= len(blocks):
+            break
+        for x0 in range(blocks[q, 0], blocks[q, 1], LEVEL1_TILE):
+            x1 = x0 + LEVEL1_TILE if x0 + LEVEL1_TILE < blocks[q, 1] else blocks[q, 1]
+            _load_tile(tile, offsets, x0, x1)
+            for y0 in range(0, len(tile.C), LEVEL1_TILE):
+                if state[STOP] != 0:
+                    return
+                for x in range(x0, x1):
+                    _test_row(tile, offsets, chosen, mirror, cutoff, x, x - x0, y0, findings, state)
+            _clear_tile(tile, offsets, x0, x1)
+        for e in range(offsets[blocks[q, 0]], offsets[blocks[q, 1]]):
+            if chosen[e]:
+                done[e] = TESTED
+        count_tests(state, float(blocks[q, 2]))
+
+
+@jit_inlined
+def _test_row(tile, offsets, chosen, mirror, cutoff, x, t, y0, findings, state):  # noqa: PLR0913 - compiled code
+    """Test the targets y of row x, row t of the tile, in the LEVEL1_TILE variables from y0 on."""
     rank, r, smallest = findings
-    both = len(mirror) > 0
-    for x0 in range(low, high, LEVEL1_TILE):
-        x1 = x0 + LEVEL1_TILE if x0 + LEVEL1_TILE < high else high
-        _load_tile(tile, offsets, x0, x1)
-        for y0 in range(0, len(tile.C), LEVEL1_TILE):
-            if state[STOP] != 0:
-                return
-            for x in range(x0, x1):
-                start, end = offsets[x], offsets[x + 1]
-                e = tile.following[x - x0]
-                while e < end and tile.neighbours[e] < y0 + LEVEL1_TILE:
-                    if chosen[e] and not (both and mirror[e] < e and rank[mirror[e]] >= 0):
-                        pair = Pair(x, tile.neighbours[e], x - x0, start, e - start)
-                        k, value = _test_pair(tile, pair, end - start, cutoff, state)
-                        if k >= 0:
-                            rank[e] = k - 1 if k > pair.i else k
-                            r[e] = value
-                        else:
-                            smallest[e] = value
-                    e += 1
-                tile.following[x - x0] = e
-        _clear_tile(tile, offsets, x0, x1)
+    start, end, both = offsets[x], offsets[x + 1], len(mirror) > 0
+    e = tile.following[t]
+    while e < end and tile.neighbours[e] < y0 + LEVEL1_TILE:
+        if chosen[e] and not (both and mirror[e] < e and rank[mirror[e]] >= 0):
+            pair = Pair(x, tile.neighbours[e], t, start, e - start)
+            k, value = _test_pair(tile, pair, end - start, cutoff, state)
+            if k >= 0:
+                rank[e] = k - 1 if k > pair.i else k
+                r[e] = value
+            else:
+                smallest[e] = value
+        e += 1
+    tile.following[t] = e

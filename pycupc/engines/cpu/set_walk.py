@@ -23,38 +23,35 @@ import math
 from numba import uint64
 
 from pycupc.engines.cpu.combinations import next_subset, rank_without, unrank
-from pycupc.engines.cpu.threads import CAREFUL, DOUBTFUL, STOP, WANTED
+from pycupc.engines.cpu.graph import TESTED
+from pycupc.engines.cpu.row_items import count_tests, merge, start_row, take_item
+from pycupc.engines.cpu.threads import AGAIN, CAREFUL, DOUBTFUL, STOP, WANTED
 from pycupc.engines.cpu.tuning import BLOCK
-from pycupc.engines.cpu.walk_arrays import LARGE, NEAR_ONE, NO_TARGET, Candidate, Place
+from pycupc.engines.cpu.walk_arrays import (
+    AT,
+    DEGREE,
+    END,
+    FIRST,
+    LARGE,
+    NEAR_ONE,
+    NO_TARGET,
+    START,
+    WORK,
+    Candidate,
+    Place,
+    X,
+)
 from pycupc.independence.gaussian.partial_correlation import given_several
 from pycupc.independence.gaussian.tolerances import PIVOT_FLOOR
 from pycupc.system.jit import compiled, jit_fma, jit_inlined, jit_part
 
 
 @jit_inlined
-def _enter_row(side, mirror, start, d, out):
-    """Returns the first outcome of row x; with both sides, the targets y < x that row y has separated become none."""
-    if len(mirror) == 0:
-        return out
-    for e in range(start, start + d):
+def _enter_row(side, mirror, start, d):
+    """With both sides, the targets y < x that row y has separated become none."""
+    for e in range(start, start + d if len(mirror) > 0 else start):
         if mirror[e] < e and side.hint[mirror[e]] >= 0:
             side.chosen[e] = False
-    return start
-
-
-@jit_inlined
-def start_row(side, place, outcomes, bound):
-    """Set up for a walk over a row; returns the number of targets."""
-    n = 0
-    for i in range(place.d):
-        e, o = place.start + i, place.out + i
-        bound[i] = -1.0
-        outcomes.rank[o] = NO_TARGET
-        if side.chosen[e] and not 0 <= side.hint[e] < place.number:
-            bound[i] = math.inf
-            outcomes.entry[o], outcomes.rank[o], outcomes.smallest[o] = e, -1, math.inf
-            n += 1
-    return n
 
 
 @jit_inlined
@@ -86,7 +83,7 @@ def _fill(m, t, n):
 @jit_inlined
 def _gather(side, place, low, bound, m):
     """Depth 0: the correlations of targets and of positions from `low` on, all with the positions from `low` on."""
-    C, node, x, start = side.C, side.neighbours, place.x, place.start
+    C, node, x, start = side.C, side.neighbours, place.x, place.at
     n = 0
     for i in range(place.d):
         m.column[0, i] = -1
@@ -228,7 +225,7 @@ def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - 
     level, nodes, cutoff = side.level, work.nodes, side.cutoff
     work.chosen[level - 1] = candidate.k
     for q in range(level):
-        nodes[q] = side.neighbours[place.start + work.chosen[q]]
+        nodes[q] = side.neighbours[place.at + work.chosen[q]]
     nodes[level] = place.x
     separated = 0
     for i in range(place.d):
@@ -245,7 +242,7 @@ def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - 
         independent = r2 < cutoff.low
         doubtful = not ((independent | (r2 > cutoff.high)) & (r2 <= 1.0))
         if independent | doubtful:
-            nodes[level + 1] = side.neighbours[place.start + i]
+            nodes[level + 1] = side.neighbours[place.at + i]
             r = given_several(side.C, nodes, level, work.elimination, state[CAREFUL])
             if r != r:
                 state[WANTED] = 1
@@ -277,21 +274,28 @@ def _examine(side, place, candidate, outcomes, m, work, state):  # noqa: C901 - 
 
 
 @compiled
-def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot loop
-    """Walk through the prefixes of each item."""
+def walk_items(side, items, following, mirror, merged, outcomes, m, work, state):  # noqa: C901, PLR0913, PLR0915 - hot
+    """Walk through the prefixes of one item after the other, and write the findings to `merged`.
+
+    With `mirror`, `NeighbourLists.mirror` of the graph, the items are all rows, ascending, with the targets of both
+    sides, for one thread, and the outcomes, one for each entry, are the findings themselves.
+    """
     level, chosen, t = side.level, work.chosen, side.level - 2  # t: depth of the last stored matrices
-    out = 0
-    for q in range(len(items.row)):
-        x, first, start = items.row[q], items.first[q], side.offsets[items.row[q]]
-        d = side.offsets[x + 1] - start
-        out = _enter_row(side, items.mirror, start, d, out)
-        n_open = start_row(side, Place(x, d, start, out, first), outcomes, work.bound)
+    while state[STOP] == 0 and state[WANTED] == 0:
+        q = take_item(following, state)
+        if q >= len(items):
+            break
+        item, doubtful = items[q], state[DOUBTFUL]
+        x, at, d, start, first = item[X], item[AT], item[DEGREE], item[START], item[FIRST]
+        out = start if len(mirror) > 0 else 0
+        _enter_row(side, mirror, start, d)
+        n_open = start_row(side, Place(x, d, start, at, out, first), outcomes, work.bound)
         for depth in range(level - 1):
             m.padded[depth] = 0
         unrank(side.binomials, d - 1, level - 1, first, chosen)
         changed = 0  # first member of the prefix that the stored matrices do not have
-        for number in range(first, items.end[q]):
-            place = Place(x, d, start, out, number)
+        for number in range(first, item[END]):
+            place = Place(x, d, start, at, out, number)
             if changed < t or number % 64 == 0:
                 n_open -= drop_separated(side.hint, place, work.bound)
             if n_open <= 0 or state[STOP] != 0 or state[WANTED] != 0:
@@ -336,4 +340,8 @@ def walk_items(side, items, outcomes, m, work, state):  # noqa: C901 - the hot l
             changed = next_subset(chosen, level - 1, d - 1)
             if changed < 0:
                 break
-        out += d
+        if state[WANTED] != 0:
+            state[DOUBTFUL], state[AGAIN] = doubtful, q + 1
+        elif state[STOP] == 0 and len(mirror) == 0:
+            merge(side.chosen, item, outcomes, NO_TARGET, TESTED, merged)
+            count_tests(state, float(item[WORK]))

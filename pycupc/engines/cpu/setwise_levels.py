@@ -15,7 +15,7 @@ import numpy as np
 from pycupc.engines import subsets
 from pycupc.engines.cpu.answers import first_separating
 from pycupc.engines.cpu.graph import TESTED, Findings, Graph, Indices, Targets
-from pycupc.engines.cpu.threads import STOP, State, Task
+from pycupc.engines.cpu.threads import STOP, State, Task, Work, drawing
 from pycupc.engines.cpu.tuning import (
     CANDIDATES_AT_ONCE,
     INLINE_TESTS,
@@ -85,8 +85,8 @@ class SetwiseTests:
 
     def rounds(
         self, graph: Graph, targets: Targets, level: int, cutoff: float, findings: Findings
-    ) -> Iterator[tuple[Iterator[Task], int]]:
-        """The tests of one side of a level >= 1: one round of tasks, and the work in it."""
+    ) -> Iterator[tuple[Work, int]]:
+        """The tests of one side of a level >= 1: one round, and the work in it."""
         degrees = graph.degrees
         too_many = (targets.per_row > 0) & subsets.are_too_many(degrees, level)
         subsets.refuse(too_many, degrees, level, f"tests of {self._test.name} data have no bounds")
@@ -116,7 +116,7 @@ class SetwiseTests:
             return ask
 
         total = 0 if self._test.at_once else self._work(int(subsets.level_tests(degrees, targets.per_row, level)))
-        yield (task(slice(*ends)) for ends in pairwise(cuts)), total
+        yield drawing(task(slice(*ends)) for ends in pairwise(cuts)), total
 
     def _ask(self, questions: Questions, progress: CountHook) -> tuple[Indices, Floats, Floats]:
         """Rank, p and minus the largest p of these pairs, as `Findings`."""

@@ -8,7 +8,9 @@ extract of all rows where the matrix of all variables is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu.graph import Graph, Indices
-from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART, PART_ENTRIES
-from pycupc.engines.cpu.walk_arrays import NO_TARGET, Items, Outcomes, Side
+from pycupc.engines.cpu.tuning import EXTRACT_WIDTH, HUB_PART, LEAST_WIDTH, PART_ENTRIES
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, ROW, Part, X
 from pycupc.engines.protocol import Floats, Ints
 from pycupc.graph.lists import spans
 from pycupc.independence.gaussian.centred_columns import Columns
@@ -39,14 +41,6 @@ class Submatrix(NamedTuple):
     rows: Indices  # (k,): the rows in the numbers of C; they ascend if they ascend in the graph
     entries: slice | Indices  # slice or int64: the entries of the graph in the order of `neighbours`
 
-    def in_graph(self, entries: Indices) -> Indices:
-        return entries + (self.entries.start or 0) if isinstance(self.entries, slice) else self.entries[entries]
-
-    def side(self, whole: Side) -> Side:
-        """The side of a level with this part of its rows."""
-        own = whole._replace(C=self.C, offsets=self.offsets, neighbours=self.neighbours)
-        return own._replace(chosen=whole.chosen[self.entries], hint=whole.hint[self.entries])
-
 
 def of_width(widths: Indices) -> Iterator[slice]:
     """Consecutive parts with a sum of widths of up to `EXTRACT_WIDTH`, or of one element."""
@@ -55,6 +49,12 @@ def of_width(widths: Indices) -> Iterator[slice]:
         end = max(first + 1, int(ends.searchsorted(before + EXTRACT_WIDTH, side="right")))
         yield slice(first, end)
         first, before = end, int(ends[end - 1])
+
+
+def by_width(widths: Indices) -> Iterator[Indices]:
+    """The positions of elements of similar width, the wide ones first, each time in order."""
+    kind = np.ceil(np.log2(np.maximum(widths, LEAST_WIDTH)))
+    return (np.flatnonzero(kind == k) for k in np.unique(kind)[::-1])
 
 
 class MatrixSource:
@@ -75,10 +75,16 @@ class MatrixSource:
         """A matrix with the correlations of the variables of m tests, and their positions in it, int64 (m, k)."""
         return self.C, nodes
 
-    def submatrices(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Submatrix]]:
+    def submatrices(self, graph: Graph, rows: Indices) -> Iterator[Submatrix]:
         """Submatrices with one part of the rows after the other; a part is not too large for memory."""
-        everything = slice(None)
-        yield everything, Submatrix(self.C, graph.offsets, graph.neighbours, rows, everything)
+        yield Submatrix(self.C, graph.offsets, graph.neighbours, rows, slice(None))
+
+    def parts(self, graph: Graph, items: Indices) -> Iterable[Part]:
+        """Parts of items, which threads do; here all threads do all parts, each with rows of similar size."""
+        return [
+            Part(self.C, graph.neighbours, items[some], np.zeros(1, dtype=np.int64), int(items[some, DEGREE].max()))
+            for some in by_width(items[:, DEGREE])
+        ]
 
 
 class ColumnSource:
@@ -95,9 +101,29 @@ class ColumnSource:
         self.columns.put_groups(nodes.ravel(), np.append(own[:, 0], nodes.size), C)
         return frozen(C), own
 
-    def submatrices(self, graph: Graph, rows: Indices) -> Iterator[tuple[slice, Submatrix]]:
-        for part in of_width(graph.offsets[rows + 1] - graph.offsets[rows] + 1):
-            yield part, self._extract(graph, rows[part])
+    def submatrices(self, graph: Graph, rows: Indices) -> Iterator[Submatrix]:
+        for part in of_width(graph.degrees[rows] + 1):
+            yield self._extract(graph, rows[part])
+
+    def parts(self, graph: Graph, items: Indices) -> Iterable[Part]:
+        """Parts of items, which threads do; here a thread makes the matrix of a part, and others join it."""
+        rows, first, at = np.unique(items[:, ROW], return_index=True, return_inverse=True)
+        order = np.argsort(first[at], kind="stable")  # all items of a row together
+        rows, items = rows[np.argsort(first)], items[order]
+        ends = np.searchsorted(first[at][order], np.sort(first), side="right")
+        return _Drawn(
+            partial(
+                self._part, graph, rows[some], items[(ends[some.start - 1] if some.start else 0) : ends[some.stop - 1]]
+            )
+            for some in of_width(graph.degrees[rows] + 1)
+        )
+
+    def _part(self, graph: Graph, rows: Indices, items: Indices) -> Part:
+        """A part of these items, whose rows are given in the same order."""
+        own = self._extract(graph, rows)
+        at = np.cumsum(np.diff(items[:, ROW], prepend=rows[:1]) != 0)
+        items[:, X], items[:, AT] = own.rows[at], own.offsets[own.rows[at]]
+        return Part(own.C, own.neighbours, items, np.zeros(1, dtype=np.int64), int(items[:, DEGREE].max()))
 
     @staticmethod
     def parts_of_hub(graph: Graph, x: int) -> Iterator[Indices]:
@@ -132,6 +158,41 @@ class ColumnSource:
         return Submatrix(frozen(C), np.cumsum(lengths), neighbours.astype(np.int32), ends - 1, entries)
 
 
+class _Drawn:
+    """Parts that threads make one after the other; a thread joins a part whose items are not all taken."""
+
+    def __init__(self, parts: Iterator[Callable[[], Part]]) -> None:
+        self._parts, self._changed = parts, threading.Condition()
+        self._open: list[Part] = []
+        self._in_the_making = 0
+
+    def __iter__(self) -> Iterator[Part]:
+        while (part := self._next()) is not None:
+            yield part
+
+    def _next(self) -> Part | None:
+        with self._changed:
+            while True:
+                self._open = [part for part in self._open if part.following[0] < len(part.items)]
+                if self._open:
+                    return self._open[0]
+                if (make := next(self._parts, None)) is not None:
+                    self._in_the_making += 1
+                    break
+                if not self._in_the_making:
+                    return None
+                self._changed.wait()
+        try:
+            part = make()
+            with self._changed:
+                self._open.append(part)
+            return part
+        finally:
+            with self._changed:
+                self._in_the_making -= 1
+                self._changed.notify_all()
+
+
 #: Correlations for the tests of a level.
 CorrelationSource = MatrixSource | ColumnSource
 
@@ -155,19 +216,3 @@ def _fill(C, nodes, space, r):
     m, width = nodes.shape
     for i in range(m):
         r[i] = partial_correlation(C, nodes[i], width - 2, space)
-
-
-def walks(
-    source: CorrelationSource, graph: Graph, whole: Side, items: Items, outcomes: Outcomes
-) -> Iterator[tuple[Submatrix, Side, Items, Outcomes]]:
-    """The items of a task in submatrices, each with its stretch of `outcomes`, where the caller writes findings.
-
-    The entries of the submatrix that are written there become entries of the graph.
-    """
-    end = 0
-    for part, own in source.submatrices(graph, items.row):
-        begin, end = end, end + int((own.offsets[own.rows + 1] - own.offsets[own.rows]).sum())
-        found = Outcomes(*(values[begin:end] for values in outcomes))  # type: ignore[arg-type]
-        yield own, own.side(whole), Items(own.rows, items.first[part], items.end[part], items.mirror), found
-        tested = found.rank != NO_TARGET
-        found.entry[tested] = own.in_graph(found.entry[tested])

@@ -1,28 +1,42 @@
-"""Threads that take tasks one after the other, while the calling thread reports progress and handles Ctrl-C.
+"""Threads that do the work of a level, while the calling thread reports progress and handles Ctrl-C.
 
-The findings of a task do not depend on any other task and are merged by smallest rank, so neither the number of threads
-nor the schedule can affect the answer.
+Each thread runs compiled code, which takes the next item of the work until there is none, without the lock of the
+interpreter. The findings of an item do not depend on any other item, and of several findings about an entry the one
+with the smallest rank stays, so neither the number of threads nor the schedule can affect the answer.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines.cpu.tuning import INLINE_TESTS, TICK
-from pycupc.system.limits import start_another
+from pycupc.system import atomics
+from pycupc.system.limits import NoThreadError, start_unawaited
 from pycupc.system.machine import single_products
 
-#: A thread's doubtful tests so far; a flag that compiled code polls: stop; the address of `careful_address`, 0 until it
-#: is needed; and a flag of compiled code that it is needed.
+#: Numbers of a thread: its doubtful tests so far; a flag that compiled code polls: stop; the address of
+#: `careful_address`, 0 until it is needed; a flag of compiled code that it is needed; 1 + the number of the item that
+#: is to be repeated then; the tests dealt with so far; and 1 + the number of a target of a row that cannot be tested
+#: set by set, about which bounds could not decide.
 State = NDArray[np.int64]
-DOUBTFUL, STOP, CAREFUL, WANTED = 0, 1, 2, 3
+DOUBTFUL, STOP, CAREFUL, WANTED, AGAIN, TESTS, REFUSED = range(7)
+#: Room for these numbers: the threads' numbers share no line of a cache.
+WIDTH = 16
 
-#: A task takes the state of the thread that runs it and returns how many tests it has dealt with.
+#: What a thread does, given its numbers, until nothing is left or it is to stop.
+Work = Callable[[State], None]
+#: A piece of work that Python does: takes the numbers of the thread and returns how many tests it has dealt with.
 Task = Callable[[State], int]
+
+
+def new_state(n_threads: int = 1) -> State:
+    """The numbers of threads that have done nothing yet, int64 (n_threads, WIDTH)."""
+    return np.zeros((n_threads, WIDTH), dtype=np.int64)
 
 
 class Progress:
@@ -33,59 +47,87 @@ class Progress:
         self.report = report
 
 
-def run(tasks: Iterable[Task], n_threads: int, tests: int, progress: Progress | None = None) -> int:
-    """Run all tasks, which are drawn by one thread at a time; returns the number of doubtful tests.
+def run(work: Work, n_threads: int, tests: int, progress: Progress | None = None) -> int:
+    """Do the work in threads, all of which call `work`; returns the number of doubtful tests.
 
-    `tests` is the size of the whole work, to judge whether threads pay. The exception of a task, or KeyboardInterrupt,
-    is raised after all threads have ended.
+    `tests` is the size of the whole work, to judge whether threads pay. The exception of a thread, or
+    KeyboardInterrupt, is raised after all threads have ended.
     """
-    states = np.zeros((n_threads, 4), dtype=np.int64)
-    queue, lock = iter(tasks), threading.Lock()
-    errors: list[BaseException] = []
-
-    def work(state: State) -> None:
-        try:
-            _work(queue, lock, state, progress)
-        except BaseException as error:  # handed to the calling thread
-            errors.append(error)
-            states[:, STOP] = 1
-
+    crew = _Crew(work, new_state(n_threads if atomics.AVAILABLE else 1))
     if tests < INLINE_TESTS:
-        work(states[0])
+        crew.work_as(0)
     else:
-        threads: list[threading.Thread] = []
+        crew.run(progress)
+    if crew.errors:
+        raise crew.errors[0]
+    done = int(crew.states[:, TESTS].sum())
+    if progress is not None:
+        progress.tests += done
+    return int(crew.states[:, DOUBTFUL].sum())
+
+
+class _Crew:
+    """The threads of `run`, each with a row of `states`."""
+
+    def __init__(self, work: Work, states: NDArray[np.int64]) -> None:
+        self._work, self.states = work, states
+        self.errors: list[BaseException] = []
+        # The threads that run, or have run; and those that have ended.
+        self._begun: list[int] = []
+        self._ended: list[int] = []
+        self._wake = threading.Semaphore(0)
+
+    def work_as(self, k: int) -> None:
+        """What thread k does."""
+        self._begun.append(k)
+        try:
+            if not self.states[k, STOP]:
+                self._work(self.states[k])
+        except BaseException as error:  # handed to the calling thread
+            self.errors.append(error)
+            self.states[:, STOP] = 1
+        finally:
+            self._ended.append(k)
+            self._wake.release()
+
+    def run(self, progress: Progress | None) -> None:
+        """Start the threads, unless one has ended, as nothing is left to take then, and wait for their ends."""
+        started = 0
         try:
             with single_products():
-                for state in states:
-                    if not start_another(threading.Thread(target=work, args=(state,), daemon=True), threads):
-                        break
-                _wait(threads, progress)
+                while started < len(self.states) and not self._ended and self._starts(started):
+                    started += 1
+                while len(self._ended) < started:
+                    if progress is not None:
+                        progress.report(progress.tests + int(self.states[:, TESTS].sum()))
+                    self._wake.acquire(timeout=TICK)
         except BaseException:
-            states[:, STOP] = 1
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
+            self.states[:, STOP] = 1
+            while len(self._ended) < len(self._begun):  # a thread that begins later ends at once
+                self._wake.acquire(timeout=TICK)
             raise
-    if errors:
-        raise errors[0]
-    return int(states[:, DOUBTFUL].sum())
+
+    def _starts(self, k: int) -> bool:
+        """Start thread k; False if the system refuses it, so that the others do its part."""
+        try:
+            start_unawaited(partial(self.work_as, k))
+        except NoThreadError:
+            if k == 0:
+                raise
+            return False
+        return True
 
 
-def _work(queue: Iterator[Task], lock: threading.Lock, state: State, progress: Progress | None) -> None:
-    while not state[STOP]:
-        with lock:
-            task = next(queue, None)
-        if task is None:
-            return
-        tests = task(state)
-        if progress is not None:
+def drawing(tasks: Iterable[Task]) -> Work:
+    """Work that consists of tasks, which one thread at a time draws."""
+    queue, lock = iter(tasks), threading.Lock()
+
+    def work(state: State) -> None:
+        while not state[STOP]:
             with lock:
-                progress.tests += tests
+                task = next(queue, None)
+            if task is None:
+                return
+            state[TESTS] += task(state)
 
-
-def _wait(threads: list[threading.Thread], progress: Progress | None) -> None:
-    for thread in threads:
-        while thread.is_alive():
-            if progress is not None:
-                progress.report(progress.tests)
-            thread.join(TICK)
+    return work

@@ -17,14 +17,13 @@ FOUND_BYTES = 10
 INLINE_TESTS = 100_000
 #: Seconds between two reports of progress.
 TICK = 0.1
-#: Gaussian tests that a task aims at: about a millisecond, so that threads end together.
+#: Gaussian tests that an item aims at: about a millisecond, so that threads end together.
 TASK_TESTS = 250_000
-#: Tasks that the rows of a side are gathered into, at most: Python makes them, a tenth of a millisecond each, while no
-#: other thread can run Python. Measured on 16 cores.
-MOST_TASKS = 256
+#: Items that the rows of a side are divided into, at most, beside one for each row: a hundred bytes each.
+MOST_ITEMS = 1 << 16
 #: Number of tests made in a second, by which the time of a walk is compared with tests.
 TESTS_PER_SECOND = 2.5e8
-#: A task has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
+#: An item has at least this many tests for each number that it first gathers from C (d x d for a row of degree d).
 GATHER_SHARE = 20
 #: Entries of the neighbour lists that a task goes through where a level is set up or settled: about a millisecond.
 PART_ENTRIES = 1 << 17
@@ -78,6 +77,9 @@ SMALLER_ALPHAS = 40
 #: Targets are filled up to whole blocks of this many, the width of a vector of 512 bits: few are left to scalar
 #: instructions. The work space of a thread is made for numbers of neighbours that are multiples of `SPACE`.
 BLOCK, SPACE = 8, 16
+#: Rows with up to this number of neighbours, then twice that number, and so on, have their items in turn, so that work
+#: spaces fit them.
+LEAST_WIDTH = 32
 
 # -- questions --------------------------------------------------------------------------------------------------------
 
@@ -139,6 +141,8 @@ SUBSETS_OF = 9
 LEAST_SCORE, LEAST_SHARE = 1e-6, 0.02
 #: Most steps of the relaxation; the smallest weight of a candidate in it. Measured.
 STEPS, LEAST_WEIGHT = 8, 1e-5
+#: Gaussian tests that take as long as the proof about a row, per cubed number of neighbours. Measured.
+TESTS_PER_CUBE = 0.003
 #: Steps of the power method for delta; tries to prove delta, each with a smaller one.
 ITERATIONS, TRIES = 12, 20
 #: Seconds that searches about a pair may take where its tests are too many to be made; elsewhere as long as the tests.
@@ -146,9 +150,9 @@ PATIENCE = 60.0
 #: If the tests of a pair would take `ENDLESS` seconds or longer, the search for their minimum may take at most
 #: `PATIENCE_FOR_MINIMUM` seconds.
 ENDLESS, PATIENCE_FOR_MINIMUM = 3600.0, 0.05
-#: Tests that a task of the walk with bounds answers; pairs of a row that a task of searches decides, fewer if they take
-#: more than `SEARCH_SECONDS`.
-WALKED_TESTS, TASK_PAIRS, SEARCH_SECONDS = 1_000_000, 64, 2e-3
+#: Tests that an item of the walk with bounds answers; pairs of a row that an item of searches decides, fewer if they
+#: take more than `SEARCH_SECONDS`.
+WALKED_TESTS, ITEM_PAIRS, SEARCH_SECONDS = 1_000_000, 16, 5e-4
 #: Mode "checked": pairs checked at a time, about; sets of each that are tested, about; and seconds of these, at most,
 #: on the clock of a budget, as a set with many members has many subsets.
 CHECKED_PAIRS, CHECKED_SETS, CHECKED_SECONDS = 500, 10_000, 0.1

@@ -20,7 +20,7 @@ from pycupc.independence.gaussian.tolerances import CUTOFF_BAND, PIVOT_FLOOR
 NEAR_ONE = 1.0 - PIVOT_FLOOR
 #: r^2 below which rounding, not data, decides about a cutoff at zero (alpha = 1).
 TINY = 1e-12
-#: `Items.mirror` of the items of one side.
+#: `NeighbourLists.mirror` where only one side is tested.
 NO_MIRROR = np.zeros(0, dtype=np.int64)
 
 Space = TypeVar("Space", bound=tuple[Any, ...])
@@ -83,13 +83,12 @@ LARGE = 1e300
 class Side(NamedTuple):
     """The data shared by all walks and searches of one side of a level: each field more makes the walk slower."""
 
-    C: Floats  # (p, p); each submatrix has its own
-    # offsets, neighbours: (p + 1,), (E,): the neighbour lists.
-    offsets: Indices
-    neighbours: Ints
+    C: Floats  # (w, w): correlations of the variables of a `submatrices.Part`
+    neighbours: Ints  # neighbour lists in the numbers of C
     chosen: Mask  # (E,): targets
-    # (E,): number of a part (`row_tasks`) that is known to separate the entry, -1 if none is: a walk beyond it drops
-    # the target. It serves only to stop early, never as an answer, so it does not matter which thread wrote it when.
+    # (E,): number of a part of a row (`row_items`) that is known to separate the entry, -1 if none is: a walk beyond it
+    # drops the target. It serves only to stop early, never as an answer, so it does not matter which thread wrote it
+    # when.
     hint: Indices
     binomials: Indices  # `subsets.binomial_table` of the largest degree and the level
     cutoff: Cutoff
@@ -97,35 +96,38 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, targets: Targets, level: int, cutoff: Cutoff) -> Side:
-        """The side of a level in which these targets are tested."""
-        lists, hint = (graph.offsets, graph.neighbours, targets.chosen), np.full(len(graph.neighbours), -1)
-        binomials = subsets.binomial_table(graph.widest, level)
-        return cls(np.empty((0, 0)), *lists, hint, binomials, cutoff, level)
+        """The side of a level in which these targets are tested; its C is empty."""
+        hint, binomials = np.full(len(graph.neighbours), -1), subsets.binomial_table(graph.widest, level)
+        return cls(np.empty((0, 0)), graph.neighbours, targets.chosen, hint, binomials, cutoff, level)
 
 
-class Items(NamedTuple):
-    """Work items, int64 (m,) each: a row, and the range first .. end - 1 of its parts (`row_tasks`)."""
+#: The columns of items (`row_items`), int64 (m, 9): row, its first entry and its number of neighbours; the number of
+#: the row and the place of its list in the `Part`; the first of its parts and the one after the last; the number of
+#: items of the row; the number of tests.
+ROW, START, DEGREE, X, AT, FIRST, END, PIECES, WORK = range(9)
 
-    row: Indices
-    first: Indices
-    end: Indices
-    # Empty, or `NeighbourLists.mirror`: the items are all rows, ascending, with the targets of both sides, and there is
-    # an outcome for each entry.
-    mirror: Indices = NO_MIRROR
+
+class Part(NamedTuple):
+    """Some items of a side, with the correlations that they read."""
+
+    C: Floats  # (w, w): as of `submatrices.Submatrix`
+    neighbours: Ints
+    items: Indices  # (m, 9): with rows and places in the numbers of C
+    following: Indices  # (1,): the number of the item that is taken next
+    widest: int  # largest number of neighbours of their rows
 
 
 class Outcomes(NamedTuple):
-    """The findings of the walks of a task, a stretch per item, by position: the entry, and the fields of `Findings`."""
+    """The findings of a walk over a part of a row, by position; the fields are fields of `Findings`."""
 
-    entry: Indices
     rank: Indices  # NO_TARGET where nothing was to be tested
     r: Floats
     smallest: Floats
 
     @classmethod
-    def of(cls, n: int) -> Outcomes:
-        """Without a meaning yet."""
-        return cls(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
+    def of(cls, d: int) -> Outcomes:
+        """For up to d neighbours, without a meaning yet."""
+        return cls(np.empty(d, np.int64), np.empty(d), np.empty(d))
 
 
 class Matrices(NamedTuple):
@@ -162,11 +164,14 @@ class WalkWork(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a walk is: row x with d neighbours, which starts at entry `start` and at outcome `out`; the part."""
+    """Where a walk is: row x of C with d neighbours, which starts at entry `start`, at place `at` of the neighbour
+    lists and at outcome `out`; the part.
+    """
 
     x: int
     d: int
     start: int
+    at: int
     out: int
     number: int
 

@@ -285,7 +285,7 @@ class DeviceGraph:
 
     def resume(self, levels: Sequence[Finished], cutoff: Callable[[int], float]) -> None:
         """Turn the graph after level 0 into the graph after `levels`, the first ones of a run."""
-        dev, p, (last, x, y, z, _) = self._dev, self.p, levels[-1]
+        dev, p, (last, x, y, z, *_) = self._dev, self.p, levels[-1]
         self.results = [level.result for level in levels[1:]]
         self.pruned = [level.result.level for level in levels if level.answered is not None]
         if not last.level:

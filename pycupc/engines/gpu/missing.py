@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -39,7 +40,7 @@ class ObservedTests(DeviceSetwiseTests):
     def __init__(self, dev: Device, test: ObservedTest) -> None:
         super().__init__(dev, test)
         self._test, self.p, self.threads = test, test.p, 32 * WARPS
-        self._family, arrays, numbers = _data_of(test)
+        self._family, arrays, numbers = _DATA[type(test)](test)
         self._levels = sorted(arrays.get("levels", np.empty(0)).tolist(), reverse=True)
         self._arrays = {name: dev.transfers.copied(array) for name, array in arrays.items()}
         self._on_device = Observed(n=test.n, alpha=test.alpha, p=test.p, **numbers)
@@ -83,17 +84,24 @@ class ObservedTests(DeviceSetwiseTests):
         return independent, np.nan_to_num(p, nan=self._test.na_p)
 
 
-def _data_of(test: ObservedTest) -> tuple[int, dict[str, NDArray[Any]], dict[str, int]]:
-    """The family, the arrays, and the numbers of `Observed`."""
-    if isinstance(test, LocalGaussianTest):
-        assert test.data.pair_n is not None
-        matrix, rule = test.data.pair_n
-        return PAIRWISE, {"value": test.data.C, "number": matrix}, {"rule": RULES.index(rule)}
-    if isinstance(test, ImputedTest):
-        if not test.data.categories:
-            return IMPUTED, {"value": test.data.matrices}, {"M": test.data.M}
-        arrays: dict[str, NDArray[Any]] = {"code": test.data.codes, "levels": test.data.levels.astype(np.int32)}
-        return IMPUTED_CODES, arrays, {"M": test.data.M, "rows": test.data.codes.shape[2]}
+#: The family, the arrays, and the numbers of `Observed`.
+Data = tuple[int, dict[str, NDArray[Any]], dict[str, int]]
+
+
+def _pairwise(test: LocalGaussianTest) -> Data:
+    assert test.data.pair_n is not None
+    matrix, rule = test.data.pair_n
+    return PAIRWISE, {"value": test.data.C, "number": matrix}, {"rule": RULES.index(rule)}
+
+
+def _imputed(test: ImputedTest) -> Data:
+    if not test.data.categories:
+        return IMPUTED, {"value": test.data.matrices}, {"M": test.data.M}
+    arrays: dict[str, NDArray[Any]] = {"code": test.data.codes, "levels": test.data.levels.astype(np.int32)}
+    return IMPUTED_CODES, arrays, {"M": test.data.M, "rows": test.data.codes.shape[2]}
+
+
+def _testwise(test: TestwiseTest) -> Data:
     values, numbers = test.data.values.T, {"rows": len(test.data.values)}
     if test.data.categories:
         numbers |= {"adapt": int(test.data.adaptDF), "quirks": int(test.quirks)}
@@ -102,3 +110,10 @@ def _data_of(test: ObservedTest) -> tuple[int, dict[str, NDArray[Any]], dict[str
     there = np.packbits(~np.isnan(values), axis=1, bitorder="little")
     there = np.pad(there, ((0, 0), (0, -there.shape[1] % 4)))
     return TESTWISE, {"value": test.data.centred(), "there": there}, numbers | {"words": there.shape[1] // 4}
+
+
+_DATA: dict[type, Callable[[Any], Data]] = {
+    LocalGaussianTest: _pairwise,
+    ImputedTest: _imputed,
+    TestwiseTest: _testwise,
+}

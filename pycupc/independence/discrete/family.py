@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
+from pycupc.data.content import Content
+from pycupc.data.table import Table
+from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.discrete.g_square import binCItest, disCItest
 from pycupc.independence.discrete.suffstat import DiscreteSuffStat, as_discrete_suff_stat
 from pycupc.independence.discrete.test import DiscreteTest
-from pycupc.independence.registry import Family, FromR, Identity, OwnRows, Request
+from pycupc.independence.registry import Family, FromR, Identity, Kind, OwnRows, Request
 from pycupc.system.localised_message import Message, Setting
 
 
@@ -32,6 +38,26 @@ def _from_r(sent: FromR) -> DiscreteSuffStat:
     return DiscreteSuffStat(sent.table, of.get("nlev"), **how)
 
 
+def _choice(content: Content, wishes: Wishes) -> Choice | None:
+    if content.kind != "categories" or len(content.gaps):
+        return None
+    data = DiscreteSuffStat.from_data(content.table, adaptDF=wishes.adaptDF, df=wishes.df)  # type: ignore[arg-type]
+    chosen = partial(Choice, "discrete", disCItest, data, content, reads=("adaptDF", "df", "quirks"))
+    this = wish("test", "discrete", 'indepTest = "disCItest"')
+    if not content.found:
+        return chosen(Message("{this}", this=this))
+    text = "{found}, so that the G^2 test of discrete data runs ({this}); with {gaussian} only numbers are accepted"
+    gaussian = wish("test", "gaussian", 'indepTest = "gaussCItest"')
+    return chosen(Message(text, found=content.found, this=this, gaussian=gaussian), unexpected=True)
+
+
+def _would_do(content: Content) -> tuple[str, dict[str, Any]] | None:
+    """Numbers may be codes of categories."""
+    if isinstance(content.table, Table) and content.kind == "numbers" and content.table.may_be_codes:
+        return content.table.remark_on_codes(), {"test": "discrete"}
+    return None
+
+
 FAMILY = Family(
     "discrete",
     (DiscreteTest,),
@@ -42,5 +68,13 @@ FAMILY = Family(
     function_for=lambda data: disCItest,
     observations=lambda request: OwnRows(as_discrete_suff_stat(request.suffStat, "data")),
     identity=_identity,
+    kinds=(
+        Kind("categories", "DiscreteSuffStat.from_data(k), disCItest", 'k, indepTest = "disCItest"', "--test discrete"),
+    ),
     from_r=_from_r,
+    word="discrete",
+    columns="categories",
+    help="G^2 of categories",
+    choice=_choice,
+    would_do=_would_do,
 )

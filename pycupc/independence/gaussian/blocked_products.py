@@ -85,8 +85,8 @@ def _zeros(shape: tuple[int, ...]) -> Floats:
 
 
 def _products(A: Floats, B: Floats) -> Floats:
-    S, sums = _zeros((A.shape[1], B.shape[1])), _zeros((A.shape[1], B.shape[1]))
-    _add_products(A, B, S, sums, A is B)
+    S = _zeros((A.shape[1], B.shape[1]))
+    _add_products(A, B, S, _zeros(S.shape) if len(A) > BLOCK else S, A is B)
     return S
 
 
@@ -129,13 +129,14 @@ def _centre(block, mean, rest):
 def _add_products(A, B, S, sums, same):
     """Write the sums of A[k, i] B[k, j] over k to S[i, j], as `correlation` defines them; four columns i at a time.
 
-    A has a multiple of four columns. S, and `sums` for the sum of a block and what S has lost before, are zeros before.
-    `same`: whether A is B, so that half of S is computed, and mirrored.
+    A has a multiple of four columns. S, and `sums` for the sum of a block after the first and what S has lost before,
+    are zeros before. `same`: whether A is B, so that half of S is computed, and mirrored.
     """
     n, width, columns = A.shape[0], uint64(A.shape[1]), uint64(B.shape[1])
     one, two, three = uint64(1), uint64(2), uint64(3)
     for begin in range(0, n, BLOCK):
         end = begin + BLOCK if begin + BLOCK < n else n
+        block = sums if begin else S
         for i in range(uint64(0), width, uint64(4)):
             first = i if same else uint64(0)
             for k in range(begin, end, GROUP):  # products with 0 in the place of observations beyond the last one
@@ -148,11 +149,11 @@ def _add_products(A, B, S, sums, same):
                 a30, a31, a32, a33 = A[k, i3], w1 * A[k1, i3], w2 * A[k2, i3], w3 * A[k3, i3]
                 for j in range(first, columns):
                     b0, b1, b2, b3 = B[k, j], B[k1, j], B[k2, j], B[k3, j]
-                    sums[i, j] += fma(a03, b3, fma(a02, b2, fma(a01, b1, a00 * b0)))
-                    sums[i + one, j] += fma(a13, b3, fma(a12, b2, fma(a11, b1, a10 * b0)))
-                    sums[i + two, j] += fma(a23, b3, fma(a22, b2, fma(a21, b1, a20 * b0)))
-                    sums[i3, j] += fma(a33, b3, fma(a32, b2, fma(a31, b1, a30 * b0)))
-            for row in range(i, i + uint64(4)):
+                    block[i, j] += fma(a03, b3, fma(a02, b2, fma(a01, b1, a00 * b0)))
+                    block[i + one, j] += fma(a13, b3, fma(a12, b2, fma(a11, b1, a10 * b0)))
+                    block[i + two, j] += fma(a23, b3, fma(a22, b2, fma(a21, b1, a20 * b0)))
+                    block[i3, j] += fma(a33, b3, fma(a32, b2, fma(a31, b1, a30 * b0)))
+            for row in range(i, i + uint64(4) if begin else i):
                 for j in range(first, columns):
                     S[row, j], sums[row, j] = two_sum(S[row, j], sums[row, j])
     for i in range(width if same else uint64(0)):

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from pycupc.data.content import Content
+from pycupc.data.mixed import MixedTable
+from pycupc.data.names import listed_at
 from pycupc.data.table import Table
 from pycupc.independence.base import Indices
+from pycupc.independence.choice import Choice, Wishes, wish
 from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
+from pycupc.independence.gaussian.latent import levels_of
 from pycupc.independence.gaussian.measures import Measure
 from pycupc.independence.gaussian.n_by_pair import LocalGaussianTest
 from pycupc.independence.gaussian.suffstat import SuffStat, as_suff_stat
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.independence.p_values import too_few_for_fisher_z as _untested  # its name in pickles of 0.2.0
-from pycupc.independence.registry import Family, FromR, Identity, Observations, Request, checked_table, digest_of
+from pycupc.independence.registry import (
+    Family,
+    FromR,
+    Identity,
+    Kind,
+    Moments,
+    Observations,
+    Request,
+    checked_table,
+    digest_of,
+)
+from pycupc.system.localised_message import Message
 
 
 @dataclass(frozen=True)
@@ -91,15 +108,97 @@ def _from_r(sent: FromR) -> Any:
     return {"C": sent.arrays["C"], "n": sent.values["n"]}
 
 
+#: The choice of this family from its data on.
+_chosen = partial(Choice, "gaussian", gaussCItest, reads=("correlation", "nearest"))
+_DROP_ROWS = wish("missing", "drop-rows", "na.omit()")
+_LATENT_IN_R = 'cu_suffStat(correlation = "latent")'
+
+
+def _choice(content: Content, wishes: Wishes) -> Choice | None:
+    table, how = content.table, wishes.correlation
+    measure = Measure(how or "pearson", wishes.nearest)  # type: ignore[arg-type]  # checked
+    if isinstance(table, MixedTable) and how is not None:
+        return _latent(content, table, wishes)
+    if not isinstance(table, Table) or content.kind != "numbers":
+        return None
+    if len(content.gaps):
+        if measure.name != "pearson":
+            text = "{measure} needs complete rows, and values are missing in {columns}: {drop}"
+            columns, this = listed_at(table.names, content.gaps), wish("correlation", measure.name)
+            raise ValueError(Message(text, measure=this, columns=columns, drop=_DROP_ROWS))
+        return _pairwise(content, wishes) if wishes.pairwise else None
+    text = "numbers in all columns: the Gaussian test, {measure} correlations"
+    alternatives: tuple[dict[str, Any], ...] = ()
+    facts = {"measure": measure.name, "latent": wish("correlation", "latent", _LATENT_IN_R), "p": len(table.names)}
+    if measure.name == "pearson" and (few := len(levels_of(table.values))):
+        text += "; {few} of {p} columns have up to 10 values: {latent} for classes"
+        facts, alternatives = facts | {"few": few}, ({"correlation": "latent"},)
+    data = _with_correlations(table, measure, wishes)
+    return _chosen(data, content, Message(text, **facts), alternatives)
+
+
+def _with_correlations(table: Table, measure: Measure, wishes: Wishes) -> SuffStat:
+    """The data of a table; Pearson's correlations are left to the engine that runs the tests."""
+    table.check()
+    others = measure.nearest or measure.name != "pearson"
+    engine = wishes.device(len(table.names)) if others else None
+    how = {"progress": wishes.progress, "keep": wishes.keep, "engine": engine}
+    return SuffStat.from_table(table, measure.of_data(table), quiet=False, **how)
+
+
+def _pairwise(content: Content, wishes: Wishes) -> Choice:
+    data = SuffStat.from_data(content.table, missing="pairwise", nearest=wishes.nearest, n_rule=wishes.pairwise)
+    text = "{where}, so that each correlation and its n come from the rows complete in its pair ({this})"
+    reason = Message(text, where=content.where, this=wish("missing", wishes.missing))
+    return _chosen(data, content, reason, ({"missing": "testwise"},))
+
+
+def _latent(content: Content, mixed: MixedTable, wishes: Wishes) -> Choice:
+    if wishes.correlation != "latent":
+        text = "{measure} takes numbers, and the table holds words; latent may do"
+        raise ValueError(Message(text, measure=wish("correlation", str(wishes.correlation))))
+    mixed.check()
+    table = mixed.as_numbers()
+    data = SuffStat.from_data(table, correlation="latent", nearest=wishes.nearest)
+    reason = Message("{this}, with words as the two classes of a variable", this=wish("correlation", "latent"))
+    found = replace(content, kind="numbers", table=table)
+    return _chosen(data, found, reason, ({"test": "mixed"},), unexpected=True)
+
+
+_NUMBERS: dict[str, Any] = {"numbers": True, "linear": True}
+_MATRIX: dict[str, Any] = {**_NUMBERS, "rows": False}
+_KINDS = (
+    Kind("numbers", "x", "x", "--test gaussian", executor=True, **_NUMBERS),
+    Kind("correlations and n", '{"C": C, "n": n}', "list(C = C, n = n)", "--correlation n", **_MATRIX),
+    Kind("ranks", 'x, correlation="spearman"', "", "--correlation spearman", **_NUMBERS),
+    Kind("ranks, Kendall", 'x, correlation="kendall"', "", "--correlation kendall", **_NUMBERS),
+    Kind("classes of Gaussian variables", 'x_k, correlation="latent"', "", "--correlation latent", **_NUMBERS),
+    Kind("correlations, n by pair", '{"C": C, "n": N}', "list(C = C, n = N)", **_MATRIX),
+    Kind(
+        "numbers with gaps, pairwise",
+        'SuffStat.from_data(x_gaps, missing="pairwise")',
+        'cu_suffStat(x_gaps, missing = "pairwise")',
+        "--missing pairwise",
+        not_in_r=("cu_stability", "cu_cstar"),
+        **_NUMBERS,
+    ),
+)
+
 FAMILY = Family(
     "gaussian",
     (GaussianTest, LocalGaussianTest),
     _make,
     functions=(gaussCItest,),
+    classes=(SuffStat,),
     correlates=True,
     observations=_observations,
     identity=_identity,
+    moments=lambda data, *, quiet=False: Moments(data.C[None], data.n),
+    kinds=_KINDS,
     from_r=_from_r,
+    word="gaussian",
+    help="partial correlations of numbers",
+    choice=_choice,
 )
 
 __all__ = ["FAMILY", "CorrelatedRows", "_untested"]

@@ -131,6 +131,16 @@ def pairwise_complete(X: Floats, names: Sequence[str], *, quiet: bool = False) -
     return C, n
 
 
+def deviations_of(X: Floats) -> Floats:
+    """The standard deviations of the values of each column that are there, float64 (p,); NaN of fewer than two."""
+    there = ~np.isnan(X)
+    n = there.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = np.where(there, X - np.where(there, X, 0.0).sum(axis=0) / n, 0.0)
+        found: Floats = np.sqrt((apart * apart).sum(axis=0) / np.where(n > 1, n - 1.0, np.nan))
+    return found
+
+
 class PairN(NamedTuple):
     """Numbers of observations by pair."""
 

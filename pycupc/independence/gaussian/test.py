@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from pycupc.independence.base import IndependenceTest, State
 from pycupc.independence.gaussian.fisher_z import cutoff
@@ -52,3 +52,8 @@ class GaussianTest(IndependenceTest):
 
     def find_untested(self, sepset: SepSets, p_values: PValues) -> Callable[[], UntestedPairs]:
         return partial(too_few_for_fisher_z, self.data.n, sepset)
+
+
+def compares_r(test: IndependenceTest) -> TypeGuard[GaussianTest]:
+    """Whether a test compares partial correlations with a cutoff, for which the engines have walks of their own."""
+    return test.has_r

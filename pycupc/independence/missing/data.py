@@ -224,7 +224,7 @@ class IncompleteTable:
         """
         there = ~self.missing.T
         values = np.where(there, self.values.T, 0.0)
-        means = values.sum(axis=1, keepdims=True) / there.sum(axis=1, keepdims=True)
+        means = values.sum(axis=1, keepdims=True) / np.maximum(there.sum(axis=1, keepdims=True), 1)
         return np.ascontiguousarray(np.where(there, values - means, 0.0))
 
     def take(self, rows: Indices) -> IncompleteTable:

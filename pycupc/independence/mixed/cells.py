@@ -244,7 +244,7 @@ class LogLikelihoods:
 
         inf where a matrix is singular. The second is 0 of one table.
         """
-        if MANY <= len(V) and len(self._place) <= BITS:  # tests of a level share models
+        if len(V) >= MANY and len(self._place) <= BITS:  # tests of a level share models
             _, first, again = np.unique((1 << V).sum(axis=1), return_index=True, return_inverse=True)
             own, common = self._of_each(V[first])
             return own[again], common[again]

@@ -134,6 +134,17 @@ def _marks(own: tuple[int, ...], other: tuple[int, ...]) -> NDArray[np.bool_]:
 
 #: The rules of this file by number.
 LOCAL_RULES = {1: rule_1, 2: rule_2, 3: rule_3, 6: rule_6, 7: rule_7, 8: rule_8}
+#: The reasons of the marks that a rule sets, see `pycupc.orientation.trace.Forms`; a rule without an entry has paths.
+FORMS = {
+    1: ("R1", (2, 0, 1)),
+    TAIL_OF_RULE_1: ("R1", (2, 1, 0)),
+    2: ("R2", (0, 2, 1)),
+    3: ("R3", (2, 1, 3, 0)),
+    6: ("R6", (2, 1, 0)),
+    7: ("R7", (2, 1, 0)),
+    8: ("R8", (1, 2, 0)),
+    10: ("R10", (1, 2, 0, 3)),
+}
 #: The marks at owner and neighbour of the entries that a rule scans.
 _ANY = (CIRCLE, ARROW, TAIL)
 _TO_CIRCLE, _FROM_CIRCLE = _marks(_ANY, (CIRCLE,)), _marks((ARROW,), (CIRCLE,))

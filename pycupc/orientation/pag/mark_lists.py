@@ -33,17 +33,6 @@ from pycupc.system.jit import jit_part
 NONE = 0
 #: The number of rule 1 where it sets the tail of b --> c.
 TAIL_OF_RULE_1 = 17
-#: The reasons of marks, see `pycupc.orientation.trace.Forms`.
-FORMS = {
-    1: ("R1", (2, 0, 1)),
-    TAIL_OF_RULE_1: ("R1", (2, 1, 0)),
-    2: ("R2", (0, 2, 1)),
-    3: ("R3", (2, 1, 3, 0)),
-    6: ("R6", (2, 1, 0)),
-    7: ("R7", (2, 1, 0)),
-    8: ("R8", (1, 2, 0)),
-    10: ("R10", (1, 2, 0, 3)),
-}
 
 
 def to_sparse(graph: MixedGraph, p: int) -> SparseGraph:

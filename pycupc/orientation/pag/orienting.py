@@ -74,7 +74,7 @@ class Orienting:
 
     def oriented(self) -> Orientation:
         """The result."""
-        return Orientation(self.left(), trace(self.graph, (ARROW, TAIL), mark_lists.FORMS, self._paths))
+        return Orientation(self.left(), trace(self.graph, (ARROW, TAIL), local_rules.FORMS, self._paths))
 
     # -- before the rules ---------------------------------------------------------------------------------------------
 

@@ -162,7 +162,7 @@ test_that("a table of observations gives the answer of its correlations, with th
   expect_identical(cu_plain("pc", codes, "disCItest")[same],
     cu_plain("pc", suffStat, "disCItest", 0.01, letters[1:8])[same])
   expect_error(cu_plain("pc", X, p = 7), "`suffStat` must be a table of 7 columns")
-  expect_error(cu_plain("pc", codes), "`suffStat` must be numeric for gaussCItest, and is not in \"a\"")
+  expect_error(cu_plain("pc", codes, "gaussCItest"), "`suffStat` must be numeric for gaussCItest, and is not in \"a\"")
   X[1, 2] <- NA
   expect_error(cu_plain("pc", X), "complete and finite for gaussCItest; it is not in \"b\"; .*\"gaussCItwd\" takes NA")
   own <- function(x, y, S, suffStat) 1

@@ -20,8 +20,10 @@ test_that("tables without rows, and columns without names, are refused by the na
 
 test_that("data with NA are refused with the way out", {
   skip_if_no_python()
-  expect_error(cu_plain("pc", gaps), "not in \"b\"; indepTest = \"gaussCItwd\" takes NA")
-  expect_error(cu_stability(gaps), "not in \"b\"; indepTest = \"gaussCItwd\" takes NA")
+  way <- "not in \"b\"; indepTest = \"gaussCItwd\" takes NA"
+  expect_error(cu_plain("pc", gaps, "gaussCItest"), way)
+  expect_error(cu_stability(gaps, indepTest = "gaussCItest"), way)
+  expect_error(cu_plain("pc", as.matrix(gaps)), way)
   expect_error(cu_suffStat(gaps), "not in \"b\"; missing = \"pairwise\" takes NA")
   expect_error(cu_cstar(gaps), "not in \"b\"; leave such rows out, or impute")
   expect_error(cu_plain("pc", gaps, "mixCItest"), "not in \"b\"; leave such rows out, or impute")

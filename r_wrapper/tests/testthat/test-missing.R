@@ -122,9 +122,12 @@ test_that("codes that SPSS calls missing are missing, whether haven is loaded or
   coded$b <- from_spss(coded$b, na_range = c(98, Inf))
   coded$c <- from_spss(coded$c, na_values = c(-9, -8), na_range = c(500, 600))
   expect_identical(without_missing_codes(coded), gaps)
-  expect_error(cu_plain("pc", coded), "`suffStat` must be complete and finite .* not in \"a\", \"b\"")
-  expect_error(cu_stability(coded, n_resamples = 2), "`x` must be complete and finite .* not in \"a\", \"b\"")
+  wrong <- "must be complete and finite .* not in \"a\", \"b\""
+  expect_error(cu_plain("pc", coded, "gaussCItest"), paste("`suffStat`", wrong))
+  expect_error(cu_stability(coded, n_resamples = 2, indepTest = "gaussCItest"), paste("`x`", wrong))
   same <- c("graph", "n.edgetests", "pMax", "sepset")
+  expect_message(by_default <- cu_plain("pc", coded, alpha = 0.05), "values are missing in 3 of 3 columns")
+  expect_identical(by_default[same], cu_plain("pc", gaps, "gaussCItwd", 0.05)[same])
   expect_identical(cu_plain("pc", coded, "gaussCItwd", 0.05)[same], cu_plain("pc", gaps, "gaussCItwd", 0.05)[same])
   expect_identical(cu_suffStat(coded, missing = "pairwise"), cu_suffStat(gaps, missing = "pairwise"))
   cells <- function(X) data.frame(lapply(X, function(v) as.integer(v > 0)))
@@ -142,4 +145,46 @@ test_that("codes that SPSS calls missing are missing, whether haven is loaded or
   labelled_spss <- getExportedValue("haven", "labelled_spss")
   made <- labelled_spss(c(1, 2, 98, 99), na_values = 99, na_range = c(90, 98))
   expect_identical(without_missing_codes(data.frame(v = made))$v, c(1, 2, NA, NA))
+})
+
+test_that("a data frame without a test gets the one that fits, said once", {
+  skip_if_no_python()
+  numbers <- as.data.frame(x)
+  same <- c("graph", "n.edgetests", "pMax", "sepset", "untested")
+  both <- transform(numbers, gears = c("three", "more")[1 + (datasets::mtcars$gear > 3)])
+  both$gears <- as.character(both$gears)
+  texts <- transform(as.data.frame(lapply(factors, function(v) c("low", "high")[v])), wt = factors$wt == "1")
+  gapped <- texts
+  gapped$mpg[3] <- NA
+  cases <- list(
+    list(as.data.frame(gaps), "gaussCItwd", "missing in 4 of 5 columns, .* \\(indepTest = \"gaussCItwd\"\\)"),
+    list(both, "mixCItest", "1 of 6 columns hold words \\(gears\\), .* \\(indepTest = \"mixCItest\"\\)"),
+    list(texts, "disCItest", "holds categories, .* \\(indepTest = \"disCItest\"\\)"),
+    list(gapped, "disCItwd", "holds categories; values are missing in 1 of 5 columns, .*indepTest = \"disMItest\"")
+  )
+  for (case in cases) {
+    data <- case[[1]]
+    said <- testthat::capture_messages(found <- suppressWarnings(cu_plain("pc", data, alpha = 0.1)))
+    expect_length(grep("columns|categories", said), 1)
+    expect_match(paste(said, collapse = ""), case[[3]])
+    named <- suppressMessages(suppressWarnings(cu_plain("pc", with_factors(data), case[[2]], 0.1)))
+    expect_identical(found[same], named[same])
+  }
+  expect_message(cu_stability(both, n_resamples = 2, seed = 1), "numbers and categories together runs")
+  expect_silent(found <- cu_plain("pc", numbers, alpha = 0.1))
+  expect_identical(found[same], cu_plain("pc", numbers, "gaussCItest", 0.1)[same])
+  expect_error(cu_plain("pc", texts, "gaussCItest"), "must be numeric for gaussCItest")
+  both$mpg[1] <- NA
+  expect_error(cu_plain("pc", both), "values are missing in mpg, and the test of numbers and categories .*na.omit")
+  numbers$made <- Sys.Date()
+  expect_error(cu_plain("pc", numbers), "must be numeric for gaussCItest, and is not in \"made\"")
+})
+
+test_that("cu_why() knows the test that was chosen", {
+  skip_if_no_pcalg()
+  data <- transform(as.data.frame(x), am = c("a", "b")[1 + datasets::mtcars$am])
+  expect_message(fit <- cu_pc(data, alpha = 0.1), "mixCItest")
+  expect_silent(found <- cu_why(fit, "mpg", "am", data))
+  named <- cu_pc(with_factors(data), "mixCItest", 0.1, labels = names(data))
+  expect_identical(found$text, cu_why(named, "mpg", "am", with_factors(data))$text)
 })

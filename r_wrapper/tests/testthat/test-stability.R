@@ -259,7 +259,8 @@ test_that("bad arguments are refused in R's terms", {
   expect_error(run(x = list(C = stats::cor(X), n = 120)), "resampling draws rows, .*got a list with `C`, `n`")
   expect_error(run(x = stats::cor(X)), "symmetric, as a matrix of correlations")
   expect_error(run(x = X[, 1]), "matrix or data frame.*got numeric of length 120")
-  expect_error(run(x = categories()), "not in \"a\", \"b\", \"c\"; for categories use indepTest = \"disCItest\"")
+  way <- "not in \"a\", \"b\", \"c\"; for categories use indepTest = \"disCItest\""
+  expect_error(run(x = categories(), indepTest = "gaussCItest"), way)
   expect_error(run(x = list(dm = X, adaptDF = FALSE)), "need indepTest = \"disCItest\"")
   expect_error(run(indepTest = "disCItest"), "for continuous data use gaussCItest")
   expect_error(run(x = list(dm = X), indepTest = "disCItest"), "`x\\$dm` must hold whole numbers")
@@ -292,8 +293,9 @@ test_that("bad arguments are refused in R's terms", {
   expect_error(as.data.frame(found, threshold = 2), "`threshold` must be one number in \\[0, 1\\]; got 2")
   expect_error(as.data.frame(found, alpha = 0.5), "`alpha` must be some of 0.01; got 0.5")
   expect_error(cu_bound(found, 0.9, alpha = 0.5), "`alpha` must be one of 0.01; got 0.5")
-  expect_error(cu_rows(found, 0), "`i` must be the number of a resample, from 1 on; got 0")
-  expect_error(cu_rows(found, 1e10), "`i` must be the number of a resample, from 1 on; got 1e\\+10")
+  number <- paste("`i` must be the number of a resample, from 1 to", found$n_resamples)
+  expect_error(cu_rows(found, 0), paste0(number, "; got 0"))
+  expect_error(cu_rows(found, found$n_resamples + 1), number)
   for (f in c(cu_consensus, cu_bound, cu_threshold)) {
     expect_error(f(mtcars, 0.9), "`object` must be a result of cu_stability\\(\\); got 32 x 11 data.frame")
   }

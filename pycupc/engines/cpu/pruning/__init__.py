@@ -2,7 +2,7 @@
 docs/contracts/pruning.md.
 
 plan.py                 which rows of a level are pruned, and how
-bounded_tasks.py        tasks for them, and the merging of their outcomes; random tests in the mode "checked"
+pruned_sides.py         their items, and what follows when all of them are done
 bounded_walk.py         levels 2 to 5: the walk over a row, where a bound skips most pairs of last members
 bounded_walk_arrays.py  its named arrays
 branch_and_bound.py     levels from 5 on: whether a set separates a pair, and the first that does
@@ -12,6 +12,6 @@ node.py                 nodes, and the other named arrays of a search
 delta.py                the proof about the matrix of a row on which bounds rely
 largest_p_values.py     the smallest |z| of an edge that stays, when somebody asks for it
 
-Each has its twin of the same name in kernels/pruning/, but for plan.py and bounded_tasks.py, whose part the host has
+Each has its twin of the same name in kernels/pruning/, but for plan.py and pruned_sides.py, whose part the host has
 there (engines/gpu/pruning/).
 """

@@ -20,10 +20,11 @@ import math
 from numba import uint64
 
 from pycupc.engines.cpu.combinations import rank_without
+from pycupc.engines.cpu.graph import ANSWERED
 from pycupc.engines.cpu.pruning.bounded_walk_arrays import BOUNDS, LEFT, MARGIN, TESTS, Target
-from pycupc.engines.cpu.set_walk import start_row
+from pycupc.engines.cpu.row_items import count_tests, merge, start_row, take_item
 from pycupc.engines.cpu.threads import STOP
-from pycupc.engines.cpu.walk_arrays import Place
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, START, WORK, Place, X
 from pycupc.system.jit import compiled, jit_fma, jit_part
 
 #: A bound is not tried where correlations given the prefix reach this.
@@ -38,14 +39,14 @@ def _gather(side, row, w):
         if w.bound[i] >= 0.0 or i >= row.number:
             w.position[0, n] = i
             w.column[0, i] = n
-            w.h[0, n] = side.C[row.x, side.neighbours[row.start + i]]
+            w.h[0, n] = side.C[row.x, side.neighbours[row.at + i]]
             w.live[0, n] = w.bound[i] >= 0.0
             n += 1
     w.columns[0] = n
     for k in range(row.number, row.d):
-        a = side.neighbours[row.start + k]
+        a = side.neighbours[row.at + k]
         for c in range(n):
-            w.B[0, k, c] = side.C[a, side.neighbours[row.start + w.position[0, c]]]
+            w.B[0, k, c] = side.C[a, side.neighbours[row.at + w.position[0, c]]]
         w.B[0, k, w.column[0, k]] = 0.0
 
 
@@ -264,17 +265,23 @@ def _walk(side, row, end, outcomes, w, n_open, state):
 
 
 @compiled
-def walk_rows(side, bound, items, outcomes, w, state):
-    """Walk through the conditioning sets of each item: the sets of a row whose first member is in a range."""
-    out = 0
-    for q in range(items.row.shape[0]):
-        x, first, end = items.row[q], items.first[q], items.end[q]
-        start = side.offsets[x]
-        d = side.offsets[x + 1] - start
-        row = Place(x, d, start, out, first)
+def bounded_walk(side, bound, items, following, merged, outcomes, w, state):
+    """Walk through the sets of one item after the other, which have their first member in a range.
+
+    `bound`: a threshold of r^2 for each entry instead of the cutoff, for w.minimum.
+    """
+    while state[STOP] == 0:
+        q = take_item(following, state)
+        if q >= len(items):
+            break
+        item = items[q]
+        d, start, first, end = item[DEGREE], item[START], item[FIRST], item[END]
+        row = Place(item[X], d, start, item[AT], 0, first)
         n_open = start_row(side, row, outcomes, w.bound)
         for i in range(d):
-            w.bound[i] = bound[start + i] if w.bound[i] > 0.0 else -1.0
+            outcomes.r[i] = math.nan  # it is computed later
+            threshold = bound[start + i] if w.minimum[0] else side.cutoff.high
+            w.bound[i] = threshold if w.bound[i] > 0.0 else -1.0
         if n_open > 0:
             _gather(side, row, w)
             if side.level == 2:
@@ -282,4 +289,6 @@ def walk_rows(side, bound, items, outcomes, w, state):
                 _test_pairs(side, row, first, end, w, 0, outcomes)
             else:
                 _walk(side, row, end, outcomes, w, n_open, state)
-        out += d
+        if state[STOP] == 0:
+            merge(side.chosen, item, outcomes, LEFT, ANSWERED, merged)
+            count_tests(state, float(item[WORK]))

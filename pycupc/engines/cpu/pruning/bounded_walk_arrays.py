@@ -11,8 +11,11 @@ from pycupc.engines.protocol import Floats, Mask
 MARGIN = 1e-9
 #: Rank of a pair that is left to the walk, as a test was doubtful or its search took too long.
 LEFT = -3
-#: Counts: tests made, bounds evaluated.
-TESTS, BOUNDS = 0, 1
+#: Rank of a pair of a row whose matrix allows no search.
+UNSOUND = -4
+#: Counts: tests made, bounds evaluated; nanoseconds of the searches about pairs that could be tested set by set, by the
+#: steps made, and nanoseconds of the tests that these searches replaced.
+TESTS, BOUNDS, SPENT, REPLACED = range(4)
 
 
 class Target(NamedTuple):
@@ -51,4 +54,4 @@ class BoundedWork(NamedTuple):
     determinant: Annotated[Floats, "d"]  # of both
     chosen: Annotated[Indices, "level"]  # positions of a set
     minimum: Annotated[Mask, "1"]  # search for the smallest r^2: the bound follows the smallest one met
-    counts: Annotated[Indices, "2"]  # `TESTS`, `BOUNDS`
+    counts: Annotated[Indices, "4"]  # `TESTS`, `BOUNDS`

@@ -72,10 +72,10 @@ def _write_found(nodes, slot, sets, w, level):
 def _canonical(side, nodes, slot, sets, w, state):
     """The canonical partial correlation given the set that sets.chosen completes."""
     state[DOUBTFUL] += 1
-    level, start = side.level, side.offsets[w.variables[side.level]]
+    level, at = side.level, w.list[0]
     _write_found(nodes, slot, sets, w, level)
     for u in range(level):
-        put_in_order(w.variables, u, side.neighbours[start + w.found[u]])
+        put_in_order(w.variables, u, side.neighbours[at + w.found[u]])
     return given_several(side.C, w.variables, level, w.elimination, 0)
 
 

@@ -7,15 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycupc.engines.cpu.conditional_covariances import Sizes
-from pycupc.engines.cpu.graph import Indices
-from pycupc.engines.cpu.pruning.bounded_walk_arrays import LEFT
+from pycupc.engines.cpu.combinations import rank_without
+from pycupc.engines.cpu.graph import ANSWERED, FAR, Indices
+from pycupc.engines.cpu.pruning.bounded_walk_arrays import LEFT, REPLACED, SPENT, UNSOUND
 from pycupc.engines.cpu.pruning.branch import DIVIDED_IN_TWO, NONE, SEPARATED, examine
+from pycupc.engines.cpu.pruning.delta import load_row
 from pycupc.engines.cpu.pruning.node import BASE, ROOT, child, root
-from pycupc.engines.cpu.threads import STOP
-from pycupc.engines.cpu.walk_arrays import Cutoff, Side
-from pycupc.engines.protocol import Floats
-from pycupc.system.jit import compiled, jit_part
+from pycupc.engines.cpu.row_items import count_tests, take_item
+from pycupc.engines.cpu.threads import REFUSED, STOP
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, ROW, START, Cutoff, Side, X
+from pycupc.engines.protocol import Floats, Mask
+from pycupc.system.atomics import atomic_add
+from pycupc.system.jit import compiled, jit_inlined, jit_part
 
 #: Rows whose smallest delta is below this are not searched: their pivots might be doubtful.
 LEAST_DELTA = 1e-5
@@ -24,17 +27,34 @@ LEAST_DELTA = 1e-5
 class PairOutcomes(NamedTuple):
     """The outcome of the search for each target."""
 
-    found: Indices  # (m,) NONE, SEPARATED or LEFT, after the sizes that have no separating set
+    found: Indices  # (m,) NONE, SEPARATED, LEFT or UNSOUND, after the sizes that have no separating set
     n_sizes: Indices  # (m,) number of these sizes
-    members: Indices  # (m, level) its first separating set: positions among the neighbours without the target itself
-    smallest: Floats  # (m, k) smallest r^2 met, by size
+    # members: (m, level): its first separating set: positions among the neighbours without the target itself; smallest:
+    # (m, k) smallest r^2 met, by size. They may be empty: they are not wanted then.
+    members: Indices
+    smallest: Floats
 
     @classmethod
-    def of(cls, m: int, sizes: Sizes) -> PairOutcomes:
-        """Nothing is known yet of m targets."""
-        k = len(sizes.level)
-        members = np.zeros((m, int(sizes.level[-1])), np.int64)
-        return cls(np.full(m, LEFT), np.zeros(m, np.int64), members, np.full((m, k), np.inf))
+    def of(cls, m: int, level: int, sizes: int, *, members: bool = True) -> PairOutcomes:
+        """Nothing is known yet of m targets; `level`: largest size, `sizes`: number of sizes, 0: no smallest r^2."""
+        own = np.zeros((m if members else 0, level), np.int64)
+        return cls(np.full(m, LEFT), np.zeros(m, np.int64), own, np.full((m if sizes else 0, sizes), np.inf))
+
+
+class Search(NamedTuple):
+    """What the items of a search share."""
+
+    targets: Indices  # (m,): entries, row after row; the parts of an item are positions here
+    bound: Floats  # (E,): r^2 below which a test is looked at, for w.minimum
+    # allowance, price: (p,): nanoseconds that the search about a pair of a row may take; and that the tests take which
+    # it replaces, 0 where they could not be made.
+    allowance: Floats
+    price: Floats
+    wide: Mask  # (p,): rows whose sets are too many to be numbered (`subsets.is_wide`)
+    # begin, end: (p,): the sizes of a row among `Sizes`.
+    begin: Indices
+    end: Indices
+    asked: Mask  # (E,): see `NodeWork.asked`; empty if all candidates are
 
 
 @jit_part
@@ -93,34 +113,85 @@ def _decide(side, nodes, sets, w, allowance, state):
     return LEFT
 
 
-@compiled
-def search_pairs(side, bound, x, targets, sizes, allowance, outcomes, R, delta, nodes, sets, w, state):  # noqa: PLR0913
-    """Decide the pairs of x with the neighbours at the positions `targets`, a size of sets after the other.
-
-    R holds the correlations of the d neighbours and, last, x; R - diag(delta) is positive semidefinite. `side.level`
-    and `side.cutoff` are not read, and `bound` is for w.minimum. `allowance` is the number of nanoseconds, in w.spent,
-    that the searches about a pair may take. They are counted by the steps made, at times measured once on one machine,
-    so that every machine decides the same pairs.
-    """
-    start = side.offsets[x]
-    for o in range(targets.shape[0]):
-        i, k, found = targets[o], 0, NONE
-        w.spent[0] = 0.0
-        while found == NONE and k < len(sizes.level):
-            level = sizes.level[k]
-            cutoff = Cutoff(sizes.value[k], sizes.low[k], sizes.high[k])
-            here = Side(
-                side.C, side.offsets, side.neighbours, side.chosen, side.hint, side.binomials, cutoff, level
-            )  # fmt: skip
-            w.bound[0], w.smallest[0] = bound[start + i] if w.minimum[0] else cutoff.high, math.inf
-            w.variables[level], w.variables[level + 1] = x, side.neighbours[start + i]
-            root(R, delta, i, level, nodes)
-            found = _decide(here, nodes, sets, w, allowance, state)
+@jit_part
+def _search_pair(side, search, item, o, sizes, outcomes, own, nodes, sets, w, state):  # noqa: PLR0913 - compiled code
+    """Decide a pair, a size of sets after the other; returns NONE, SEPARATED or LEFT."""
+    d, i, found = item[DEGREE], search.targets[o] - item[START], NONE
+    w.list[0], k, end = item[AT], search.begin[item[ROW]], search.end[item[ROW]]
+    for t in range(d if len(search.asked) > 0 else 0):
+        w.asked[t] = search.asked[item[START] + t]
+    while found == NONE and k < end:
+        level = sizes.level[k]
+        cutoff = Cutoff(sizes.value[k], sizes.low[k], sizes.high[k])
+        here = Side(side.C, side.neighbours, side.chosen, side.hint, side.binomials, cutoff, level)
+        w.bound[0] = search.bound[search.targets[o]] if w.minimum[0] else cutoff.high
+        w.smallest[0] = math.inf
+        w.variables[level], w.variables[level + 1] = item[X], side.neighbours[item[AT] + i]
+        root(own.R, own.delta, d, i, level, nodes)
+        found = _decide(here, nodes, sets, w, search.allowance[item[ROW]], state)
+        if o < len(outcomes.smallest):
             outcomes.smallest[o, k] = w.smallest[0]
-            if found == NONE:
-                k += 1
-            elif found == SEPARATED:
-                for t in range(level):
-                    outcomes.members[o, t] = w.first[t] - (w.first[t] > i)
-        outcomes.found[o], outcomes.n_sizes[o] = found, k
-        w.spent[1] += w.spent[0]
+        k += found == NONE
+    outcomes.n_sizes[o] = k - search.begin[item[ROW]]
+    if found == SEPARATED and o < len(outcomes.members):
+        for t in range(sizes.level[k]):
+            outcomes.members[o, t] = w.first[t] - (w.first[t] > i)
+    return found
+
+
+@jit_inlined
+def _enter(side, search, item, o, found, w, merged):
+    """Enter the outcome of a pair into the findings of the level."""
+    e, d, price, share = search.targets[o], item[DEGREE], search.price[item[ROW]], 1.0
+    if found == SEPARATED:
+        rank = FAR
+        if not search.wide[item[ROW]]:
+            rank = rank_without(side.binomials, d - 1, side.level, w.first, e - item[START])
+            share = (rank + 1.0) / side.binomials[d - 1, side.level]
+        merged.rank[e], merged.r[e] = rank, math.nan  # r is computed later
+    if w.smallest[0] < merged.smallest[e]:
+        merged.smallest[e] = w.smallest[0]
+    if found != SEPARATED and found != NONE:
+        merged.left[e], share = True, 0.0
+    if price > 0.0:
+        w.counts[SPENT] += int(w.spent[0])
+        w.counts[REPLACED] += int(price * share)
+
+
+@compiled
+def search_items(side, search, items, following, sizes, proofs, outcomes, merged, own, nodes, sets, w, state):  # noqa: PLR0913
+    """Decide the pairs of one item after the other.
+
+    `side.level` and `side.cutoff` are those of `sizes` where the findings are entered into `merged`, else not read; if
+    they are not entered, the items are counted instead of the tests. The nanoseconds of a search are counted by the
+    steps made, at times measured once on one machine, so that every machine decides the same pairs.
+    """
+    enters = len(merged.rank) > 0
+    while state[STOP] == 0 and state[REFUSED] == 0:
+        q = take_item(following, state)
+        if q >= len(items):
+            break
+        item, n_decided = items[q], 0
+        sound = load_row(side, item, proofs, own) >= LEAST_DELTA
+        for o in range(item[FIRST], item[END]):
+            found, w.spent[0], w.smallest[0] = UNSOUND, 0.0, math.inf
+            if sound:
+                found = _search_pair(side, search, item, o, sizes, outcomes, own, nodes, sets, w, state)
+            if state[STOP] != 0:
+                return
+            outcomes.found[o] = found
+            if enters:
+                _enter(side, search, item, o, found, w, merged)
+                if found in (NONE, SEPARATED):
+                    n_decided += 1
+                elif not w.minimum[0] and search.price[item[ROW]] == 0.0:
+                    state[REFUSED] = o + 1
+                    return
+        if enters:
+            atomic_add(merged.unfinished, item[ROW], -1)  # what was written before is seen before `done`
+            for o in range(item[FIRST], item[END]):
+                if outcomes.found[o] in (NONE, SEPARATED):
+                    merged.done[search.targets[o]] = ANSWERED
+            count_tests(state, float(side.binomials[item[DEGREE] - 1, side.level]) * n_decided)
+        else:
+            count_tests(state, 1.0)

@@ -14,8 +14,9 @@ import numpy as np
 
 from pycupc.engines.cpu import threads
 from pycupc.engines.cpu.graph import Graph, Indices
-from pycupc.engines.cpu.pruning.bounded_tasks import PrunedSide
+from pycupc.engines.cpu.pruning.delta import Proofs
 from pycupc.engines.cpu.pruning.plan import WAYS, Pruning, rows_of_way
+from pycupc.engines.cpu.pruning.pruned_sides import pruned_side
 from pycupc.engines.cpu.submatrices import CorrelationSource
 from pycupc.engines.cpu.tuning import INLINE_TESTS
 from pycupc.engines.cpu.walk_arrays import Cutoff, Side
@@ -71,16 +72,17 @@ class SmallestZ:
         pruning = Pruning(self.source, True, self.n_threads)
         for done, tests in enumerate(reversed(self.levels)):
             logger.info(LARGEST_P, tests.level, done, len(self.levels))
+            proofs = Proofs.of(tests.graph)
             for x, y in ((self.x, self.y), (self.y, self.x)):
-                unsure |= self._lower(z, tests, x, y, pruning)
+                unsure |= self._lower(z, tests, (x, y), pruning, proofs)
         say_unsure(int(unsure.sum()))
         logger.info("smallest |z| of all tests of %d edges, for pMax: %.3f s", len(z), time.perf_counter() - begin)
         return z
 
-    def _lower(self, z: Floats, tests: PrunedTests, x: Ints, y: Ints, pruning: Pruning) -> Mask:
-        """Lower z where this level has smaller tests of the ordered pairs (x, y); returns where one may be missing."""
+    def _lower(self, z: Floats, tests: PrunedTests, ends: tuple[Ints, Ints], pruning: Pruning, proofs: Proofs) -> Mask:
+        """Lower z where this level has smaller tests of the ordered pairs `ends`; returns where one may be missing."""
         graph, level = tests.graph, tests.level
-        entry = graph.entries(x, y)
+        entry = graph.entries(*ends)
         at = np.flatnonzero(tests.pruned[entry])
         entry, unsure = entry[at], np.zeros(len(z), dtype=np.bool_)
         if not len(entry):
@@ -94,8 +96,9 @@ class SmallestZ:
             rows = pruning.sound(graph, rows) if way == "walk" else rows
             part = graph.targets_at(targets.chosen & np.repeat(rows, graph.degrees))
             side = Side.of(graph, part, level, tests.cutoff)
-            work = PrunedSide(self.source, graph, part, way, side, findings, bound)
-            threads.run(work.tasks(), self.n_threads, INLINE_TESTS)
+            work = pruned_side(way, self.source, graph, part, side, findings, proofs, bound)
+            threads.run(work, self.n_threads, INLINE_TESTS)
+            work.settle()
             unsure[at] |= work.unsure[entry]
         found = findings.smallest[entry]
         lower = np.isfinite(found)

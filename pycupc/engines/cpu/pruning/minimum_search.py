@@ -182,7 +182,7 @@ def search_smallest(sizes, z, space, allowance, R, delta, nodes, sets, w, state)
                 _turn(space, k, d)
         _descend(space, d, sizes, z, w)
     _limits(sizes, z, limits)
-    root(R, delta, d, sizes.level[-1], nodes)
+    root(R, delta, d + 1, d, sizes.level[-1], nodes)
     for k in range(d):
         w.keep[k] = k
     child(nodes, 0, ROOT, w, d, -1, False)

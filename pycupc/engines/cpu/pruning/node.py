@@ -60,13 +60,14 @@ class NodeWork(NamedTuple):
     bound: Annotated[Floats, "1"]  # r^2 below which a test is looked at
     smallest: Annotated[Floats, "1"]  # smallest r^2 met
     margin: Annotated[Floats, "1"]  # of the last bound
-    spent: Annotated[Floats, "2"]  # nanoseconds of the searches about this pair, and about all, by the steps made
+    spent: Annotated[Floats, "1"]  # nanoseconds of the searches about this pair, by the steps made
     sets_per_pair: Annotated[Floats, "1"]  # `SETS_PER_PAIR`
     asked: Annotated[Mask, "d"]  # by position: a set counts only if it has one of these candidates
     variables: Annotated[Indices, "level+2"]  # of a set, then x and y
+    list: Annotated[Indices, "1"]  # where the neighbours of x begin in `Side.neighbours`
     elimination: Annotated[Floats, "given"]  # `canonical_space` of the level
     minimum: Annotated[Mask, "1"]  # search for the smallest r^2: the bound follows the smallest one met
-    counts: Annotated[Indices, "2"]  # `TESTS`, `BOUNDS`
+    counts: Annotated[Indices, "4"]  # `TESTS`, `BOUNDS`, `SPENT`, `REPLACED`
 
 
 def search_space(level: int, d: int, **given: Mask) -> tuple[Nodes, ConditionalCovariances, NodeWork]:
@@ -77,9 +78,9 @@ def search_space(level: int, d: int, **given: Mask) -> tuple[Nodes, ConditionalC
 
 
 @jit_part
-def root(R, delta, i, level, nodes):
-    """Slot BASE: all conditioning sets of x, which is last in R, and the neighbour at position i."""
-    d, q = R.shape[0] - 1, 0
+def root(R, delta, d, i, level, nodes):
+    """Slot BASE: all conditioning sets of x, which is last of d + 1 variables in R, and the neighbour at position i."""
+    q = 0
     for k in range(d):
         if k != i:
             nodes.position[BASE, q] = k

@@ -5,23 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pycupc.engines.cpu import tuning
+from pycupc.engines.cpu import threads, tuning
 from pycupc.engines.cpu.conditional_covariances import Sizes
 from pycupc.engines.cpu.graph import Indices
+from pycupc.engines.cpu.pruning.bounded_walk_arrays import UNSOUND
 from pycupc.engines.cpu.pruning.branch import SEPARATED
-from pycupc.engines.cpu.pruning.branch_and_bound import LEAST_DELTA, PairOutcomes, search_pairs
-from pycupc.engines.cpu.pruning.delta import find_delta
+from pycupc.engines.cpu.pruning.branch_and_bound import PairOutcomes, Search, search_items
+from pycupc.engines.cpu.pruning.delta import Proofs, find_delta, row_space
 from pycupc.engines.cpu.pruning.minimum_search import Descent, search_smallest
 from pycupc.engines.cpu.pruning.node import search_space
 from pycupc.engines.cpu.pruning.plan import PruningMode
+from pycupc.engines.cpu.row_items import NOTHING, RowWork
+from pycupc.engines.cpu.submatrices import by_width
 from pycupc.engines.cpu.threads import State
-from pycupc.engines.cpu.walk_arrays import Cutoff, Side
+from pycupc.engines.cpu.tuning import INLINE_TESTS
+from pycupc.engines.cpu.walk_arrays import AT, DEGREE, END, FIRST, ROW, START, Cutoff, Part, Side, X
 from pycupc.engines.protocol import Floats, Mask, Questions
 from pycupc.engines.subsets import about, by_degree, exact_rank
+from pycupc.graph.lists import spans, starts
 from pycupc.graph.questions import TEST_SECONDS
 from pycupc.independence.gaussian.test import GaussianTest
 from pycupc.system.jit import frozen
@@ -83,36 +88,38 @@ class PairSearch:
         self._C, self._questions, self._asked = frozen(test.data.C), questions, asked
         self._reached = reached or {}
         self._sizes = Sizes.of(test, range(SMALLEST, max(questions.sizes().stop, SMALLEST)))
-        self._offsets = np.zeros(test.p, dtype=np.int64)  # the lists of every variable begin at 0
 
-    def __call__(self, i: int, first: int, z: float, spent: float, state: State) -> Outcome:
-        """Search the sets of pair i with `first` members or more.
+    def decide(
+        self, pairs: Indices, first: Indices, z: Floats, spent: Floats, n_threads: int, progress: threads.Progress
+    ) -> dict[int, Outcome]:
+        """Search the sets of these pairs with first[k] members or more.
 
-        z is the smallest |z| of its smaller sets, whose tests took `spent` seconds of the budget.
+        z is the smallest |z| of the smaller sets of each pair, whose tests took `spent` seconds of the budget.
         """
-        variables, matrix = self._matrix(i)
-        x, candidates, asked = variables[-1], variables[:-2], self._asked_of(i)
-        delta = find_delta(matrix)
-        if not delta.min() >= LEAST_DELTA:
-            return Outcome(sound=False)
+        reached = [self._reached_of(i, size) for i, size in zip(pairs.tolist(), first.tolist(), strict=True)]
+        facts = pairs, reached, self._sizes, self._allowance(spent)
+        work = _SearchedPairs(self._C, self._questions, self._asked, *facts)
+        threads.run(work, n_threads, INLINE_TESTS, progress)
+        each = enumerate(zip(pairs.tolist(), first.tolist(), z.tolist(), reached, strict=True))
+        return {i: self._outcome(work.outcomes, k, i, size, least, known) for k, (i, size, least, known) in each}
+
+    def _reached_of(self, i: int, first: int) -> Reached:
         size, positions = self._reached.get(i, (first, None))
-        if positions is not None and not asked[positions].any():
-            positions = None
-        last = min(self._questions.largest, len(candidates))
-        if positions is not None or size > last:
+        return size, positions if positions is not None and self._asked_of(i)[positions].any() else None
+
+    def _outcome(self, found: PairOutcomes, k: int, i: int, first: int, z: float, reached: Reached) -> Outcome:
+        """The outcome of pair i, which was number k of the search."""
+        asked, (size, positions) = self._asked_of(i), reached
+        if found.found[k] == UNSOUND:
+            return Outcome(sound=False)
+        last = min(self._questions.largest, len(asked))
+        if positions is not None:
             return _outcome(asked, range(first, size), last, positions, z)
-        sizes = self._sizes_of(i, size)
-        space, m = search_space(last, len(candidates) + 1, asked=np.append(asked, True)), len(candidates)
-        none, offsets, outcomes = np.zeros(0), self._offsets, PairOutcomes.of(1, sizes)
-        lists = offsets, np.array(variables[:-1], dtype=np.int32), none > 0
-        side = Side(self._C, *lists, offsets, np.zeros((0, 0), np.int64), Cutoff(0.0, 0.0, 0.0), 0)
-        allowance, y = self._allowance(spent), np.array([m])
-        search_pairs(side, none, x, y, sizes, allowance, outcomes, matrix, delta, *space, state)
-        done = int(outcomes.n_sizes[0])
-        positions = outcomes.members[0, : size + done].tolist() if outcomes.found[0] == SEPARATED else None
-        met = zip(sizes.root.tolist(), outcomes.smallest[0].tolist(), strict=True)
+        size += int(found.n_sizes[k])
+        positions = found.members[k, :size].tolist() if found.found[k] == SEPARATED else None
+        met = zip(self._sizes.root.tolist(), found.smallest[k].tolist(), strict=True)
         z = min([z, *(root * math.atanh(math.sqrt(r2)) for root, r2 in met if r2 < 1.0)])
-        return _outcome(asked, range(first, size + done), last, positions, z)
+        return _outcome(asked, range(first, size), last, positions, z)
 
     def smallest(self, i: int, first: int, n_tests: int, z: float, spent: float, state: State) -> tuple[float, bool]:
         """The smallest |z| of pair i, which no set of `first` members or more separates, and whether that is sure.
@@ -120,7 +127,7 @@ class PairSearch:
         z is the smallest known; `n_tests` of the tests were answered by the search, and `spent` as above.
         """
         variables, matrix = self._matrix(i)
-        sizes, d, allowance = self._sizes_of(i, first), len(variables) - 2, self._allowance(spent)
+        sizes, d, allowance = self._sizes_of(i, first), len(variables) - 2, float(self._allowance(spent))
         if tuning.TEST_SECONDS * n_tests >= tuning.ENDLESS:
             allowance = min(allowance, 1e9 * tuning.PATIENCE_FOR_MINIMUM)
         space = search_space(int(sizes.level[-1]), d + 1, asked=np.append(self._asked_of(i), True))
@@ -128,9 +135,9 @@ class PairSearch:
         sure = search_smallest(sizes, met, descent, allowance, matrix, find_delta(matrix), *space, state)
         return float(met[0]), bool(sure)
 
-    def _allowance(self, spent: float) -> float:
+    def _allowance(self, spent: Floats | float) -> Floats:
         budget = self._questions.budget
-        return math.inf if budget is None else 1e9 * (budget - spent)
+        return 1e9 * ((math.inf if budget is None else budget) - np.asarray(spent, dtype=np.float64))
 
     def _matrix(self, i: int) -> tuple[list[int], Floats]:
         """The candidates, y and x of pair i, and their correlations."""
@@ -150,6 +157,57 @@ class PairSearch:
     def _asked_of(self, i: int) -> Mask:
         offsets = self._questions.candidates.offsets
         return self._asked[offsets[i] : offsets[i + 1]]
+
+
+class _SearchedPairs(RowWork):
+    """The search about pairs, each of which is an item: a row of its own, with the candidates and, last, y.
+
+    `outcomes`: of each pair.
+    """
+
+    def __init__(
+        self, C: Floats, questions: Questions, asked: Mask, pairs: Indices, reached: list[Reached], sizes: Sizes,
+        allowance: Floats,
+    ) -> None:  # fmt: skip
+        offsets, k = questions.candidates.offsets, len(pairs)
+        number = offsets[pairs + 1] - offsets[pairs]
+        of_row, at = starts(number + 1), spans(offsets[pairs], number)
+        neighbours, own_asked = np.empty(of_row[-1], dtype=np.int32), np.ones(of_row[-1], dtype=np.bool_)
+        last = of_row[1:] - 1
+        of_candidate = np.delete(np.arange(of_row[-1]), last)
+        neighbours[of_candidate], own_asked[of_candidate] = questions.candidates.members[at], asked[at]
+        neighbours[last] = questions.y[pairs]
+        items = np.zeros((k, 9), dtype=np.int64)
+        items[:, ROW] = items[:, FIRST] = items[:, END] = np.arange(k)
+        items[:, END] += 1
+        items[:, START] = items[:, AT] = of_row[:-1]
+        items[:, DEGREE], items[:, X] = number + 1, questions.x[pairs]
+        items = items[np.argsort(-number, kind="stable")]
+        super().__init__(
+            Part(C, neighbours, items[some], np.zeros(1, dtype=np.int64), int(items[some, DEGREE].max()))
+            for some in by_width(items[:, DEGREE])
+        )
+        self._parts = list(self._parts)
+        end = np.minimum(questions.largest, number) + 1 - SMALLEST
+        begin = np.array([size - SMALLEST for size, _ in reached], dtype=np.int64)
+        known = np.array([positions is not None for _, positions in reached])
+        none = np.zeros(0)
+        begin, end, no = begin, np.where(known, begin, np.maximum(begin, end)), np.zeros(k, dtype=np.bool_)
+        self._search = Search(last, none, allowance, np.zeros(k), no, begin, end, own_asked)
+        self._proofs = Proofs(np.zeros(k, dtype=np.int64), np.empty(of_row[-1]), np.empty(k))
+        self._sizes, self._largest = sizes, int(min(questions.largest, number.max(initial=0)))
+        self.outcomes = PairOutcomes.of(k, self._largest, len(sizes.level))
+
+    def _make_space(self, d: int) -> Any:
+        return row_space(d), *search_space(min(self._largest, d), d)
+
+    def _walk(self, part: Part, space: Any, state: State) -> None:
+        own, nodes, sets, w = space
+        own.row[0] = 0
+        table, cutoff = np.zeros((0, 0), dtype=np.int64), Cutoff(0.0, 0.0, 0.0)
+        side = Side(part.C, part.neighbours, NOTHING.left, NOTHING.unfinished, table, cutoff, 0)
+        shared = self._sizes, self._proofs, self.outcomes, NOTHING
+        search_items(side, self._search, part.items, part.following, *shared, own, nodes, sets, w, state)
 
 
 def _outcome(asked: Mask, sizes: range, last: int, positions: list[int] | None, z: float) -> Outcome:

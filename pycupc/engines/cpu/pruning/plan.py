@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pycupc.engines import subsets
-from pycupc.engines.cpu import tuning
+from pycupc.engines.cpu import threads, tuning
 from pycupc.engines.cpu.graph import Graph, Targets
-from pycupc.engines.cpu.pruning.delta import is_definite
+from pycupc.engines.cpu.pruning.delta import SoundRows, is_definite
 from pycupc.engines.cpu.submatrices import CorrelationSource, MatrixSource
 from pycupc.engines.protocol import Floats, Mask
-from pycupc.system.machine import run_in_threads, single_products
 
 #: False: off. True: where it saves time. "always": wherever it is possible. "checked": as True, and the tests of some
 #: pairs that bounds have decided are made as well.
@@ -117,17 +116,12 @@ class Pruning:
     def sound(self, graph: Graph, rows: Mask) -> Mask:
         """The given rows without the ill-conditioned ones, in which a pivot might be doubtful, bool (p,)."""
 
-        def look(some: NDArray[np.int64]) -> None:
-            for x in some.tolist():
-                members = np.append(graph.neighbours[graph.offsets[x] : graph.offsets[x + 1]], x)
-                self._sound[x] = is_definite(self._source.among(members), LEAST_EIGENVALUE)
-
-        with single_products():
-            if self._all_sound is None:
-                C = self._source.C if isinstance(self._source, MatrixSource) else None
-                self._all_sound = C is not None and len(C) <= 1024 and is_definite(C, LEAST_EIGENVALUE)
-            if self._all_sound:
-                return rows
-            asked = np.flatnonzero(rows & ~self._sound)
-            run_in_threads(look, np.array_split(asked, 4 * self._n_threads), self._n_threads)
+        if self._all_sound is None:
+            C = self._source.C if isinstance(self._source, MatrixSource) else None
+            self._all_sound = C is not None and len(C) <= 1024 and is_definite(C, LEAST_EIGENVALUE)
+        if self._all_sound:
+            return rows
+        asked = np.flatnonzero(rows & ~self._sound)
+        work = float((graph.degrees[asked].astype(np.float64) ** 3).sum()) * tuning.TESTS_PER_CUBE
+        threads.run(SoundRows(self._source, graph, asked, LEAST_EIGENVALUE, self._sound), self._n_threads, int(work))
         return rows & self._sound

@@ -1,0 +1,59 @@
+"""Changes of an element of an array that are one step for all threads: compiled code calls them.
+
+Where this version of Numba offers none, the changes are several steps, and work that needs them goes in one thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+#: Whether there are such changes.
+AVAILABLE = hasattr(ir.IRBuilder, "atomic_rmw")
+_WORD = ir.IntType(64)
+
+
+def _change(operation: str, number: Any) -> Any:
+    """A function ``change(array, index, value)`` of a contiguous array of these numbers: the element before it."""
+
+    def typed(_: Any, array: Any, index: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            kind = signature.args[0]
+            elements = context.make_array(kind)(context, builder, given[0])
+            where = context, builder, kind, elements, [given[1]]
+            place = cgutils.get_item_pointer(*where, wraparound=False)  # type: ignore[no-untyped-call]
+            word = builder.bitcast(place, _WORD.as_pointer())
+            change = _in_one_step if AVAILABLE else _in_steps
+            before = change(builder, operation, word, builder.bitcast(given[2], _WORD))
+            return builder.bitcast(before, context.get_value_type(number))
+
+        return number(array, types.intp, number), code
+
+    return intrinsic(typed)
+
+
+def _in_one_step(builder: Any, operation: str, place: Any, value: Any) -> Any:
+    return builder.atomic_rmw(operation, place, value, "acq_rel")
+
+
+def _in_steps(builder: Any, operation: str, place: Any, value: Any) -> Any:
+    before = builder.load(place)
+    if operation == "add":
+        after = builder.add(before, value)
+    else:
+        compared = builder.icmp_unsigned if operation == "umin" else builder.icmp_signed
+        after = builder.select(compared("<", value, before), value, before)
+    builder.store(after, place)
+    return before
+
+
+#: array[index] += value, of int64.
+atomic_add = _change("add", types.int64)
+#: The smaller of both becomes array[index], of int64; a negative number, which stands for none, is larger than all.
+atomic_min_rank = _change("umin", types.int64)
+#: The smaller of both becomes array[index], of float64 that are not negative: their bits are in the same order.
+atomic_min = _change("min", types.float64)

@@ -68,6 +68,11 @@ class FromR:
         """Number of variables."""
         return len(self.labels)
 
+    @property
+    def quiet(self) -> NDArray[Any]:
+        """The table with quiet NaN in place of R's NA, a signalling NaN, with which NumPy's fmin and fmax are wrong."""
+        return self.table + 0.0
+
 
 class Observations(Protocol):
     """Data of which rows can be drawn."""
@@ -136,13 +141,13 @@ class TableRows:
 def mixed_from_r(sent: FromR) -> MixedTable:
     """A table of numbers and categories; ``values["texts"]``: the categories of each column, None for numbers."""
     categories = tuple(None if own is None else tuple(own) for own in sent.values["texts"])
-    return MixedTable(sent.table, categories, (False,) * sent.p, tuple(sent.labels))
+    return MixedTable(sent.quiet, categories, (False,) * sent.p, tuple(sent.labels))
 
 
 def table_from_r(sent: FromR) -> Table | MixedTable:
     """A table of numbers, or of numbers and categories."""
     mixed = any(own is not None for own in sent.values.get("texts") or ())
-    return mixed_from_r(sent) if mixed else Table.of(sent.table, sent.labels)
+    return mixed_from_r(sent) if mixed else Table.of(sent.quiet, sent.labels)
 
 
 def no_rows(function: Any) -> ValueError:

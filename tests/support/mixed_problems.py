@@ -1,11 +1,15 @@
-"""Random problems of numbers and categories for micd's tests: complete, with gaps, imputed."""
+"""Random problems of numbers and categories for micd's tests: complete, with gaps, imputed.
+
+``R_LIBS=... python tests/support/mixed_problems.py`` records micd's answers to some of them.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from micd import Problem
+from micd import Problem, answers_of_micd
 
 from pycupc.data.mixed import MixedTable
 from pycupc.independence.mixed.data import MixedImputation
@@ -28,6 +32,7 @@ def tables(kind: str, seed: int, p: int = 0, n: int = 0) -> tuple[list[np.ndarra
     X = rng.normal(size=(n, p))
     for j in range(1, p):
         X[:, j] += X[:, :j] @ (rng.normal(0, 0.8, j) * (rng.random(j) < 0.6))
+    X = X.round(4)
     for j in np.flatnonzero(levels).tolist():
         X[:, j] = np.digitize(X[:, j], np.sort(rng.normal(0, 0.8, levels[j] - 1)))
     if seed % 4 == 3:  # levels that do not occur
@@ -42,7 +47,7 @@ def tables(kind: str, seed: int, p: int = 0, n: int = 0) -> tuple[list[np.ndarra
     made = []
     for _ in range(int(rng.integers(2, 6))):
         drawn = X[rng.integers(n, size=X.shape), np.arange(p)]
-        made.append(np.where(holes, drawn + np.where(levels > 0, 0.0, rng.normal(0, 0.3, X.shape)), X))
+        made.append(np.where(holes, drawn + np.where(levels > 0, 0.0, rng.normal(0, 0.3, X.shape).round(4)), X))
     return made, levels.tolist(), rng
 
 
@@ -68,3 +73,34 @@ def problem(test: str, seed: int, n_tests: int = 0) -> Problem:
         asked.append((test, tuple(rng.permutation(p)[: int(rng.integers(2, p + 1))].tolist())))
     alpha = float(rng.choice([0.01, 0.05, 0.2]))
     return Problem(made, levels, alpha, asked, {} if n_tests else {test: bool(rng.integers(2))})
+
+
+#: Of each test, seeds of recorded graphs, and of recorded p-values; levels do not occur where they are 3 of 4.
+GRAPHS, P_VALUES = range(4), range(3, 27, 4)
+
+
+def record(path: Path) -> None:
+    """Write micd's answers: for each test a few graphs, and p-values of tables in which levels do not occur."""
+    wanted = {f"{test}_{k}": problem(test, k) for test in TESTS for k in GRAPHS}
+    wanted |= {f"{test}_p{k}": problem(test, k, 4) for test in TESTS for k in P_VALUES}
+    out = {}
+    for (name, asked), found in zip(wanted.items(), answers_of_micd(list(wanted.values())), strict=True):
+        parts = found.runs[name.split("_")[0]] if asked.runs else {"p": found.p}
+        given = {"tables": np.array(asked.tables), "levels": asked.levels, "alpha": asked.alpha}
+        given["conservative"] = any(asked.runs.values())
+        given["V"] = [[*V, *[-1] * (len(asked.levels) - len(V))] for _, V in asked.tests]
+        out |= {f"{name}_{part}": value for part, value in (given | parts).items()}
+    np.savez_compressed(path, **out)
+
+
+def recorded(path: Path) -> dict[str, dict[str, Any]]:
+    """The recorded problems, with micd's answers."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in np.load(path).items():
+        test, which, part = name.split("_")
+        found.setdefault(f"{test}_{which}", {})[part] = value
+    return found
+
+
+if __name__ == "__main__":
+    record(Path(__file__).parents[1] / "golden" / "mixed" / "micd.npz")

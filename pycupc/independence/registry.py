@@ -217,8 +217,8 @@ class Kind:
     """A kind of data that a family takes: a row of the page "What works with what".
 
     The texts name example data: `x` a table of numbers, `k` of categories, `m` of both, `x_k` of numbers of which some
-    are classes; `x_gaps`, `k_gaps` with missing values, `x_imputed`, `k_imputed` lists of imputations; `C` and `n`
-    correlations and the number of observations, `N` a matrix of these numbers.
+    are classes; `x_gaps`, `k_gaps`, `m_gaps` with missing values, `x_imputed`, `k_imputed`, `m_imputed` lists of
+    imputations; `C` and `n` correlations and the number of observations, `N` a matrix of these numbers.
     """
 
     title: str

@@ -14,7 +14,8 @@ The public names:
     ida, ida_fast, joint_ida   the same as pcalg's functions give them
     MultipleImputation         several imputations of an incomplete table: gaussMItest, disMItest
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
-    MixedTable, mixCItest      a table of numbers and categories, and its test
+    MixedTable                 a table of numbers and categories: mixCItest, flexCItest; with gaps mixCItwd, flexCItwd
+    MixedImputation            several imputations of such a table: mixMItest, flexMItest
     choose, Choice             the test that fits a table, why, and others that would do
     KCI, RCoT                  tests for nonlinear dependence, for pc(table, KCI()); RCoT for many variables or rows
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
@@ -61,7 +62,9 @@ if TYPE_CHECKING:
     from pycupc.independence.kernel.kci import KCI
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.reference_tests import disCItwd, disMItest, gaussCItwd, gaussMItest
-    from pycupc.independence.mixed.mix_ci_test import mixCItest
+    from pycupc.independence.mixed.data import MixedImputation
+    from pycupc.independence.mixed.mix_ci_test import flexCItest, flexCItwd, mixCItest, mixCItwd
+    from pycupc.independence.mixed.mix_mi_test import flexMItest, mixMItest
     from pycupc.independence.rcot import RCoT
     from pycupc.results.comparison import compare
     from pycupc.results.pagalgo import PagAlgo
@@ -76,10 +79,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KCI", "CStaR", "Choice", "Effects", "EngineError", "Evaluation", "IncompleteTable", "Interrupted", "Knowledge",
-    "MixedTable", "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Simulation", "Stability", "SuffStat",
-    "__version__", "add_background_knowledge", "adjustment_set", "choose", "compare", "cstar", "d_separated",
-    "disCItwd", "disMItest", "effects", "evaluate", "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida",
-    "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest", "pc", "rfci", "simulate", "skeleton", "stability",
+    "MixedImputation", "MixedTable", "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Simulation", "Stability",
+    "SuffStat", "__version__", "add_background_knowledge", "adjustment_set", "choose", "compare", "cstar",
+    "d_separated", "disCItwd", "disMItest", "effects", "evaluate", "fci", "flexCItest", "flexCItwd", "flexMItest",
+    "gaussCItest", "gaussCItwd", "gaussMItest", "ida", "ida_fast", "is_adjustment_set", "joint_ida", "mixCItest",
+    "mixCItwd", "mixMItest", "pc", "rfci", "simulate", "skeleton", "stability",
 ]  # fmt: skip
 
 _HOME = {
@@ -92,6 +96,7 @@ _HOME = {
     "Interrupted": "pycupc.algorithm.skeleton",
     "KCI": "pycupc.independence.kernel.kci",
     "Knowledge": "pycupc.graph.knowledge",
+    "MixedImputation": "pycupc.independence.mixed.data",
     "MixedTable": "pycupc.data.mixed",
     "MultipleImputation": "pycupc.independence.missing.data",
     "PagAlgo": "pycupc.results.pagalgo",
@@ -111,6 +116,9 @@ _HOME = {
     "effects": "pycupc.effects.effects",
     "evaluate": "pycupc.truth.evaluation",
     "fci": "pycupc.algorithm.fci",
+    "flexCItest": "pycupc.independence.mixed.mix_ci_test",
+    "flexCItwd": "pycupc.independence.mixed.mix_ci_test",
+    "flexMItest": "pycupc.independence.mixed.mix_mi_test",
     "gaussCItest": "pycupc.independence.gaussian.gauss_ci_test",
     "gaussCItwd": "pycupc.independence.missing.reference_tests",
     "gaussMItest": "pycupc.independence.missing.reference_tests",
@@ -119,6 +127,8 @@ _HOME = {
     "is_adjustment_set": "pycupc.effects.adjustment",
     "joint_ida": "pycupc.effects.ida",
     "mixCItest": "pycupc.independence.mixed.mix_ci_test",
+    "mixCItwd": "pycupc.independence.mixed.mix_ci_test",
+    "mixMItest": "pycupc.independence.mixed.mix_mi_test",
     "pc": "pycupc.algorithm.pc",
     "rfci": "pycupc.algorithm.rfci",
     "simulate": "pycupc.truth.simulation",

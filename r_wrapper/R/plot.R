@@ -117,7 +117,8 @@ texts <- function(x) as.character(unlist(x))
 shown_part <- function(around, radius, groups, labels) {
   radius <- check_number(radius, "radius", "a whole number of at least 0", function(x) x >= 0 && x == round(x))
   if (is.list(groups) && !is.data.frame(groups)) {
-    if (is.null(names(groups)) || !all(nzchar(names(groups)))) refuse("groups", "a list with a name for each group", groups)
+    named <- !is.null(names(groups)) && all(nzchar(names(groups)))
+    if (!named) refuse("groups", "a list with a name for each group", groups)
     of <- rep(NA_character_, length(labels))
     for (name in names(groups)) of[positions(groups[[name]], labels, "groups")] <- name
     groups <- of
@@ -182,7 +183,8 @@ draw_shapes <- function(shapes, legend, cex) {
 draw_legend <- function(shapes, x, y, size, scale) {
   start <- x
   for (k in seq_along(shapes$groups)) {
-    graphics::rect(x, y - 0.07, x + 0.3, y + 0.07, col = texts(shapes$group_fill)[k], border = texts(shapes$group_line)[k])
+    graphics::rect(x, y - 0.07, x + 0.3, y + 0.07, col = texts(shapes$group_fill)[k],
+      border = texts(shapes$group_line)[k])
     graphics::text(x + 0.38, y, texts(shapes$groups)[k], adj = c(0, 0.5), cex = size(8.5))
     x <- x + 0.75 + 0.075 * nchar(texts(shapes$groups)[k])
   }
@@ -213,8 +215,8 @@ draw_edge <- function(line, shapes, k, scale) {
     if (mark == 2) {
       base <- tip + 0.11 * along
       side <- 0.045 * c(along[2], -along[1])
-      graphics::polygon(c(tip[1], base[1] + side[1], base[1] - side[1]), c(tip[2], base[2] + side[2], base[2] - side[2]),
-        col = colour, border = colour)
+      corners <- cbind(tip, base + side, base - side)
+      graphics::polygon(corners[1, ], corners[2, ], col = colour, border = colour)
     } else if (mark == 1) {
       centre <- tip + 0.045 * along
       graphics::symbols(centre[1], centre[2], circles = 0.045, inches = FALSE, add = TRUE, bg = "white", fg = colour)
@@ -230,8 +232,8 @@ plot.pcAlgo <- function(x, y, ...) cu_plot(x, ...)
 #' @export
 plot.fciAlgo <- function(x, y, ...) cu_plot(x, ...)
 
-# pcalg's plot() of its classes needs Rgraphviz. Where that is not installed, ours takes its place for this session, once
-# there is a result.
+# pcalg's plot() of its classes needs Rgraphviz. Where that is not installed, ours takes its place for this session,
+# once there is a result.
 plot_without_rgraphviz <- function() {
   if (!is.null(state$plots)) return()
   state$plots <- TRUE

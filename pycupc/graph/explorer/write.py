@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 _FOLDER = Path(__file__).parent / "page"
-_PARTS = ("data", "place", "layers", "routes", "state", "view", "boxes", "save", "table", "panels", "main")
+_PARTS = ("data", "place", "layers", "routes", "state", "colours", "view", "boxes", "save", "table", "panels", "main")
 _SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 #: Most variables and edges that a page holds.
 MAX_NODES, MAX_EDGES = 5_000, 20_000

@@ -22,8 +22,8 @@ function arrange(again = false) {
   const key = on ? JSON.stringify([state.near, state.nodes, state.linked]) : "";
   if (key === boxed.key && on === boxed.on && !again) return false;
   Object.assign(boxed, { on, key, nodes: on ? nodes : [], alone: on ? state.nodes.filter((v) => !nodes.includes(v)) : [] });
+  fillAlone(); // before the boxes, which fill the room that it leaves
   if (on && nodes.length) placeBoxes(nodes);
-  fillAlone();
   return true;
 }
 

@@ -18,6 +18,7 @@ function sayMode() {
     : state.near
     ? `${state.nodes.length} variables around ${Array.from(state.grown.keys(), (v) => shortLabel(name(v))).slice(0, 3).join(", ")}${state.grown.size > 3 ? " and others" : ""}; +n: click to add n neighbours`
     : `whole graph: ${state.nodes.length.toLocaleString("en")} variables, ${state.edges.length.toLocaleString("en")} edges${state.edges.length > MANY ? " (undirected ones dashed when you come closer)" : ""}; ${boxed.on ? `arrows point down where they can${namesShown() ? "" : "; come closer (+) to read the names"}` : "neighbours lie near each other, the axes have no unit"}`;
+  byId("mode").title = byId("mode").textContent; // where there is not room for all of it
 }
 
 /** Show the neighbourhood of v. */

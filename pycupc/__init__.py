@@ -16,7 +16,7 @@ The public names:
     IncompleteTable            a table with missing values, for test-wise deletion: gaussCItwd, disCItwd
     MixedTable, mixCItest      a table of numbers and categories, and its test
     choose, Choice             the test that fits a table, why, and others that would do
-    RCoT                       a test for nonlinear dependence, for pc(table, RCoT())
+    KCI, RCoT                  tests for nonlinear dependence, for pc(table, KCI()); RCoT for many variables or rows
     cstar, CStaR               pairs of cause and effect, ranked by how stable a large effect is
     compare                    two results side by side
     evaluate, Evaluation       a result beside the true graph
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from pycupc.independence.families import choose
     from pycupc.independence.gaussian.gauss_ci_test import gaussCItest
     from pycupc.independence.gaussian.suffstat import SuffStat
+    from pycupc.independence.kernel.kci import KCI
     from pycupc.independence.missing.data import IncompleteTable, MultipleImputation
     from pycupc.independence.missing.reference_tests import disCItwd, disMItest, gaussCItwd, gaussMItest
     from pycupc.independence.mixed.mix_ci_test import mixCItest
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
     from pycupc.truth.simulation import Simulation, simulate
 
 __all__ = [
-    "CStaR", "Choice", "Effects", "EngineError", "Evaluation", "IncompleteTable", "Interrupted", "Knowledge",
+    "CStaR", "Choice", "Effects", "EngineError", "Evaluation", "IncompleteTable", "Interrupted", "KCI", "Knowledge",
     "MixedTable", "MultipleImputation", "PagAlgo", "PcAlgo", "RCoT", "Simulation", "Stability", "SuffStat",
     "__version__", "add_background_knowledge", "adjustment_set", "choose", "compare", "cstar", "d_separated",
     "disCItwd", "disMItest", "effects", "evaluate", "fci", "gaussCItest", "gaussCItwd", "gaussMItest", "ida",
@@ -89,6 +90,7 @@ _HOME = {
     "Evaluation": "pycupc.truth.evaluation",
     "IncompleteTable": "pycupc.independence.missing.data",
     "Interrupted": "pycupc.algorithm.skeleton",
+    "KCI": "pycupc.independence.kernel.kci",
     "Knowledge": "pycupc.graph.knowledge",
     "MixedTable": "pycupc.data.mixed",
     "MultipleImputation": "pycupc.independence.missing.data",

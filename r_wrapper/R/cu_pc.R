@@ -54,6 +54,11 @@
 #'
 #' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in each data frame.
 #'
+#' @section Dependence of any form:
+#' `indepTest = "KCI"` is the kernel-based conditional independence test of Zhang, Peters, Janzing and Schoelkopf (2011),
+#' with the p-values of causal-learn and of CondIndTests. `suffStat` is a complete table of numbers, for up to some
+#' thousand rows: the time of a test grows with their square or cube.
+#'
 #' @section Memory:
 #' For p variables, `C`, the slot `pMax` and the list of lists in the slot `sepset` take 8 p^2 bytes each, 0.8 GB each
 #' for 10,000 variables, and the separating sets come on top. The computation takes about as much as one of them.
@@ -69,7 +74,7 @@
 #'   whose correlations the engine computes, or which holds categories. For another `indepTest`, whatever that
 #'   function expects.
 #' @param indepTest [pcalg::gaussCItest()], [pcalg::disCItest()] or [pcalg::binCItest()] (or the name of one as a
-#'   string), which the engines compute themselves, or a test of micd, see the section on them. Any other
+#'   string), which the engines compute themselves, or a test of micd or `"KCI"`, see the sections on them. Any other
 #'   function `indepTest(x, y, S, suffStat)` is called once per test: the answer is the same, at the speed of R. If it
 #'   has an attribute `"batch"`, that is called instead: a function of the same arguments for many tests at a time, with
 #'   vectors `x` and `y` and a matrix `S` of a row for each test, which returns their p-values. `indepTest` may be left

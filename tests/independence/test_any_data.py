@@ -184,7 +184,7 @@ def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
     [
         (lambda: pc(chain(), correlation="rank"), "correlation must be one of 'pearson', .*, got 'rank'"),
         (lambda: pc({"C": np.eye(3), "n": 9}, correlation="kendall"), "correlation='kendall' goes with data"),
-        (lambda: pc([chain(), chain()], mixCItest), "mixCItest takes one table; tests of several imputations are"),
+        (lambda: pc([chain(), chain()], mixCItest), "mixCItest takes one table; mixMItest takes several imputations"),
         (lambda: pc(chain(), mixCItest, correlation="kendall"), "correlation='kendall' goes with the Gaussian test"),
         *(
             (lambda data=data: pc(data, correlation="spearman"), "correlation='spearman' goes with .* complete numbers")

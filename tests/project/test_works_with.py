@@ -68,9 +68,7 @@ def example_data():
 
 DATA = example_data()
 _CLASSES = ("SuffStat", "MixedTable", "MixedImputation", "MultipleImputation", "IncompleteTable", "RCoT")
-NAMES = {
-    name: getattr(pycupc, name) for name in (*_CLASSES, "mixCItwd")
-}
+NAMES = {name: getattr(pycupc, name) for name in (*_CLASSES, "mixCItwd")}
 NAMES |= {"DiscreteSuffStat": DiscreteSuffStat, "disCItest": disCItest, "own": own, **DATA}
 
 

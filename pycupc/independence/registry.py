@@ -74,7 +74,7 @@ class FromR:
     @property
     def quiet(self) -> NDArray[Any]:
         """The table with quiet NaN in place of R's NA, a signalling NaN, with which NumPy's fmin and fmax are wrong."""
-        return self.table + 0.0
+        return np.where(np.isnan(self.table), np.nan, self.table)
 
 
 class Observations(Protocol):

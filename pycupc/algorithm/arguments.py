@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from pycupc.data.in_memory import column_names
 from pycupc.data.names import check_labels, default_labels, is_whole
 from pycupc.data.pairs import Pairs, pairs_of
 from pycupc.engines.protocol import Engine, ProgressHook
-from pycupc.engines.select import make_engine
+from pycupc.engines.select import engine_there, make_engine
 from pycupc.graph.constraints import Constraints
 from pycupc.graph.knowledge import as_knowledge
 from pycupc.graph.sepset import SepSets
@@ -68,7 +69,16 @@ class Problem:
 
     def levels(self) -> Engine | TieredLevels:
         """What runs the levels: `take`, `run_level`, `state`."""
-        return self.engine if self.tiers is None else TieredLevels(self.engine, self.tiers)
+        if self.asks_about_pairs:
+            return TieredLevels(self.engine, Tiers(np.zeros(len(self.labels), dtype=np.int64)), by_sides=True)
+        if self.tiers is None:
+            return self.engine
+        return TieredLevels(self.engine, self.tiers, by_sides=self.executor is not None)
+
+    @property
+    def asks_about_pairs(self) -> bool:
+        """Whether levels without tiers are made of questions, as the engine does not divide levels for an executor."""
+        return self.tiers is None and self.executor is not None and not self.engine.divides
 
     def check_triples(self, graph: SparseGraph, sepset: SepSets, **how: Any) -> TripleCheck:
         """See `pycupc.orientation.check_triples`; the engine counts the sets."""
@@ -125,9 +135,22 @@ def problem_of(given: Arguments, progress: ProgressHook | None = None) -> Proble
     on_cpu = engine == "auto" and test.engine == "cpu"
     wanted: str | Engine = test.engine if engine == "auto" else engine
     chosen, note = make_engine(wanted, len(labels), numCores=given.numCores, options=engine_options)
+    if given.executor is not None:
+        chosen = _with_workers(chosen, given)
     note = "reference (custom indepTest)" if custom else f"cpu (auto: {test.name} data)" if on_cpu else note
     limits = (given.alpha, given.m_max, given.checkpoint, given.executor)
     return Problem(function, labels, test, *limits, gaps, fixed, chosen, note, name, progress, known, reason)
+
+
+def _with_workers(engine: Engine, given: Arguments) -> Engine:
+    """The engine with the workers of the executor."""
+    from pycupc.engines.divided import DividedEngine
+
+    if isinstance(given.engine, Engine):
+        again: Callable[[], Engine] = functools.partial(copy.copy, copy.copy(engine))
+    else:
+        again = functools.partial(engine_there, engine.name, given.numCores, given.engine_options)
+    return DividedEngine(engine, again, cast("Executor", given.executor))
 
 
 def _with_known(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, islice
@@ -67,13 +68,14 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     quirks: bool = False,
     tiers: Any = None,
     correlation: str | None = None,
+    executor: Executor | None = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the FCI algorithm, as ``pcalg::fci``.
 
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress, correlation
+    engine_options, progress, correlation, executor
         See `pycupc.skeleton`; `skel_method` is its `method`.
     type : {"normal", "anytime", "adaptive"}, default "normal"
         "anytime" needs a finite `m_max`; "adaptive" takes as `m_max` of the tests after the skeleton the last level of
@@ -157,6 +159,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
         quirks=quirks,
         tiers=tiers,
         correlation=correlation,
+        executor=executor,
     )
     with running(given) as problem:
         context = _context(contextVars, problem.labels)

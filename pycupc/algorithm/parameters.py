@@ -146,7 +146,7 @@ class Arguments:
             metavar="DIR",
         ),
     ] = None
-    executor: Annotated[Executor | None, Parameter(WITHOUT_HIDDEN, checks.executor, resampled=False)] = None
+    executor: Annotated[Executor | None, Parameter(_ALL, checks.executor, matters=False, resampled=False)] = None
 
     # what is known of directions
     tiers: Annotated[Any, Parameter(_ALL, flag="--tiers", group="tests", help=_TIERS, metavar="FILE")] = None

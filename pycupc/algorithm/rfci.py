@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     quirks: bool = False,
     tiers: Any = None,
     correlation: str | None = None,
+    executor: Executor | None = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the RFCI algorithm, as ``pcalg::rfci``.
 
@@ -61,7 +63,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     Parameters
     ----------
     suffStat, indepTest, alpha, labels, p, fixedGaps, fixedEdges, NAdelete, m_max, numCores, verbose, engine,
-    engine_options, progress, correlation
+    engine_options, progress, correlation, executor
         See `pycupc.skeleton`; `skel_method` is its `method`.
     rules, conservative, maj_rule, skeleton
         See `fci`.
@@ -109,6 +111,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
         quirks=quirks,
         tiers=tiers,
         correlation=correlation,
+        executor=executor,
     )
     with running(given) as problem:
         fit = first_skeleton(problem, skeleton)

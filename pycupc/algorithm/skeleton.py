@@ -142,8 +142,10 @@ def skeleton(  # noqa: PLR0913 - pcalg's arguments
         recognised by its code and everything that this reads, or by its attribute `identity`, a text; it must not draw
         random numbers.
     executor : concurrent.futures.Executor, optional
-        Computes level 0 of Gaussian data without the correlation matrix (`engine_options`), in parts: of
-        `concurrent.futures`, or of a Dask cluster (``Client.get_executor()``). The other levels run in this process.
+        Workers that make the tests of large levels, and answer large questions, in pieces: a `ProcessPoolExecutor`, a
+        Dask cluster (``Client.get_executor()``), an `MPIPoolExecutor`. The answer is the same. Each worker has an
+        engine of this kind, with `numCores` threads or all its cores. Small work stays in this process. A custom
+        `indepTest` must be known to the workers and must not draw random numbers.
     tiers : sequence of p numbers, mapping, `Knowledge`, or path, optional
         The tier of each variable, see `Knowledge`; a path names a file in Tetrad's format. A later tier cannot cause an
         earlier one, so that conditioning sets are drawn from fewer variables: the skeleton equals tpc's, version 1.0
@@ -220,7 +222,7 @@ def find_skeleton(problem: Problem) -> PcAlgo:
     try:
         logger.info("%d variables, alpha %g, engine %s", p, problem.alpha, problem.engine_note)
         pairs = {"gaps": problem.gaps, "fixed": problem.fixed}
-        division = Division(problem.executor, kept)
+        division = Division(kept=kept)
         last = m_max if kept is None else 0  # a level that runs ahead would write where the state is read
         levels.take(problem.test, problem.labels, **pairs, m_max=last, progress=problem.progress, division=division)
         results = [] if kept is None else kept.resume(levels)

@@ -28,6 +28,12 @@ GATHER_SHARE = 20
 #: Entries of the neighbour lists that a task goes through where a level is set up or settled: about a millisecond.
 PART_ENTRIES = 1 << 17
 
+# -- workers of an executor -------------------------------------------------------------------------------------------
+
+#: Seconds of a piece of a level that a worker tests, estimated, with all threads; a side of less than two pieces is
+#: tested at home. At most `MOST_PIECES` of a side.
+PIECE_SECONDS, MOST_PIECES = 0.1, 64
+
 # -- levels 0 and 1 ---------------------------------------------------------------------------------------------------
 
 #: Rows and columns of a tile in the inspection of C: a tile and its mirror image fit the cache of a core together.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, islice
@@ -20,6 +19,7 @@ from pycupc.algorithm.possible_d_sep_stage import Stage, run_stage
 from pycupc.algorithm.skeleton import find_skeleton, keeping, skeleton
 from pycupc.data.names import positions
 from pycupc.data.pairs import Pairs
+from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Answers, Engine, ProgressHook, Questions
 from pycupc.graph.sepset import SepSets
 from pycupc.graph.sparse import SparseGraph
@@ -68,7 +68,7 @@ def fci(  # noqa: PLR0913 - pcalg's arguments
     quirks: bool = False,
     tiers: Any = None,
     correlation: str | None = None,
-    executor: Executor | None = None,
+    executor: Workplace | None = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the FCI algorithm, as ``pcalg::fci``.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from pycupc.algorithm.arguments import Problem, running
 from pycupc.algorithm.fci import Found, fci, first_skeleton, oriented
 from pycupc.algorithm.parameters import Arguments, Method
 from pycupc.algorithm.skeleton import keeping, skeleton
+from pycupc.engines.clusters import Workplace
 from pycupc.engines.protocol import Engine, ProgressHook
 from pycupc.graph.lists import Lists
 from pycupc.independence.custom import IndepTest
@@ -53,7 +53,7 @@ def rfci(  # noqa: PLR0913 - pcalg's arguments
     quirks: bool = False,
     tiers: Any = None,
     correlation: str | None = None,
-    executor: Executor | None = None,
+    executor: Workplace | None = None,
 ) -> PagAlgo:
     """Estimate the PAG of a causal graph with hidden variables by the RFCI algorithm, as ``pcalg::rfci``.
 

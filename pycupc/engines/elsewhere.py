@@ -54,6 +54,10 @@ class WorkersOfEngine:
         self._name = uuid.uuid4().hex  # of the problem: no worker has another one of this name
         self._problem: Shared | None = None
 
+    @property
+    def n_workers(self) -> int:
+        return self._workers.n_replied
+
     def results(
         self, work: Callable[..., Result], items: Iterable[tuple[int, tuple[Any, ...]]], total: int, words: str
     ) -> Iterator[tuple[int, Result]]:

@@ -96,6 +96,10 @@ class Elsewhere(Protocol):
     0". An error of the tests is raised as at home; EngineError if the executor fails.
     """
 
+    @property
+    def n_workers(self) -> int:
+        """The number of workers that have replied so far."""
+
     def results(
         self, work: Callable[..., Result], items: Iterable[tuple[int, tuple[Any, ...]]], total: int, words: str
     ) -> Iterator[tuple[int, Result]]:

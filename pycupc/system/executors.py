@@ -71,6 +71,11 @@ class Workers:
         #: Processes that lacked a value, and its key: the last task that was to bring it.
         self._brought: dict[tuple[str, int, str], int] = {}
 
+    @property
+    def n_replied(self) -> int:
+        """The number of workers that have replied so far."""
+        return len(self._replied)
+
     def results(
         self, work: Callable[..., Result], items: Iterable[tuple[Key, tuple[Any, ...]]], shared: Sequence[Shared] = ()
     ) -> Iterator[tuple[Key, Result]]:

@@ -17,7 +17,7 @@ from pycupc.engines.cpu.cost_from_sample import sample
 from pycupc.engines.cpu.gaussian import GaussianTests, Reading
 from pycupc.engines.cpu.gaussian_questions import walk_entries
 from pycupc.engines.cpu.graph import ANSWERED, FINISHED, OPEN, Findings, Graph, Targets
-from pycupc.engines.cpu.level_pieces import Tested, enter, pieces_of, test_elsewhere
+from pycupc.engines.cpu.level_pieces import Tested, pieces_of, test_elsewhere
 from pycupc.engines.cpu.pruning.largest_p_values import PrunedTests
 from pycupc.engines.cpu.pruning.plan import PruningMode
 from pycupc.engines.cpu.setwise_levels import SetwiseTests
@@ -250,7 +250,8 @@ class CpuEngine(Engine):
         """Test the targets of a side, here or elsewhere; returns the number of doubtful tests."""
         n_careful, elsewhere = 0, self._division.elsewhere
         if elsewhere is not None:
-            pieces = pieces_of(targets, self._tests.seconds(graph, targets, level), graph.rows(), self.threads)
+            seconds = self._tests.seconds(graph, targets, level)
+            pieces = pieces_of(targets, seconds, graph.rows(), self.threads, elsewhere.n_workers)
             if len(pieces) > 1:
                 return self._test_elsewhere(elsewhere, graph, pieces, level, findings, progress)
         for work, tests in self._tests.rounds(graph, targets, level, cutoff, findings):
@@ -267,13 +268,12 @@ class CpuEngine(Engine):
         def take(tested: Tested, tests: int) -> None:
             nonlocal n_careful
             n_careful += tested.n_careful
-            enter(tested, findings)
             self._tests.count_pruned(tested.made, tested.bounds)
             if progress is not None:
                 progress.tests += tests
                 progress.report(progress.tests)
 
-        test_elsewhere(elsewhere, graph, level, pieces, take)
+        test_elsewhere(elsewhere, graph, level, pieces, findings, take)
         return n_careful
 
     def test_entries(

@@ -79,10 +79,7 @@ class Findings(NamedTuple):
 
     def finished(self) -> dict[str, NDArray[Any]]:
         """The findings that will not change, but for those in wide rows, while threads add others."""
-        return self.about(np.flatnonzero((self.done != OPEN) & (self.rank != FAR)))
-
-    def about(self, entries: Indices) -> dict[str, NDArray[Any]]:
-        """The findings about these entries, without `far`."""
+        entries = np.flatnonzero((self.done != OPEN) & (self.rank != FAR))
         return {"entries": entries} | {name: getattr(self, name)[entries] for name in _COLUMNS}
 
     def take(self, finished: Mapping[str, NDArray[Any]]) -> bool:

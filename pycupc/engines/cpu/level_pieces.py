@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pycupc.engines import subsets
 from pycupc.engines.cpu.graph import FarSet, Findings, Graph, Indices, Targets
 from pycupc.engines.cpu.pruning import plan
-from pycupc.engines.cpu.tuning import MOST_PIECES, PIECE_SECONDS
+from pycupc.engines.cpu.tuning import PIECE_SECONDS, PIECES_PER_WORKER, WORKERS_AT_FIRST
 from pycupc.engines.protocol import Elsewhere, Engine, Floats
 from pycupc.graph.lists import starts
 
@@ -27,19 +27,25 @@ class Piece(NamedTuple):
 class Tested(NamedTuple):
     """The findings of a piece."""
 
-    findings: Mapping[str, NDArray[Any]]  # see `Findings.about`
+    rank: NDArray[np.integer]  # as of `Findings`, in as few bytes as they need
+    value: Floats  # r where a set separates, else `smallest`
+    done: NDArray[np.int8]
     far: dict[int, FarSet]
     n_careful: int
     made: int  # tests that pruned sides have made
     bounds: int
 
 
-def pieces_of(targets: Targets, seconds: Floats, rows: NDArray[np.integer], n_threads: int) -> list[Indices]:
+def pieces_of(
+    targets: Targets, seconds: Floats, rows: NDArray[np.integer], n_threads: int, n_workers: int = 0
+) -> list[Indices]:
     """The entries of each piece; one piece if the side is too small for several.
 
-    `seconds`, float64 (p,): of one thread for the targets of each row. `rows`: x of every entry.
+    `seconds`, float64 (p,): of one thread for the targets of each row. `rows`: x of every entry. `n_workers`: that are
+    known, each with `n_threads`.
     """
-    number = int(min(seconds.sum() / (PIECE_SECONDS * n_threads), MOST_PIECES))
+    most = PIECES_PER_WORKER * (n_workers or WORKERS_AT_FIRST)
+    number = int(min(seconds.sum() / (PIECE_SECONDS * n_threads), most))
     entries = np.flatnonzero(targets.chosen)
     if number < 2:
         return [entries]
@@ -59,14 +65,16 @@ def pieces_of(targets: Targets, seconds: Floats, rows: NDArray[np.integer], n_th
 
 
 def test_elsewhere(
-    elsewhere: Elsewhere, graph: Graph, level: int, pieces: list[Indices], take: Callable[[Tested, int], None]
-) -> None:
-    """Let workers test the pieces, and `take` the findings of each and the number of tests at most."""
+    elsewhere: Elsewhere, graph: Graph, level: int, pieces: list[Indices], findings: Findings,
+    take: Callable[[Tested, int], None],
+) -> None:  # fmt: skip
+    """Let workers test the pieces; enter the findings of each, and call `take` with them and the number of tests."""
     lists = Graph(graph.offsets, graph.neighbours, graph.fixed, np.zeros(0))  # without z
     items = ((k, (Piece(level, entries, plan.loaded()),)) for k, entries in enumerate(pieces))
     words, shared = f"parts of level {level}", (f"level {level}", lists)
     for k, tested in elsewhere.results_of_engines(test_piece, items, len(pieces), words, shared):
         targets = graph.targets_at(pieces[k])
+        _enter(tested, pieces[k], findings)
         take(tested, subsets.level_tests(graph.degrees, targets.per_row, level))
 
 
@@ -75,10 +83,16 @@ def test_piece(engine: Engine, graph: Graph, piece: Piece) -> Tested:
     plan.count_as_loaded(piece.loaded)
     findings = graph.no_findings()
     n_careful, made, bounds = engine.test_entries(graph, piece.entries, piece.level, findings)  # type: ignore[attr-defined]
-    return Tested(findings.about(piece.entries), findings.far, n_careful, made, bounds)
+    rank = findings.rank[piece.entries]
+    value = np.where(rank >= 0, findings.r[piece.entries], findings.smallest[piece.entries])
+    rank = rank.astype(np.int32) if rank.max(initial=0) < 2**31 else rank
+    return Tested(rank, value, findings.done[piece.entries], findings.far, n_careful, made, bounds)
 
 
-def enter(tested: Tested, findings: Findings) -> None:
+def _enter(tested: Tested, entries: Indices, findings: Findings) -> None:
     """Enter the findings of a piece into those of the level."""
-    findings.take(tested.findings)
+    found = tested.rank >= 0
+    findings.rank[entries], findings.done[entries] = tested.rank, tested.done
+    findings.r[entries[found]] = tested.value[found]
+    findings.smallest[entries[~found]] = tested.value[~found]
     findings.far.update(tested.far)

@@ -30,9 +30,12 @@ PART_ENTRIES = 1 << 17
 
 # -- workers of an executor -------------------------------------------------------------------------------------------
 
-#: Seconds of a piece of a level that a worker tests, estimated, with all threads; a side of less than two pieces is
-#: tested at home. At most `MOST_PIECES` of a side.
-PIECE_SECONDS, MOST_PIECES = 0.1, 64
+#: Seconds of a piece of a level that a worker tests, estimated, with all threads: a side of less than two pieces is
+#: tested at home, as sending the graph and the findings of 200,000 entries takes some milliseconds.
+PIECE_SECONDS = 0.01
+#: Pieces for each worker at most, so that workers of different speed end together; and the number of workers that is
+#: assumed before any has replied.
+PIECES_PER_WORKER, WORKERS_AT_FIRST = 4, 4
 
 # -- levels 0 and 1 ---------------------------------------------------------------------------------------------------
 

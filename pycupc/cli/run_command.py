@@ -8,6 +8,7 @@ import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pycupc
 from pycupc.cli import inputs, method_options, option_types, output, picture_options, writing
@@ -42,6 +43,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = add_command(commands, "run", main, description=_DESCRIPTION, data="DATA")
     inputs.add_data_arguments(parser)
     inputs.add_test_arguments(parser, limited=True)
+    there: dict[str, Any] = {"dest": "cluster", "type": option_types.positive, "default": None, "metavar": "N"}
+    several = "share large levels among N processes of this machine, with --threads K each (default: the cores / N)"
+    parser.add_argument_group("tests").add_argument("--processes", help=several, **there)
     method_options.add_method_options(parser)
     orientation = method_options.add_orientation_options(parser)
     cpdag = "where arrows contradict each other, write the CPDAG of the DAGs that extend the graph instead"

@@ -235,9 +235,8 @@ class Kind:
     rows: bool = True
     numbers: bool = False
     linear: bool = False
-    #: How a test on a GPU is asked for, where no engine has it; and whether an executor can compute level 0 in parts.
+    #: How a test on a GPU is asked for, where no engine has it.
     gpu: str = ""
-    executor: bool = False
     #: Functions of R that do not take it, where Python's do.
     not_in_r: tuple[str, ...] = ()
 

@@ -121,6 +121,9 @@
 #' @param checkpoint A folder in which finished levels are kept, and once a minute the finished parts of a
 #'   level. The same call resumes after them if R, or the machine, stopped; a folder made with other data or arguments
 #'   is refused. Not for a function of R as `indepTest`.
+#' @param cluster Workers that share large levels: a number of processes of this machine, each a Python that starts for
+#'   this call, or the address of a Dask scheduler, such as `"tcp://host:8786"`. The answer is the same; `numCores` is
+#'   the number of threads of each worker. Not for a function of R as `indepTest`.
 #' @return An object of class [pcalg::pcAlgo-class], as from [pcalg::pc()] or [pcalg::skeleton()].
 #' @seealso [cu_why()] and `as.data.frame()` for the reasons of edges; [cu_compare()] to check the answer against pcalg;
 #'   [cu_sitrep()] if something is missing.
@@ -143,7 +146,8 @@ cu_pc <- function(suffStat, indepTest, alpha, labels, p, fixedGaps = NULL, fixed
                   m.max = Inf, u2pd = c("relaxed", "rand", "retry"),
                   skel.method = c("stable", "original", "stable.fast"), conservative = FALSE, maj.rule = FALSE,
                   solve.confl = FALSE, numCores = 1, verbose = FALSE, engine = "auto", progress = interactive(),
-                  sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL) {
+                  sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL,
+                  cluster = NULL) {
   cl <- match.call() # before any argument is touched
   labels <- check_labels(labels, p, suffStat, indepTest)
   u2pd <- match.arg(u2pd)
@@ -175,7 +179,7 @@ cu_skeleton <- function(suffStat, indepTest, alpha, labels, p, method = c("stabl
                         m.max = Inf, fixedGaps = NULL, fixedEdges = NULL, NAdelete = TRUE, numCores = 1,
                         verbose = FALSE, engine = "auto", progress = interactive(),
                         sepset = c("auto", "list", "sparse"), quirks = FALSE, pMax = TRUE, checkpoint = NULL,
-                        tiers = NULL, context.all = NULL, context.tier = NULL, forbEdges = NULL) {
+                        tiers = NULL, context.all = NULL, context.tier = NULL, forbEdges = NULL, cluster = NULL) {
   cl <- match.call()
   labels <- check_labels(labels, p, suffStat, indepTest)
   method <- match.arg(method)

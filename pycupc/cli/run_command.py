@@ -185,7 +185,14 @@ FILES = (
     FileKind(
         "graph.html",
         "the graph and its evidence, to explore in a browser",
-        lambda fit, path, args: fit.explore(path, show=False, around=args.around or None, radius=args.distance),
+        lambda fit, path, args: fit.explore(
+            path,
+            show=False,
+            around=args.around or None,
+            radius=args.distance,
+            name="example data" if args.example else args.data.name.split(".")[0],
+            **picture_options.picture_arguments(args, fit.labels, page=True),
+        ),
         left_out=too_large,
         drawn=True,
     ),

@@ -51,9 +51,7 @@ class Content:
         return f"values are missing in {len(self.gaps)} of {len(self.table.names)} columns"
 
     def __str__(self) -> str:
-        if self.kind == "both":
-            return "numbers and categories"
-        name = "data" if self.kind == "numbers" else "categories"
+        name = {"numbers": "data", "categories": "categories", "both": "numbers and categories"}[self.kind]
         return f"{name} with gaps" if len(self.gaps) else name
 
     def after(self, out: Mapping[str, str], marks: Mapping[str, str], columns: Mapping[str, TextColumn]) -> Content:

@@ -20,12 +20,14 @@ from pycupc.independence.gaussian.family import FAMILY as GAUSSIAN
 from pycupc.independence.kernel.family import FAMILY as KERNEL
 from pycupc.independence.missing.family import IMPUTED, TESTWISE
 from pycupc.independence.mixed.family import FAMILY as MIXED
+from pycupc.independence.mixed.family import GAPPED as GAPPED_MIXED
+from pycupc.independence.mixed.family import IMPUTED as IMPUTED_MIXED
 from pycupc.independence.registry import Family, Identity, Moments, Observations, Request, no_rows
 from pycupc.system.localised_message import Message, Setting, Words
 from pycupc.system.nearest import did_you_mean, hinted
 
 #: The families that a function of the program, or a class of data, stands for; the first is the default.
-FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE, KERNEL)
+FAMILIES = (GAUSSIAN, DISCRETE, MIXED, IMPUTED, TESTWISE, IMPUTED_MIXED, GAPPED_MIXED, KERNEL)
 #: All families, also of the tests of users.
 EVERY = (*FAMILIES, BATCH, CUSTOM)
 #: The functions that stand for a family, by their names.

@@ -71,6 +71,11 @@ class FromR:
         """Number of variables."""
         return len(self.labels)
 
+    @property
+    def quiet(self) -> NDArray[Any]:
+        """The table with quiet NaN in place of R's NA, a signalling NaN, with which NumPy's fmin and fmax are wrong."""
+        return np.where(np.isnan(self.table), np.nan, self.table)
+
 
 class Observations(Protocol):
     """Data of which rows can be drawn."""
@@ -139,13 +144,13 @@ class TableRows:
 def mixed_from_r(sent: FromR) -> MixedTable:
     """A table of numbers and categories; ``values["texts"]``: the categories of each column, None for numbers."""
     categories = tuple(None if own is None else tuple(own) for own in sent.values["texts"])
-    return MixedTable(sent.table, categories, (False,) * sent.p, tuple(sent.labels))
+    return MixedTable(sent.quiet, categories, (False,) * sent.p, tuple(sent.labels))
 
 
 def table_from_r(sent: FromR) -> Table | MixedTable:
     """A table of numbers, or of numbers and categories."""
     mixed = any(own is not None for own in sent.values.get("texts") or ())
-    return mixed_from_r(sent) if mixed else Table.of(sent.table, sent.labels)
+    return mixed_from_r(sent) if mixed else Table.of(sent.quiet, sent.labels)
 
 
 def no_rows(function: Any) -> ValueError:
@@ -215,8 +220,8 @@ class Kind:
     """A kind of data that a family takes: a row of the page "What works with what".
 
     The texts name example data: `x` a table of numbers, `k` of categories, `m` of both, `x_k` of numbers of which some
-    are classes; `x_gaps`, `k_gaps` with missing values, `x_imputed`, `k_imputed` lists of imputations; `C` and `n`
-    correlations and the number of observations, `N` a matrix of these numbers.
+    are classes; `x_gaps`, `k_gaps`, `m_gaps` with missing values, `x_imputed`, `k_imputed`, `m_imputed` lists of
+    imputations; `C` and `n` correlations and the number of observations, `N` a matrix of these numbers.
     """
 
     title: str

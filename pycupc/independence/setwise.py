@@ -26,6 +26,8 @@ class SetwiseTest(IndependenceTest):
     at_once: int = 0
     # Threads that `single_tests` may use where it is given `at_once` tests; 0: all cores. The engine says so.
     threads: int = 0
+    # Tests of a round that take about as long as one, since they are made at the same time.
+    together: int = 1
 
     def __init__(self, data: Any, alpha: float, *, NAdelete: bool = True) -> None:
         """`data`: with `p`, `n` and `labels`. `NAdelete`: a NaN p-value counts as 1 if True, else as 0."""

@@ -44,13 +44,16 @@
 #' cluster there. For resamples, [cu_stability()] in one process takes less time and memory than workers.
 #'
 #' @section Missing values, and numbers with categories:
-#' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"gaussMItest"`, `"disMItest"` and `"mixCItest"`,
-#' or given as its functions; micd need not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd:
-#' for `"gaussCItwd"` a table with NA; for `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for
-#' `"gaussMItest"` a list of the correlation matrices of the imputations and, last, the number of observations; for
-#' `"disMItest"` a list of data frames of factors. For these two it may be a `mids` object of package mice. For
-#' `"mixCItest"` it is a complete data frame of numbers and factors. With `quirks = TRUE`, `"disCItwd"` and
-#' `"mixCItest"` have the faults of micd as well.
+#' The tests of package micd are named, `"gaussCItwd"`, `"disCItwd"`, `"mixCItwd"`, `"flexCItwd"`, `"gaussMItest"`,
+#' `"disMItest"`, `"mixMItest"`, `"flexMItest"`, `"mixCItest"` and `"flexCItest"`, or given as its functions; micd need
+#' not be installed. The engine `"cpu"` computes them. `suffStat` is as in micd: for `"gaussCItwd"` a table with NA; for
+#' `"disCItwd"` a list with `dm`, codes with NA, `nlev` and `adaptDF`; for `"gaussMItest"` a list of the correlation
+#' matrices of the imputations and, last, the number of observations; for `"disMItest"` a list of data frames of
+#' factors; for `"mixMItest"` a list of data frames of numbers and factors. For these three, and `"flexMItest"`, it may
+#' be a `mids` object of package mice. For `"mixCItest"` it is a complete data frame of numbers and factors, for
+#' `"mixCItwd"` and `"flexCItwd"` one with NA. For `"flexCItest"` and `"flexMItest"` it is as `micd::getSuff()` makes it,
+#' or as for `"mixCItest"` and `"mixMItest"`. With `quirks = TRUE`, `"disCItwd"` and the tests of numbers and factors
+#' have the faults of micd as well.
 #'
 #' Codes that SPSS calls missing, in columns of package haven (`na_values`, `na_range`), count as NA in each data frame.
 #'

@@ -184,7 +184,7 @@ def test_stability_is_a_loop_over_the_resampled_rows(kind, method):
     [
         (lambda: pc(chain(), correlation="rank"), "correlation must be one of 'pearson', .*, got 'rank'"),
         (lambda: pc({"C": np.eye(3), "n": 9}, correlation="kendall"), "correlation='kendall' goes with data"),
-        (lambda: pc([chain(), chain()], mixCItest), "mixCItest takes one table; tests of several imputations are"),
+        (lambda: pc([chain(), chain()], mixCItest), "mixCItest takes one table; mixMItest takes several imputations"),
         (lambda: pc(chain(), mixCItest, correlation="kendall"), "correlation='kendall' goes with the Gaussian test"),
         *(
             (lambda data=data: pc(data, correlation="spearman"), "correlation='spearman' goes with .* complete numbers")
@@ -432,6 +432,12 @@ TABLES = {
     "pairwise": (incomplete, ["--missing", "pairwise"], "data with gaps", ""),
     "both": (mixed_frame, [], "numbers and categories", r"2 of 5 columns hold words \(v, x\)"),
     "asked": (mixed_frame, ["--test", "mixed"], "numbers and categories", ""),
+    "both with gaps": (
+        lambda: gaps(mixed_frame()),
+        [],
+        "numbers and categories with gaps",
+        "missing in 5 of 5 columns",
+    ),
     "ranks": (frame, ["--correlation", "kendall"], "data", ""),
     "words": (
         lambda: gaps(pd.DataFrame(np.where(frame() > 0, "up", "down"))),
@@ -463,7 +469,6 @@ BAD = {
         "at most 255 of them, each in several rows; names.*variables: --drop z: z (300 different values in 300 rows",
     ),
     "kept": (frame, ["--keep", "zz"], "keep must name columns, got 'zz'; the columns are"),
-    "mixed gaps": (lambda: gaps(mixed_frame()), [], "the test of numbers and categories together needs complete rows"),
     "no order": (mixed_frame, ["--correlation", "latent"], "need an order of the categories, .*: x (high, low, mid)"),
     "ranks of words": (mixed_frame, ["--correlation", "kendall"], "kendall takes numbers, and the table holds words"),
     "ranks with gaps": (incomplete, ["--correlation", "kendall"], "kendall needs complete rows"),

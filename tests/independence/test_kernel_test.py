@@ -16,6 +16,7 @@ from pycupc.independence.kernel import factors
 from pycupc.independence.kernel import test as module
 from pycupc.independence.kernel.kci import KernelData, p_value
 from pycupc.independence.kernel.test import KernelTest, check_memory
+from pycupc.system import machine
 
 pytestmark = pytest.mark.filterwarnings("ignore:constant columns", "ignore:identical columns", "ignore:column")
 
@@ -114,7 +115,7 @@ def test_runs_are_those_of_the_reference_engine():
         np.testing.assert_allclose(a.pMax, b.pMax, atol=1e-9)
     for function in (fci, rfci):
         a, b = (function(X, KCI(), alpha=0.2, engine=engine) for engine in ("cpu", "reference"))
-        assert (a.amat == b.amat).all()
+        assert np.array_equal(a.amat_pag(), b.amat_pag())
 
 
 def test_the_other_doors(tmp_path):
@@ -161,6 +162,14 @@ def test_few_observations():
     assert all(np.isfinite(made(X[:n], [(0, 1, ()), (0, 1, (2,)), (0, 1, (2, 3))])).all() for n in range(3, 10))
 
 
+def test_lapack_takes_one_thread_among_others():
+    lapack = pytest.importorskip("pycupc.independence.kernel.lapack")  # loads SciPy's library
+    assert lapack.pivoted_factor(np.eye(3), 0.1).shape == (3, 3)
+    libraries = machine._openblas(True)
+    with machine.single_products():
+        assert {get() for _, get in libraries} <= {1}
+
+
 def test_widths():
     p = [made_with(width) for width in (None, 0.5, 1.0)]
     assert p[0] == p[1]  # the default of 150 < n < 1200 given nothing is another
@@ -196,6 +205,13 @@ def test_bad_input_is_refused(monkeypatch):
     many = np.random.default_rng(0).normal(size=(5000, 2))
     refused("up to 4,225 observations fit", pc, many, KCI(), error=MemoryError)
     assert pc(many, KCI(), m_max=0).n_edgetests == [1]
+
+
+def test_the_bytes_of_a_run_are_known_before_it():
+    test = KernelTest(KernelData.of(X), 0.05, KCI())
+    given_nothing = test.nbytes
+    test.check_room_for_sets()
+    assert given_nothing < test.nbytes - module.bytes_of_thread(150) < given_nothing + 2**30
 
 
 def test_the_command_line(tmp_path):

@@ -51,7 +51,7 @@ def test_inverse_factors(on_host, n):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_hold_the_p_value_and_decisions_are_those_of_the_cpu(on_host, kind):
-    for seed, n in enumerate((40, 90, 230)):
+    for seed, n in enumerate((40, 130)):
         rng = np.random.default_rng([seed, n])
         data, keys = KernelData.of(KINDS[kind](rng, n)), keys_of(rng, n)
         for alpha in (0.01, 0.3):
@@ -105,4 +105,4 @@ def test_runs_are_those_of_the_cpu(on_host, device, monkeypatch, room):
         assert cpu.sepset.cells() == gpu.sepset.cells()
         np.testing.assert_allclose(gpu.pMax, cpu.pMax, atol=1e-9)
         cpu, gpu = pycupc.fci(X, KCI(), **how), pycupc.fci(X, KCI(), engine=KernelRounds(device), **how)
-        assert (cpu.amat_pag() == gpu.amat_pag()).all()
+        assert np.array_equal(cpu.amat_pag(), gpu.amat_pag())

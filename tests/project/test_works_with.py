@@ -56,7 +56,9 @@ def example_data():
         "x_k": x.assign(v1=k["v1"]),
         "x_gaps": x.mask(gaps),
         "k_gaps": k.mask(gaps),
+        "m_gaps": m.mask(gaps),
         "x_imputed": [x.where(~gaps, values) for values in other],
+        "m_imputed": [m.assign(v0=m["v0"].where(~gaps[:, 0], values["v0"])) for values in other],
         "k_imputed": [k.where(~gaps, (values > 0).astype(int)) for values in other],
         "C": np.corrcoef(X, rowvar=False),
         "n": N_ROWS,
@@ -65,10 +67,8 @@ def example_data():
 
 
 DATA = example_data()
-NAMES = {
-    name: getattr(pycupc, name)
-    for name in ("SuffStat", "MixedTable", "MultipleImputation", "IncompleteTable", "KCI", "RCoT")
-}
+_CLASSES = ("SuffStat", "MixedTable", "MixedImputation", "MultipleImputation", "IncompleteTable", "KCI", "RCoT")
+NAMES = {name: getattr(pycupc, name) for name in (*_CLASSES, "mixCItwd")}
 NAMES |= {"DiscreteSuffStat": DiscreteSuffStat, "disCItest": disCItest, "own": own, **DATA}
 
 
@@ -212,7 +212,7 @@ def file_of(kind):
 
 @pytest.mark.parametrize("command", [command for commands in COMMANDS.values() for command in commands])
 def test_the_table_of_the_command_line(command, here, capsys):
-    for name in ("x", "k", "m", "x_k", "x_gaps", "k_gaps"):
+    for name in ("x", "k", "m", "x_k", "x_gaps", "k_gaps", "m_gaps"):
         DATA[name].to_csv(f"{name}.csv", index=False)
     pd.DataFrame(DATA["C"], columns=LABELS).to_csv("C.csv", index=False)
     column = next(column for column, commands in COMMANDS.items() if command in commands)
@@ -242,6 +242,8 @@ _R = """
 source("{source}")
 x <- read.csv("x.csv"); k <- read.csv("k.csv"); m <- read.csv("m.csv", stringsAsFactors = TRUE)
 x_gaps <- read.csv("x_gaps.csv"); k_gaps <- read.csv("k_gaps.csv")
+m_gaps <- read.csv("m_gaps.csv", stringsAsFactors = TRUE, na.strings = "")
+m_imputed <- lapply(1:3, function(i) read.csv(sprintf("m%d.csv", i), stringsAsFactors = TRUE))
 x_imputed <- lapply(1:3, function(i) read.csv(sprintf("x%d.csv", i)))
 k_imputed <- lapply(1:3, function(i) {{
   as.data.frame(lapply(read.csv(sprintf("k%d.csv", i)), factor, levels = 0:2))
@@ -257,9 +259,9 @@ tried <- function(number, call) {{
 
 @pytest.mark.r
 def test_the_table_of_r(here, rscript):
-    for name in ("x", "k", "m", "x_gaps", "k_gaps"):
+    for name in ("x", "k", "m", "x_gaps", "k_gaps", "m_gaps"):
         DATA[name].to_csv(f"{name}.csv", index=False)
-    for name in "xk":
+    for name in "xkm":
         for i, table in enumerate(DATA[f"{name}_imputed"], 1):
             table.to_csv(f"{name}{i}.csv", index=False)
     wanted, lines = [], [_R.format(source=ROOT / "r_wrapper" / "R" / "cu_pc.R")]

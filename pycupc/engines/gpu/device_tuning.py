@@ -148,5 +148,5 @@ MOST_LOCKED = 2 << 30
 KERNEL_BYTES = 24 << 30
 #: Columns of a block of a Cholesky factor, as WIDTH in kernels/kernel_test/factors.cu.
 CHOLESKY_BLOCK = 64
-#: The work of a test, in Gaussian tests, by which a round has some 400 tests: each round costs some milliseconds.
-KERNEL_COST = 75.0
+#: Tests of a round, about: each round costs some milliseconds.
+KERNEL_TESTS = 400

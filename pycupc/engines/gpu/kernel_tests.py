@@ -25,6 +25,8 @@ from pycupc.independence.kernel.test import Bounds, Kept, KernelTest
 ROUNDING, LEAST = 1e-6, 1.0
 #: Matrices (n, n) that a test needs at a time, with its set and its ends, about.
 MATRICES = 18
+#: Small matrices that a thread of the host decomposes at a time.
+AT_ONCE = 16
 INVERT = ("kernel_test/factors", "invert_blocks")
 
 
@@ -70,7 +72,11 @@ class DeviceKernelTest(KernelTest):
         free = min(device_tuning.KERNEL_BYTES, device.free_memory() // 2)
         self._at_once = max(1, free // (8 * MATRICES * self.data.n**2))
         self._of_sets = Kept(free // 2)
-        self.at_once, self.cost = 1 << 14, device_tuning.KERNEL_COST
+        self.at_once, self._of_level = 1 << 14, (0, None)
+
+    @property
+    def together(self) -> int:  # type: ignore[override]
+        return device_tuning.KERNEL_TESTS
 
     def _given(self, V: Indices) -> Floats:
         """The p-values of tests given sets of one size: of the doubtful ones by the CPU."""
@@ -100,7 +106,7 @@ class DeviceKernelTest(KernelTest):
         A = of_ends @ kernels(xp, Z[np.column_stack([x[:, 1], sets[x[:, 0]]])], 0.5) @ of_ends
         size_x = xp.sqrt(xp.einsum("ijk,ijk->i", A, A))
         most = self._most_lost(A, SHARE * size_x)
-        G = self._factors(y[:, 1], size) @ R[y[:, 0]]
+        G = self._factors(size)[y[:, 1]] @ R[y[:, 0]]
         kept, size_y = self._kept_rows(G)
         B = kept.swapaxes(1, 2) @ kept
         b = xp.diagonal(B, axis1=1, axis2=2)[of_y]
@@ -131,19 +137,32 @@ class DeviceKernelTest(KernelTest):
     def _kept_rows(self, G: Any) -> tuple[Any, Any]:
         """Factors of the matrices G'G without their small eigenvalues, (m, k, n), and the sizes of these matrices."""
         xp = self.xp
-        value, vector = np.linalg.eigh(getattr(xp, "asnumpy", np.asarray)(G @ G.swapaxes(1, 2)))
+        grams = getattr(xp, "asnumpy", np.asarray)(G @ G.swapaxes(1, 2))
+        value, vector = np.empty(grams.shape[:2]), np.empty(grams.shape)
+
+        def decompose(some: slice) -> None:
+            value[some], vector[some] = np.linalg.eigh(grams[some])
+
+        self._in_threads(decompose, [slice(low, low + AT_ONCE) for low in range(0, len(grams), AT_ONCE)])
         vector = vector * (value > SHARE * value[:, -1:])[:, None, :]
         k = int((value > SHARE * value[:, -1:]).sum(axis=1).max())
         rows = xp.asarray(np.ascontiguousarray(vector[:, :, -k:].swapaxes(1, 2)))
         return rows @ G, xp.asarray(np.sqrt((value**2).sum(axis=1)))
 
-    def _factors(self, y: Indices, size: int) -> Any:
-        """Factors of the kernels of variables, with rows of zeros: (m, r, n)."""
-        of_each = [self._of_one(v, size) for v in y.tolist()]
-        out = np.zeros((len(y), max(1, *map(len, of_each)), self.data.n))
-        for at, G in zip(out, of_each, strict=True):
-            at[: len(G)] = G
-        return self.xp.asarray(out)
+    def _factors(self, size: int) -> Any:
+        """Factors of the kernels of all variables, with rows of zeros: (p, r, n); they stay there for a level."""
+        if self._of_level[0] != size:
+            of_each = dict[int, Floats]()
+
+            def make(v: int) -> None:
+                of_each[v] = self._of_one(v, size)
+
+            self._in_threads(make, range(self.p))
+            out = np.zeros((self.p, max(1, *map(len, of_each.values())), self.data.n))
+            for v, G in of_each.items():
+                out[v, : len(G)] = G
+            self._of_level = size, self.xp.asarray(out)
+        return self._of_level[1]
 
     def _left_by(self, sets: Indices, Z: Any) -> Any:
         """R H of sets, (m, n, n): what each leaves of a kernel, which it also centres."""

@@ -30,6 +30,8 @@ KEPT, TOGETHER = 1 << 29, 1 << 28
 MOST_P = 1 << 20
 #: Rows of the factor of an end, for each variable in the set; the size from which sets may take a matrix (n, n).
 ROWS_OF_END, LARGE = 256, 3
+#: Tests of a round for each thread, so that threads end together; the tests behind a separating set are made in vain.
+ITEMS_OF_THREAD = 4
 #: Rows of the factor of one variable; matrices (n, n) that a thread holds at a time.
 ROWS_OF_ONE, MATRICES = 40, 7
 
@@ -174,6 +176,11 @@ class KernelTest(SetwiseTest):
         self.cost = max(10.0, data.n**2 / 20)
         self.at_once = max(64, int(1e8 / self.cost))
         self._forget()
+
+    @property
+    def together(self) -> int:  # type: ignore[override]  # what the engine's threads make of it
+        threads = self.threads or available_cores()
+        return ITEMS_OF_THREAD * threads if threads > 1 else 1
 
     def check_room_for_sets(self) -> None:
         """Count the bytes of tests given sets; MemoryError if they do not fit free memory."""

@@ -284,7 +284,7 @@ WRONG = [
     ("run d.csv --test gausss", cli.USAGE, "mixed or kci, got 'gausss': did you mean gaussian?"),
     ("run d.csv --correlation sperman", cli.USAGE, "got 'sperman': did you mean spearman?"),
     ("run d.csv --missing droprows", cli.USAGE, "got 'droprows': did you mean drop-rows?"),
-    ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf or none, got 'pgn': did you mean png?"),
+    ("run d.csv --plot pgn", cli.USAGE, "expected png, svg, pdf, tikz or none, got 'pgn': did you mean png?"),
     ("run d.csv extra.csv", cli.USAGE, "unrecognized arguments: extra.csv"),
     ("plot results --arond v0", cli.USAGE, "there is no option --arond: did you mean --around?"),
     ("stability d.csv --scheme boostrap", cli.USAGE, "got 'boostrap': did you mean bootstrap?"),
